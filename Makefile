@@ -9,7 +9,7 @@ LUA := $(wildcard .ci/try.lua lua plugin build.lua tests/lua)
 SHELLS := .ci/run .ci/env .ci/nvim .ci/tool .ci/try
 
 .DEFAULT_GOAL := help
-.PHONY: help try test check check-format check-lint check-types check-lua check-docs check-shell fmt bench install test-agents clean
+.PHONY: help try test check check-format check-lint check-types check-lua check-docs check-shell fmt bench pictures install test-agents clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -50,6 +50,9 @@ fmt: $(DEV) ## format Python and Lua
 
 bench: $(DEV) ## the benchmark: one table, and bench/results.json
 	@$(PY) -m bench $(ARGS)
+
+pictures: $(DEV) ## draw docs/gallery from real runs; ARGS= names a size, or story
+	@$(PY) -m tests.pictures $(ARGS)
 
 test-agents: $(DEV) ## tests with real agents against a scripted model server
 	@$(PY) -m pytest -m agents $(ARGS)

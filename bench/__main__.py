@@ -17,6 +17,7 @@ from bench.sides import ROOT, nvim_version
 CASES: dict[str, Callable[[], list[Figure]]] = {
     "burst": lambda: streaming.burst(10_000, 5) + streaming.burst(100_000, 3),
     "trickle": streaming.trickle,
+    "colours": streaming.colours,
     "updates": streaming.updates,
     "message": streaming.message,
     "line": streaming.line,

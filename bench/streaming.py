@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from statistics import median
@@ -46,7 +47,7 @@ def tool_calls(name: Name, chat: list[str]) -> None:
     heads = [line for line in chat if "read file" in line]
     wanted = [f"read file {n}" for n in range(300)]
     contents = [line.strip() for line in chat if line.strip().startswith("two ")]
-    right = len(heads) == 300 and all("completed" in line for line in heads)
+    right = len(heads) == 300 and all("completed" in line or "✓" in line for line in heads)
     right = right and all(
         want in line.replace(" ·", "") for want, line in zip(wanted, heads, strict=True)
     )
@@ -175,6 +176,41 @@ def _spoken(side: Side, text: str, *, new: bool = True) -> Watched:
     chat = side.chat()
     if not "\n".join(chat).rstrip("\n").endswith("\n" + text.rstrip("\n")):
         raise WrongText(f"{side.name}: {chat[-3:]}")
+    return seen
+
+
+COLOURED = """
+local chats, rows = require('acp.ui.chat.buffers').chats, 0
+for _, spans in pairs(chats[#chats].colours) do rows = rows + (#spans > 0 and 1 or 0) end
+return rows
+"""
+
+
+def colours() -> list[Figure]:
+    """Two seconds of typing after a block of code is complete: it gets its colours meanwhile, by
+    treesitter or by Vim's syntax, which a first block has loaded.
+    """
+    figures: list[Figure] = []
+    for language, by in (("lua", "treesitter"), ("python", "Vim's syntax")):
+        with both(f"code_{language}", "500") as sides:
+            found: Runs = {side.name: [_typed(side)] for side in sides}
+            seen = Figures(f"500 lines coloured by {by}", found)
+            seen.manners(key=Budget(16, "value"))
+            figures += seen.list
+    return figures
+
+
+def _typed(side: Side) -> Watched:
+    def coloured() -> bool:
+        return side.name == "floor" or side.editor.lua(COLOURED) == 500
+
+    side.run(every=0.02)
+    side.editor.wait(coloured)
+    side.run(every=0.02)
+    side.editor.lua("vim.cmd.startinsert()")
+    end = time.monotonic() + 2
+    seen = side.editor.watch(lambda: time.monotonic() > end, 0.002, keys=True)
+    side.editor.wait(coloured)
     return seen
 
 

@@ -44,6 +44,13 @@ def long_message(lines: int = 200_000, width: int = 70) -> str:
     )
 
 
+def code(language: str, lines: int) -> str:
+    """A fenced block in that language, and a word below it."""
+    comment = {"lua": "--"}.get(language, "#")
+    body = [f'value_{n} = compute({n}, "text {n * 7 % 101}")  {comment} line' for n in range(lines)]
+    return "\n".join([f"```{language}", *body, "```", "done", ""])
+
+
 def output(lines: int) -> str:
     """What a build would print."""
     return "".join(f"[{n:5d}] compiling module number {n}\n" for n in range(lines))

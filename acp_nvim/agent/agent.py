@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from acp_nvim import __version__
+from acp_nvim import __version__, wording
 from acp_nvim.agent.session_params import SessionParams
 from acp_nvim.agent.wire.endpoint import Endpoint
 from acp_nvim.protocol import schema
@@ -50,8 +50,7 @@ class Agent:
         self.protocol = result.protocol_version
         if result.protocol_version != PROTOCOL_VERSION:
             raise RemoteProtocolError(
-                f"the agent speaks protocol {result.protocol_version}, "
-                f"this client speaks {PROTOCOL_VERSION}"
+                wording.WHY_PROTOCOL.format(theirs=result.protocol_version, ours=PROTOCOL_VERSION)
             )
         self.capabilities = result.agent_capabilities or schema.AgentCapabilities()
         self.info = result.agent_info or None

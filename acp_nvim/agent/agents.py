@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import acp_nvim
+from acp_nvim import wording
 from acp_nvim.agent import registry
 from acp_nvim.agent.connection import Connection, Surroundings
 from acp_nvim.agent.settings import AgentSettings, Settings
@@ -24,13 +25,17 @@ def spec_of(options: Settings, name: str) -> AgentSettings | None:
     if name == "tutor" and (spec is None or not spec.command):
         return AgentSettings(
             command=[sys.executable, "-P", "-m", "acp_nvim.tutor"],
-            env={"PYTHONPATH": str(Path(acp_nvim.__file__).parents[1])},
+            env={
+                "PYTHONPATH": str(Path(acp_nvim.__file__).parents[1]),
+                "PYTHONPYCACHEPREFIX": sys.pycache_prefix or "",
+            },
             title="Tutor",
+            meta=spec.meta if spec else {},
         )
     try:
         return registry.lookup(options, name)
     except registry.RegistryError as error:
-        raise UnknownAgent(f"agents_file: {error}") from error
+        raise UnknownAgent(wording.AGENTS_FILE.format(reason=error)) from error
 
 
 class Agents:
@@ -61,7 +66,7 @@ class Agents:
             return current
         spec = self._spec(name)
         if spec is None or not spec.command:
-            raise UnknownAgent(f"no agent named {name} is configured")
+            raise UnknownAgent(wording.NO_SUCH_AGENT.format(agent=name))
         connection = Connection(name, spec, self._around)
         self.connections[name] = connection
         self._around.changed(connection)

@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
+from acp_nvim import wording
 from acp_nvim.agent.answering import answer_by, cancel_with, decision_id
 from acp_nvim.agent.elicitations import Elicitations, response
 from acp_nvim.agent.extensions import Extensions, session_of
@@ -32,6 +33,7 @@ from acp_nvim.protocol.jsonrpc import Violation
 from acp_nvim.session.questions.decisions import CANCELLED, Outcome
 from acp_nvim.session.questions.questions import permission_decision, rule_case
 from acp_nvim.session.session import Session
+from acp_nvim.workspace import guard
 
 MOST_ASKED: Final = 25_000
 """Questions of one session that may wait at the same time."""
@@ -128,7 +130,7 @@ class Client:
             sessions = sorted(
                 self.router.sessions.values(), key=lambda one: one.status != "running"
             )
-            text = f"{self.name} sent {violation.detail}: it was skipped"
+            text = wording.LINE_SKIPPED.format(agent=self.name, what=violation.detail)
             self._report_limit("message_bytes", text, sessions[0] if sessions else None)
 
     # -- requests ---------------------------------------------------------------------------------
@@ -195,7 +197,9 @@ class Client:
         tool_call = session.upsert_call(params.tool_call)
         decision = permission_decision(decision_id(), tool_call, params)
         case = rule_case(tool_call, self.name, session.cwd)
-        action = judge(case, session, self._settings())
+        settings = self._settings()
+        action = judge(case, session, settings)
+        decision.guarded = guard.reasons(case.kind, case.paths, session.roots, settings.files)
         if session.root.status == "cancelling":
             decision.resolve(CANCELLED, "cancel")
         elif self._too_many(session):
@@ -212,7 +216,7 @@ class Client:
         """Whether so many questions wait that no further one is shown; reported once."""
         if len(session.decisions) < MOST_ASKED:
             return False
-        text = f"{self.name} asks more than {MOST_ASKED:,} questions at once: they are cancelled"
+        text = wording.TOO_MANY_QUESTIONS.format(agent=self.name, count=MOST_ASKED)
         if text not in self._told:
             self._told.add(text)
             session.notice("warning", text)

@@ -11,6 +11,7 @@ from typing import Final
 
 import anyio
 
+from acp_nvim import wording
 from acp_nvim.agent.media import mime_of
 
 TIMEOUT_S: Final = 5.0
@@ -33,12 +34,12 @@ async def image(env: Mapping[str, str], platform: str = sys.platform) -> bytes:
     """Return the clipboard's image as the bytes of a file. Raises `NoImage`."""
     tools = _tools(env, platform)
     if not tools:
-        raise NoImage("no program gives out the clipboard's image: " + _missing(env, platform))
+        raise NoImage(wording.NO_IMAGE_PROGRAM.format(advice=_missing(env, platform)))
     for tool in tools:
         data = await _ask(tool, env)
         if data:
             return data
-    raise NoImage("there is no image in the clipboard")
+    raise NoImage(wording.NO_IMAGE)
 
 
 def _tools(env: Mapping[str, str], platform: str) -> list[str]:
@@ -57,10 +58,10 @@ def _tools(env: Mapping[str, str], platform: str) -> list[str]:
 
 def _missing(env: Mapping[str, str], platform: str) -> str:
     if platform == "darwin":
-        return "install pngpaste"
+        return wording.WHY_NO_PNGPASTE
     if env.get("WAYLAND_DISPLAY"):
-        return "install wl-clipboard"
-    return "install xclip" if env.get("DISPLAY") else "there is no display"
+        return wording.WHY_NO_WL_CLIPBOARD
+    return wording.WHY_NO_XCLIP if env.get("DISPLAY") else wording.WHY_NO_DISPLAY
 
 
 async def _ask(tool: str, env: Mapping[str, str]) -> bytes:

@@ -12,6 +12,7 @@ from typing import Literal, cast, get_args
 
 import anyio
 
+from acp_nvim import wording
 from acp_nvim.agent import auth, session_params
 from acp_nvim.agent.agent import Agent
 from acp_nvim.agent.child.exit import Exit
@@ -202,7 +203,9 @@ class Connection:
         try:
             await self._launch()
         except ProgramMissing as error:
-            hint = f"; to install it: {self.spec.install}" if self.spec.install else ""
+            hint = (
+                wording.PART_INSTALL.format(command=self.spec.install) if self.spec.install else ""
+            )
             self._fail(f"{error}{hint}")
         except Exception as error:
             self._fail(str(error) or type(error).__name__)
@@ -256,7 +259,11 @@ class Connection:
         assert self._transport is not None
         with anyio.move_on_after(EXIT_S):
             self.exit = await self._transport.wait()
-        return self.exit_summary() if self.exit else f"{self.name} closed its {self._closed()}"
+        return (
+            self.exit_summary()
+            if self.exit
+            else wording.AGENT_CLOSED.format(agent=self.name, pipe=self._closed())
+        )
 
     def _closed(self) -> str:
         """The pipe whose end ended the connection, from the agent's point of view."""
@@ -268,7 +275,11 @@ class Connection:
         except Exception as error:
             transport = self._transport
             if self.exit is None and transport is not None and transport.exit is None:
-                self._fail(f"{self.name}: initialize: {str(error) or type(error).__name__}")
+                self._fail(
+                    wording.HANDSHAKE_FAILED.format(
+                        agent=self.name, reason=str(error) or type(error).__name__
+                    )
+                )
                 await transport.stop()
             return
         self.status = "ready"
@@ -354,10 +365,14 @@ class Connection:
     def exit_summary(self) -> str:
         """How the agent ended, in one line."""
         if self.stopping:
-            return f"{self.name} was stopped"
+            return wording.AGENT_STOPPED.format(agent=self.name)
         if self._closed_output:
-            return f"{self.name} closed its {self._closed()} and was ended"
-        return f"{self.name} ended: {self.exit}" if self.exit else f"{self.name} ended"
+            return wording.AGENT_CLOSED_AND_ENDED.format(agent=self.name, pipe=self._closed())
+        return (
+            wording.AGENT_EXITED.format(agent=self.name, exit=self.exit)
+            if self.exit
+            else wording.AGENT_ENDED.format(agent=self.name)
+        )
 
     def last_words(self) -> list[str]:
         """The newest lines of stderr, or of what else it wrote that is no message."""

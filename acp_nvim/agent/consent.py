@@ -11,16 +11,17 @@ from typing import Final
 
 import msgspec
 
+from acp_nvim import wording
 from acp_nvim.session import ids
 from acp_nvim.session.questions.decisions import Decision, Option, Outcome
 from acp_nvim.session.session import Session
 from acp_nvim.workspace import private_files
 
 OPTIONS: Final = (
-    Option("allow_once", "Pass them on until Neovim ends", "allow_once"),
-    Option("allow_always", "Pass them on as long as the file stays as it is", "allow_always"),
-    Option("reject_once", "Leave them out until Neovim ends", "reject_once"),
-    Option("reject_always", "Leave them out as long as the file stays as it is", "reject_always"),
+    Option("allow_once", wording.OPTION_PASS, "allow_once"),
+    Option("allow_always", wording.OPTION_PASS_ALWAYS, "allow_always"),
+    Option("reject_once", wording.OPTION_LEAVE, "reject_once"),
+    Option("reject_always", wording.OPTION_LEAVE_ALWAYS, "reject_always"),
 )
 
 
@@ -41,7 +42,7 @@ class Project:
     @property
     def servers(self) -> str:
         """The subject of the question, for people."""
-        return f"MCP servers of {self.file}: {', '.join(self.names)}"
+        return wording.MCP_SERVERS.format(file=self.file, names=", ".join(self.names))
 
 
 class Consent:
@@ -71,7 +72,7 @@ class Consent:
         if project.key in self._asked:
             return
         self._asked.add(project.key)
-        title = f"pass on {project.servers}?"
+        title = wording.PASS_ON.format(servers=project.servers)
         decision = Decision(
             ids.new("d"), "consent", title, "execute", options=OPTIONS, details=project.lines
         )
@@ -88,9 +89,7 @@ class Consent:
         if outcome.option.kind.endswith("always"):
             self._keep(project, allowed)
         if allowed:
-            session.notice(
-                "info", "new sessions are passed these servers; this one is after :Acp restart"
-            )
+            session.notice("info", wording.MCP_ALLOWED)
 
     def _kept(self) -> dict[str, bool]:
         path = self._path()

@@ -13,6 +13,7 @@ from typing import Any, Final
 import anyio
 import anyio.lowlevel
 
+from acp_nvim import wording
 from acp_nvim.agent.agents import Agents, UnknownAgent
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.conversation_delegate import ConversationDelegate
@@ -130,7 +131,7 @@ class Conversation:
     def _fault(self, error: Exception) -> str:
         if self.connection is not None:
             self.connection.warnings.failed(error)
-        return f"internal error: {type(error).__name__}: {error}"
+        return wording.INTERNAL_ERROR.format(kind=type(error).__name__, reason=error)
 
     async def _turn(self, prompt: Prompt) -> None:
         """Send one prompt; wait for the end of its turn and of the work that follows a turn."""
@@ -204,7 +205,7 @@ class Conversation:
             self._refused = True
             queue.put_back(session, prompt)
             self._delegate.waits_again(prompt)
-            session.end_turn(None, "the agent asks for a login; the prompt waits for it")
+            session.end_turn(None, wording.PROMPT_WAITS_FOR_LOGIN)
         else:
             session.end_turn(None, str(error), details(error))
             if prompt is not None:
@@ -215,10 +216,10 @@ class Conversation:
         version 1 has no way to go on in a turn whose agent died.
         """
         session, connection = self.session, self.connection
-        reason = connection.exit_summary() if connection else "the agent is gone"
+        reason = connection.exit_summary() if connection else wording.AGENT_GONE
         words: list[str] = []
         if connection is None or not connection.stopping:
-            reason += "; :Acp restart goes on"
+            reason += wording.PART_RESTART
             words = connection.last_words() if connection else []
         session.end_turn(None, reason, words, "\n".join((reason, *words)))
         queue.hold(session)
@@ -280,14 +281,14 @@ class Conversation:
         seconds = self._delegate.settings().timeouts.cancel_s
         await anyio.sleep(seconds)
         if self.session.turn == turn and self.session.status == "cancelling":
-            self._warn(f"ended the turn {seconds:g} s after the cancel", "ends its process")
+            self._warn(wording.PART_ENDED.format(seconds=seconds), wording.PART_ENDS)
         if self.connection is not None:
             self.connection.terminals.end_turn(self.session, turn)
 
     def _warn(self, what: str, way_out: str) -> None:
         """Tell the user that the agent keeps them waiting, and the way out."""
         session = self.session
-        title = f"{session.agent} has not {what}; :Acp restart {way_out}"
+        title = wording.AGENT_SILENT.format(agent=session.agent, what=what, way_out=way_out)
         session.notice("warning", title)
         replaying, session.replaying = session.replaying, False  # this is of now
         session.event("AcpNotice", severity="warning", title=title)
@@ -303,7 +304,10 @@ class Conversation:
 
     def _silent(self, question: str) -> None:
         if self.session.status != "closed":
-            self._warn(f"answered {question} for {OPEN_S:g} s", "starts it anew")
+            self._warn(
+                wording.PART_ANSWERED.format(question=question, seconds=OPEN_S),
+                wording.PART_STARTS_ANEW,
+            )
 
     @property
     def is_open(self) -> bool:
@@ -361,9 +365,11 @@ class Conversation:
                 if await connection.try_configured():
                     return True
         count = len(session.queue)
-        waiting = f"; {count} prompt{'s' * (count > 1)} waiting" if count else ""
-        session.notice("warning", f"{connection.title} asks for a login: :Acp login{waiting}")
-        session.error = "the agent asks for a login"
+        waiting = wording.PART_PROMPTS_WAITING.format(count=count) if count else ""
+        session.notice(
+            "warning", wording.LOGIN_NEEDED.format(agent=connection.title, waiting=waiting)
+        )
+        session.error = wording.LOGIN_ASKED
         session.change("error")
         self.awaits_login = True
         self._delegate.login_needed(connection, session)
@@ -409,7 +415,7 @@ class Conversation:
         queue.replace(session, ())
         was_open = self.is_open
         session.status = "closed"
-        session.notice("info", "closed")
+        session.notice("info", wording.CLOSED)
         session.let_go()
         try:
             if was_open:

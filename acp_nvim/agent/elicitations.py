@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 
 from msgspec import UNSET
 
+from acp_nvim import wording
 from acp_nvim.agent.answering import cancel_with
 from acp_nvim.agent.wire.calls import IncomingCall, OutgoingCall
 from acp_nvim.protocol import schema
@@ -27,7 +28,7 @@ from acp_nvim.session.questions.decisions import CANCELLED, Decision, Option, Ou
 from acp_nvim.session.session import Session
 
 _DECLINE: Final = Option("decline", "Decline", "reject_once")
-_DISMISS: Final = Option("cancel", "Dismiss without an answer", "dismiss")
+_DISMISS: Final = Option("cancel", wording.OPTION_DISMISS, "dismiss")
 
 
 class Requests(Protocol):
@@ -132,7 +133,7 @@ class Elicitations:
                 kind, details = "url", addresses.described(params.url)
                 options = [_DECLINE, _DISMISS]
                 if addresses.safe(params.url):
-                    options = [Option("accept", "Open it in the browser", "allow_once"), *options]
+                    options = [Option("accept", wording.OPTION_OPEN, "allow_once"), *options]
             case _:
                 mode = getattr(params, "mode", "?")
                 raise RequestError(
@@ -141,7 +142,7 @@ class Elicitations:
         return Decision(
             ids.new("e"),
             "elicitation",
-            f"{self._title()} asks: {params.message}",
+            wording.ASKS.format(agent=self._title(), question=params.message),
             kind=kind,
             tool_call_id=given(params.tool_call_id),
             options=options,
@@ -152,14 +153,15 @@ class Elicitations:
 
 def _open(params: schema.ElicitationFormMode) -> Option:
     if forms.fields(params.requested_schema):
-        return Option("open", "Fill in the form", "allow_once")
+        return Option("open", wording.OPTION_FILL_IN, "allow_once")
     return Option("accept", "Accept", "allow_once")
 
 
 def _fields(params: schema.ElicitationFormMode) -> list[str]:
     form = params.requested_schema
     about = [text for text in (given(form.title), given(form.description)) if text]
-    return [*about, *(f"{it.label}: {forms.wanted(it)}" for it in forms.fields(form))]
+    asked = ((it.label, forms.wanted(it)) for it in forms.fields(form))
+    return [*about, *(f"{label}: {accepts}" if accepts else label for label, accepts in asked)]
 
 
 def response(outcome: Outcome) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
 
+from acp_nvim import wording
 from acp_nvim.agent import choices
 from acp_nvim.agent.agent import Agent
 from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
@@ -58,7 +59,7 @@ async def _problems(asked: Awaitable[None], what: str, named: bool) -> list[str]
     try:
         await asked
     except NoSuchChoice as error:
-        return [f"{what} cannot be set: {error}"] if named else []
+        return [wording.CANNOT_SET.format(what=what, reason=error)] if named else []
     except (RequestError, RemoteProtocolError) as error:
-        return [f"{what} could not be set: {error}"]
+        return [wording.CANNOT_SET.format(what=what, reason=error)]
     return []

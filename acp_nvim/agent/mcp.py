@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
+from acp_nvim import wording
 from acp_nvim.agent.consent import Project
 from acp_nvim.agent.project_servers import described
 from acp_nvim.agent.shown_values import PLACEHOLDER
@@ -78,7 +79,7 @@ def servers(
     ]:
         name = str(entry.get("name", ""))
         if not name:
-            found.left_out.append("an MCP server without a name was left out")
+            found.left_out.append(wording.MCP_WITHOUT_NAME)
         elif name not in seen and not entry.get("disabled"):
             seen.add(name)
             passed = _add(found, entry, name, cwd, capabilities, env)
@@ -100,12 +101,12 @@ def _add(
     try:
         server = _server(entry, name, cwd, capabilities, expand)
     except Mistake as mistake:
-        found.left_out.append(f"the MCP server {name} was left out: {mistake}")
+        found.left_out.append(wording.MCP_LEFT_OUT.format(server=name, reason=mistake))
         return False
     found.servers.append(server)
     found.secrets.extend(expand.used)
     if isinstance(server, schema.McpServerStdio) and not os.path.isabs(server.command):  # noqa: PTH117
-        found.doubts.append(f"the MCP server {name}: there is no program {server.command} here")
+        found.doubts.append(wording.MCP_NOT_FOUND.format(server=name, program=server.command))
     return True
 
 
@@ -119,14 +120,14 @@ def _server(
     kind = entry.get("type") or ("http" if entry.get("url") else "stdio")
     transport = _TRANSPORTS.get(str(kind))
     if transport is None:
-        raise Mistake(f"its type {kind} is none of stdio, http, sse")
+        raise Mistake(wording.WHY_MCP_TYPE.format(type=kind))
     if transport == "stdio":
         return _stdio(entry, name, cwd, expand)
     if not (capabilities.http if transport == "http" else capabilities.sse):
-        raise Mistake(f"the agent takes no servers of type {transport}")
+        raise Mistake(wording.WHY_MCP_TRANSPORT.format(type=transport))
     url = expand.text(_string(entry, "url"))
     if not re.match("https?://", url):
-        raise Mistake("its url is not one of http or https")
+        raise Mistake(wording.WHY_MCP_URL)
     headers = [schema.HttpHeader(*pair) for pair in _pairs(entry, "headers", expand)]
     if transport == "http":
         return schema.McpServerHttp(name, url, headers)
@@ -141,7 +142,7 @@ def _stdio(
     command = _absolute(expand.text(_string(entry, "command")), cwd, path)
     args = entry.get("args") or []
     if not isinstance(args, list) or not all(isinstance(arg, str) for arg in args):
-        raise Mistake("its args are no list of strings")
+        raise Mistake(wording.WHY_MCP_ARGS)
     return schema.McpServerStdio(name, command, [expand.text(arg) for arg in args], variables)
 
 
@@ -168,7 +169,7 @@ def _rooted(path: str | None, cwd: str) -> str | None:
 def _string(entry: Mapping[str, Any], key: str) -> str:
     value = entry.get(key)
     if not isinstance(value, str) or not value:
-        raise Mistake(f"it has no {key}")
+        raise Mistake(wording.WHY_MCP_KEY.format(key=key))
     return value
 
 
@@ -178,10 +179,10 @@ def _pairs(entry: Mapping[str, Any], key: str, expand: _Expansion) -> Iterator[t
     if isinstance(value, list):
         value = {item.get("name"): item.get("value") for item in value if isinstance(item, dict)}
     if not isinstance(value, dict):
-        raise Mistake(f"its {key} are no names with values")
+        raise Mistake(wording.WHY_MCP_PAIRS.format(key=key))
     for name, text in value.items():
         if not isinstance(name, str) or not isinstance(text, str | int | float):
-            raise Mistake(f"its {key} are no names with values")
+            raise Mistake(wording.WHY_MCP_PAIRS.format(key=key))
         yield name, expand.secret(str(text))
 
 
@@ -208,7 +209,7 @@ class _Expansion:
         if value is None:
             if match["default"] is not None:
                 return match["default"]
-            raise Mistake(f"the environment variable {name} is not set")
+            raise Mistake(wording.WHY_MCP_VARIABLE.format(name=name))
         if name != "workspaceFolder":
             self.used.append(value)
         return value
@@ -227,7 +228,9 @@ def _of_files(
         except FileNotFoundError:
             continue
         except (OSError, ValueError) as error:
-            found.left_out.append(f"{file} was not read: {_one_line(error)}")
+            found.left_out.append(
+                wording.MCP_FILE_UNREAD.format(file=file, reason=_one_line(error))
+            )
             continue
         project = _project(file, data, listed, cwd, env)
         answer = said(project) if listed else False
@@ -270,7 +273,7 @@ def _data(file: Path) -> bytes:
     try:
         data = nofollow.read(os.path.realpath(file), FILE_BYTES)
     except nofollow.SizeError as error:
-        raise ValueError(f"it has more than {FILE_BYTES} bytes") from error
+        raise ValueError(wording.WHY_MCP_SIZE.format(size=FILE_BYTES)) from error
     if data is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
     return data
@@ -281,13 +284,13 @@ def _listed(content: bytes) -> list[Mapping[str, Any]]:
     try:
         data = msgspec.json.decode(content)
     except msgspec.DecodeError as error:
-        raise ValueError(f"not JSON ({error})") from error
+        raise ValueError(wording.WHY_MCP_JSON.format(reason=error)) from error
     table = data.get("mcpServers", data.get("servers")) if isinstance(data, dict) else None
     if not isinstance(table, dict):
-        raise ValueError("it has no mcpServers")
+        raise ValueError(wording.WHY_MCP_NONE)
     wrong = [name for name, entry in table.items() if not isinstance(entry, dict)]
     if wrong:
-        raise ValueError(f"its server {wrong[0]} is no table")
+        raise ValueError(wording.WHY_MCP_TABLE.format(server=wrong[0]))
     return [{**entry, "name": name} for name, entry in table.items()]
 
 

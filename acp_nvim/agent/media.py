@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Literal
 
+from acp_nvim import wording
 from acp_nvim.render.text import size as readable
 from acp_nvim.session.prompts import Attachment, Excerpt, FileLink, Media
 from acp_nvim.workspace.file_format import BinaryError, decode
@@ -59,7 +60,7 @@ def attachment(path: str, live: str | None = None, say: Say = lambda _: None) ->
         with file.open("rb") as stream:
             mime = mime_of(path, stream.read(_SNIFF))
     except OSError as error:
-        say(f"{file.name} is attached as a link: {error.strerror or error}")
+        say(wording.ATTACHED_AS_LINK.format(file=file.name, reason=error.strerror or error))
         return FileLink(path)
     kind = media_kind(mime)
     if kind is not None:
@@ -115,8 +116,8 @@ def _text(path: str, text: str, mime: str | None, say: Say) -> Attachment:
 
 def _is_too_large(path: str, size: int, most: int, say: Say) -> bool:
     if size > most:
-        sizes = f"{readable(size)}, the limit is {readable(most)}"
-        say(f"{Path(path).name} is attached as a link: {sizes}")
+        sizes = wording.WHY_OVER_LIMIT.format(size=readable(size), limit=readable(most))
+        say(wording.ATTACHED_AS_LINK.format(file=Path(path).name, reason=sizes))
     return size > most
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from acp_nvim import wording
 from acp_nvim.agent.agents import Agents
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.conversation import Conversation
@@ -47,7 +48,7 @@ class Restarts:
 
     def _stay(self, name: str) -> None:
         for conversation in self._served(name):
-            conversation.will_not_restart(f"{name} was stopped")
+            conversation.will_not_restart(wording.AGENT_STOPPED.format(agent=name))
 
     async def stop(self, name: str) -> bool:
         """End an agent's process tree; False when none ran."""

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from msgspec import UNSET, UnsetType
 
+from acp_nvim import wording
 from acp_nvim.agent import mcp
 from acp_nvim.agent.consent import Project
 from acp_nvim.agent.settings import AgentSettings, Settings
@@ -62,11 +63,14 @@ def of(
     )
     remarks = [*found.left_out, *found.doubts]
     if spec.protocol not in (None, 1):
-        remarks.append(f"protocol {spec.protocol} is not supported yet: version 1 is used")
+        remarks.append(wording.PROTOCOL_IGNORED.format(version=spec.protocol))
     prompt = _system_prompt(spec, capabilities, remarks)
     meta = {**settings.meta, **spec.meta}
-    notes = [f"MCP servers of {file}: {', '.join(names)}" for file, names in found.files.items()]
-    notes += [f"{project.servers}: left out until you allow them" for project in found.asks]
+    notes = [
+        wording.MCP_SERVERS.format(file=file, names=", ".join(names))
+        for file, names in found.files.items()
+    ]
+    notes += [wording.MCP_ASKED.format(servers=project.servers) for project in found.asks]
     return SessionParams(
         found.servers, prompt, meta or UNSET, remarks, notes, found.secrets, found.asks
     )
@@ -93,11 +97,9 @@ def _system_prompt(
     if not text.strip():
         return UNSET
     if not offered:
-        remarks.append("the system prompt was left out: the agent does not take one")
+        remarks.append(wording.SYSTEM_PROMPT_LEFT_OUT)
         return UNSET
     if mode == "override" and not (offered.mode and offered.mode.override):
-        remarks.append(
-            "the system prompt was appended: the agent does not let its own be overridden"
-        )
+        remarks.append(wording.SYSTEM_PROMPT_APPENDED)
         mode = "append"
     return schema.SystemPrompt(mode, [schema.TextContent(text)])

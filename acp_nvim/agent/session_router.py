@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from acp_nvim import wording
 from acp_nvim.agent.pending_updates import PendingUpdates
 from acp_nvim.agent.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.settings import Settings
@@ -232,7 +233,7 @@ class SessionRouter:
         if brought and call is not None and (session.n, call.index) not in self._cut:
             self._cut.add((session.n, call.index))
             title = one_line(call.title or call.id, 60)
-            text = f"the output of {title} was cut: {size(brought)}, more than {size(limit)}"
+            text = wording.OUTPUT_CUT.format(call=title, size=size(brought), limit=size(limit))
             self._report_limit("tool_output_bytes", text, session)
 
     def _audible(

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import anyio
 
+from acp_nvim import wording
 from acp_nvim.agent import initial_options
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.initial_options import InitialOptions
@@ -129,7 +130,7 @@ class SessionSetup:
                 return await self._load(connection, self._origin.id)
             case "resume":
                 result = await self._resume(connection, self._origin.id)
-                self.session.notice("info", "resumed; the agent knows what was said before")
+                self.session.notice("info", wording.SESSION_RESUMED)
                 return result
             case "fork":
                 return await self._fork(connection)
@@ -158,8 +159,8 @@ class SessionSetup:
         session.transcript.inherit(before)
         async with _drawn(router, session_id) if before else nullcontext():
             self._named(connection, session_id)
-        where = "" if told or before else ", which is not shown here"
-        session.notice("info", f"forked; the agent knows what was said before{where}")
+        where = "" if told or before else wording.PART_NOT_SHOWN
+        session.notice("info", wording.SESSION_FORKED.format(hidden=where))
         return result
 
     async def _load(self, connection: Connection, session_id: str) -> Any:
@@ -211,18 +212,18 @@ class SessionSetup:
     async def _again(self, connection: Connection) -> Any:
         """Resume, else load, else a new one."""
         session, agent = self.session, connection.agent
-        reason = "the agent can neither resume nor load sessions"
+        reason = wording.WHY_NO_REOPENING
         try:
             if agent.session_capabilities.resume:
                 result = await self._resume(connection, session.id)
-                session.notice("info", f"{connection.title} runs again; the session was resumed")
+                session.notice("info", wording.RESTARTED_RESUMED.format(agent=connection.title))
                 return result
         except (RequestError, RemoteProtocolError) as error:
             reason = _refusal(error)
         try:
             if agent.capabilities.load_session:
                 result = await self._reload(connection)
-                session.notice("info", f"{connection.title} runs again; the session was loaded")
+                session.notice("info", wording.RESTARTED_LOADED.format(agent=connection.title))
                 return result
         except (RequestError, RemoteProtocolError) as error:
             reason = _refusal(error)
@@ -234,9 +235,7 @@ class SessionSetup:
             return await self._load(connection, self.session.id)
 
     async def _fresh(self, connection: Connection, reason: str) -> Any:
-        self.session.notice(
-            "warning", f"a new session: {reason}; what was said before is not known to the agent"
-        )
+        self.session.notice("warning", wording.SESSION_ANEW.format(reason=reason))
         return await self._new(connection)
 
 
@@ -261,5 +260,5 @@ def _refusal(error: RequestError | RemoteProtocolError) -> str:
     if code == AUTH_REQUIRED:
         raise error
     if code == RESOURCE_NOT_FOUND:
-        return "the agent does not know the session any more"
-    return f"the agent could not reopen the session ({error})"
+        return wording.WHY_SESSION_UNKNOWN
+    return wording.WHY_NOT_REOPENED.format(error=error)

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from msgspec import UNSET, UnsetType
 
+from acp_nvim import wording
 from acp_nvim.agent.answering import cancel_with, decision_id, wait
 from acp_nvim.agent.child.exit import Exit
 from acp_nvim.agent.child.launch import AgentStartError
@@ -42,8 +43,8 @@ from acp_nvim.session.session import Session
 from acp_nvim.session.terminal import Terminal
 
 OPTIONS: Final = (
-    Option("allow_once", "Run it", "allow_once"),
-    Option("allow_always", "Run this command for the whole session", "allow_always"),
+    Option("allow_once", wording.OPTION_RUN, "allow_once"),
+    Option("allow_always", wording.OPTION_RUN_ALWAYS, "allow_always"),
     Option("reject_once", "Refuse", "reject_once"),
 )
 NAMED: Final = 3
@@ -181,7 +182,7 @@ class AgentTerminals:
             live.process.begin_stop()
         names = [one_line(live.terminal.launch.command, 60) for live in left[:NAMED]]
         more = [f"{len(left) - NAMED} more"] if len(left) > NAMED else []
-        session.notice("info", f"ended with the cancelled turn: {', '.join([*names, *more])}")
+        session.notice("info", wording.ENDED_WITH_TURN.format(commands=", ".join([*names, *more])))
 
     def forget(self, session: Session | None = None) -> None:
         """Begin to end the terminals of a session that is over, or all of them with their agent."""

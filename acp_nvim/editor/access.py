@@ -6,21 +6,18 @@ from __future__ import annotations
 
 import os
 
+from acp_nvim import wording
 from acp_nvim.agent.answering import decision_id, wait
+from acp_nvim.render.question_title import REASONS
 from acp_nvim.session.questions.decisions import CANCELLED, Decision, Option
 from acp_nvim.session.session import Session
 from acp_nvim.workspace.paths import Place
 
 OPTIONS = (
-    Option("allow_once", "Allow once", "allow_once"),
-    Option("allow_always", "Allow this file for the session", "allow_always"),
+    Option("allow_once", wording.OPTION_ALLOW, "allow_once"),
+    Option("allow_always", wording.OPTION_ALLOW_FILE, "allow_always"),
     Option("reject_once", "Refuse", "reject_once"),
 )
-WHAT = {
-    "outside": "a file outside of the session's directories",
-    "secret": "a secret file",
-    "executed": "a file that other programs run",
-}
 
 
 class Access:
@@ -40,7 +37,7 @@ class Access:
         if key in self._allowed:
             return True
         kind = "read" if verb == "read" else "edit"
-        title = f"{verb} {WHAT[reason]}: {_named(where)}"
+        title = f"{verb} {REASONS[reason]}: {_named(where)}"
         decision = Decision(decision_id(), "access", title, kind=kind, options=OPTIONS)
         if session.status == "cancelling":
             decision.resolve(CANCELLED, "cancel")

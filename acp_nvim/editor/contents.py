@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from acp_nvim import wording
 from acp_nvim.editor.host import Host
 from acp_nvim.protocol import schema
 from acp_nvim.render.text import home_path, one_line, size, visible
@@ -97,7 +98,7 @@ def _open_data(host: Host, data: str, mime: str, name: str) -> None:
     try:
         content = base64.b64decode("".join(data.split()), validate=True)
     except (binascii.Error, ValueError) as error:
-        host.echo("error", f"the content is no base64: {error}")
+        host.echo("error", wording.NO_BASE64.format(reason=error))
         return
     mime = mime.partition(";")[0].strip().lower()
     path = _file(host, content, mime, name)
@@ -107,7 +108,7 @@ def _open_data(host: Host, data: str, mime: str, name: str) -> None:
         host.screen.push("open_file", str(path))
     else:
         what = one_line(f"{size(len(content))} of {mime or 'data'}")
-        host.echo("info", f"written to {home_path(str(path))}: {what}")
+        host.echo("info", wording.WRITTEN_TO.format(path=home_path(str(path)), what=what))
 
 
 def _file(host: Host, content: bytes, mime: str, name: str) -> Path:

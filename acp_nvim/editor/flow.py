@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from acp_nvim import wording
 from acp_nvim.agent.session_router import ReportLimit
 from acp_nvim.agent.settings import Settings
 from acp_nvim.editor.pace import Pace
@@ -54,6 +55,6 @@ class Flow:
     def _stand(self, limit: int) -> None:
         if not self._reported:
             self._reported = True
-            text = f"more than {size(limit)} wait to be drawn, reading stands"
+            text = wording.PENDING_LIMIT.format(limit=size(limit))
             # Of no session: a line in its chat would tear the text that streams there.
             self._report("pending_bytes", text, None)

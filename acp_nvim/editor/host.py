@@ -13,6 +13,7 @@ from weakref import WeakSet
 import anyio
 import msgspec
 
+from acp_nvim import wording
 from acp_nvim.agent.agents import Agents, spec_of
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.connection import Connection, Surroundings
@@ -232,13 +233,20 @@ class Host:
     # -- sessions ---------------------------------------------------------------------------------
 
     def new_session(
-        self, cwd: str, agent: str | None = None, origin: Origin = NEW, title: str | None = None
+        self,
+        cwd: str,
+        agent: str | None = None,
+        origin: Origin = NEW,
+        title: str | None = None,
+        n: int = 0,
     ) -> Conversation:
-        """Make a session with the next number and make it current; nothing is sent yet.
+        """Make a session with the next number, `n` or a later one, and make it current; nothing is
+        sent yet.
 
         `origin` says how `Conversation.open` opens it at the agent.
         """
         self.cwd = cwd
+        self._next = max(self._next, n)
         agent = agent or self.options.agent
         session = Session(self._number(), agent, cwd, self.directories(cwd), self.observer)
         session.title = title
@@ -394,7 +402,7 @@ class Host:
             session.event("AcpAuthRequired", **data)
         else:
             self.screen.event("AcpAuthRequired", **data)
-        self.echo("warn", f"{connection.title} asks for a login: :Acp login")
+        self.echo("warn", wording.LOGIN_NEEDED.format(agent=connection.title, waiting=""))
 
     async def restart(self, name: str) -> None:
         """End an agent's process tree, start it again and reopen its sessions.
@@ -444,7 +452,7 @@ class Host:
     def failed(self, what: str, error: Exception) -> None:
         """A task of ours broke; the rest goes on."""
         self.problem(f"{what}: {type(error).__name__}: {error}")
-        self.echo("error", f"a fault of ours in {what}: {error} (:Acp info)")
+        self.echo("error", wording.FAULT.format(where=what, reason=error))
 
     def problem(self, text: str) -> None:
         """Something of ours went wrong; it is kept for `:Acp info`, and stderr goes to the health

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from acp_nvim import wording
 from acp_nvim.editor.screen import Screen
 from acp_nvim.session.session import Session
 
@@ -19,7 +20,7 @@ class LimitReports:
     def tell(self, limit: str, text: str, session: Session | None = None) -> None:
         """Report that something of a session, or of no known one, exceeded `limit`."""
         self.counts[limit] += 1
-        title = f"{text} (limits.{limit})"
+        title = wording.OVER_LIMIT.format(what=text, limit=limit)
         if session is None:
             self._screen.event("AcpNotice", severity="warning", title=title)
             self._screen.push("echo", "warn", title)

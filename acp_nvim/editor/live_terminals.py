@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from acp_nvim import wording
 from acp_nvim.session.terminal import Terminal
 
 Op = list[Any]
@@ -87,7 +88,7 @@ def _next(view: _View, most: int) -> str:
         view.ended = False
     if replay.end - view.sent > BEHIND and view.sent > 0:
         there = replay.line_after(replay.end - KEPT)
-        text = _note(f"… {there - view.sent} bytes not shown")
+        text = _note(wording.PART_BYTES_LEFT_OUT.format(count=there - view.sent))
         view.sent = there
     if view.sent < replay.end:
         part, view.sent = replay.since(view.sent, most)

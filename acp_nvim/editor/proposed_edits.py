@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from anyio import to_thread
 
+from acp_nvim import wording
 from acp_nvim.editor.comments import Comments
 from acp_nvim.edits import unified
 from acp_nvim.edits.patch import FilePatch
@@ -200,7 +201,9 @@ class ProposedEdits:
             return
         self._comments.note(session.n, quoted((KEPT if kept else LOST).format(name), patch))
         words = KEPT_SHOWN if kept else LOST_SHOWN
-        session.notice("info" if kept else "warning", f"{Path(path).name}: {words}")
+        session.notice(
+            "info" if kept else "warning", wording.NOTE.format(file=Path(path).name, note=words)
+        )
 
     async def _kept(self, amendment: Amendment) -> bool:
         """Return whether the file holds the amendment: some agents write once more on disk."""
@@ -219,8 +222,8 @@ LOST = (
     "I changed your edit of {} before I allowed it, but as you did not write it through the editor "
     "my changes are not in the file. Please make them"
 )
-KEPT_SHOWN = "written as you amended it; the agent is told with the next prompt"
-LOST_SHOWN = "not written through the editor, your changes go to the agent with the next prompt"
+KEPT_SHOWN = wording.AMENDED
+LOST_SHOWN = wording.AMENDED_IN_VAIN
 
 
 def _real(cwd: str, path: str) -> str:
@@ -279,5 +282,5 @@ def table(proposal: Proposal) -> dict[str, Any]:
     if proposal.problem:
         found["label"] = path_line(proposal.problem)
     elif proposal.origin is not None:
-        found["label"] = f"proposed, from {path_line(proposal.origin)}"
+        found["label"] = wording.PART_PROPOSED_FROM.format(file=path_line(proposal.origin))
     return found

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from acp_nvim import __version__
+from acp_nvim import __version__, wording
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.wire.redact import SecretsOnly
 from acp_nvim.protocol import schema
+from acp_nvim.render.cards import card
 from acp_nvim.render.content import describe
 from acp_nvim.render.margin import draw_entry
 from acp_nvim.render.text import one_line, size, visible
-from acp_nvim.render.tools import WHOLE, Look, card, draw, entry_of, float_rows
+from acp_nvim.render.tools import WHOLE, Look, draw, entry_of, float_rows
 from acp_nvim.session.entries import Message, Part, TerminalEntry, ToolEntry
 from acp_nvim.session.prompts import quoted
 from acp_nvim.session.questions.decisions import Decision
@@ -43,7 +44,7 @@ def info(host: Host) -> list[str]:
     if host.problems:
         lines += ["problems", *("  " + visible(line).replace("\n", " ") for line in host.problems)]
     if not host.agents.connections and not host.conversations:
-        lines.append("no agent has been started yet")
+        lines.append(wording.NO_AGENT_YET)
     return lines
 
 
@@ -103,7 +104,7 @@ def permissions(host: Host) -> list[str]:
             lines += [f"session {session.n}, {decision.id}", *_texts(rows), ""]
     for decision in host.unscoped_questions.decisions:
         lines += [f"no session, {decision.id}", *_texts(card(decision)), ""]
-    return lines or ["nothing is pending"]
+    return lines or [wording.NOTHING_PENDING]
 
 
 def markdown(session: Session, secrets: Sequence[str] = ()) -> list[str]:
@@ -175,7 +176,7 @@ def asked(decision: Decision) -> list[str]:
     for detail in decision.details:
         lines += visible(detail).split("\n")
     options = enumerate(decision.options, 1)
-    return [*lines, "", *(f"[{at}] {one_line(it.name, 4000)}" for at, it in options)]
+    return [*lines, "", *(f"{at}. {one_line(it.name, 4000)}" for at, it in options)]
 
 
 def whole_entry(entry: ToolEntry) -> list[str]:

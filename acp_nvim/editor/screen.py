@@ -10,10 +10,11 @@ from typing import Any, Protocol
 from acp_nvim.agent.settings import Settings
 from acp_nvim.editor.plain import legible, legible_all, plain
 from acp_nvim.editor.proposed_edits import shows_edits, shows_patches
+from acp_nvim.render import cards
 from acp_nvim.render.document import ENTRY, Document
 from acp_nvim.render.margin import plan_rows
 from acp_nvim.render.rows import decor
-from acp_nvim.render.tools import Look, card, content_rows, entry_of, option_rows
+from acp_nvim.render.tools import Look, entry_of, float_rows
 from acp_nvim.session import snapshot
 from acp_nvim.session.changes import EVENTS_AT_ONCE
 from acp_nvim.session.entries import Past
@@ -172,8 +173,8 @@ class Screen:
         """Windows that show a part of the state."""
         ops: list[Op] = []
         if changed & ASKED and session.root is session:
-            cards = [self._card(session, decision) for decision in session.decisions.front]
-            ops.append(["cards", session.n, cards, sum(session.decisions.waiting.values())])
+            front = [self._card(session, decision) for decision in session.decisions.front]
+            ops.append(["cards", session.n, front, sum(session.decisions.waiting.values())])
         elif "more" in changed and session.root is session:
             ops.append(["cards_more", session.n, sum(session.decisions.waiting.values())])
         if "plan" in changed:
@@ -186,14 +187,15 @@ class Screen:
             self._patch_shown(session, decision)
         entry = entry_of(decision, session)
         cwd = (decision.asker or session).cwd
-        asks = card(decision, entry, cwd)
-        rows = asks + content_rows(entry, decision, cwd)
+        rows = float_rows(entry, decision, cwd)
+        more = decision.kind not in WRITES or cards.tells_more(decision, entry, cwd)
         return {
             "id": decision.id,
             "subject": decision.subject,
+            "title": cards.title_text(decision, entry, cwd),
             "diffs": shows_edits(session, decision),
-            "more": decision.kind not in WRITES or len(asks) > option_rows(decision) + 1,
-            "head": len(asks) - option_rows(decision),
+            "more": more,
+            "head": len(rows) - cards.option_rows(decision),
             "lines": [text for text, _, _ in rows],
             "spans": decor(rows)[0],
             "options": snapshot.options(decision),

@@ -12,6 +12,7 @@ from typing import cast
 
 import anyio
 
+from acp_nvim import wording
 from acp_nvim.agent.agents import UnknownAgent
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.conversation import Conversation
@@ -101,9 +102,9 @@ async def _list(host: Host, name: str, lists: list[list[Stored]]) -> None:
         with anyio.fail_after(limit):
             lists.append(await _listed(host, name))
     except (RequestError, ConnectionClosed, RemoteProtocolError, UnknownAgent) as error:
-        host.echo("warn", f"{name} does not list its sessions: {error}")
+        host.echo("warn", wording.SESSIONS_NOT_LISTED.format(agent=name, reason=error))
     except TimeoutError:
-        host.echo("warn", f"{name} has not listed its sessions within {limit:g} s")
+        host.echo("warn", wording.SESSIONS_LATE.format(agent=name, seconds=limit))
 
 
 async def _listed(host: Host, name: str) -> list[Stored]:
@@ -116,7 +117,7 @@ async def _listed(host: Host, name: str) -> list[Stored]:
     try:
         found = await listed(name, connection.agent)
         if len(found) >= SESSIONS:
-            host.echo("info", f"{name} has very many sessions: the first {SESSIONS:,} are listed")
+            host.echo("info", wording.SESSIONS_MANY.format(agent=name, count=SESSIONS))
         return found
     except RequestError as error:
         if error.code != AUTH_REQUIRED:
@@ -326,11 +327,12 @@ async def _delete(host: Host, entry: Entry) -> None:
     await connection.agent.delete_session(_id(entry))
     if host.index is not None:
         host.index.forget(connection.name, _id(entry))
-    host.echo("info", f"deleted: {name(entry)}")
+    host.echo("info", wording.SESSION_DELETED.format(session=name(entry)))
 
 
 async def _archive(host: Host, entry: Entry, archived: bool) -> None:
     connection = await _connection(host, entry)
     if connection is not None:
         await connection.agent.archive_session(_id(entry), archived)
-        host.echo("info", f"{'archived' if archived else 'unarchived'}: {name(entry)}")
+        done = wording.SESSION_ARCHIVED if archived else wording.SESSION_UNARCHIVED
+        host.echo("info", done.format(session=name(entry)))

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from acp_nvim import wording
 from acp_nvim.agent.initial_options import InitialOptions
 from acp_nvim.agent.session_setup import NEW, Origin
 from acp_nvim.editor.comments import understood
@@ -69,7 +70,7 @@ def revive(host: Host, past: Mapping[str, Any]) -> None:
     if current in host.conversations:
         host.make_current(current)
     if lost:
-        host.notice(f"{lost} records of what was pending are damaged: part of it is lost")
+        host.notice(wording.RECORDS_DAMAGED.format(count=lost))
     if again:
         if any(record.get("cut") for record in past["sessions"]):
             persistence.cut(int((past.get("died") or 0) * 1e9 + GRACE_NS))
@@ -96,5 +97,5 @@ def _revived(host: Host, left: Left) -> Session:
     session.error = left.error
     host.take_up(session, origin if left.id else NEW, shown)
     if left.cut:
-        session.notice("error", left.error or "the turn was cut")
+        session.notice("error", left.error or wording.TURN_CUT)
     return session

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from acp_nvim import wording
 from acp_nvim.agent.conversation import Conversation
 from acp_nvim.editor.screen import Screen
 from acp_nvim.session.session import Session
@@ -41,10 +42,9 @@ class SubagentRegistry:
         """Cancel a child by itself, where its agent lets one; says what happened."""
         connection = conversation.connection
         if not child.link.cancellable or connection is None or not connection.alive:
-            return (
-                f"{child.link.label} cannot be cancelled by itself; "
-                f":AcpCancel in session {child.root.n} cancels the turn"
+            return wording.SUBAGENT_NOT_CANCELLABLE.format(
+                subagent=child.link.label, session=child.root.n
             )
         child.cancel_asked()
         connection.agent.cancel(child.id)
-        return f"asked {child.link.label} to stop"
+        return wording.SUBAGENT_CANCELLED.format(subagent=child.link.label)

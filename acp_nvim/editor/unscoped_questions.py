@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from acp_nvim.editor.plain import plain
+from acp_nvim.render.cards import card, option_rows, title_text
 from acp_nvim.render.rows import decor
-from acp_nvim.render.tools import card, option_rows
 from acp_nvim.session import snapshot
 from acp_nvim.session.questions.decisions import Decision, Decisions
 
@@ -56,6 +56,7 @@ def card_of(decision: Decision) -> dict[str, Any]:
     return {
         "id": decision.id,
         "subject": decision.subject,
+        "title": title_text(decision, None, ""),
         "head": len(rows) - option_rows(decision),
         "lines": [text for text, _, _ in rows],
         "spans": decor(rows)[0],

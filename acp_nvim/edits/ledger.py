@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from acp_nvim import wording
 from acp_nvim.edits.merge import Conflict, merge
 from acp_nvim.edits.pending import LedgerState, Pending, Reject, Restoration
 from acp_nvim.edits.undo_history import UndoHistory
@@ -370,7 +371,7 @@ class Ledger:
         return Restoration(step.path, now, result.text)
 
 
-_CHANGED = "the reject was not taken back, because the file has changed since"
+_CHANGED = wording.WHY_NOT_UNREJECTED
 
 
 def _known(entry: Pending, hunk: Hunk) -> Hunk:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from acp_nvim import wording
 from acp_nvim.edits.hunks import Hunk, apply, diff, invert
 from acp_nvim.edits.text import EMPTY, Text, from_keys, keys
 
@@ -223,8 +224,8 @@ class LedgerState(msgspec.Struct, frozen=True):
         return bool(self.files or self.rejects)
 
 
-_KEPT = "the new file was kept, because it has been changed by the user"
-_CONFLICT = "the buffer's text was kept; the agent's is on disk until the buffer is saved"
+_KEPT = wording.WHY_FILE_KEPT
+_CONFLICT = wording.WHY_BUFFER_KEPT
 
 
 def _unmarked(hunk: Hunk) -> Hunk:
@@ -236,8 +237,13 @@ def _unmarked(hunk: Hunk) -> Hunk:
 
 
 def _meet(edit: Hunk, hunk: Hunk) -> bool:
-    """Whether two hunks share or touch lines of the new text."""
-    return edit.new_start <= hunk.new_end and hunk.new_start <= edit.new_end
+    """Whether an edit may have brought a hunk back: they share lines of the new text, or one of
+    them removes lines beside the other.
+    """
+    if edit.lines and hunk.lines:
+        return edit.new_start < hunk.new_end and hunk.new_start < edit.new_end
+    touching = edit.new_start <= hunk.new_end and hunk.new_start <= edit.new_end
+    return touching and (bool(hunk.lines) or edit.growth < 0)
 
 
 def _outside(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import lru_cache
 
 from acp_nvim.edits import hunks
 from acp_nvim.edits.patch import FilePatch
 from acp_nvim.protocol import schema
 from acp_nvim.render.cutting import between, both_ends, more
-from acp_nvim.render.rows import Row, Target, pieces, row
+from acp_nvim.render.rows import Row, Target, ends, pieces, row, width
 from acp_nvim.render.text import shown_path, visible
 
 BETWEEN: Row = row("⋮", "AcpMuted")
@@ -17,7 +18,14 @@ BETWEEN: Row = row("⋮", "AcpMuted")
 
 CR = "\r"
 _KINDS = {"created": " new", "deleted": " deleted", "copied": " copied"}
-_SIGNS = {"+": "AcpAdded", "-": "AcpRemoved", " ": None}
+_SIGNS = {"+": "AcpAdded", "-": "AcpRemoved", " ": "AcpMuted"}
+_LINES = {"+": "AcpDiffAdd", "-": "AcpDiffRemove", " ": "AcpDiffContext"}
+
+CONTEXT = 2
+"""How many lines that stay are shown above and below those that change."""
+
+MOST = 4
+"""How many rows in all a diff has for each changed line that it may show."""
 
 LARGEST = 1 << 18
 """The most characters of an edit whose lines are compared; a larger one is drawn as all old lines,
@@ -26,21 +34,24 @@ then all new ones.
 
 
 def diff_rows(
-    diff: schema.Diff, limit: int | None, above: int = 0, cwd: str = "", whole: Target | int = 0
+    diff: schema.Diff,
+    limit: int | None,
+    above: int = 0,
+    cwd: str = "",
+    whole: Target | int = 0,
+    target: Target | None = None,
 ) -> list[Row]:
-    """Return a diff as rows: the path with counts, then removed and added lines, at most `limit`; a
-    row between hunks marks lines left out there.
+    """Return a diff as rows: the path with counts, then removed and added lines, at most `limit`,
+    with those around them; a row between hunks marks lines left out there.
 
     `above` is the number of the file's lines above the diff's, `whole` the target that shows all of
-    it.
+    it, `target` that of each row: without one the added lines lead to the file.
     """
-    old = _lines(diff.old_text) if isinstance(diff.old_text, str) else []
-    new = _lines(diff.new_text)
-    changes = hunks.diff(old, new)
-    added = sum(len(hunk.lines) for hunk in changes)
-    removed = sum(hunk.end - hunk.start for hunk in changes)
-    where = {"kind": "file", "path": diff.path} | (
-        {"line": above + changes[0].new_start + 1} if changes else {}
+    old, _, found = changes(diff)
+    added = sum(len(hunk.lines) for hunk in found)
+    removed = sum(hunk.end - hunk.start for hunk in found)
+    where: Target = {"kind": "file", "path": diff.path} | (
+        {"line": above + found[0].new_start + 1} if found else {}
     )
     head = pieces(
         [
@@ -51,26 +62,60 @@ def diff_rows(
         where,
     )
     body: list[Row] = []
-    for hunk in changes:
-        body += [BETWEEN] if body else []
-        body += [row("- " + line, "AcpRemoved") for line in old[hunk.start : hunk.end]]
-        body += [
-            row(
-                "+ " + line,
-                "AcpAdded",
-                {"kind": "file", "path": diff.path, "line": above + hunk.new_start + at + 1},
-            )
-            for at, line in enumerate(hunk.lines)
-        ]
+    shown = 0  # old lines up to which all is said
+    for at, hunk in enumerate(found):
+        first = max(hunk.start - CONTEXT, shown)
+        body += [BETWEEN] if body and first > shown else []
+        for line in old[first : hunk.start]:
+            body.append(diff_row(" ", line, diff.path, target))
+        for line in old[hunk.start : hunk.end]:
+            body.append(diff_row("-", line, diff.path, target))
+        for n, line in enumerate(hunk.lines, above + hunk.new_start + 1):
+            there = target or {"kind": "file", "path": diff.path, "line": n}
+            body.append(diff_row("+", line, diff.path, there))
+        shown = min(hunk.end + CONTEXT, found[at + 1].start if at + 1 < len(found) else len(old))
+        for line in old[hunk.end : shown]:
+            body.append(diff_row(" ", line, diff.path, target))
     return [head, *cut(body, limit, whole)]
 
 
+def diff_row(sign: str, line: str, path: str, target: Target | None) -> Row:
+    """Return a line of a diff; its target tells the file, whose language it is in."""
+    text = ends(f"{sign} {line}")
+    spans = ((0, width(text), _LINES[sign]), (0, 1, _SIGNS[sign]))
+    return text, spans, {"path": path, **(target or {"kind": "none"})}
+
+
+def changes(diff: schema.Diff) -> tuple[list[str], list[str], list[hunks.Hunk]]:
+    """Return the old and the new lines of a diff, and what differs."""
+    return _changes(diff.old_text if isinstance(diff.old_text, str) else "", diff.new_text)
+
+
+@lru_cache(maxsize=8)
+def _changes(old_text: str, new_text: str) -> tuple[list[str], list[str], list[hunks.Hunk]]:
+    old, new = _lines(old_text), _lines(new_text)
+    return old, new, hunks.diff(old, new)
+
+
 def cut(rows: list[Row], limit: int | None, whole: Target | int) -> list[Row]:
-    """Return the first rows and a row for the rest."""
+    """Return the first rows and a row for the rest; what a diff has around its changes is not
+    counted.
+    """
     if limit is None or len(rows) <= limit:
         return rows
-    left = sum(row is not BETWEEN for row in rows[limit:])
-    return [*rows[:limit], more(left, whole)]
+    count = 0
+    for at, each in enumerate(rows):
+        count += not _is_around(each)
+        if count > limit or at >= MOST * limit:
+            left = sum(not _is_around(other) for other in rows[at:])
+            while at and _is_around(rows[at - 1]):
+                at -= 1
+            return [*rows[:at], more(left, whole)]
+    return rows
+
+
+def _is_around(each: Row) -> bool:
+    return each is BETWEEN or (bool(each[1]) and each[1][0][2] == _LINES[" "])
 
 
 def _lines(text: str) -> list[str]:
@@ -125,9 +170,8 @@ def _patch_body(one: FilePatch, path: str) -> list[Row]:
         line = None if hunk.row is None else hunk.row + grown + 1
         for text in hunk.lines:
             there = line is not None and text[0] == "+"
-            target = {"kind": "file", "path": path, "line": line} if there else None
-            shown = f"{text[0]} {visible(text[1:].removesuffix(CR))}"
-            body.append(row(shown, _SIGNS[text[0]], target))
+            target: Target | None = {"kind": "file", "line": line} if there else None
+            body.append(diff_row(text[0], visible(text[1:].removesuffix(CR)), path, target))
             line = None if line is None else line + (text[0] != "-")
         grown += len(hunk.new) - len(hunk.old)
         if hunk.old_eol != hunk.new_eol:

@@ -6,14 +6,20 @@ message appends, anything else is drawn again and only the rows that differ are 
 
 from __future__ import annotations
 
+import time
+from itertools import groupby
+
 from msgspec import Struct, field
 
+from acp_nvim import wording
 from acp_nvim.render import tools
 from acp_nvim.render.batch import Batch, Op
+from acp_nvim.render.cards import legend
 from acp_nvim.render.margin import draw_entry
-from acp_nvim.render.rows import Row, row
+from acp_nvim.render.rows import Row, Target, row
 from acp_nvim.render.stream import Stream
 from acp_nvim.render.text import one_line
+from acp_nvim.render.titles import gathered_title, gathers
 from acp_nvim.session.entries import Entry, Message, Past, TerminalEntry, ToolEntry
 from acp_nvim.session.transcript import Transcript
 
@@ -49,8 +55,13 @@ class Static(Struct, eq=False):
 
     @property
     def ends_blank(self) -> bool:
-        """Whether the last visible row is empty; the one inside a fold is not visible."""
-        return bool(self.rows) and not self.folded and not self.shown[-1][0]
+        """Whether the last visible row is empty and stays so; the one inside a fold is not visible,
+        and that below a question goes with it.
+        """
+        if not self.rows or self.folded:
+            return False
+        text, _, target = self.shown[-1]
+        return not text and target is None
 
     def update(self, start: int, at_top: bool, rows: list[Row], batch: Batch) -> int:
         """Replace the rows that differ from `rows`; returns their characters."""
@@ -93,8 +104,13 @@ class Document:
         self._above: tuple[Entry, Stream | Static] | None = None
         """The last block, above the next one. Never a terminal: that may move into a tool call."""
         self._skipped: dict[Message, int] = {}
+        self._run: list[ToolEntry] = []
+        """The tool calls at the end, that stand below one another."""
+        self._gathered: dict[ToolEntry, str] = {}
+        """The fold that a call is gathered in with others."""
         self._generation = ""
         """Part of the ids of folds, which differ from those of an earlier process."""
+        self._dirty: dict[Entry, None] = {}
         self.drawn = 0
         """Characters of text drawn, to compare with `Transcript.written`."""
 
@@ -111,7 +127,7 @@ class Document:
         An entry that does not fit stays dirty, and so do all entries after it: order is kept.
         """
         batch = Batch(self.n)
-        dirty = transcript.dirty
+        self._dirty = dirty = transcript.dirty
         for entry in list(dirty):
             if budget <= 0:
                 break
@@ -134,6 +150,7 @@ class Document:
         """Forget the screen; everything is dirty again."""
         self._blocks, self._at, self._starts, self._skipped = [], {}, [], {}
         self._height, self._above = 0, None
+        self._run, self._gathered = [], {}
         transcript.dirty = dict.fromkeys(transcript.entries)
         self.drawn = 0
         return [["reset_chat", self.n]]
@@ -154,6 +171,7 @@ class Document:
             head = [BLANK] * self._separates(message) + _head(message)
             dim = "AcpThought" if message.role == "thought" else None
             stream = Stream(message, head, foot=folds, dim=dim, cwd=self._look.cwd)
+            self._ends_run(batch)
             at = self._place(message, stream)
         block = self._blocks[at]
         assert isinstance(block, Stream)
@@ -175,6 +193,8 @@ class Document:
             return self._append(entry, batch)
         block = self._blocks[at]
         assert block.__class__ is Static
+        if self._gathered and entry in self._gathered:
+            self._ungather(entry, batch)
         tool = entry if entry.__class__ is ToolEntry else None
         rows = self._rows(entry)
         folds = block.folded or (tool is not None and len(rows) > 1)
@@ -195,6 +215,8 @@ class Document:
         if entry.__class__ is ToolEntry and (words := self._words(entry)) is not None:
             return self._append_words(entry, words, separated, batch)
         rows = self._rows(entry)
+        if rows and entry.__class__ is not ToolEntry:
+            self._ends_run(batch)
         block = Static(separated, rows)
         at = self._place(entry, block)
         if not rows:
@@ -257,6 +279,39 @@ class Document:
         elif entry.decisions:
             batch.add(["fold_open", self.n, self._fold_id(at), asks])
 
+    # -- calls that are gathered ----------------------------------------------------------------
+
+    def _ends_run(self, batch: Batch) -> None:
+        """Something else comes below the tool calls at the end: several of a kind that are done
+        become one line, which opens. Those that are not done stay in sight.
+        """
+        run, self._run = self._run, []
+        for kind, calls in groupby(run, self._gathers_as):
+            alike = list(calls)
+            if kind and len(alike) > 1:
+                self._gather(kind, alike, batch)
+
+    def _gathers_as(self, entry: ToolEntry) -> str:
+        """The kind under which a call is gathered with others; empty for one that stays alone."""
+        call = entry.call
+        done = call.status == "completed" and entry not in self._dirty and entry.asks is None
+        return call.kind if done and gathers(call.kind) else ""
+
+    def _gather(self, kind: str, calls: list[ToolEntry], batch: Batch) -> None:
+        top, bottom = self._at[calls[0]], self._at[calls[-1]]
+        block = self._blocks[top]
+        first = self._start(top) + (isinstance(block, Static) and block.separated)
+        last = self._start(bottom) + self._blocks[bottom].rows - 1
+        name = f"g{self._generation}{top}"
+        self._gathered.update(dict.fromkeys(calls, name))
+        batch.add(["gather", self.n, name, first, last, gathered_title(kind, len(calls))])
+
+    def _ungather(self, entry: ToolEntry, batch: Batch) -> None:
+        """A call that goes on is seen again, and so are those beside it."""
+        name = self._gathered[entry]
+        self._gathered = {call: fold for call, fold in self._gathered.items() if fold != name}
+        batch.add(["ungather", self.n, name])
+
     def _separates(self, entry: Entry) -> bool:
         """Whether a blank row goes above an entry: except at the top, between tool calls, and
         below a blank one.
@@ -275,6 +330,8 @@ class Document:
         self._blocks.append(block)
         if entry.__class__ is not TerminalEntry:
             self._above = entry, block
+        if entry.__class__ is ToolEntry:
+            self._run.append(entry)
         return at
 
     def _start(self, at: int) -> int:
@@ -293,12 +350,15 @@ class Document:
 
 
 def _undrawable(error: Exception) -> Row:
-    return row(f"[cannot be drawn: {type(error).__name__}: {error}]", "AcpError")
+    return row(wording.NOT_DRAWN.format(kind=type(error).__name__, reason=error), "AcpError")
 
 
 def _head(message: Message) -> list[Row]:
     if message.role == "user":
-        return [row("## " + one_line(message.author or "You"), "AcpUser", {"kind": "turn"})]
+        turn: Target = {"kind": "turn"}
+        if message.sent is not None:
+            turn["time"] = time.strftime("%H:%M", time.localtime(message.sent))
+        return [row("## " + one_line(message.author or "You"), "AcpUser", turn)]
     if message.role == "thought":
         return [row("▸ Thought", "AcpThoughtHead", {"kind": "fold"})]
     return []
@@ -309,7 +369,7 @@ def _below(entry: ToolEntry | None) -> Row:
     question above answer it from there as well.
     """
     asks = entry.asks if entry is not None and entry.decisions else None
-    return BLANK if asks is None else row("", None, {"decision": asks.id})
+    return BLANK if asks is None else legend(asks)
 
 
 def _folded_thought(entry: Entry) -> bool:

@@ -4,11 +4,15 @@ updates.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
-from acp_nvim.render import subagents, tools
+from acp_nvim import wording
+from acp_nvim.render import cards, subagents, tools
 from acp_nvim.render.content import describe
 from acp_nvim.render.rows import Row, indent, pieces, row
+from acp_nvim.render.stream import RULE
 from acp_nvim.render.terminals import terminal_rows
 from acp_nvim.render.text import one_line, visible
 from acp_nvim.session import lists
@@ -55,18 +59,26 @@ def draw_entry(entry: Entry, lines: int | None = None, cwd: str = "") -> list[Ro
         case Subagent() | SessionMessage() | PlanDocument():
             return subagents.draw(entry)
         case Past():
-            return [_past(line) for line in entry.lines]
+            return _past(entry.lines)
         case Unknown():
             return _unknown(entry)
         case _:
             raise TypeError(f"no rows for {type(entry).__name__}")
 
 
-def _past(line: str) -> Row:
-    """Headings are highlighted, as landmarks in an old chat."""
-    if not line.startswith("## "):
-        return row(line)
-    return row(line, "AcpUser", {"kind": "turn"}) if line == "## You" else row(line, "AcpAgent")
+def _past(lines: Sequence[str]) -> list[Row]:
+    """Headings are highlighted, as landmarks in an old chat, and the user's words are ruled."""
+    rows: list[Row] = []
+    users = False
+    for at, line in enumerate(lines):
+        text, spans, target = row(line)
+        if line.startswith("## "):
+            users = line == "## You"
+            group = "AcpUser" if users else "AcpAgent"
+            text, spans, target = row(line, group, {"kind": "turn"} if users else None)
+        ends = not line and "".join(lines[at + 1 : at + 2]).startswith("## ")
+        rows.append((text, ((0, 0, RULE), *spans) if users and not ends else spans, target))
+    return rows
 
 
 def plan_rows(entries: object, *, left: int = 0) -> list[Row]:
@@ -90,11 +102,11 @@ def plan_rows(entries: object, *, left: int = 0) -> list[Row]:
 def _question(entry: Question) -> list[Row]:
     decision = entry.decision
     if decision.outcome is None and not decision.behind:
-        return tools.card(decision)
+        return [*cards.card(decision, chat=True), cards.legend(decision)]
     if decision.outcome is None:
         return [row(one_line(decision.title), "AcpPermission", {"decision": decision.id})]
-    answer = f" ↳ {one_line(decision.answer)}"
-    return [pieces([(one_line(decision.title), "AcpMuted"), (answer, "AcpMuted")])]
+    (answer, _, _), *sent = cards.answered(decision)
+    return [row(f"{one_line(decision.title)} {answer}", "AcpMuted"), *sent]
 
 
 def _notice(entry: Line) -> list[Row]:
@@ -104,8 +116,8 @@ def _notice(entry: Line) -> list[Row]:
 
 
 def _compaction(entry: Compaction) -> list[Row]:
-    title = {"in_progress": "compacting the context…", "completed": "context compacted"}
-    text = title.get(entry.status, f"compaction {entry.status}")
+    title = {"in_progress": wording.COMPACTING, "completed": wording.COMPACTED}
+    text = title.get(entry.status, wording.COMPACTION.format(status=entry.status))
     rows = [row("— " + text + (f": {one_line(entry.error)}" if entry.error else ""), "AcpMuted")]
     for at, part in enumerate(entry.summary):
         lines = (
@@ -121,7 +133,7 @@ def _unknown(entry: Unknown) -> list[Row]:
     """Show an update of an unknown kind as it came."""
     raw = msgspec.json.encode(entry.raw).decode("utf-8", "replace")
     return [
-        row(f"— update of an unknown kind: {one_line(entry.tag, 60)}", "AcpMuted"),
+        row("— " + wording.UPDATE_UNKNOWN.format(kind=one_line(entry.tag, 60)), "AcpMuted"),
         row("  " + one_line(raw, 300), "AcpMuted"),
     ]
 

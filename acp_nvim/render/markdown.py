@@ -28,7 +28,8 @@ _OPENS = re.compile(r"\n {0,3}(?P<fence>`{3,}(?=[^`\n]*(?:\n|\Z))|~{3,})[^\n]*")
 _BLOCK = re.compile(
     r"\n(?: {0,3}(?:(?P<AcpHeading>\#{1,6}(?:[^\S\n][^\n]*)?(?=\n|\Z))"
     r"|(?P<AcpRule>(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})(?=\n|\Z)))"
-    r"|[ \t]*(?:(?P<AcpQuote>>[^\n]*)|(?P<AcpListMarker>(?:[-*+]|\d{1,9}[.)])(?=[ \t]))))"
+    r"|[ \t]*(?:(?P<AcpQuote>>[^\n]*)|(?P<AcpTable>\|[^\n]*)"
+    r"|(?P<AcpListMarker>(?:[-*+]|\d{1,9}[.)])(?=[ \t]))))"
 )
 _INLINE = (
     r"(?P<AcpCode>(?<=`)(?<!``)(`*)(?!`).+?(?<!`)`\2(?!`))"
@@ -39,7 +40,7 @@ _INLINE = (
 )
 _SPANS = re.compile(rf"[`*_\[](?:{_INLINE}))")
 _SPANS_AND_LINKS = re.compile(rf"[`*_\[<h](?:{_INLINE}|(?<=h)ttps?://[^\s<>)]+))")
-_WHOLE = ("AcpHeading", "AcpRule", "AcpQuote")
+_WHOLE = ("AcpHeading", "AcpRule", "AcpQuote", "AcpTable")
 _ALONE = ("AcpHeading", "AcpRule")
 
 
@@ -102,9 +103,9 @@ def _closing(fence: str) -> re.Pattern[str]:
 
 
 def _whole(text: str, row: int, group: str) -> list[Mark]:
-    """Marks of lines that have one group from end to end."""
+    """Marks of lines that have one group from end to end, empty ones too."""
     lines = text[1:].split("\n")
-    return [(row + at, 0, _bytes(line), group) for at, line in enumerate(lines) if line]
+    return [(row + at, 0, _bytes(line), group) for at, line in enumerate(lines)]
 
 
 def _prose(text: str, first: int) -> list[Mark]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any
 
+from acp_nvim import wording
 from acp_nvim.render.batch import Batch
 from acp_nvim.render.content import describe
 from acp_nvim.render.markdown import LONGEST, Highlighter
 from acp_nvim.render.rows import Row, decor, decor_op, row, width
 from acp_nvim.render.text import visible
 from acp_nvim.session.entries import Message, Part
+
+RULE = "AcpUserRule"
+"""The group that marks each row of the user's words, before all others there."""
 
 FOLDED = 4
 """A content block with more rows is folded to the first one."""
@@ -43,6 +48,7 @@ class Stream:
         self._foot = foot
         self._dim = dim
         self._cwd = cwd
+        self._ruled = message.role == "user"
         self._part = 0
         self._text = ""
         self._offset = 0
@@ -102,15 +108,23 @@ class Stream:
         if self.rows:
             row = start + self.rows - (2 if self._foot else 1)
             self.rows += len(lines) - 1
+            spans = self._rules(len(lines)) + spans
             batch.add(["text", n, row, lines, decor_op(spans, targets)])
             return
         above = len(self.head)
         head_spans, head_targets = decor(self.head)
+        head_spans = self._rules(above + len(lines), self.head) + head_spans
         head_spans += [[at + above, a, b, group] for at, a, b, group in spans]
         head_targets += [[at + above, data] for at, data in targets]
         texts = [text for text, _, _ in self.head] + lines + ([""] if self._foot else [])
         self.rows = len(texts)
         batch.add(["chat", n, start, start + at_top, texts, decor_op(head_spans, head_targets)])
+
+    def _rules(self, count: int, head: Sequence[Row] = ()) -> list[Any]:
+        """What marks so many rows as the user's; a blank one above the heading is nobody's."""
+        if not self._ruled:
+            return []
+        return [(at, 0, 0, RULE) for at in range(bool(head and not head[0][0]), count)]
 
     def _take(self, budget: int) -> tuple[str, list[Row], bool]:
         """Cut the next piece off the parts: text up to the budget, or the rows of one content
@@ -164,7 +178,9 @@ class Stream:
             where = {"message": self.message.number, "part": self._part}
             return describe(part, where, self._cwd)
         except Exception as error:
-            return [row(f"[cannot be drawn: {type(error).__name__}: {error}]", "AcpError")]
+            return [
+                row(wording.NOT_DRAWN.format(kind=type(error).__name__, reason=error), "AcpError")
+            ]
 
     def _spans(self, lines: list[str]) -> list[Any]:
         """Highlights of the lines that this piece finished, and of the open one."""

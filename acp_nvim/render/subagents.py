@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from acp_nvim import wording
 from acp_nvim.render.content import describe, link_target
 from acp_nvim.render.rows import Row, Target, indent, pieces, row
 from acp_nvim.render.text import one_line, visible
@@ -11,7 +12,7 @@ from acp_nvim.session.questions.decisions import Decision
 
 _LOOKS = {
     "running": ("◐", "AcpToolRunning", "running"),
-    "requires_action": ("◐", "AcpPermission", "waits for you"),
+    "requires_action": ("◐", "AcpPermission", "waiting for you"),
     "idle": ("✓", "AcpToolCompleted", "done"),
     "gone": ("✗", "AcpToolFailed", "gone with its session"),
     "unknown": ("○", "AcpMuted", "state unknown"),
@@ -96,7 +97,7 @@ def _parts(message: SessionMessage) -> list[Row]:
 
 def _plan(plan: PlanDocument) -> list[Row]:
     if plan.removed:
-        return [row("— a plan was withdrawn", "AcpMuted")]
+        return [row("— " + wording.PLAN_WITHDRAWN, "AcpMuted")]
     head = row("Plan", "AcpPlanHead")
     if plan.uri is not None:
         return [head, row(f"→ {one_line(plan.uri)}", "AcpLink", link_target(plan.uri))]

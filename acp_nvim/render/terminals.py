@@ -30,5 +30,5 @@ def terminal_rows(terminal: Terminal, limit: int | None = LINES, cwd: str = "") 
         rows.append(row(f"… {hidden} earlier line{'s' if hidden > 1 else ''}", "AcpMuted", target))
     rows += [row(visible(line), None, target) for line in shown]
     if terminal.signal is not None or terminal.exit_code:
-        rows.append(pieces([("↳ " + terminal.ended, "AcpToolFailed")], target))
+        rows.append(pieces([("✗ " + terminal.ended, "AcpToolFailed")], target))
     return rows

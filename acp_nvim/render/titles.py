@@ -1,4 +1,4 @@
-"""Titles of tool calls for the screen."""
+"""Titles of tool calls for the screen: what was done, in as few words as say it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,32 @@ ABOUT_FILES = frozenset(("read", "edit", "delete", "move", "search"))
 """Kinds whose titles name files. Titles of other kinds may be commands, which are never
 shortened.
 """
+
+_VERBS = {
+    "read": ("Read", "Reading", "Read"),
+    "edit": ("Edit", "Editing", "Edited"),
+    "delete": ("Delete", "Deleting", "Deleted"),
+    "move": ("Move", "Moving", "Moved"),
+    "search": ("Search", "Searching", "Searched"),
+    "fetch": ("Fetch", "Fetching", "Fetched"),
+}
+"""Of each kind its verb as what is to be done, is being done, is done. Other kinds have titles that
+may be commands: these are said as they are.
+"""
+_TENSES = {"in_progress": 1, "completed": 2}
+
+_NOUNS = {
+    "read": ("Read", "file"),
+    "edit": ("Edited", "file"),
+    "delete": ("Deleted", "file"),
+    "move": ("Moved", "file"),
+    "search": ("Searched", "time"),
+    "fetch": ("Fetched", "page"),
+    "execute": ("Ran", "command"),
+}
+
+_FIRST = re.compile(r"[^\s:]+")
+_PLACE = re.compile(r"[`'\"]?[\w~./-]*[\w~][./][\w./~-]*[`'\"]?(?=$|[\s:,(])|https?://")
 
 
 def short_title(title: str, kind: str, cwd: str) -> str:
@@ -30,17 +56,28 @@ def _below(cwd: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w/.~-]){re.escape(cwd.rstrip('/'))}/(?=[^\s/])")
 
 
-@lru_cache(maxsize=16)
-def _words(kind: str) -> tuple[str, ...]:
-    return (f"{kind.removesuffix('e')}ing", kind) if kind in ABOUT_FILES else ()
-
-
-def says_kind(title: str, kind: str) -> int:
-    """Return the length of the kind's word where the title of a call about files begins with it
-    (`Read a.py`, `Reading a.py`), else 0.
+def done_title(title: str, kind: str, status: str) -> tuple[str, int]:
+    """Return a title with the verb of its kind as the status has it, and that verb's length; 0
+    where the title has words of its own.
     """
-    for word in _words(kind):
-        size = len(word)
-        if title[:size].lower() == word and title[size : size + 1] in ("", " ", ":"):
-            return size
-    return 0
+    verbs = _VERBS.get(kind)
+    if verbs is None:
+        return title, 0
+    verb = verbs[_TENSES.get(status, 0)]
+    first = _FIRST.match(title)
+    if first is not None and first[0].capitalize() in verbs:
+        return verb + title[first.end() :].removeprefix(":"), len(verb)
+    if _PLACE.match(title):
+        return f"{verb} {title}", len(verb)
+    return title, 0
+
+
+def gathers(kind: str) -> bool:
+    """Whether calls of a kind that follow one another are said as one."""
+    return kind in _NOUNS
+
+
+def gathered_title(kind: str, count: int) -> str:
+    """Return the words for several calls of a kind: `Read 5 files`."""
+    verb, noun = _NOUNS[kind]
+    return f"{verb} {count} {noun}{'' if count == 1 else 's'}"

@@ -41,18 +41,24 @@ class Said:
     cwd: str
     whole: Target
     """The target that opens all of it."""
+    command: str | None = None
+    """The command that the title of the question is."""
 
 
-def _said(call: ToolCall, cwd: str, paths: Collection[str], whole: Target) -> Said:
+def _said(
+    call: ToolCall, cwd: str, paths: Collection[str], whole: Target, command: str | None = None
+) -> Said:
     diffs = [item for item in call.content if isinstance(item, schema.Diff)]
-    return Said(call.title, "\n".join(_texts(call)), diffs, paths, cwd, whole)
+    return Said(call.title, "\n".join(_texts(call)), diffs, paths, cwd, whole, command)
 
 
-def input_rows(call: ToolCall, cwd: str, paths: Collection[str], whole: Target) -> list[Row]:
+def input_rows(
+    call: ToolCall, cwd: str, paths: Collection[str], whole: Target, command: str | None = None
+) -> list[Row]:
     """Return rows for the parts of a call's raw input that title and content do not show; `paths`
-    are named by other rows.
+    are named by other rows, `command` is the title of the question.
     """
-    said = _said(call, cwd, paths, whole)
+    said = _said(call, cwd, paths, whole, command)
     rows: list[Row] = []
     for part in [*_beside(call), *tool_input.parts(call.raw_input, call.id)]:
         rows += _ROWS[type(part)](part, said)
@@ -105,7 +111,7 @@ def is_named(path: str, text: str) -> bool:
 
 
 def _command(part: tool_input.Command, said: Said) -> list[Row]:
-    if _is_said(part.line, said):
+    if part.line == said.command or _is_said(part.line, said):
         return []
     return text_rows(part.line.rstrip("\n"), said.whole, "$ ", "AcpCommand", "  ")
 

@@ -1,33 +1,26 @@
-"""Tool calls and the cards that ask for permission."""
+"""Tool calls, and what a question shows of the one that it is about."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
-from msgspec import UNSET
-
 from acp_nvim.protocol import schema
+from acp_nvim.render.call_line import call_line, place
+from acp_nvim.render.cards import UNDER, answered, card, whole_target
 from acp_nvim.render.content import describe, is_aside
-from acp_nvim.render.cutting import between, both_ends, folded, head, more
+from acp_nvim.render.cutting import folded, head, more
 from acp_nvim.render.diffs import cut, diff_rows, patch_rows, text_rows
-from acp_nvim.render.markdown import Span
-from acp_nvim.render.rows import WIDEST, Row, Target, ends, indent, pieces, row, width
+from acp_nvim.render.rows import WIDEST, Row, indent, row
 from acp_nvim.render.terminals import terminal_rows
-from acp_nvim.render.text import one_line, path_line, shown_path, visible
-from acp_nvim.render.titles import ABOUT_FILES, says_kind, short_title, shown_title
-from acp_nvim.render.tool_input import change_rows, input_rows, is_named
+from acp_nvim.render.text import one_line, shown_path, visible
+from acp_nvim.render.tool_input import change_rows
 from acp_nvim.session import lists
 from acp_nvim.session.entries import ToolEntry
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.questions.patches import fenced, may_hold_diff, may_hold_patch
 from acp_nvim.session.questions.tool_input import Patch, commands_of
 from acp_nvim.session.tool_calls import ToolCall
-
-ICONS = {"pending": "○", "in_progress": "◐", "completed": "✓", "failed": "✗", "cancelled": "⊘"}
-GROUPS = {"completed": "AcpToolCompleted", "failed": "AcpToolFailed", "cancelled": "AcpToolFailed"}
-KEYS = {"allow_once": "y", "allow_always": "Y", "reject_once": "n", "reject_always": "N"}
 
 WHOLE = 1 << 30
 """As `tool_lines`: nothing is cut, no line either."""
@@ -37,9 +30,6 @@ ASKED = 400
 
 SHORT = WIDEST // 8
 """A text of at most so many characters has no line to cut: a character becomes eight at most."""
-
-UNDER = "  "
-"""The indent of rows under the line of a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +64,7 @@ def words(entry: ToolEntry, look: Look) -> tuple[Row, list[str]] | None:
             if may_hold_diff(text):
                 return None
             under += (UNDER + visible(text).replace("\n", "\n" + UNDER)).split("\n")
-    return _line(call, None, look.cwd), under
+    return call_line(entry, None, look.cwd), under
 
 
 def draw(entry: ToolEntry, look: Look) -> list[Row]:
@@ -83,33 +73,43 @@ def draw(entry: ToolEntry, look: Look) -> list[Row]:
     """
     call = entry.call
     asks = entry.asks if entry.decisions else None
-    limit = None if asks and look.tool_lines != WHOLE else look.tool_lines
-    rows = [_line(call, asks, look.cwd)]
-    inside = [] if asks else indent(change_rows(call, look.cwd, limit, _whole(call, None)), UNDER)
-    items, left = _drawn(call, whole=bool(asks), uncut=look.tool_lines == WHOLE)
+    permits = asks is not None and asks.subject == "permission" and not asks.behind
+    if asks is not None and permits and look.tool_lines != WHOLE:
+        rows = card(asks, entry, look.cwd, content_rows(entry, asks, look.cwd), chat=True)
+        return rows + _decisions(entry, look, asks)
+    limit = look.tool_lines
+    rows = [call_line(entry, asks, look.cwd)]
+    inside = indent(change_rows(call, look.cwd, limit, whole_target(call, None)), UNDER)
+    items, left = _drawn(call, whole=False, uncut=look.tool_lines == WHOLE)
     for at, item in items:
         if item.__class__ is schema.Content:
             inside += _block(at, item.content, call, limit, look.cwd, UNDER)
         else:
-            inside += indent(_content(at, item, entry, limit, look.cwd), UNDER)
-    if left and not asks:
+            found = _content(at, item, entry, limit, look.cwd)
+            said = asks is None and call.kind == "edit" and item.__class__ is schema.Diff
+            inside += indent(found[1:] if said and len(items) == 1 else found, UNDER)
+    if left:
         inside.append(row(UNDER + lists.more(left), "AcpMuted", call.index))
     if not call.content:
         told = _own_terminals(entry, limit, look.cwd)
-        inside += indent(told or ([] if asks else _commands(call, limit)), UNDER)
-    if asks and limit is None:
-        inside = folded(inside, _whole(call, asks), ASKED, left)
+        inside += indent(told or _commands(call, limit), UNDER)
     rows += inside
     if call.locations:
         rows += indent(_locations(call, look), UNDER)
+    return rows + _decisions(entry, look)
+
+
+def _decisions(entry: ToolEntry, look: Look, drawn: Decision | None = None) -> list[Row]:
+    """The questions about a call, without the one that is drawn already and those whose turn has
+    not come.
+    """
+    rows: list[Row] = []
     for decision in entry.decisions:
-        if decision.behind:
-            continue  # its card comes when it is its turn
-        open_ = decision.outcome is None
-        rows += indent(
-            card(decision, entry, look.cwd, below=True) if open_ else [_decided(decision)], UNDER
-        )
-    return rows
+        if decision is drawn or decision.behind:
+            continue
+        is_open = decision.outcome is None
+        rows += card(decision, entry, look.cwd) if is_open else answered(decision)
+    return indent(rows, UNDER)
 
 
 def _drawn(
@@ -124,114 +124,6 @@ def _drawn(
     return (content[:first] + content[first + left :], left) if left else (content, 0)
 
 
-def option_rows(decision: Decision) -> int:
-    """Return how many rows of a card are options."""
-    return min(len(decision.options), lists.OPTIONS + 1)
-
-
-def card(
-    decision: Decision, entry: ToolEntry | None = None, cwd: str = "", *, below: bool = False
-) -> list[Row]:
-    """Return the rows of a question: title, details, and every option with its keys.
-
-    Files of its tool call are named relative to `cwd`. `below` the call's line the title is
-    repeated only if that line does not show all of it, and the card begins with that line.
-    """
-    call = entry.call if entry else None
-    mark: Target = {"decision": decision.id}
-    rows = [*_asked(decision, call, cwd, mark, below), *_told(decision, entry, cwd, mark, below)]
-    used: set[str] = set()
-    for number, option in enumerate(decision.options[: lists.OPTIONS], 1):
-        key = "" if option.kind in used else KEYS.get(option.kind, "")
-        used.add(option.kind)
-        digit = f"[{number}] " if number < 10 else "[ ] "
-        name = ends(" ".join(visible(option.name).split()))
-        parts: list[tuple[str, str | None]] = [(f"  {digit}", "AcpKey"), (name, None)]
-        rows.append(pieces([*parts, (f"  {key}" if key else "", "AcpKey")], mark))
-    left = len(decision.options) - lists.OPTIONS
-    if left > 0:
-        text = f"  {lists.more(left)}: :Acp allow takes any by its id"
-        rows.append(row(text, "AcpMuted", mark))
-    return _ends_marked(rows, mark, begins=not (below and entry and entry.asks is decision))
-
-
-def _asked(
-    decision: Decision, call: ToolCall | None, cwd: str, mark: Target, below: bool
-) -> list[Row]:
-    """The title, with its line breaks: it may be a command."""
-    what = "Permission" if decision.listed == "permissions" else "Question"
-    title = short_title(decision.title, call.kind, cwd) if call else decision.title
-    first, count, last = both_ends(title.strip())
-    if below and call is not None and [shown_title(call.title, call.kind, cwd)] == first:
-        return [row(f"{what} needed", "AcpPermission", mark)]
-    rows = [pieces([(f"{what}: ", "AcpPermission"), (first[0], "AcpPermissionTitle")], mark)]
-    rows += [row("    " + line, "AcpPermissionTitle", mark) for line in first[1:]]
-    rows += indent([between(count, _whole(call, decision))], "    ") if count else []
-    return rows + [row("    " + line, "AcpPermissionTitle", mark) for line in last]
-
-
-def _told(
-    decision: Decision, entry: ToolEntry | None, cwd: str, mark: Target, below: bool
-) -> list[Row]:
-    """What would happen: the details of the question, and the raw input of its call."""
-    call = entry.call if entry else None
-    whole = _whole(call, decision)
-    rows: list[Row] = []
-    for detail in decision.details:
-        if detail != f"in {cwd}":
-            rows += text_rows(detail, whole, after="    ")
-    rows += [row(path_line(problem), "AcpError") for problem in decision.problems]
-    if entry is not None and call is not None and decision.subject == "permission":
-        rows += _of_input(entry, cwd, whole, below)
-    return indent([_marked(each, mark) for each in folded(rows, whole)], UNDER)
-
-
-def _of_input(entry: ToolEntry, cwd: str, whole: Target, below: bool) -> list[Row]:
-    """Rows of the call's raw input and of its files. They are cached, since raw inputs may be large
-    and cards are drawn often.
-    """
-    call = entry.call
-    key = (call.raw_input, call.content, call.locations, call.title, cwd)
-    kept = entry.told_rows.get(below)
-    if kept is None or any(a is not b for a, b in zip(kept[0], key, strict=True)):
-        kept = entry.told_rows[below] = (key, _input(call, cwd, whole, below))
-    return kept[1]
-
-
-def _input(call: ToolCall, cwd: str, whole: Target, below: bool) -> list[Row]:
-    places = dict.fromkeys(location.path for location in call.locations)
-    diffs = {item.path for item in call.content if isinstance(item, schema.Diff)}
-    named = [] if below else [path for path in places if path not in diffs]
-    rows = [
-        row(shown_path(path, cwd), "AcpPath", {"kind": "file", "path": path})
-        for path in named
-        if not is_named(path, call.title)
-    ]
-    return rows + input_rows(call, cwd, diffs | places.keys(), whole)
-
-
-def _whole(call: ToolCall | None, asks: Decision | None) -> Target:
-    """Return the target that shows all of a call, or of a question."""
-    mark = {} if asks is None else {"decision": asks.id}
-    return mark if call is None else {"kind": "tool", "call": call.index, **mark}
-
-
-def _marked(each: Row, mark: Target) -> Row:
-    """Add the decision to a row's target: keys answer from there, wherever it leads."""
-    text, spans, target = each
-    return text, spans, {**target, **mark} if isinstance(target, dict) else mark
-
-
-def _ends_marked(rows: list[Row], mark: Target, begins: bool) -> list[Row]:
-    """Mark the first and the last row of a card, so that Neovim knows whether all of it is in
-    view.
-    """
-    if begins:
-        rows[0] = _marked(rows[0], {**mark, "first": True})
-    rows[-1] = _marked(rows[-1], {**mark, "last": True})
-    return rows
-
-
 def entry_of(decision: Decision, session: Any) -> ToolEntry | None:
     """Return the tool call that a question of a session, or of a child of it, is about."""
     asker = decision.asker or session
@@ -240,83 +132,23 @@ def entry_of(decision: Decision, session: Any) -> ToolEntry | None:
 
 
 def float_rows(entry: ToolEntry | None, decision: Decision, cwd: str = "") -> list[Row]:
-    """Return a pending decision for the float: its card, then all that the tool call shows of
+    """Return a pending decision for the float: its card with all that the tool call shows of
     itself.
     """
-    return card(decision, entry, cwd) + content_rows(entry, decision, cwd)
+    return card(decision, entry, cwd, content_rows(entry, decision, cwd))
 
 
 def content_rows(entry: ToolEntry | None, decision: Decision, cwd: str) -> list[Row]:
-    """Return what a tool call shows of itself, below its card."""
+    """Return what a tool call that asks shows of itself."""
     if entry is None:
         return []
-    inside: list[Row] = []
-    items, left = _drawn(entry.call, whole=True)
+    call, inside = entry.call, list[Row]()
+    items, left = _drawn(call, whole=True)
     for at, item in items:
-        inside += indent(_content(at, item, entry, None, cwd), UNDER)
-    return folded(inside, _whole(entry.call, decision), ASKED, left)
-
-
-def _line(call: ToolCall, asks: Decision | None, cwd: str) -> Row:
-    title, said = call.title or call.name or call.id, 0
-    if call.kind in ABOUT_FILES:
-        title = shown_title(title, call.kind, cwd)
-        said = says_kind(title, call.kind)
-    else:
-        title = one_line(title)
-    long = len(title) if title.isascii() else width(title)
-    name = _name(call.name, title) if call.name else ""
-    before, after, spans = _around(
-        "" if said else call.kind, call.status, asks is not None, said, long, width(name)
-    )
-    leads_to = _leads_to(call, asks) if asks is not None or call.locations else call.index
-    return f"{before}{title}{name}{after}", spans, leads_to
-
-
-@lru_cache(maxsize=1024)
-def _around(
-    kind: str, status: str, asks: bool, said: int, title: int, name: int
-) -> tuple[str, str, tuple[Span, ...]]:
-    """Return the texts before and behind a title, and the spans of the row; given are the widths of
-    the title, of the kind's word in it (`said`) and of the tool's name. The signs between have no
-    highlight of their own.
-    """
-    group = "AcpPermission" if asks else GROUPS.get(status, "AcpToolRunning")
-    icon = ICONS.get(status, "◐") + " "
-    parts: list[tuple[str, str | None]] = [(icon, group)]
-    parts += [(kind, "AcpToolKind"), (" · ", None)] if kind else []
-    before, spans, _ = pieces(parts)
-    words = "permission needed" if asks else status.replace("_", " ")
-    after = f" · {words}"
-    start = width(before)
-    end = start + title
-    spans += ((start, start + said, "AcpToolKind"),) if said else ()
-    spans += ((start + said, end, "AcpToolTitle"),)
-    spans += ((end, end + name, "AcpMuted"),) if name else ()
-    return before, after, (*spans, (end + name, end + name + width(after), group))
-
-
-def _leads_to(call: ToolCall, asks: Decision | None) -> Target | int:
-    """Return the target of a call's line: its file, else all of the call."""
-    at = None
-    if call.locations and call.kind != "execute":
-        shows = any(isinstance(item, schema.Diff | schema.Terminal) for item in call.content)
-        at = None if shows else _place(call.locations[0])
-    if at is None and asks is None:
-        return call.index
-    target: Target = {"kind": "tool", "call": call.index} | (at or {})
-    return target | ({"decision": asks.id, "first": True} if asks else {})
-
-
-def _place(location: schema.ToolCallLocation) -> Target:
-    line = location.line if location.line is not UNSET else None
-    return {"kind": "file", "path": location.path} | ({"line": line} if line else {})
-
-
-def _name(name: str, title: str) -> str:
-    """The tool's name, where the title does not contain it (v1/tool-calls)."""
-    name = one_line(name, 60)
-    return f" ({name})" if name and name.lower() not in title.lower() else ""
+        inside += _content(at, item, entry, None, cwd)
+    if not call.content:
+        inside += _own_terminals(entry, None, cwd)
+    return indent(folded(inside, whole_target(call, decision), ASKED, left), UNDER)
 
 
 def _above(diff: schema.Diff, call: ToolCall) -> int:
@@ -335,7 +167,8 @@ def _content(at: int, item: Any, entry: ToolEntry, limit: int | None, cwd: str) 
         case schema.Content():
             return _block(at, item.content, entry.call, limit, cwd)
         case schema.Diff():
-            return diff_rows(item, limit, _above(item, entry.call), cwd, entry.call.index)
+            whole = {"kind": "diff", "call": entry.call.index, "item": at}
+            return diff_rows(item, limit, _above(item, entry.call), cwd, entry.call.index, whole)
         case schema.Terminal():
             return _terminal(item.terminal_id, entry, limit, cwd)
         case schema.SessionLink():
@@ -379,7 +212,7 @@ def _diffs(text: str, call: ToolCall, limit: int | None, cwd: str) -> list[Row]:
     rows: list[Row] = []
     for part in parts:
         if isinstance(part, Patch):
-            rows += patch_rows(part.files or (), None, cwd, _whole(call, None))
+            rows += patch_rows(part.files or (), None, cwd, whole_target(call, None))
         else:
             rows += [_wide(line, call) for line in visible(part).split("\n")]
     return cut(rows, limit, call.index)
@@ -413,7 +246,7 @@ def _commands(call: ToolCall, limit: int | None) -> list[Row]:
         if limit == WHOLE:
             rows += [(f"$ {line}", (), None) for line in visible(command).split("\n")]
         else:
-            rows += text_rows(command, _whole(call, None), "$ ", "AcpCommand", "  ")
+            rows += text_rows(command, whole_target(call, None), "$ ", "AcpCommand", "  ")
     return cut(rows, limit, call.index)
 
 
@@ -424,12 +257,8 @@ def _locations(call: ToolCall, look: Look) -> list[Row]:
     for location in call.locations[:most]:
         if location.path in shown:
             continue
-        target = _place(location)
+        target = place(location)
         line = f":{target['line']}" if "line" in target else ""
         rows.append(row(shown_path(location.path, look.cwd) + line, "AcpPath", target))
     left = 0 if most is None else len(call.locations) - most
     return [*rows, row(lists.more(left), "AcpMuted", call.index)] if left > 0 else rows
-
-
-def _decided(decision: Decision) -> Row:
-    return row(f"↳ {one_line(decision.answer)}", "AcpMuted")

@@ -41,6 +41,8 @@ class Message(Struct, eq=False):
     closed: bool = False
     author: str | None = None
     """The speaker, where that is neither user nor agent: a parent that prompts its subagent."""
+    sent: float | None = None
+    """When the user sent it, in seconds since 1970; None where nobody knows."""
     number: int = field(default_factory=count(1).__next__)
     """Identifies the message of a part that the user opens."""
 
@@ -62,8 +64,8 @@ class ToolEntry(Struct, eq=False):
     decisions: list[Decision] = field(default_factory=list)
     told: str | None = None
     """The status in the last `AcpToolCall` event."""
-    told_rows: dict[bool, Any] = field(default_factory=dict)
-    """Rows drawn of the raw input, cached by `render.tools`."""
+    told_rows: dict[str, Any] = field(default_factory=dict)
+    """The title of its question and rows of the raw input, cached by `render.cards`."""
     terminals: dict[str, Terminal] = field(default_factory=dict)
     """The known terminals that it has ever embedded or reported in `_meta`."""
 

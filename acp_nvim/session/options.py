@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from acp_nvim import wording
 from acp_nvim.protocol import schema
 from acp_nvim.session import lists
 
@@ -124,7 +125,7 @@ def find(session: Session, option_id: str) -> Option:
     option = next((option for option in found if option.id == option_id), None)
     if option is None:
         there = ", ".join(option.id for option in found) or "none"
-        raise NoSuchChoice(f"no option {option_id}; there are: {there}")
+        raise NoSuchChoice(wording.WHY_NO_OPTION.format(option=option_id, options=there))
     return option
 
 
@@ -151,10 +152,12 @@ def check(option: Option, value: Value) -> Value:
             return value
         if value in ("true", "false"):
             return value == "true"
-        raise NoSuchChoice(f"{option.id} is true or false, not {value}")
+        raise NoSuchChoice(wording.WHY_NO_SWITCH.format(option=option.id, value=value))
     offered = [item.value for item in values(option)]
     if value not in offered:
-        raise NoSuchChoice(f"{option.id} has no value {value}; there are: {', '.join(offered)}")
+        raise NoSuchChoice(
+            wording.WHY_NO_VALUE.format(option=option.id, value=value, values=", ".join(offered))
+        )
     return value
 
 
@@ -241,12 +244,12 @@ def check_mode(session: Session, mode_id: str) -> None:
     """Raise `NoSuchChoice` for a mode that the session does not have."""
     known = modes(session)
     if known is None:
-        raise NoSuchChoice("the session has no modes")
+        raise NoSuchChoice(wording.WHY_NO_MODES)
     ids = [mode.id for mode in known.available_modes]
     if session.modes is not None:
         ids += [mode.id for mode in session.modes.available_modes if mode.id not in ids]
     if mode_id not in ids:
-        raise NoSuchChoice(f"no mode {mode_id}; there are: {', '.join(ids)}")
+        raise NoSuchChoice(wording.WHY_NO_MODE.format(mode=mode_id, modes=", ".join(ids)))
 
 
 def on_wire(options: Sequence[Option]) -> list[Any]:

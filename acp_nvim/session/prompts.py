@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from acp_nvim import wording
 from acp_nvim.protocol import schema
 
 BUFFER_URI = "nvim://buffer/"
@@ -150,9 +151,7 @@ class Prompt:
         for block in self.given:
             fitting = fit(block, capabilities)
             if fitting is None:
-                self.left_out.append(
-                    f"{block_name(block)} was left out: the agent does not take it"
-                )
+                self.left_out.append(wording.BLOCK_LEFT_OUT.format(what=block_name(block)))
             else:
                 yield fitting
 

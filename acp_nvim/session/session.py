@@ -7,9 +7,11 @@ something changed (`SessionObserver`) and reads what: `state.take_changes`, `tra
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, Protocol, TypeVar
 
+from acp_nvim import wording
 from acp_nvim.protocol import schema
 from acp_nvim.session import lists, snapshot
 from acp_nvim.session.changes import Changes, Event
@@ -203,7 +205,7 @@ class Session:
             self.cut[name] = left
             self.change("more")
         if left and not before:
-            title = f"{name}: the first {most:,} of {len(items):,} are shown"
+            title = wording.CUT_LIST.format(what=name, shown=most, all=len(items))
             self.notice("warning", title)
             self.event("AcpNotice", severity="warning", title=title)
         return tuple(items[:most])
@@ -229,7 +231,7 @@ class Session:
 
     def say(self, parts: Sequence[Part]) -> Message:
         """Put the user's words into the transcript."""
-        message = Message("user", parts=list(parts), closed=True)
+        message = Message("user", parts=list(parts), closed=True, sent=time.time())
         self.transcript.add(message)
         self.transcript.written += sum(len(part) if isinstance(part, str) else 1 for part in parts)
         return message
@@ -241,7 +243,7 @@ class Session:
         if self.held or self.queue != [prompt] or prompt.given or not prompt.text.strip():
             return
         words = shown(prompt.text)
-        message = Message("user", parts=[words])
+        message = Message("user", parts=[words], sent=time.time())
         self.transcript.add(message)
         self.transcript.written += len(words)
         self._announced = prompt, message
@@ -251,7 +253,7 @@ class Session:
         """The announced prompt is not sent now, or never."""
         if self._announced is not None:
             self._announced = None
-            self.notice("info", "not sent: the prompt waits in the queue")
+            self.notice("info", wording.PROMPT_KEPT)
 
     def begin_turn(self, prompt: Prompt, agent_title: str) -> None:
         """The prompt goes to the agent now."""
@@ -318,7 +320,7 @@ class Session:
         elif stop_reason in _ENDS:
             self.notice(*_ENDS[stop_reason])
         elif stop_reason != "end_turn":
-            self.notice("warning", f"the turn ended: {stop_reason}")
+            self.notice("warning", wording.TURN_ENDED.format(reason=stop_reason))
 
     def _close_refused(self) -> None:
         """Close calls whose permission was refused: some agents end the turn without another word
@@ -449,6 +451,7 @@ class Session:
 
     def ask(self, decision: Decision, call: ToolCall | None = None) -> None:
         """Make a decision pending and show its card, under its tool call where it has one."""
+        decision.agent = decision.agent or self.transcript.speaker or self.agent.capitalize()
         self.decisions.add(decision)
         entry: ToolEntry | Question
         if call is not None:
@@ -509,14 +512,14 @@ def _is_plain(call: ToolCall) -> bool:
 
 
 _ENDS: dict[str | None, tuple[Literal["info", "warning", "error"], str]] = {
-    "cancelled": ("warning", "cancelled"),
+    "cancelled": ("warning", wording.CANCELLED),
     "refusal": (
         "warning",
-        "the agent refused; this prompt and all after it are no longer in its context",
+        wording.REFUSED,
     ),
-    "max_tokens": ("warning", "stopped at the token limit (max_tokens)"),
+    "max_tokens": ("warning", wording.TOKEN_LIMIT),
     "max_turn_requests": (
         "warning",
-        "stopped at the limit of model requests in one turn (max_turn_requests)",
+        wording.REQUEST_LIMIT,
     ),
 }

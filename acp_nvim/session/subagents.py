@@ -79,7 +79,7 @@ class Child(Session):
 
     def ask(self, decision: Decision, call: ToolCall | None = None) -> None:
         """Ask here and above, under the child's name."""
-        decision.asker = self
+        decision.asker, decision.agent = self, self.link.label
         decision.title = f"{self.link.label} › {decision.title}"
         super().ask(decision, call)
         self.link.decisions.append(decision)

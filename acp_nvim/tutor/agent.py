@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from acp_nvim import __version__
 from acp_nvim.protocol import errors
 from acp_nvim.protocol import schema as s
 from acp_nvim.protocol.errors import RequestError
+from acp_nvim.tutor.keys import told
 from acp_nvim.tutor.lessons import teach
 from acp_nvim.tutor.session import COMMANDS, MODES, PACES, Session
 from acp_nvim.tutor.turn import Turn
@@ -75,6 +77,10 @@ class Tutor:
 
     def _new_session(self, params: s.NewSessionRequest) -> s.NewSessionResponse:
         session = Session(f"tutor-{secrets.token_hex(6)}", Path(params.cwd))
+        session.keys = told(s.given(params.meta))
+        before = [one for one in self._sessions.values() if one.cwd == session.cwd and one.tour]
+        if before:  # `/tour` goes on where it was
+            session.tour, session.unfinished = before[-1].tour, True
         self._sessions[session.id] = session
         return s.NewSessionResponse(session.id, session.modes(), session.options())
 
@@ -91,10 +97,11 @@ class Tutor:
             await asyncio.wait([session.turn])
             return s.PromptResponse("cancelled")
         finally:
-            session.turn = None
+            session.turn, session.ended = None, time.monotonic()
 
     async def _run(self, turn: Turn) -> s.PromptResponse:
         try:
+            await turn.session.silence()
             return s.PromptResponse(await teach(turn))
         except asyncio.CancelledError:
             return s.PromptResponse("cancelled")
@@ -127,8 +134,10 @@ class Tutor:
 
     def _close(self, params: s.CloseSessionRequest) -> s.CloseSessionResponse:
         session = self._session(params.session_id)
-        if session.turn is not None:
-            session.turn.cancel()
+        session.stop_watching()
+        for task in (session.turn, session.speaker):
+            if task is not None:
+                task.cancel()
         del self._sessions[session.id]
         return s.CloseSessionResponse()
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from acp_nvim.protocol import schema as s
 from acp_nvim.protocol.errors import RequestError
-from acp_nvim.tutor import words
-from acp_nvim.tutor.edits import FIXED, WAVES, proposal
+from acp_nvim.tutor import tour, tour_words, words
+from acp_nvim.tutor.edits import WAVES, proposal
+from acp_nvim.tutor.keys import filled
 from acp_nvim.tutor.texts import from_disk, unsaved
 from acp_nvim.tutor.turn import Refused
 
@@ -38,9 +39,10 @@ async def teach(turn: Turn) -> str:
     if command:
         await LESSONS.get(command, unknown)(turn, argument)
     elif first:
-        await tour(turn)
-    else:
+        await tour.start(turn)
+    elif not await tour.goes_on(turn):
         await answer(turn)
+    tour.wait(turn)
     return "end_turn"
 
 
@@ -58,57 +60,9 @@ def title(text: str) -> str:
     return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"
 
 
-async def tour(turn: Turn, _argument: str = "") -> None:
-    """The whole walk: greet, read, propose and ask, run."""
-    path = turn.file()
-    steps = [words.STEP_KEYS]
-    if path is not None:
-        steps += [words.STEP_READ.format(name=path.name), words.STEP_EDIT]
-    if turn.has_terminal:
-        steps.append(words.STEP_RUN)
-    turn.plan(steps, 0)
-    await turn.think(words.THOUGHT)
-    await turn.say(words.WELCOME)
-    await turn.say(words.KEYS)
-    if path is None:
-        await turn.say(words.NO_FILE)
-    else:
-        turn.plan(steps, 1)
-        text = await quote(turn, path)
-        turn.plan(steps, 2)
-        await touring_edit(turn, path, text)
-    if turn.has_terminal:
-        turn.plan(steps, len(steps) - 1)
-        await touring_run(turn, path)
-    turn.plan(steps, len(steps))
-    await turn.say(words.GOODBYE)
-
-
-async def touring_edit(turn: Turn, path: Path, text: str | None) -> None:
-    """The edit of the tour: only in the sample, never unasked in a file of the user's own."""
-    found = proposal(path, text) if text is not None else None
-    if text is None or found is None or not found.sample:
-        await turn.say(words.EDIT_LATER)
-        return
-    await propose(turn, path, text)
-
-
-async def touring_run(turn: Turn, path: Path | None) -> None:
-    """The command of the tour: the sample itself, else Python's version."""
-    sample = path is not None and path.name == "till.py"
-    args = ["till.py"] if sample else ["--version"]
-    await turn.say(words.RUNNING)
-    try:
-        output, code = await turn.run(sys.executable, args, f"python {args[0]}", ask=False)
-    except Refused as no:
-        await turn.say(str(no))
-        return
-    await turn.say(words.RAN.format(code=code, output=output.strip("\n")))
-
-
 async def keys(turn: Turn, _argument: str) -> None:
     """The five keys."""
-    await turn.say(words.KEYS)
+    await turn.say(filled(turn.session, words.KEYS))
 
 
 async def read(turn: Turn, argument: str) -> None:
@@ -170,39 +124,28 @@ async def propose(turn: Turn, path: Path, text: str) -> None:
         return
     await turn.say(found.why)
     if turn.session.mode == "ask" and "edit" not in turn.session.always:
-        await turn.say(words.ASKING)
+        await turn.say(filled(turn.session, words.ASKING))
     try:
         await turn.write(path, text, found.text, found.title)
     except Refused as no:
         await turn.say(f"{no} {words.UNCHANGED}")
         return
-    await turn.say(words.WRITTEN.format(name=path.name))
+    await turn.say(filled(turn.session, words.WRITTEN, name=path.name))
     if found.sample and WAVES in found.text:
-        await turn.say(words.REVIEW.format(name=path.name))
-
-
-async def check(turn: Turn, argument: str) -> None:
-    """Look at what the user made of the two changes in the sample."""
-    path = turn.file(argument)
-    if path is None or path.name != "till.py":
-        await turn.say(words.NOT_THE_SAMPLE)
-        return
-    try:
-        text = await turn.read(path)
-    except RequestError as error:
-        await turn.say(words.UNREADABLE.format(name=path.name, why=error.message))
-        return
-    repair, waves = words.REPAIR[FIXED in text], words.BESIDES[WAVES in text]
-    await turn.say(words.CHECKED.format(name=path.name, repair=repair, waves=waves))
+        await turn.say(filled(turn.session, tour_words.REVIEW, name=path.name))
 
 
 async def plan(turn: Turn, _argument: str) -> None:
     """A plan that is worked off before the user's eyes."""
     steps = list(words.PLAN)
     await turn.say(words.PLAN_INTRO)
+    turn.begin_message()
     for done, step in enumerate(steps):
         turn.plan(steps, done)
-        await turn.say(f"{done + 1}. {step}")
+        if done:
+            turn.chunk(f"\n{done + 1}. {step}")
+        else:
+            await turn.say(f"1. {step}")
         await turn.pause()
     turn.plan(steps, len(steps))
     await turn.say(words.PLAN_DONE)
@@ -211,7 +154,7 @@ async def plan(turn: Turn, _argument: str) -> None:
 async def slow(turn: Turn, argument: str) -> None:
     """An answer that takes long: for trying a cancel."""
     seconds = float(argument) if re.fullmatch(r"\d+(\.\d+)?", argument) else 30.0
-    await turn.say(words.SLOW.format(seconds=f"{seconds:g}"))
+    await turn.say(filled(turn.session, words.SLOW, seconds=f"{seconds:g}"))
     turn.chunk("\n")
     for number in range(int(seconds / STEP)):
         turn.chunk(f"\n{number + 1}. {words.SLOW_LINES[number % len(words.SLOW_LINES)]}")
@@ -295,15 +238,16 @@ async def answer(turn: Turn) -> None:
             return
     found = [body for pattern, body in words.TOPICS.items() if re.search(pattern, text)]
     await turn.think(words.THOUGHT_ANSWER)
-    await turn.say(found[0] if found else words.NO_MODEL)
+    await turn.say(filled(turn.session, found[0]) if found else words.NO_MODEL)
 
 
 LESSONS: Final[Mapping[str, Callable[[Turn, str], Awaitable[None]]]] = {
-    "tour": tour,
+    "tour": tour.start,
+    "skip": tour.skip,
     "keys": keys,
     "read": read,
     "edit": edit,
-    "check": check,
+    "check": tour.check,
     "plan": plan,
     "slow": slow,
     "shell": shell,

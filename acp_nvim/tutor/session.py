@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from acp_nvim.protocol import schema as s
 
 if TYPE_CHECKING:
-    import asyncio
     from pathlib import Path
 
 CONTEXT: Final = 32_000  # tokens a tutor can keep in mind
@@ -22,7 +22,10 @@ MODES: Final = (
 PACES: Final = {"instant": 0.0, "brisk": 0.02, "calm": 0.08}  # seconds between two chunks
 
 COMMANDS: Final = (
-    s.AvailableCommand("tour", "The whole walk: read, propose, ask, change, run"),
+    s.AvailableCommand(
+        "tour", "The tour, or on with it; 2: its second part", s.UnstructuredCommandInput("part")
+    ),
+    s.AvailableCommand("skip", "The next step of the tour"),
     s.AvailableCommand("keys", "The five keys to know"),
     s.AvailableCommand(
         "read", "Quote your file as the editor has it", s.UnstructuredCommandInput("path")
@@ -30,8 +33,8 @@ COMMANDS: Final = (
     s.AvailableCommand(
         "edit", "Propose a change, with a diff and a question", s.UnstructuredCommandInput("path")
     ),
-    s.AvailableCommand("check", "Look at what you made of my changes in the sample"),
-    s.AvailableCommand("plan", "Show a plan and work it off"),
+    s.AvailableCommand("check", "What is left to review in the sample, and by which key"),
+    s.AvailableCommand("plan", "A sample plan, carried out step by step"),
     s.AvailableCommand(
         "slow", "A long answer, slowly: try to cancel it", s.UnstructuredCommandInput("seconds")
     ),
@@ -58,6 +61,30 @@ class Session:
     messages: int = 0
     turns: int = 0
     turn: asyncio.Task[s.PromptResponse] | None = None
+    keys: dict[str, str] = field(default_factory=dict)
+    tour: tuple[int, int] | None = None
+    """Part and step of the tour, None before it."""
+    unfinished: bool = False
+    """Whether that step begins again with the next prompt."""
+    watch: asyncio.Task[None] | None = None
+    """It looks whether the user has done what the step is about."""
+    speaker: asyncio.Task[None] | None = None
+    """It has seen that, and says what comes next."""
+    ended: float = 0.0
+    """The end of the last turn, by a clock without a date."""
+
+    def stop_watching(self) -> None:
+        """Look no more whether the step is done."""
+        if self.watch is not None:
+            self.watch.cancel()
+            self.watch = None
+
+    async def silence(self) -> None:
+        """A prompt comes: what goes on is said in its turn, after what is being said."""
+        self.stop_watching()
+        if self.speaker is not None:
+            await asyncio.wait([self.speaker])
+            self.stop_watching()
 
     def modes(self) -> s.SessionModeState:
         """The modes, with the current one."""

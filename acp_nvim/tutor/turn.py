@@ -6,6 +6,7 @@ Every `await` here is a place where a cancel ends the turn: nothing catches it o
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -57,6 +58,7 @@ class Turn:
         self.text = "".join(b.text for b in prompt if isinstance(b, s.TextContent)).strip()
         self._connection = connection
         self._speaking = False
+        self.began = time.monotonic()
 
     # ---- saying
 
@@ -75,6 +77,15 @@ class Turn:
             self.chunk(piece)
             await self.pause()
         self.update(self.session.count(text))
+
+    def begin_message(self) -> None:
+        """What is said next is a message of its own."""
+        self._speaking = False
+
+    def tell(self, text: str) -> None:
+        """Say it at once, as a message of its own: a turn that is cancelled has no time."""
+        self.session.messages += 1
+        self.chunk(text)
 
     def chunk(self, text: str) -> None:
         """A piece of the message that is being said."""
@@ -130,7 +141,7 @@ class Turn:
         """The text of a file as the editor has it. RequestError when it can't be read."""
         call = self._start(f"Read {path.name}", "read", path)
         try:
-            text = await self._read(path)
+            text = await self.live(path)
         except RequestError as error:
             self._finish(call, "failed", note(error.message))
             raise
@@ -272,7 +283,8 @@ class Turn:
     def _finish(self, call: str, status: s.ToolCallStatus, *content: s.ToolCallContent) -> None:
         self.update(s.ToolCallUpdate(call, status=status, content=list(content)))
 
-    async def _read(self, path: Path) -> str:
+    async def live(self, path: Path) -> str:
+        """The text as the editor has it, without a word about it."""
         can = s.given(self.client.fs)
         if can is not None and s.given(can.read_text_file):
             answer = await self._ask(s.ReadTextFileRequest(self.session.id, str(path)))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 from anyio import to_thread
 
+from acp_nvim import wording
 from acp_nvim.edits.agent_bases import Act
 from acp_nvim.edits.hunks import Hunk
 from acp_nvim.edits.pending import Pending, Restoration
@@ -28,9 +29,6 @@ from acp_nvim.workspace.refusals import Refusal
 from acp_nvim.workspace.tracked_file import Removed
 
 Verdict = Literal["accept", "reject"]
-
-
-MEANWHILE: Final = "has changed meanwhile: look again"
 
 
 class ReviewDecisions:
@@ -83,15 +81,15 @@ class ReviewDecisions:
         """``seen`` are the pending edits when the user decided: the row is one of theirs."""
         entry = self._ledger.get(path)
         if entry is None:
-            return [f"nothing is pending in {Path(path).name}"]
+            return [wording.NOTHING_IN.format(file=Path(path).name)]
         chosen = seen.hunk_at(row) if seen is not None else None
         hunk = None
         if not _is_whole(entry):
             hunk = entry.like(seen, chosen) if seen and chosen else entry.hunk_at(row)
         if hunk is None and not _is_whole(entry) and chosen is None:
-            return [f"no pending hunk in line {row + 1}"]
+            return [wording.NO_HUNK.format(line=row + 1)]
         if hunk is None and seen is not None and not (_is_whole(entry) and _is_whole(seen)):
-            return [f"the hunk in line {row + 1} {MEANWHILE}"]
+            return [wording.HUNK_CHANGED.format(line=row + 1)]
         notes = await self._file(verdict, entry, hunk)
         self._edits.view.next_hunk(self._edits.next_hunk(path, hunk.new_start if hunk else 0))
         return notes
@@ -131,8 +129,8 @@ class ReviewDecisions:
             name = users_file_inside(self._ledger, entry) if entry is not None else ""
             if name:
                 blocked.append(path)
-                why = f"a folder is there now that holds {name}"
-                notes.append(f"{Path(path).name} was left as it is: {why}")
+                why = wording.WHY_FOLDER.format(file=name)
+                notes.append(wording.LEFT.format(file=Path(path).name, reason=why))
         free = [path for path in paths if path not in blocked]
         return [
             path
@@ -146,7 +144,7 @@ class ReviewDecisions:
         """``seen`` has the edits at the decision, of files that agents have changed since."""
         found = [now for path in paths if (now := self._ledger.get(path)) is not None]
         if not found:
-            return ["nothing is pending there"]
+            return [wording.NOTHING_THERE]
         if verdict == "reject":
             return await self._carry_out(self._ledger.reject_files([e.path for e in found]), found)
         steps: list[Restoration] = []
@@ -154,7 +152,7 @@ class ReviewDecisions:
         for entry in found:
             steps += self._accept(entry, seen.get(entry.path, entry))
             if self._ledger.get(entry.path) is not None:
-                notes.append(f"{Path(entry.path).name} {MEANWHILE}")
+                notes.append(wording.CHANGED_MEANWHILE.format(file=Path(entry.path).name))
         return [*await self._carry_out(steps, found), *notes]
 
     def _accept(self, entry: Pending, seen: Pending | None) -> list[Restoration]:
@@ -175,7 +173,7 @@ class ReviewDecisions:
             await self._look(path)
         async with self._edits.alone(*paths):
             if not paths or paths != self._ledger.unreject_paths():
-                return ["nothing was rejected"]
+                return [wording.NOTHING_REJECTED]
             present: dict[str, Text | None] = {}
             for path in paths:
                 present[path] = await self._edits.sync(path)
@@ -212,12 +210,12 @@ class ReviewDecisions:
     async def _step(self, step: Restoration, entry: Pending | None) -> tuple[bool, list[str]]:
         """Carry out one step; returns whether it is done, and notes for the user."""
         name = Path(step.path).name
-        notes = [f"{name}: {step.note}"] if step.note else []
+        notes = [wording.NOTE.format(file=name, note=step.note)] if step.note else []
         try:
             await self._apply(step, entry)
             self._note(step)
         except (Refused, Refusal) as error:
-            return False, [*notes, f"{name} was left as it is: {refused_why(error)}"]
+            return False, [*notes, wording.LEFT.format(file=name, reason=refused_why(error))]
         return True, notes
 
     def _other_end(self, step: Restoration, entries: Sequence[Pending]) -> set[str]:
@@ -255,7 +253,7 @@ class ReviewDecisions:
         gone = entry is not None and entry.live is None
         present = await self._edits.live(step.path, gone=gone)
         if present != step.before:
-            raise Refused("it has changed meanwhile")
+            raise Refused(wording.WHY_CHANGED)
         live = self._edits.buffers.get(step.path)
         if live and step.after and entry and entry.conflict and step.after == entry.theirs:
             await self._take_agents_text(step.path, live, step.after)
@@ -300,10 +298,10 @@ class ReviewDecisions:
             await self._writer.put(path, live.text, theirs)
             return
         if theirs not in (now, without_crs):
-            raise Refused("the file on disk has changed again")
+            raise Refused(wording.WHY_CHANGED_AGAIN)
         outcome = await self._edits.bring(path, live, theirs, modified=False, signature=signature)
         if outcome != "done":
-            raise Refused(f"the buffer or its file has {outcome}")
+            raise Refused(wording.WHY_OUTCOME.format(outcome=outcome))
 
 
 def _is_whole(entry: Pending) -> bool:

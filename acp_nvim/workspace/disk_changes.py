@@ -18,6 +18,7 @@ import msgspec
 from anyio import to_thread
 from msgspec import UNSET
 
+from acp_nvim import wording
 from acp_nvim.edits.moves import Move, Moves
 from acp_nvim.edits.text import Text
 from acp_nvim.tasks import Tasks
@@ -338,7 +339,9 @@ class DiskChanges:
                 self._holds(path, after, reformat)
                 return entered
             if outcome not in ("moved", "busy"):
-                self._edits.view.warn(session, f"{path} changed on disk: {outcome}")
+                self._edits.view.warn(
+                    session, wording.NOT_TAKEN_UP.format(file=path, outcome=outcome)
+                )
                 return None
             await anyio.sleep(PAUSE_S)
             session, at = await self._last_author(path, session)
@@ -439,12 +442,11 @@ def _why_unreviewed(name: str, change: FileChange) -> str:
     """Why a change of a file is not reviewed, and whether it can be taken back."""
     before, after = change.before, change.after
     if isinstance(before, Unstored) and before.mark != UNKNOWN:
-        return f"{name} was {before.why}: its change is not reviewed, :Acp restore brings it back"
+        return wording.UNREVIEWED.format(file=name, reason=before.why)
     if isinstance(before, Unstored):
-        lost = "its change is not reviewed, and it cannot be brought back"
-        return f"{name} was not kept before the change ({before.why}): {lost}"
+        return wording.UNREVIEWED_FOR_GOOD.format(file=name, reason=before.why)
     why = after.why if isinstance(after, Unstored) else ""
-    return f"{name} is not kept any more ({why}): its changes are not reviewed"
+    return wording.UNREVIEWED_FROM_NOW.format(file=name, reason=why)
 
 
 def _read_all(paths: Sequence[str]) -> dict[str, tuple[bytes | None, str | None]]:

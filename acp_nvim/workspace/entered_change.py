@@ -110,7 +110,19 @@ def texts(
         present = live.format if live else None
         edits.tracked[path].hear(UserFormat(present if is_known or not old else old.format))
     before = known if is_known or old is None else old.text
+    if before is not None and old_format is not None and old_format.dos and live is not None:
+        before = _with_ends_as(live.text, before)
     return before, new, reformat
+
+
+def _with_ends_as(live: Text, before: Text) -> Text:
+    """A text of a file with CR LF line ends as its buffer shows it: where Neovim has read the file
+    in the format that it had before, it has shown each CR, until the buffer got the new format.
+    """
+    ended = before.lines if before.eol else before.lines[:-1]
+    if shows_cr(live) or not all(line.endswith("\r") for line in ended):
+        return before
+    return Text(tuple(line.removesuffix("\r") for line in before.lines), before.eol)
 
 
 def _buffer_format(live: BufferText, reformat: FormatChange | None, shown: Text | None) -> Format:

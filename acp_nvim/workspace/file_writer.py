@@ -6,6 +6,7 @@ from typing import Final
 
 from anyio import to_thread
 
+from acp_nvim import wording
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.workspace import disk, nofollow, obstacles
@@ -82,7 +83,7 @@ class FileWriter:
                 await self._put_on_disk(place, after, file_format or present or Format(), live)
                 return
             if before is not None and live.text != before:
-                raise Refused("it has changed meanwhile")
+                raise Refused(wording.WHY_CHANGED)
             if file_format is not None and file_format != live.format:
                 await self._edits.buffers.set_format(path, live, file_format)
                 live = await self._edits.buffers.read(place)

@@ -25,6 +25,8 @@ READING: Final = frozenset({"read", "search", "think", "fetch", "switch_mode"})
 """Kinds of tool calls that write no file (v1/tool-calls#kinds)."""
 MAX_ENTRIES: Final = 50_000
 """Of the session's directories that are searched for the other names of a file."""
+MAX_NAMED: Final = 100
+"""Of the files that a question names."""
 _STORED: Final = frozenset({"objects", "logs", "refs", "lfs"})
 """Folders of a git directory that hold nothing which is guarded."""
 
@@ -60,6 +62,24 @@ def asks(kind: str, paths: Iterable[str], roots: Sequence[str], globs: Globs) ->
     verb: Verb = "read" if kind in READING else "write"
     places = (Place(path, os.path.realpath(path)) for path in paths if "\0" not in path)
     return any(by_name(where, below(where.real, roots), verb, globs) for where in places)
+
+
+def reasons(
+    kind: str, paths: Sequence[str], roots: Sequence[str], globs: Globs
+) -> dict[str, Guarded | Literal["outside"]]:
+    """Return why a question about a tool call of this kind names these files: those that are
+    guarded, and those outside of the session's directories. ``paths`` are absolute; of very many
+    only the first are looked at.
+    """
+    verb: Verb = "read" if kind in READING else "write"
+    found: dict[str, Guarded | Literal["outside"]] = {}
+    for path in [path for path in paths if "\0" not in path][:MAX_NAMED]:
+        where = Place(path, os.path.realpath(path))
+        inside = below(where.real, roots)
+        why = by_name(where, inside, verb, globs)
+        if why is not None or inside is None:
+            found[path] = why or "outside"
+    return found
 
 
 async def by_link(where: Place, roots: Sequence[str], verb: Verb, globs: Globs) -> Guarded | None:

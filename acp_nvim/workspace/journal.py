@@ -19,6 +19,7 @@ import anyio
 import msgspec
 from anyio import to_thread
 
+from acp_nvim import wording
 from acp_nvim.edits.log import joined, parted
 from acp_nvim.edits.pending import LedgerState
 from acp_nvim.edits.records import Reader, Writer, encoded
@@ -221,8 +222,7 @@ class Journal:
             if not self._has_warned:
                 self._has_warned = True
                 self._problem(
-                    f"pending edits and checkpoints end with this process: "
-                    f"{type(error).__name__}: {error}"
+                    wording.JOURNAL_FAILED.format(kind=type(error).__name__, reason=error)
                 )
 
     def _write(self, now: Contents) -> None:

@@ -11,6 +11,7 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
+from acp_nvim import wording
 from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.pending import Pending, Restoration
 from acp_nvim.workspace import nofollow
@@ -64,7 +65,7 @@ def make_way(path: str) -> None:
     if what == "a folder":
         inside = contents(path)
         if inside:
-            raise Blocked(f"a folder is there now that holds {os.path.relpath(inside[0], path)}")
+            raise Blocked(wording.WHY_FOLDER.format(file=os.path.relpath(inside[0], path)))
         for at, _, _ in os.walk(path, topdown=False):
             Path(at).rmdir()
     elif what.startswith(("a symbolic link", "a FIFO")):

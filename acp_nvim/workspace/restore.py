@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 from anyio import to_thread
 
+from acp_nvim import wording
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.text import Text
 from acp_nvim.workspace import disk, nofollow, obstacles
@@ -103,7 +104,7 @@ def choose(plan: Plan, then: Checkpoint, now: Checkpoint, *, every: bool, undo: 
         shared,
         frozenset(p for p in shared if UNKNOWN in (changes[p].before, changes[p].after)),
         sorted(path for path in candidates if not is_wanted(path)),
-        [f"{_left(step.target.path)}: {step.why_not}" for step in wanted if step.why_not],
+        [_left(step.target.path, step.why_not) for step in wanted if step.why_not],
     )
 
 
@@ -126,8 +127,8 @@ def _is_shared(
     return change.gap or not is_chain
 
 
-def _left(path: str) -> str:
-    return f"{Path(path).name} was left as it is"
+def _left(path: str, reason: str) -> str:
+    return wording.LEFT.format(file=Path(path).name, reason=reason)
 
 
 def in_order(steps: Iterable[RestoreStep]) -> list[RestoreStep]:
@@ -141,15 +142,15 @@ def in_order(steps: Iterable[RestoreStep]) -> list[RestoreStep]:
 def question(paths: list[str], unknown: Container[str], cwd: str, since: str) -> str:
     """Names the files that the user has changed as well as an agent, or may have."""
     parts = [
-        ("you changed {} as well", [path for path in paths if path not in unknown]),
-        ("who changed {} is not known", [path for path in paths if path in unknown]),
+        (wording.PART_YOURS_TOO, [path for path in paths if path not in unknown]),
+        (wording.PART_UNKNOWN_AUTHOR, [path for path in paths if path in unknown]),
     ]
     said = [
         text.format(", ".join(os.path.relpath(path, cwd) for path in named))
         for text, named in parts
         if named
     ]
-    return f"Since {since} {', and '.join(said)}"
+    return wording.RESTORE_SHARED.format(since=since, changes=", and ".join(said))
 
 
 # -- carried out ----------------------------------------------------------------------------------
@@ -191,9 +192,9 @@ class Restoring:
             if await work:
                 done.add(path)
         except (Refused, Refusal) as error:
-            notes.append(f"{_left(path)}: {refused_why(error)}")
+            notes.append(_left(path, refused_why(error)))
         except (Blocked, OSError) as error:
-            notes.append(f"{_left(path)}: {getattr(error, 'strerror', error)}")
+            notes.append(_left(path, getattr(error, "strerror", None) or str(error)))
 
     def _format(self, path: str) -> Format:
         live = self._edits.buffers.get(path)
@@ -205,7 +206,7 @@ class Restoring:
         if step.is_hidden:
             data = await to_thread.run_sync(content_of, path)
             if isinstance(data, Unstored):
-                raise Refused(f"what is there now is not kept ({data.why}) and would be lost")
+                raise Refused(wording.WHY_WOULD_BE_LOST.format(reason=data.why))
             mode = 0o100755 if os.access(path, os.X_OK) else 0o100644
             present.late[path] = Target(path, data, mode)
         return await self._file(step.target, then)
@@ -257,14 +258,14 @@ class Restoring:
             if not isinstance(found, BufferText):
                 return
             live = found
-        raise Refused("its buffer could not follow")
+        raise Refused(wording.WHY_BUFFER_STAYS)
 
     async def _buffer(self, path: str, checkpoint: Checkpoint) -> bool:
         """Unsaved edits as they were; where there were none, the buffer is as its file."""
         place = Place(path, path)
         live = await self._edits.buffers.load(place)
         if not isinstance(live, BufferText):
-            raise Refused(live.why or "its buffer does not load")
+            raise Refused(live.why or wording.WHY_NOT_LOADED)
         signature = await to_thread.run_sync(signature_of, path)
         text = checkpoint.unsaved.get(path)
         if text is None:
@@ -278,7 +279,7 @@ class Restoring:
         unsaved = path in checkpoint.unsaved
         outcome = await self._edits.bring(path, live, text, modified=unsaved, signature=signature)
         if outcome != "done":
-            raise Refused(f"its buffer has {outcome}")
+            raise Refused(wording.WHY_BUFFER_OUTCOME.format(outcome=outcome))
         self._pend(path, text, checkpoint)
         return True
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from anyio import to_thread
 
+from acp_nvim import wording
 from acp_nvim.edits.agent_bases import Act
 from acp_nvim.edits.text import Text
 from acp_nvim.workspace import checkpoint_diff
@@ -22,14 +23,9 @@ from acp_nvim.workspace.snapshots.store import StoreError, names
 
 LABEL: Final = 60
 """Characters of a prompt that a checkpoint is called by."""
-NONE: Final = (
-    "no checkpoints yet: one is made before each prompt, and they are known as long as the Neovim "
-    "lives that made them"
-)
-ANSWERS: Final = ("restore them too", "leave them as they are")
+ANSWERS: Final = (wording.OPTION_RESTORE_TOO, wording.OPTION_KEEP)
 Ask = Callable[[str, Sequence[str]], Awaitable[int | None]]
 """Asks a question with these answers; returns the index of the chosen one."""
-NOTHING: Final = "no restore to undo; :Acp checkpoints lists what there is"
 
 
 class Rewind:
@@ -111,7 +107,7 @@ class Rewind:
         """
         kept = self.checkpoints.of(session.n)
         if not kept:
-            return [NONE]
+            return [wording.NO_CHECKPOINTS]
         await self._disk.look(session.roots)
         now = self._snapshots.trees(session.roots)
         width = max(len(checkpoint.label) for checkpoint in kept)
@@ -131,7 +127,7 @@ class Rewind:
         found = await to_thread.run_sync(
             checkpoint_diff.rows, checkpoint, present, plan, session.cwd
         )
-        return found or [f"No changes since prompt {n}"]
+        return found or [wording.UNCHANGED.format(n=n)]
 
     async def _line(
         self, session: AgentSession, checkpoint: Checkpoint, now: dict[str, str], width: int
@@ -141,7 +137,7 @@ class Rewind:
         try:
             paths = await self.checkpoints.since(checkpoint, now)
             changed = names(paths, session.cwd)
-            became = f"{len(paths)} changed: {changed}" if paths else "no changes since"
+            became = f"{len(paths)} changed: {changed}" if paths else wording.PART_UNCHANGED
         except StoreError as error:
             became = str(error)
         return [f"{head}  {became}", *(f"     {reason}" for reason in checkpoint.reasons)]
@@ -158,13 +154,13 @@ class Rewind:
         agreed: set[str] = set()
         while True:
             if session.is_running:
-                return ["The agent is still working. Run :AcpCancel first, then restore"]
+                return [wording.STILL_WORKING]
             await self._disk.over(session)
             await self._disk.look(session.roots)
             async with self._edits.alone():
                 then = self._then(session, n)
                 if then is None:
-                    return [NOTHING if n is None else self._missing(session, n)]
+                    return [wording.NO_RESTORE if n is None else self._missing(session, n)]
                 await self._snapshots.look(session.roots)
                 present, choice = await self._chosen(session, then, every=every, undo=n is None)
                 unanswered = [path for path in choice.shared if path not in spared | agreed]
@@ -174,7 +170,7 @@ class Rewind:
             words = question(unanswered, choice.unknown, session.cwd, since_then)
             answer = await ask(words, ANSWERS)
             if answer is None:
-                return ["nothing was restored"]
+                return [wording.NOT_RESTORED]
             (agreed if answer == 0 else spared).update(unanswered)
 
     def _then(self, session: AgentSession, n: int | None) -> Checkpoint | None:
@@ -213,21 +209,18 @@ class Rewind:
         if n is None:
             self.checkpoints.undone(session.n)
         await self._snapshots.look(list(then.trees))  # the restore is no agent's change
-        back = f"Files restored to before prompt {then.n}"
-        what = "the restore was undone" if n is None else back
-        said = f"{what}: {count} file{'' if count == 1 else 's'} changed"
+        back = wording.RESTORED.format(n=then.n)
+        what = wording.RESTORE_UNDONE if n is None else back
+        changed = wording.PART_FILE_CHANGED if count == 1 else wording.PART_FILES_CHANGED
+        said = what + changed.format(count=count)
         if choice.users and n is not None:
-            count = len(choice.users)
-            said += f"; {count} that only you changed stay{'s' if count == 1 else ''}"
+            said += wording.PART_YOURS_STAY.format(count=len(choice.users))
         return [said, *notes, *choice.notes]
 
     def _missing(self, session: AgentSession, n: int) -> str:
         kept = self.checkpoints.of(session.n)
         if not kept:
-            return "this session has no checkpoints of this run of Neovim"
-        there = (
-            f"there are {kept[0].n} to {kept[-1].n}"
-            if len(kept) > 1
-            else f"there is only {kept[0].n}"
-        )
-        return f"no checkpoint {n}; {there}"
+            return wording.NO_CHECKPOINTS
+        first, last = kept[0].n, kept[-1].n
+        line = wording.ONE_CHECKPOINT if first == last else wording.NO_CHECKPOINT
+        return line.format(n=n, first=first, last=last)

@@ -12,6 +12,7 @@ import anyio
 from anyio import to_thread
 from msgspec import UNSET
 
+from acp_nvim import wording
 from acp_nvim.edits.text import Text
 from acp_nvim.tasks import Tasks
 from acp_nvim.workspace.agent_files import AgentFiles, Amends, Ask, OnLocation
@@ -260,10 +261,7 @@ class Workspace(Generic[S]):
         with anyio.move_on_after(SLOW_S):
             await turn.ready.wait()
             return
-        self._notice(
-            "many files: they are still being looked at for the first time; what the agent changes "
-            "on disk before that is done is reviewed where a tool call has named it"
-        )
+        self._notice(wording.MANY_FILES)
 
     async def turn_ended(self, session: S) -> None:
         """The agent has answered the prompt, or is gone."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from bench.workloads import chunks, long_message, notification, output, say, source
+from bench.workloads import chunks, code, long_message, notification, output, say, source
 
 Message = dict[str, Any]
 PLACE = "s-0000000"
@@ -61,6 +61,10 @@ def _tools(count: int) -> list[bytes]:
     return [b"".join(made)]
 
 
+def _code(language: str) -> Callable[[int], list[bytes]]:
+    return lambda count: [say(PLACE, code(language, count))]
+
+
 PREPARED: dict[str, Callable[[int], list[bytes]]] = {
     "burst": _burst,
     "trickle": _trickle,
@@ -68,6 +72,8 @@ PREPARED: dict[str, Callable[[int], list[bytes]]] = {
     "message": _message,
     "updates": _updates,
     "tools": _tools,
+    "code_lua": _code("lua"),
+    "code_python": _code("python"),
 }
 
 

@@ -100,6 +100,7 @@ M.defaults = {
     thoughts = 'fold',
     tool_lines = 8,
   },
+  composer = { height = 7, popup = true },
   review = { inline = true, signs = true },
   follow = false,
   checkpoints = true,
@@ -275,7 +276,7 @@ local function map(value) return next(value or {}) == nil and vim.empty_dict() o
 ---@return table
 function M.for_host()
   local args = vim.deepcopy(M.get())
-  args.keymaps = nil ---@diagnostic disable-line: assign-type-mismatch
+  args.keymaps, args.composer = nil, nil ---@diagnostic disable-line: assign-type-mismatch
   args.agents_file = args.agents_file and vim.fn.expand(args.agents_file) or nil
   for name, agent in pairs(args.agents) do
     args.agents[name] = map(agent)

@@ -57,7 +57,7 @@ local function probe(python, names)
   if not ok then return nil, tostring(job) end
   local result = job:wait(M.patience_ms)
   if not result or result.signal == 9 then -- nil: something of it holds its output
-    return nil, 'it does not end'
+    return nil, 'it does not finish'
   end
   local good, versions = pcall(vim.json.decode, result.stdout or '')
   if result.code ~= 0 or not good then
@@ -97,10 +97,13 @@ local function python()
   local path, source = it.find()
   local advice = { it.way_out() }
   if it.broken() then
-    health.warn('the .venv is broken: its interpreter is gone', { 'run :Acp install' })
+    health.warn(
+      'The .venv is broken: its interpreter is gone',
+      { require('acp.base.messages').run_install }
+    )
   end
   if vim.fn.executable(path) == 0 then
-    health.error(('%s cannot be run, from %s'):format(path, it.name(source)), advice)
+    health.error(('%s cannot be run (from %s)'):format(path, it.name(source)), advice)
     return
   end
   local versions, problem = probe(path, vim.tbl_keys(wanted))
@@ -108,9 +111,9 @@ local function python()
     health.error(('%s does not answer: %s'):format(path, problem), advice)
     return
   end
-  local line = ('%s: Python %s, from %s'):format(path, versions.python, it.name(source))
+  local line = ('%s: Python %s (from %s)'):format(path, versions.python, it.name(source))
   if vim.version.lt(versions.python, OLDEST) then
-    health.error(('%s; %s is needed'):format(line, OLDEST), advice)
+    health.error(('%s, but %s is needed'):format(line, OLDEST), advice)
     return
   end
   health.ok(line)
@@ -139,18 +142,18 @@ local function host()
   health.start('acp: host')
   local state, it = require('acp.base.state').get(), require('acp.base.host')
   if not it.running() then
-    local line = 'not running (' .. state.host .. ')'
+    local line = 'Not running (' .. state.host .. ')'
     if state.host == 'failed' then
       health.error(line, last_words())
     else
-      health.info(line .. '; it starts with the first command')
+      health.info(line .. '. It starts with the first command')
     end
   else
     local ms = ping()
     if ms then
-      health.ok(('running, answers in %.2f ms'):format(ms))
+      health.ok(('Running, answers in %.2f ms'):format(ms))
     else
-      health.error('running, but it does not answer', last_words())
+      health.error('Running, but not answering', last_words())
     end
   end
 end
@@ -159,7 +162,7 @@ end
 local function absent(program)
   if not program:find('[/\\]') then return program .. ' is not on PATH' end
   local there = vim.uv.fs_stat(program) ~= nil
-  return program .. (there and ' cannot be run' or ' is not there')
+  return program .. (there and ' cannot be run' or ' does not exist')
 end
 
 ---@param agent acp.AgentConfig
@@ -186,7 +189,7 @@ local function one_agent(name, agent, chosen)
   elseif path ~= '' then
     health.ok(('%s: %s'):format(label, path))
   elseif chosen then
-    local how = agent.install and ('install it: ' .. agent.install) or 'install it'
+    local how = agent.install and ('Install it: ' .. agent.install) or 'Install it'
     local advice = { how .. ', or choose another with :Acp agent' }
     health.error(('%s: %s'):format(label, absent(program)), advice)
   else
@@ -224,10 +227,10 @@ local function agents()
     missing[name] = not one_agent(name, config.agents[name], name == chosen)
   end
   if #others > 0 then
-    local count = #others == 1 and '1 other is' or ('%d others are'):format(#others)
+    local count = #others == 1 and '1 other' or ('%d others'):format(#others)
     local list = table.concat(others, ', ')
-    local how = 'choose one with :Acp agent, and this report says how to install it'
-    health.info(('%s not installed: %s; %s'):format(count, list, how))
+    local how = 'Choose one with :Acp agent; this report then says how to install it'
+    health.info(('%s not installed: %s. %s'):format(count, list, how))
   end
   local entries, problem = require('acp.config').registry()
   if problem then
@@ -248,7 +251,7 @@ local function options()
   for _, mistake in ipairs(mistakes) do
     health.error(mistake)
   end
-  if #mistakes == 0 then health.ok('no mistakes') end
+  if #mistakes == 0 then health.ok('No mistakes') end
 end
 
 --- Called by |:checkhealth|.

@@ -158,6 +158,7 @@
 ---@field permission { rules: acp.Rule[] }
 ---@field terminal { enabled: boolean, output_limit: integer }
 ---@field chat acp.ChatConfig
+---@field composer { height: integer, popup: boolean }
 ---@field review { inline: boolean, signs: boolean }
 ---@field follow boolean
 ---@field checkpoints boolean

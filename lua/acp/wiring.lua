@@ -8,13 +8,24 @@ for name, call in pairs({
   chat_replaced = { 'acp.ui.composer_swap', 'changed' },
   chat_opened = { 'acp.ui.composer_swap', 'opened' },
   draft_changed = { 'acp.command.drafts', 'changed' },
-  draft_goes = { 'acp.command.drafts', 'soon' },
   composer_opens = { 'acp.command.drafts', 'recall' },
   attached = { 'acp.ui.composer', 'decorate' },
   prompt_comes_back = { 'acp.ui.composer', 'give_back' },
 }) do
   on(name, function(...) return require(call[1])[call[2]](...) end)
 end
+
+--- The first prompt does not wait until the module of drafts is loaded; Neovim may end before.
+on('draft_goes', function()
+  if package.loaded['acp.command.drafts'] then return require('acp.command.drafts').soon() end
+  vim.schedule(function() require('acp.command.drafts').soon() end)
+  vim.api.nvim_create_autocmd('VimLeavePre', {
+    group = vim.api.nvim_create_augroup('acp.wiring', {}),
+    callback = function()
+      if not package.loaded['acp.command.drafts'] then require('acp.command.drafts').leave() end
+    end,
+  })
+end)
 
 on('key_pressed', function(window, action, ...)
   local actions = require('acp.command.actions').list[window]
@@ -24,6 +35,12 @@ end)
 on('setup', function(args)
   local extensions = package.loaded['acp.base.extensions']
   args.extensions = extensions and extensions.names() or {}
+  local tutor = args.agents.tutor
+  local taught = args.agent == 'tutor' or package.loaded['acp.command.tutor_keys']
+  if tutor and not tutor.command and taught then
+    local keys = { keys = require('acp.command.tutor_keys').keys() }
+    tutor.meta = vim.tbl_extend('keep', tutor.meta or {}, { ['acp.nvim'] = keys })
+  end
 end)
 
 on('host_starts', function(args) args.past = require('acp.command.session_restore').left() end)
@@ -50,7 +67,7 @@ on('options_changed', function()
 end)
 
 on('options_wrong', function(mistakes)
-  local what = #mistakes == 1 and '1 mistake' or #mistakes .. ' mistakes'
-  local summary = what .. ' in setup(), see :checkhealth acp'
+  local messages = require('acp.base.messages')
+  local summary = #mistakes == 1 and messages.one_mistake or messages.mistakes:format(#mistakes)
   require('acp.base.notify').list('warn', summary, mistakes)
 end)

@@ -232,14 +232,14 @@ async def test_an_agent_that_ends_by_itself_is_told_with_its_code(
 async def test_an_agent_that_cannot_be_started_fails_in_one_line(reaper: Reaper) -> None:
     class Missing(MemoryAgent):
         async def start(self) -> None:
-            raise AgentStartError("cannot start a: nobody there")
+            raise AgentStartError("Cannot start a: nobody there")
 
     async def act(connection: Connection) -> None:
         assert not await connection.ready()
 
     nobody = partial(_without_life, Missing)
     connection, told = await lived(nobody, reaper, act)
-    assert (connection.status, connection.error) == ("failed", "cannot start a: nobody there")
+    assert (connection.status, connection.error) == ("failed", "Cannot start a: nobody there")
     assert told == ["failed"]
 
 

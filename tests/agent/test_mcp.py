@@ -76,7 +76,7 @@ def test_a_program_with_its_full_path_is_passed_as_it_is() -> None:
 def test_a_program_that_is_not_found_is_passed_as_it_is_and_named() -> None:
     result = found({"name": "a", "command": "no-such-program"})
     assert result.servers == [schema.McpServerStdio("a", "no-such-program", [], [])]
-    assert result.doubts == ["the MCP server a: there is no program no-such-program here"]
+    assert result.doubts == ["The MCP server a: there is no program no-such-program here"]
     assert result.left_out == []
 
 
@@ -85,10 +85,10 @@ def test_a_program_that_is_not_found_is_passed_as_it_is_and_named() -> None:
     [
         ({"name": "a", "type": "http", "url": "https://x.org"}, "takes no servers of type http"),
         ({"name": "a", "type": "sse", "url": "https://x.org"}, "takes no servers of type sse"),
-        ({"name": "a", "type": "carrier"}, "its type carrier is none of"),
+        ({"name": "a", "type": "carrier"}, "its type carrier is not"),
         ({"name": "a"}, "it has no command"),
-        ({"name": "a", "command": "sh", "args": "x"}, "args are no list"),
-        ({"name": "a", "command": "sh", "env": {"A": None}}, "env are no names"),
+        ({"name": "a", "command": "sh", "args": "x"}, "args are not a list"),
+        ({"name": "a", "command": "sh", "env": {"A": None}}, "env are not names"),
         ({"name": "a", "command": "sh", "env": {"A": "$ENV{NOPE}"}}, "variable NOPE is not set"),
         ({"command": "sh"}, "without a name"),
     ],
@@ -176,7 +176,7 @@ def test_a_session_gets_them_and_the_log_does_not(edit: Any) -> None:
         {"name": "three", "command": shutil.which("sh"), "args": [], "env": []},
     ]
     assert any(f"MCP servers of {file}: three" in line for line in editor.chat())
-    left_out = "the MCP server two was left out: the agent takes no servers of type http"
+    left_out = "The MCP server two was left out: the agent takes no servers of type http"
     assert any(left_out in line for line in editor.chat())
     for redact in (True, False):
         editor.setup({"log": {"redact": redact, "level": "debug"}})
@@ -212,7 +212,7 @@ def test_the_system_prompt_stands_behind_its_gate(
     expected = {"mode": mode, "content": content} if mode else None
     assert setup_of(agent).get("systemPrompt") == expected
     if mode is None:
-        assert any("the system prompt was left out" in line for line in editor.chat())
+        assert any("The system prompt was left out" in line for line in editor.chat())
 
 
 def test_the_setup_is_the_same_when_a_session_is_resumed(editor: Editor) -> None:

@@ -64,16 +64,16 @@ def program(tmp_path: Path, name: str, text: str, mode: int) -> str:
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        ([], "no command is given"),
-        ([""], "no command is given"),
-        (["no-such-agent"], "cannot start no-such-agent: not found on PATH"),
-        (["./missing"], "cannot start ./missing: no such file"),
-        (["/"], "cannot start /: it is a directory"),
-        (["./plain"], "cannot start ./plain: {tmp_path}/plain is not executable"),
-        (["plain"], "cannot start plain: {tmp_path}/plain is not executable"),
-        (["./script"], "cannot start ./script: the interpreter that its first line names"),
-        (["./garbage"], "cannot start ./garbage: not a program"),
-        (["cat", "a\0b"], "cannot start cat: embedded null byte"),
+        ([], "No command is given"),
+        ([""], "No command is given"),
+        (["no-such-agent"], "Cannot start no-such-agent: not found on PATH"),
+        (["./missing"], "Cannot start ./missing: no such file"),
+        (["/"], "Cannot start /: it is a directory"),
+        (["./plain"], "Cannot start ./plain: {tmp_path}/plain is not executable"),
+        (["plain"], "Cannot start plain: {tmp_path}/plain is not executable"),
+        (["./script"], "Cannot start ./script: the interpreter named in its first line"),
+        (["./garbage"], "Cannot start ./garbage: not a program"),
+        (["cat", "a\0b"], "Cannot start cat: embedded null byte"),
     ],
 )
 async def test_what_cannot_be_started_is_told_in_one_line(

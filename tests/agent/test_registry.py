@@ -185,13 +185,13 @@ def test_an_agent_of_the_file_takes_part(editor: Editor, path: Path) -> None:
 def test_a_binary_that_is_not_here_says_how_to_get_it(editor: Editor, path: Path) -> None:
     editor.setup({"agent": "binary-agent", "agents_file": str(path)})
     why = failure(editor)
-    assert why.startswith("cannot start binary-agent: not found on PATH; to install it: unpack ")
+    assert why.startswith("Cannot start binary-agent: not found on PATH. To install it: unpack ")
 
 
 def test_a_preset_that_is_not_here_says_how_to_get_it(editor: Editor) -> None:
     editor.setup({"agent": "auggie"})
     hint = "npm install -g @augmentcode/auggie"
-    assert failure(editor) == f"cannot start auggie: not found on PATH; to install it: {hint}"
+    assert failure(editor) == f"Cannot start auggie: not found on PATH. To install it: {hint}"
 
 
 def test_a_file_that_cannot_be_read_is_told(editor: Editor) -> None:

@@ -202,7 +202,7 @@ async def test_release_ends_it_and_the_id_but_not_the_display(agent: TerminalAge
             await agent.ask(method, terminal_id=id)
         assert error.value.code == -32002
         assert error.value.data["terminalId"] == id
-    assert agent.rows() == ["$ echo up; sleep 600", "up", "↳ SIGTERM"]
+    assert agent.rows() == ["$ echo up; sleep 600", "up", "✗ SIGTERM"]
 
 
 async def test_what_stays_behind_ends_with_the_release(agent: TerminalAgent) -> None:

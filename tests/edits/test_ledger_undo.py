@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acp_nvim.edits.hunks import apply, invert
+from acp_nvim.edits.hunks import Hunk, apply, invert
 from acp_nvim.edits.ledger import Ledger
+from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import from_keys, from_lines, keys
 from tests.support.ledger_shorthand import base, entry, hunks_of, ledger, text
 
@@ -198,3 +199,21 @@ def test_undoing_every_step_gives_every_hunk_back(
     for text_before in reversed(texts[:-1]):
         found.user_edited("/f", text_before)
     assert (entry(found).base, entry(found).live) == (wanted.base, wanted.live)
+
+
+def test_what_a_user_gives_up_beside_a_removal_of_the_agents_is_theirs() -> None:
+    here = Pending("/f", text("Xcd"), text("Xcd"), text("Xcd"))
+    removal = Hunk(1, 2, (), 1)  # of b, as it was pending once in "acd"
+    assert here.edited(text("acd"), back=[removal]).hunks == []
+
+
+def test_what_brings_a_removal_of_the_agents_back_is_pending_again() -> None:
+    here = Pending("/f", text("abcd"), text("abcd"), text("abcd"))
+    removal = Hunk(1, 2, (), 1)
+    assert here.edited(text("acd"), back=[removal]).hunks == [removal]
+
+
+def test_what_a_user_gives_up_beside_lines_of_the_agents_is_theirs() -> None:
+    here = Pending("/f", text("Xbc"), text("Xbc"), text("Xbc"))
+    lines = Hunk(1, 2, ("b",), 1)  # of the agent once, and accepted since
+    assert here.edited(text("abc"), back=[lines]).hunks == []

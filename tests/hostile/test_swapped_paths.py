@@ -132,7 +132,7 @@ class Stage:
     def left(self, name: str = "") -> None:
         """It is said of each file that was swapped, in one line, why nothing was done."""
         for swap, path in zip(SWAPS, self.paths(name), strict=False):
-            self.said(f"{path.name} was left as it is: ")
+            self.said(f"{path.name} was left unchanged: ")
             said = self.editor.messages().split("\n")
             line = next(line for line in said if f"{path.name} was left" in line)
             words = {"it is a pipe": "not a regular file", "it is a directory": "a directory"}
@@ -262,7 +262,7 @@ def undo_a_restore(stage: Stage) -> None:
     stage.said("Files restored to before prompt 1")
     stage.swap()
     stage.editor.cmd("Acp restore!")
-    stage.said("the restore was undone")
+    stage.said("The restore was undone")
     until(lambda: stage.paths()[-1].read_text() == AFTER)
 
 
@@ -377,21 +377,47 @@ def test_unsaved_changes_are_not_compared_with_what_is_outside(editor: Editor) -
     stage.check()
 
 
+def swap_at(stage: Stage, event: str) -> None:
+    """The directory of the first file becomes a link as an autocommand runs."""
+    stage.editor.lua(
+        "local event, way, outside = ... vim.api.nvim_create_autocmd(event, { callback = "
+        "function() vim.uv.fs_rename(way, way .. '.was') vim.uv.fs_symlink(outside, way) end })",
+        event,
+        str(stage.paths()[0].parent),
+        str(stage.editor.home / "outside/case0/d/e"),
+    )
+
+
 def test_what_is_swapped_while_a_formatter_runs_is_not_saved(edit: Callable[..., Editor]) -> None:
     stage = Stage(edit())
     path = stage.paths()[0]
     stage.editor.open(path)
-    stage.editor.lua(
-        "local way, outside = ... vim.api.nvim_create_autocmd('BufWritePre', { callback = "
-        "function() vim.uv.fs_rename(way, way .. '.was') vim.uv.fs_symlink(outside, way) end })",
-        str(path.parent),
-        str(stage.editor.home / "outside/case0/d/e"),
-    )
+    swap_at(stage, "BufWritePre")
     stage.editor.turn(f"write {path} again")
     [answer] = stage.traffic.answers("fs/write_text_file")
     assert answer["error"]["data"]["reason"] == "failed"
     assert answer["error"]["message"].endswith("the directory e has become a symbolic link")
     assert stage.editor.lines(str(path)) == [BEFORE.strip()]
+    stage.check()
+
+
+def test_what_is_swapped_while_a_buffer_is_read_again_is_taken_out_of_it(
+    edit: Callable[..., Editor],
+) -> None:
+    stage = Stage(edit())
+    path = stage.paths()[0]
+    stage.editor.open(path)
+    stage.editor.turn(f"read {path}")
+    path.write_text("changed by another program\n")
+    swap_at(stage, "BufReadPre")
+    stage.editor.turn(f"read {path}")
+    answer = stage.traffic.answers("fs/read_text_file")[-1]
+    assert answer["error"]["message"].endswith("the directory e has become a symbolic link")
+    assert stage.editor.lines(str(path)) == [BEFORE.strip()]
+    assert not stage.editor.lua("return vim.bo.modified")
+    stage.editor.keys("u")
+    stage.check()
+    stage.editor.keys("<C-r>")
     stage.check()
 
 
@@ -434,7 +460,7 @@ def test_a_moved_file_that_cannot_go_back_is_not_deleted(editor: Editor) -> None
     editor.turn("runs " + json.dumps(f"mv d d2; ln -s {outside} d"))
     editor.wait("require('acp').state().sessions[1].edits[1].path == ...", str(moved))
     editor.cmd("Acp reject all")
-    words = "x.txt was left as it is: the directory d has become a symbolic link"
+    words = "x.txt was left unchanged: the directory d has become a symbolic link"
     editor.wait_message(words)
     editor.turn("say hello")
     assert moved.read_text() == BEFORE * 9

@@ -16,6 +16,7 @@ RINGS = {
     "session": 0,
     "edits": 0,
     "render": 0,
+    "wording": 0,
     "tasks": 1,
     "workspace": 1,
     "agent": 1,
@@ -94,8 +95,8 @@ def test_the_workspace_knows_no_agent_and_no_protocol() -> None:
         assert known <= {"workspace", "edits", "tasks", *LENT}, relative(path)
 
 
-LENT = {"session", "render"}
-"""What the workspace borrows of other rooms: how globs are read, and how paths are shown."""
+LENT = {"session", "render", "wording"}
+"""What the workspace borrows of other rooms: how globs are read, how paths are shown, words."""
 
 
 def test_the_tutor_is_a_peer_and_knows_only_the_protocol() -> None:

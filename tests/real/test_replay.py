@@ -73,6 +73,10 @@ class Told:
         known |= {key: value for key, value in call.items() if value is not None}
 
 
+VERB = re.compile(r"^(Read|Edit|Delet|Mov|Search)(e|ing|ed)?:? ")
+"""The chat has it in the tense of the call's status."""
+
+
 def bare(text: str) -> str:
     """Without white space: how it is wrapped and indented is the client's."""
     return re.sub(r"\s+", "", text)
@@ -90,9 +94,10 @@ def shown(told: Told, chat: str, work: Path) -> Iterator[str]:
         else:
             at = found + len(bare(text))
     for id, call in told.calls.items():
-        title = bare(call.get("title", id))
+        title = call.get("title", id)
         if call.get("kind") in ("read", "edit", "delete", "move", "search"):
-            title = title.replace(f"{work}/", "")
+            title = VERB.sub("", title).replace(f"{work}/", "")
+        title = bare(title)
         if title[:300] not in chat:
             yield f"title of {id}: {call.get('title')!r}"
         for item in call.get("content") or ():

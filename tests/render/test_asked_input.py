@@ -45,25 +45,51 @@ def both(raw: Any, title: str = "Tool", **fields: Any) -> list[list[str]]:
 
 
 def told(raw: Any, title: str = "Tool", **fields: Any) -> list[str]:
-    """What the card in the float tells between its title and its options, without the indent."""
+    """What the card in the float tells before its options, without the indent: what the agent
+    wants, then the rest without the agent's own title.
+    """
     floating, chat = both(raw, title, **fields)
-    rows = floating[1 : next(at for at, text in enumerate(floating) if "[1] " in text)]
+    assert chat[0] == f"○ {floating[0]}"
+    assert chat[1:] == floating[1:], "chat and float tell the same"
+    rows = floating[: next(at for at, text in enumerate(floating) if text == "  1. Allow")]
     stripped = [row.removeprefix("  ") for row in rows]
-    in_chat = [row.removeprefix("    ") for row in chat]
-    assert [row for row in stripped if row not in in_chat] == [], "the chat tells less"
-    return stripped
+    stripped[0] = stripped[0].removeprefix("The agent ").removeprefix("wants to ")
+    return [stripped[0], *(row for row in stripped[1:] if row != title)]
 
 
 PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n-old\n+new\n*** End Patch"
 DRAWN = ["a.py +1 -1", "- old", "+ new"]
 UNIFIED = "@@ -1,3 +1,3 @@\n alpha\n-beta\n+BETA (edited)\n gamma\n"
 
+OTHER = "asks for permission: Tool"
+
 SHAPES: list[tuple[str, Any, list[str]]] = [
-    ("codex: a patch", {"input": PATCH + "\n"}, DRAWN),
-    ("a patch as a command", {"command": ["apply_patch", PATCH]}, DRAWN),
-    ("a patch alone", PATCH, DRAWN),
-    ("a patch with more", {"input": PATCH + "\nmore"}, [*PATCH.split("\n"), "more"]),
-    ("a patch beside its file", {"path": "/w/a.py", "diff": "@@ -1 +1 @@\n-old\n+new"}, DRAWN),
+    ("codex: a patch", {"input": PATCH + "\n"}, ["edit a.py (+1 -1)", "- old", "+ new"]),
+    (
+        "a patch as a command",
+        {"command": ["apply_patch", PATCH]},
+        ["edit a.py (+1 -1)", "- old", "+ new"],
+    ),
+    ("a patch alone", PATCH, ["edit a.py (+1 -1)", "- old", "+ new"]),
+    (
+        "a patch with more",
+        {"input": PATCH + "\nmore"},
+        [
+            OTHER,
+            "*** Begin Patch",
+            "*** Update File: a.py",
+            "@@",
+            "-old",
+            "+new",
+            "*** End Patch",
+            "more",
+        ],
+    ),
+    (
+        "a patch beside its file",
+        {"path": "/w/a.py", "diff": "@@ -1 +1 @@\n-old\n+new"},
+        ["edit a.py (+1 -1)", "- old", "+ new"],
+    ),
     (
         "a patch of several files",
         {
@@ -71,14 +97,23 @@ SHAPES: list[tuple[str, Any, list[str]]] = [
             "*** Update File: old\n*** Move to: sub/moved\n@@ class A\n-x\n+y\n@@\n z\n+w\n"
         },
         [
-            *("new +1 -0 new", "+ one", "gone deleted", "old → sub/moved +2 -1"),
-            *("@@ class A", "- x", "+ y", "⋮", "  z", "+ w"),
+            "edit 3 files (+3 -1)",
+            "new +1 -0 new",
+            "+ one",
+            "gone deleted",
+            "old → sub/moved +2 -1",
+            "@@ class A",
+            "- x",
+            "+ y",
+            "⋮",
+            "  z",
+            "+ w",
         ],
     ),
     (
         "git's head without hunks",
         {"diff": "diff --git a/x b/x\n-a\n+b"},
-        ["diff --git a/x b/x", "-a", "+b"],
+        [OTHER, "diff --git a/x b/x", "-a", "+b"],
     ),
     (
         "codex: changes",
@@ -87,57 +122,57 @@ SHAPES: list[tuple[str, Any, list[str]]] = [
                 "/w/notes.txt": {"type": "update", "unified_diff": UNIFIED, "move_path": "/e"}
             }
         },
-        ["notes.txt → /e +1 -1", "  alpha", "- beta", "+ BETA (edited)", "  gamma"],
+        ["move notes.txt to /e (+1 -1)", "  alpha", "- beta", "+ BETA (edited)", "  gamma"],
     ),
     (
         "codex: what no diff is",
         {"changes": {"/w/notes.txt": {"type": "update", "unified_diff": "what?"}}},
-        ["update /w/notes.txt", "what?"],
+        [OTHER, "update /w/notes.txt", "what?"],
     ),
     (
         "codex: a new file",
         {"changes": {"/w/n": {"type": "add", "content": "one\n"}}},
-        ["n +1 -0", "+ one"],
+        ["create n (+1)", "+ one"],
     ),
     (
         "codex: a file taken away",
         {"changes": {"/w/n": {"type": "delete", "content": "one\n"}}},
-        ["n +0 -1", "- one"],
+        ["delete n (-1)", "- one"],
     ),
-    ("claude: a command", {"command": "touch a", "timeout": 1}, ["$ touch a", '"timeout": 1']),
-    ("argv", {"argv": ["ls", "a b"]}, ["$ ls 'a b'"]),
+    ("claude: a command", {"command": "touch a", "timeout": 1}, ["run touch a", '"timeout": 1']),
+    ("argv", {"argv": ["ls", "a b"]}, ["run ls 'a b'"]),
     (
         "codex: for a shell",
         {"command": ["/bin/bash", "-lc", "a && b"], "cwd": "/x"},
-        ["$ a && b", "in /x"],
+        ["run a && b", "in /x"],
     ),
-    ("cmd and args", {"cmd": "npm", "args": ["run", "x y"]}, ["$ npm run 'x y'"]),
-    ("several lines", {"script": "if a\nthen rm b\nfi"}, ["$ if a", "  then rm b", "  fi"]),
+    ("cmd and args", {"cmd": "npm", "args": ["run", "x y"]}, ["run npm run 'x y'"]),
+    ("several lines", {"script": "if a\nthen rm b\nfi"}, ["run if a", "  then rm b", "  fi"]),
     (
         "several commands",
         {"commands": ["a b", ["c", "d e"], {"command": "f", "cwd": "/y"}]},
-        ["$ a b", "$ c 'd e'", "$ f", "in /y"],
+        ["run 3 commands", "$ a b", "$ c 'd e'", "$ f", "in /y"],
     ),
     (
         "variables",
         {"command": "make", "env": {"LD_PRELOAD": "./e.so"}},
-        ["$ make", "with LD_PRELOAD=./e.so"],
+        ["run make", "with LD_PRELOAD=./e.so"],
     ),
     (
         "variables as a list",
         {"command": "m", "env": [{"name": "A", "value": "b\nc"}]},
-        ["$ m", "with A=b", "    c"],
+        ["run m", "with A=b", "    c"],
     ),
-    ("inside", {"tool": "sh", "arguments": {"command": "rm x"}}, ["$ rm x", '"tool": "sh"']),
+    ("inside", {"tool": "sh", "arguments": {"command": "rm x"}}, ["run rm x", '"tool": "sh"']),
     (
         "claude: an edit",
         {"file_path": "/w/a", "old_string": "a\nb", "new_string": "a\nc", "replace_all": True},
-        ["a +1 -1", "- b", "+ c", '"replace_all": true'],
+        ["edit a (+1 -1)", "  a", "- b", "+ c", '"replace_all": true'],
     ),
     (
         "a file's text",
         {"path": "/h/c.json", "content": '{"a": 1}'},
-        ["/h/c.json +1 -0", '+ {"a": 1}'],
+        ["write /h/c.json (+1)", '+ {"a": 1}'],
     ),
     (
         "several edits",
@@ -148,20 +183,20 @@ SHAPES: list[tuple[str, Any, list[str]]] = [
                 {"oldText": "c", "newText": "d", "all": True},
             ],
         },
-        ["a +1 -1", "- a", "+ b", "a +1 -1", "- c", "+ d", '"all": true'],
+        ["edit a (+2 -2)", "a +1 -1", "- a", "+ b", "a +1 -1", "- c", "+ d", '"all": true'],
     ),
     (
         "a tool that edits",
         {"command": "create", "path": "/w/a", "file_text": "x"},
-        ["a +1 -0", "+ x", '"command": "create"'],
+        ["write a (+1)", "+ x", '"command": "create"'],
     ),
-    ("a search", {"pattern": "x.*", "path": "/w/src"}, ["src", '"pattern": "x.*"']),
+    ("a search", {"pattern": "x.*", "path": "/w/src"}, [OTHER, "src", '"pattern": "x.*"']),
     (
         "an address",
         {"url": "https://e.x/?q=1", "method": "POST"},
-        ["https://e.x/?q=1", '"method": "POST"'],
+        [OTHER, "https://e.x/?q=1", '"method": "POST"'],
     ),
-    ("files", {"paths": ["/etc/passwd", "b"]}, ["/etc/passwd", "b"]),
+    ("files", {"paths": ["/etc/passwd", "b"]}, [OTHER, "/etc/passwd", "b"]),
     (
         "kimi: questions",
         {
@@ -174,22 +209,28 @@ SHAPES: list[tuple[str, Any, list[str]]] = [
                 }
             ]
         },
-        ["? Which?", "  1. Red — the red one", "  2. Blue", '"header": "Colour"'],
+        [OTHER, "? Which?", "  1. Red — the red one", "  2. Blue", '"header": "Colour"'],
     ),
-    ("kimi: todos", {"todos": [{"title": "Look", "status": "done"}]}, ["- Look (done)"]),
-    ("claude: a plan", {"plan": "# Do\n1. this"}, ["# Do", "1. this"]),
+    ("kimi: todos", {"todos": [{"title": "Look", "status": "done"}]}, [OTHER, "- Look (done)"]),
+    ("claude: a plan", {"plan": "# Do\n1. this"}, [OTHER, "# Do", "1. this"]),
     (
         "code in something unknown",
         {"language": "python", "code": "import os\nos.remove('x')\n"},
-        ['"language": "python"', '"code":', "│ import os", "│ os.remove('x')"],
+        [OTHER, '"language": "python"', '"code":', "│ import os", "│ os.remove('x')"],
     ),
     (
         "tables in something unknown",
         {"a": {"list": [1, None], "long": "x" * 60}},
-        ['"a": {', '  "list": [1, null]', f'  "long": "{"x" * 60}"', "}"],
+        [
+            OTHER,
+            '"a": {',
+            '  "list": [1, null]',
+            '  "long": "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"',
+            "}",
+        ],
     ),
-    ("a list", ["a", 1], ['["a", 1]']),
-    ("nothing", {"command": "", "env": {}, "x": None}, []),
+    ("a list", ["a", 1], [OTHER, '["a", 1]']),
+    ("nothing", {"command": "", "env": {}, "x": None}, [OTHER]),
 ]
 
 
@@ -230,26 +271,25 @@ def test_a_recorded_question_tells_all_of_its_raw_input(call: dict[str, Any]) ->
             assert all(f"{line[0]} {line[1:]}" in text for line in lines)
 
 
-@pytest.mark.parametrize(
-    ("title", "said"),
-    [
-        ("rm -rf ~", False),
-        ("`rm -rf ~`", False),
-        ("List /w", True),
-        ("echo rm -rf ~ is bad", True),
-        ("rm -rf ~/x", True),
-    ],
-)
-def test_a_title_stands_for_the_command_only_where_it_is_the_command(
-    title: str, said: bool
-) -> None:
-    assert ("$ rm -rf ~" in told({"command": "rm -rf ~"}, title)) is said
+@pytest.mark.parametrize("title", ["rm -rf ~", "`rm -rf ~`", "Run rm -rf ~"])
+def test_a_title_that_is_the_command_is_not_told_again(title: str) -> None:
+    floating, _ = both({"command": "rm -rf ~"}, title)
+    assert floating[:2] == ["The agent wants to run rm -rf ~", "  1. Allow"]
 
 
-def test_a_title_that_is_a_command_of_several_lines_keeps_them() -> None:
-    floating, chat = both(None, "for i in 1\ndo  rm $i\ndone")
-    assert floating[:3] == ["Permission: for i in 1", "    do  rm $i", "    done"]
-    assert "      do  rm $i" in chat
+@pytest.mark.parametrize("title", ["List /w", "echo rm -rf ~ is bad", "rm -rf ~/x"])
+def test_a_title_that_is_not_the_command_stands_below_it(title: str) -> None:
+    floating, _ = both({"command": "rm -rf ~"}, title)
+    assert floating[:2] == ["The agent wants to run rm -rf ~", f"  {title}"]
+
+
+def test_a_command_of_several_lines_keeps_them() -> None:
+    title = "for i in 1\ndo  rm $i\ndone"
+    for raw in (None, {"command": title}):
+        floating, chat = both(raw, title, kind="execute")
+        command = ["    do  rm $i", "    done"]
+        assert floating[:3] == ["The agent wants to run for i in 1", *command]
+        assert chat[:3] == ["○ The agent wants to run for i in 1", *command]
 
 
 def content(text: str) -> list[Any]:
@@ -259,38 +299,45 @@ def content(text: str) -> list[Any]:
 def test_what_the_content_shows_is_not_told_again() -> None:
     diff = schema.Diff("/w/a.py", "x\nnew\n", old_text="x\nold\n")
     edit = {"file_path": "/w/a.py", "old_string": "old", "new_string": "new"}
-    assert told(edit, content=[diff]) == []
-    assert told({"input": PATCH}, content=[diff]) == []
-    assert told({"command": "ls", "description": "look"}, content=content("look")) == ["$ ls"]
-    assert told({"command": "ls"}, content=content("```sh\nls\n```")) == []
+    shown = ["edit a.py (+1 -1)", "  x", "- old", "+ new"]
+    assert told(edit, content=[diff]) == shown
+    assert told({"input": PATCH}, content=[diff]) == shown
+    asked = told({"command": "ls", "description": "look"}, content=content("look"))
+    assert asked == ["run ls", "look"]
 
 
 def test_what_differs_from_the_content_is_told() -> None:
     diff = schema.Diff("/w/a.py", "x\nnew\n", old_text="x\nold\n")
     edit = {"file_path": "/w/a.py", "old_string": "old", "new_string": "evil"}
-    assert told(edit, content=[diff]) == ["a.py +1 -1", "- old", "+ evil"]
+    rows = told(edit, content=[diff])
+    assert rows == ["edit a.py (+1 -1)", "- old", "+ evil", "  x", "- old", "+ new"]
     other = {"file_path": "/w/b.py", "old_string": "old", "new_string": "new"}
-    assert told(other, content=[diff])[0] == "b.py +1 -1"
+    assert told(other, content=[diff])[:2] == ["edit 2 files (+2 -2)", "b.py +1 -1"]
     assert "+ evil" in told({"input": PATCH.replace("+new", "+evil")}, content=[diff])
-    assert told({"command": "ls; rm x"}, content=content("ls")) == ["$ ls; rm x"]
+    assert told({"command": "ls; rm x"}, content=content("ls")) == ["run ls; rm x", "ls"]
 
 
 def test_a_file_is_named_unless_the_title_names_that_very_file() -> None:
-    assert told({"path": "/etc/hosts"}, "Read /etc/hosts") == []
-    assert told({"path": "/etc/hosts"}, "Read /etc/hosts.bak") == ["/etc/hosts"]
-    assert told({"path": "/etc/hosts"}, "Read /w/etc/hosts") == ["/etc/hosts"]
+    for title, first in [
+        ("Read /etc/hosts", []),
+        ("Read /etc/hosts.bak", ["  Read /etc/hosts.bak"]),
+        ("Read /w/etc/hosts", ["  Read etc/hosts"]),
+    ]:
+        floating, _ = both({"path": "/etc/hosts"}, title, kind="read")
+        assert floating[:-2] == ["The agent wants to read /etc/hosts", *first]
 
 
 def test_a_path_is_shown_to_its_end() -> None:
     path = "/" + "d/" * 400 + "a\nb"
-    assert told({"path": path}) == [path.replace("\n", "^J")]
+    assert told({"path": path}) == [OTHER, path.replace("\n", "^J")]
+    assert told({"path": path}, kind="read") == ["read " + path.replace("\n", "^J")]
 
 
 def test_a_long_option_is_shown_to_its_end() -> None:
     entry, decision = asking(None)
     name = "Yes, and don't ask again for " + "x" * 900 + " rm -rf"
     decision.options = [Option("y", name, "allow_always")]
-    assert f"  [1] {name}  Y" in [text for text, _, _ in float_rows(entry, decision, CWD)]
+    assert f"  1. {name}" in [text for text, _, _ in float_rows(entry, decision, CWD)]
 
 
 # -- for any command ------------------------------------------------------------------------------
@@ -330,7 +377,7 @@ def test_beginning_and_end_of_any_command_are_seen_and_nothing_that_hides(
 def test_any_raw_input_has_a_card(raw: Any) -> None:
     for card in both(raw):
         assert not any(HARMFUL.search(row) for row in card)
-        assert "[2] Reject  n" in card[-1] or "[2] Reject  n" in "".join(card)
+        assert card[-1] == "  2. Reject"
 
 
 def test_the_keys_answer_from_every_row_of_the_card() -> None:
@@ -377,20 +424,22 @@ def test_a_very_large_input_is_beginning_and_end_and_costs_little(
 @pytest.mark.parametrize("raw", [shape[1] for shape in SHAPES], ids=[s[0] for s in SHAPES])
 def test_a_call_that_runs_shows_the_commands_of_its_question(raw: Any) -> None:
     entry = ToolEntry(ToolCall("c", title="Tool", raw_input=raw))
-    text = [row for row, _, _ in draw(entry, Look(100, CWD))]
-    assert [row.strip() for row in text if row.startswith("  $ ")] == [
-        row for row in told(raw) if row.startswith("$ ")
-    ]
+    text = [row.strip() for row, _, _ in draw(entry, Look(100, CWD)) if row.startswith("  $ ")]
+    title, *rows = told(raw)
+    asked = [row for row in rows if row.startswith("$ ")]
+    one = title.startswith("run ") and not asked
+    assert text == ([f"$ {title.removeprefix('run ')}"] if one else asked)
 
 
 @pytest.mark.parametrize(
     ("meta", "raw", "shown"),
     [
-        ({"acme/run": {"command": "rm -rf x"}}, None, ["$ rm -rf x"]),
-        ({"commands": ["a", "b c"]}, {"note": "n"}, ["$ a", "$ b c"]),
-        ({"tool": {"argv": ["rm", "a b"]}}, None, ["$ rm 'a b'"]),
-        ({"command": "make"}, {"command": "make"}, ["$ make"]),
-        ({"command": "make"}, {"command": ["bash", "-lc", "make"]}, ["$ make"]),
+        ({"acme/run": {"command": "rm -rf x"}}, None, ["run rm -rf x"]),
+        ({"commands": ["a", "b c"]}, {"note": "n"}, ["run 2 commands", "$ a", "$ b c"]),
+        ({"tool": {"argv": ["rm", "a b"]}}, None, ["run rm 'a b'"]),
+        ({"command": "make"}, {"command": "make"}, ["run make"]),
+        ({"command": "make"}, {"command": ["bash", "-lc", "make"]}, ["run make"]),
+        ({"command": "rm x"}, {"command": "ls"}, ["run 2 commands", "$ rm x", "$ ls"]),
     ],
 )
 def test_a_command_that_stands_only_in_meta_is_shown(
@@ -398,7 +447,7 @@ def test_a_command_that_stands_only_in_meta_is_shown(
 ) -> None:
     """The rules judge it, so the user sees it before they say yes."""
     rows = told(raw, kind="execute", meta=meta)
-    assert [row for row in rows if row.startswith("$ ")] == shown
+    assert [row for row in rows if row.startswith(("$ ", "run "))] == shown
 
 
 # -- patches outside of cards ---------------------------------------------------------------------
@@ -420,10 +469,11 @@ def test_a_call_shows_the_patch_that_it_is_given() -> None:
 
 def test_a_patch_that_the_content_shows_is_not_shown_again() -> None:
     diff = schema.Diff("/w/a.py", "x\nnew\n", old_text="x\nold\n")
-    assert drawn(raw_input={"input": PATCH}, content=[diff]) == DRAWN
+    shown = drawn(raw_input={"input": PATCH}, content=[diff])
+    assert [text for text in shown if text != "  x"] == DRAWN
     fence = content(f"```diff\n{PATCH}\n```")
     assert drawn(raw_input={"input": PATCH}, content=fence) == DRAWN
-    assert told({"input": PATCH}, content=fence) == []
+    assert told({"input": PATCH}, content=fence) == ["edit a.py (+1 -1)", "- old", "+ new"]
 
 
 FENCED = "Look:\n```diff\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-old\n+new\n```\nGood?"
@@ -433,7 +483,8 @@ def test_a_fenced_diff_of_the_content_is_shown_as_a_diff() -> None:
     assert drawn(content=content(FENCED)) == ["Look:", *DRAWN, "Good?"]
     assert drawn(2, content=content(FENCED)) == ["Look:", DRAWN[0], "… +3 lines"]
     for card in both(None, content=content(FENCED)):
-        assert [row.strip() for row in card if row.strip() in DRAWN] == DRAWN
+        assert card[0].endswith("wants to edit a.py (+1 -1)")
+        assert [row.strip() for row in card if row.strip() in DRAWN] == DRAWN[1:]
 
 
 def test_a_fenced_diff_without_a_head_is_of_the_file_that_the_call_is_at() -> None:

@@ -44,7 +44,7 @@ def test_diffs_and_places_of_a_tool_call_are_relative() -> None:
     places = [schema.ToolCallLocation("/work/b.py", line=3), schema.ToolCallLocation("/etc/hosts")]
     call = ToolCall("1", "Edit", kind="edit", content=[diff], locations=places)
     rows = texts(draw(ToolEntry(call), Look(8, "/work")))
-    assert rows[1:] == ["  a.py +1 -1", "  - old", "  + new", "  b.py:3", "  /etc/hosts"]
+    assert rows[1:] == ["  - old", "  + new", "  b.py:3", "  /etc/hosts"]
 
 
 @pytest.mark.parametrize(
@@ -73,19 +73,29 @@ def test_a_link_is_not_named_twice() -> None:
 
 
 def hunks(count: int) -> schema.Diff:
-    """A diff of so many hunks of two rows each."""
-    old = [f"{n}\nsame {n}" for n in range(count)]
-    new = [f"new {n}\nsame {n}" for n in range(count)]
+    """A diff of so many hunks of two rows each, with five lines between."""
+    same = "\nsame" * 5
+    old = [f"{n}{same}" for n in range(count)]
+    new = [f"new {n}{same}" for n in range(count)]
     return schema.Diff("/a", "\n".join(new), old_text="\n".join(old))
 
 
 def test_hunks_of_a_diff_are_told_apart() -> None:
-    assert texts(diff_rows(hunks(2), None))[1:] == ["- 0", "+ new 0", "⋮", "- 1", "+ new 1"]
+    around = ["  same"] * 2
+    assert texts(diff_rows(hunks(2), None))[1:] == [
+        *("- 0", "+ new 0", *around, "⋮"),
+        *(*around, "- 1", "+ new 1", *around),
+    ]
+
+
+def test_lines_between_two_hunks_are_shown_once() -> None:
+    diff = schema.Diff("/a", "A\nsame\nB\n", old_text="a\nsame\nb\n")
+    assert texts(diff_rows(diff, None))[1:] == ["- a", "+ A", "  same", "- b", "+ B"]
 
 
 def test_lines_of_a_diff_that_are_left_out_are_counted_without_what_parts_them() -> None:
     rows = diff_rows(hunks(3), 4, whole=7)
-    assert texts(rows)[-2:] == ["- 1", "… +3 lines"]
+    assert texts(rows)[-3:] == ["- 1", "+ new 1", "… +2 lines"]
     assert rows[-1][2] == 7
 
 

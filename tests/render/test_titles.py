@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from acp_nvim.protocol import schema
+from acp_nvim.render.cards import card
 from acp_nvim.render.titles import shown_title
-from acp_nvim.render.tools import Look, card, draw, float_rows
+from acp_nvim.render.tools import Look, draw, float_rows
 from acp_nvim.session.entries import ToolEntry
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.tool_calls import ToolCall
@@ -21,6 +22,16 @@ def line(**fields: Any) -> str:
     entry = ToolEntry(ToolCall("c", **({"status": "completed"} | fields)))
     text: str = draw(entry, Look(cwd=CWD))[0][0]
     return text
+
+
+def said(text: str) -> list[Any]:
+    """Content: such a text."""
+    return [schema.Content(schema.TextContent(text))]
+
+
+def changed() -> list[Any]:
+    """Content: a diff."""
+    return [schema.Diff(f"{CWD}/a.py", "b\nc\n", old_text="a\n")]
 
 
 @pytest.mark.parametrize(
@@ -50,19 +61,37 @@ def test_what_may_be_a_command_is_said_as_it_is(kind: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "text"),
     [
-        ({"kind": "read", "title": "Read a.py"}, "✓ Read a.py · completed"),
-        ({"kind": "read", "title": "Reading a.py"}, "✓ Reading a.py · completed"),
-        ({"kind": "delete", "title": "Deleting a.py"}, "✓ Deleting a.py · completed"),
-        ({"kind": "read", "title": "Reader a.py"}, "✓ read · Reader a.py · completed"),
-        ({"kind": "read", "title": "a.py"}, "✓ read · a.py · completed"),
-        ({"kind": "read", "title": "read"}, "✓ read · completed"),
-        ({"kind": "execute", "title": "execute me"}, "✓ execute · execute me · completed"),
-        ({"kind": "edit", "title": "Edit: a.py"}, "✓ Edit: a.py · completed"),
+        ({"kind": "read", "title": "Read a.py"}, "✓ Read a.py"),
+        ({"kind": "read", "title": "Reading a.py"}, "✓ Read a.py"),
+        ({"kind": "delete", "title": "Deleting a.py"}, "✓ Deleted a.py"),
+        ({"kind": "read", "title": "Reader a.py"}, "✓ Reader a.py"),
+        ({"kind": "read", "title": "a.py"}, "✓ Read a.py"),
+        ({"kind": "read", "title": "read"}, "✓ Read"),
+        ({"kind": "execute", "title": "execute me"}, "✓ execute me"),
+        ({"kind": "edit", "title": "Edit: a.py"}, "✓ Edited a.py"),
+        ({"kind": "edit", "title": "Edit a.py", "status": "in_progress"}, "◐ Editing a.py"),
+        ({"kind": "edit", "title": "Edit a.py", "status": "pending"}, "○ Edit a.py"),
+        ({"kind": "edit", "title": "Edit a.py", "status": "failed"}, "✗ Edit a.py · failed"),
+        ({"kind": "search", "title": "Search for x"}, "✓ Searched for x"),
+        ({"kind": "search", "title": "grep -n x"}, "✓ grep -n x"),
+        ({"kind": "read", "title": "`a.py` (1-20)"}, "✓ Read `a.py` (1-20)"),
+        ({"kind": "fetch", "title": "https://x.y/z"}, "✓ Fetched https://x.y/z"),
+        ({"kind": "other", "title": "Ponder"}, "✓ Ponder"),
+        ({"kind": "execute", "title": "make", "status": "cancelled"}, "⊘ make · cancelled"),
+        (
+            {"kind": "execute", "title": "make", "status": "failed", "raw_output": {"exitCode": 2}},
+            "✗ make · exit 2",
+        ),
+        (
+            {"kind": "read", "title": "Read a", "status": "failed", "content": said("no such")},
+            "✗ Read a · no such",
+        ),
+        ({"kind": "edit", "title": "Edit a.py", "content": changed()}, "✓ Edited a.py +2 -1"),
+        ({"kind": "edit", "title": "Mend it", "content": changed()}, "✓ Mend it · a.py +2 -1"),
+        ({"kind": "edit", "title": "edit", "content": changed()}, "✓ Edited a.py +2 -1"),
     ],
 )
-def test_a_kind_that_the_title_begins_with_is_not_said_twice(
-    fields: dict[str, Any], text: str
-) -> None:
+def test_the_verb_says_what_was_done(fields: dict[str, Any], text: str) -> None:
     assert line(**fields) == text
 
 
@@ -74,7 +103,6 @@ def test_the_parts_of_such_a_line_look_as_ever() -> None:
         ("✓ ", "AcpToolCompleted"),
         ("Read", "AcpToolKind"),
         (" a.py", "AcpToolTitle"),
-        (" · completed", "AcpToolCompleted"),
     ]
 
 
@@ -92,8 +120,8 @@ def asking(title: str, path: str, diff: bool) -> tuple[ToolEntry, Decision]:
 @pytest.mark.parametrize(
     ("diff", "first"),
     [
-        (False, ["Permission: Fix it", "  a.py"]),
-        (True, ["Permission: Fix it", "  a.py +1 -1", "  - a", "  + b"]),
+        (False, ["The agent wants to edit a.py", "  Fix it"]),
+        (True, ["The agent wants to edit a.py (+1 -1)", "  Fix it", "  - a", "  + b"]),
     ],
 )
 def test_a_question_names_each_file_once_and_short(diff: bool, first: list[str]) -> None:
@@ -105,22 +133,95 @@ def test_a_question_names_each_file_once_and_short(diff: bool, first: list[str])
 
 def test_a_question_about_a_file_elsewhere_names_it_in_full() -> None:
     entry, decision = asking("Fix it", "/etc/hosts", False)
-    assert [text for text, _, _ in float_rows(entry, decision, CWD)][1] == "  /etc/hosts"
+    rows = [text for text, _, _ in float_rows(entry, decision, CWD)]
+    assert rows == ["The agent wants to edit /etc/hosts", "  Fix it"]
 
 
-def test_the_title_of_a_question_is_that_of_its_tool_call() -> None:
+def test_the_title_of_a_question_says_who_wants_what() -> None:
     entry, decision = asking(f"Edit {CWD}/a.py", f"{CWD}/a.py", True)
-    assert float_rows(entry, decision, CWD)[0][0] == "Permission: Edit a.py"
-    assert draw(entry, Look(cwd=CWD))[0][0] == "○ Edit a.py · permission needed"
-    assert card(decision)[0][0] == f"Permission: Edit {CWD}/a.py"
+    decision.agent = "Tutor"
+    assert float_rows(entry, decision, CWD)[0][0] == "Tutor wants to edit a.py (+1 -1)"
+    rows = [text for text, _, _ in draw(entry, Look(cwd=CWD))]
+    assert rows == ["○ Tutor wants to edit a.py (+1 -1)", "  - a", "  + b"]
 
 
 def test_a_question_says_all_of_a_long_title() -> None:
     title = f"Edit {CWD}/a.py " + "and so on " * 40
     entry, decision = asking(title, f"{CWD}/a.py", True)
-    asked = float_rows(entry, decision, CWD)[0][0]
-    assert asked == "Permission: " + title.replace(f"{CWD}/", "").strip()
-    assert asked in [text.strip() for text, _, _ in draw(entry, Look(cwd=CWD))]
+    asked = [text for text, _, _ in float_rows(entry, decision, CWD)]
+    assert asked[1].strip() == title.replace(f"{CWD}/", "").strip()
+    assert asked[1] in [text for text, _, _ in draw(entry, Look(cwd=CWD))]
+
+
+DIFF = [schema.Diff(f"{CWD}/a.py", "b\n", old_text="a\n")]
+NEW = [schema.Diff(f"{CWD}/a.py", "1\n2\n")]
+GONE = [schema.Diff(f"{CWD}/a.py", "", old_text="a\n")]
+TITLES: list[tuple[dict[str, Any], str]] = [
+    ({"kind": "edit", "content": DIFF}, "edit a.py (+1 -1)"),
+    ({"kind": "edit", "content": NEW}, "create a.py (+2)"),
+    ({"kind": "delete", "content": GONE}, "delete a.py (-1)"),
+    ({"kind": "edit", "content": [*DIFF, schema.Diff("/x", "1")]}, "edit 2 files (+2 -1)"),
+    ({"kind": "edit", "title": "Fix it"}, "edit: Fix it"),
+    ({"kind": "edit", "title": "Edit a.py"}, "edit a.py"),
+    ({"kind": "execute", "raw_input": {"command": "make all"}}, "run make all"),
+    ({"kind": "execute", "title": "`npm test`"}, "run npm test"),
+    ({"kind": "execute", "title": "Run the tests"}, "run the tests"),
+    ({"kind": "read", "raw_input": {"path": "/etc/hosts"}}, "read /etc/hosts"),
+    ({"kind": "read", "raw_input": {"command": "cat x"}}, "run cat x"),
+    ({"kind": "fetch", "raw_input": {"url": "https://e.x/"}}, "fetch https://e.x/"),
+    ({"kind": "search", "title": "Search for x"}, "search for x"),
+    ({"kind": "move", "title": "Move a to b"}, "move a to b"),
+]
+
+
+@pytest.mark.parametrize(("fields", "wants"), TITLES)
+def test_the_title_of_a_question_names_action_and_object(
+    fields: dict[str, Any], wants: str
+) -> None:
+    call = ToolCall("c", **{"title": "Do it", **fields})
+    decision = Decision("p1", "permission", call.title, tool_call_id="c", agent="Tutor")
+    assert float_rows(ToolEntry(call), decision, CWD)[0][0] == f"Tutor wants to {wants}"
+
+
+def test_a_question_about_an_unknown_kind_of_call_is_said_as_such() -> None:
+    call = ToolCall("c", title="Ready to code?", kind="switch_mode")
+    decision = Decision("p1", "permission", call.title, tool_call_id="c", agent="Tutor")
+    assert float_rows(ToolEntry(call), decision, CWD)[0][0] == (
+        "Tutor asks for permission: Ready to code?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        ("outside", "outside the project: /etc/hosts"),
+        ("secret", "a secret file: /etc/hosts"),
+        ("executed", "a file that other programs run: /etc/hosts"),
+    ],
+)
+def test_a_question_says_why_a_file_is_always_asked_about(reason: str, said: str) -> None:
+    entry, decision = asking("Look", "/etc/hosts", False)
+    entry.call.kind = "read"
+    decision.guarded = {"/etc/hosts": reason}
+    assert float_rows(entry, decision, CWD)[0][0] == f"The agent wants to read {said}"
+    entry, decision = asking("Look", "/etc/hosts", True)
+    entry.call.content = [*entry.call.content, schema.Diff(f"{CWD}/b", "b")]
+    decision.guarded = {"/etc/hosts": reason}
+    rows = [text for text, _, _ in float_rows(entry, decision, CWD)]
+    assert rows[:3] == ["The agent wants to edit 2 files (+2 -1)", "  Look", f"  {said}"]
+
+
+def test_a_diff_that_asks_has_lines_around_it() -> None:
+    entry, decision = asking("Edit a.py", f"{CWD}/a.py", True)
+    old = [str(n) for n in range(20)]
+    new = [*old[:5], "five", *old[6:9], "nine", *old[10:16], "end", *old[17:]]
+    diff = schema.Diff(f"{CWD}/a.py", "\n".join(new), old_text="\n".join(old))
+    entry.call.content = [diff]
+    rows = [text[2:] for text, _, _ in float_rows(entry, decision, CWD)][1:]
+    assert rows == [
+        *("  3", "  4", "- 5", "+ five", "  6", "  7", "  8", "- 9", "+ nine", "  10", "  11"),
+        *("⋮", "  14", "  15", "- 16", "+ end", "  17", "  18"),
+    ]
 
 
 @pytest.mark.parametrize(("cwd", "said"), [(CWD, False), (f"{CWD}/sub", True), ("/", True)])
@@ -132,5 +233,19 @@ def test_a_question_names_the_directory_where_it_is_another_than_the_sessions(
     entry = ToolEntry(call)
     entry.decisions.append(decision)
     rows = [text for text, _, _ in float_rows(entry, decision, CWD)]
-    assert "  $ make" in rows
+    assert rows[0] == "The agent wants to run make"
     assert (f"  in {cwd}" in rows) is said
+
+
+def test_a_file_beside_the_one_in_the_title_is_said_to_be_outside() -> None:
+    entry, decision = asking("Look", f"{CWD}/a.py", False)
+    entry.call.kind, entry.call.raw_input = "read", {"path": "/etc/passwd"}
+    decision.guarded = {"/etc/passwd": "outside"}
+    rows = [text for text, _, _ in float_rows(entry, decision, CWD)]
+    assert rows[0] == "The agent wants to read a.py"
+    assert "  outside the project: /etc/passwd" in rows
+
+
+def test_what_a_subagent_asks_names_it_once() -> None:
+    decision = Decision("d1", "access", "Explorer › read outside the project: /x", agent="Explorer")
+    assert card(decision)[0][0] == "Explorer wants to read outside the project: /x"

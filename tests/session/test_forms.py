@@ -125,7 +125,7 @@ def test_a_page_says_everything_and_reads_back() -> None:
     form = form_of(EVERY, "name", "count")
     page = form_page.lines(form, filled(form), ["Please tell"])
     text = "\n".join(page)
-    assert "━━ 1. Your name (name) · text, required" in text
+    assert "━━ 1. Your name (required)" in page
     assert "│ As you like it.\n│ Two lines." in text
     assert "( ) Large · l — costs more" in text
     assert "(x) green" in text
@@ -141,14 +141,14 @@ def test_a_page_says_everything_and_reads_back() -> None:
         "sure": True,
         "langs": ["lua"],
     }
-    assert read.rows["name"] == page.index("━━ 1. Your name (name) · text, required")
+    assert read.rows["name"] == page.index("━━ 1. Your name (required)")
 
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r\n")).map(str.rstrip)
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(TEXT | st.sampled_from(["━━ 1. x · text, optional", "│ no", "\\│", "\\\\━"])))
+@given(st.lists(TEXT | st.sampled_from(["━━ 1. x", "│ no", "\\│", "\\\\━"])))
 def test_any_text_survives_the_page(lines: list[str]) -> None:
     text = "\n".join(lines).strip("\n")
     form = form_of({"x": {"type": "string"}, "y": {"type": "string"}})
@@ -178,7 +178,7 @@ def test_any_choice_survives_the_page(many: set[str], one: str, count: int, sure
         ("( ) g", "(x) g", "one: one of them, not 2"),
         ("( ) g", "", "one: its choices were changed (u undoes)"),
         ("5", "five", "count: 'five' is no whole number"),
-        ("━━ 1. one · one of these, optional", "gone", "one: its block is gone from the form"),
+        ("━━ 1. one · one of these", "gone", "one: its block is gone from the form"),
     ],
 )
 def test_a_page_that_cannot_be_read_says_why(old: str, new: str, problem: str) -> None:
@@ -192,9 +192,7 @@ def test_a_page_that_cannot_be_read_says_why(old: str, new: str, problem: str) -
 def test_what_an_agent_says_cannot_pass_for_a_field() -> None:
     form = form_of({"x": {"type": "string", "title": "a\n━━ 1. y", "description": "━━ 2. z\nb"}})
     page = form_page.lines(form, {"x": "v"}, ["━━ 1. x", "\x1b[2J"])
-    assert [line for line in page if line.startswith("━━")] == [
-        "━━ 1. a ━━ 1. y (x) · text, optional"
-    ]
+    assert [line for line in page if line.startswith("━━")] == ["━━ 1. a ━━ 1. y"]
     assert not any("\x1b" in line for line in page)
     assert form_page.read(form, page).values == {"x": "v"}
 
@@ -205,20 +203,20 @@ def test_what_an_agent_says_cannot_pass_for_a_field() -> None:
 @pytest.mark.parametrize(
     ("url", "safe", "words"),
     [
-        ("https://example.org/a?b=c#d", True, ["host: example.org"]),
-        ("https://example.org:8443/", True, ["host: example.org:8443"]),
-        ("http://example.org/", True, ["not encrypted"]),
+        ("https://example.org/a?b=c#d", True, ["Host: example.org"]),
+        ("https://example.org:8443/", True, ["Host: example.org:8443"]),
+        ("http://example.org/", True, ["Not encrypted"]),
         ("https://xn--pple-43d.com/", True, ["punycode", "аpple.com"]),
         ("https://аpple.com/", True, ["beyond ASCII", "xn--pple-43d.com"]),
-        ("https://bank.com@evil.org/", True, ["host: evil.org", "before the @"]),
+        ("https://bank.com@evil.org/", True, ["Host: evil.org", "before the @"]),
         ("https://bank.com\\@evil.org/", False, ["a backslash"]),
         ("https://a.org/\u202egnp", False, ["<U+202E>", "can't be seen"]),
-        ("javascript:alert(1)", False, ["no host"]),
-        ("file:///etc/passwd", False, ["no host"]),
-        ("ftp://example.org/", False, ["no web address (ftp)"]),
-        ("https://[broken", False, ["no host"]),
-        ("https://a.org:port/", False, ["no host"]),
-        ("", False, ["no host"]),
+        ("javascript:alert(1)", False, ["no readable host"]),
+        ("file:///etc/passwd", False, ["no readable host"]),
+        ("ftp://example.org/", False, ["Not a web address (ftp)"]),
+        ("https://[broken", False, ["no readable host"]),
+        ("https://a.org:port/", False, ["no readable host"]),
+        ("", False, ["no readable host"]),
     ],
 )
 def test_addresses(url: str, safe: bool, words: list[str]) -> None:

@@ -55,7 +55,7 @@ def test_output_of_a_tool_is_cut_and_told_once_a_call(editor: Editor) -> None:
     assert editor.chat().count("  row") == 25
     [title] = notices(editor)
     assert title == (
-        "the output of Dump was cut: 200 B, more than 100 B (limits.tool_output_bytes)"
+        "The output of Dump was cut: 200 B, more than 100 B (limits.tool_output_bytes)"
     )
     assert f"— {title}" in editor.chat()
     assert "limits hit: 1 × limits.tool_output_bytes" in info(editor)
@@ -79,5 +79,5 @@ def test_text_that_waits_to_be_drawn_is_told_once_a_turn(editor: Editor) -> None
     editor.agent("script")
     editor.turn("chunks 2000 100")
     [title] = notices(editor)
-    assert title == ("more than 2 KiB wait to be drawn, reading stands (limits.pending_bytes)")
+    assert title == ("More than 2 KiB waits to be drawn, so reading pauses (limits.pending_bytes)")
     assert "limits hit: 1 × limits.pending_bytes" in info(editor)

@@ -22,7 +22,7 @@ async def test_what_runs_where_and_with_what_is_shown(agent: TerminalAgent) -> N
     await agent.run("echo hi; exit 2", cwd="/", env={"API_TOKEN": "s3cret", "X": "1"})
     assert agent.rows() == [
         *("$ echo hi; exit 2", "in /", "with API_TOKEN=**** (6 characters)", "with X=1"),
-        *("hi", "↳ exit code 2"),
+        *("hi", "✗ exit code 2"),
     ]
     assert [t.snapshot() for t in agent.session.terminals] == [
         {
@@ -41,7 +41,7 @@ async def test_a_terminal_is_shown_in_the_tool_call_that_embeds_it(agent: Termin
     content: list[Any] = [schema.Terminal(id)]
     apply(agent.session, schema.ToolCall("c1", "Count", kind="execute", content=content))
     assert agent.rows() == [
-        *("○ execute · Count · pending", "  $ seq 20", "  … 12 earlier lines"),
+        *("○ Count", "  $ seq 20", "  … 12 earlier lines"),
         *(f"  {number}" for number in range(13, 21)),
     ]
 
@@ -81,7 +81,7 @@ async def test_an_unknown_terminal_is_no_error_and_gets_its_output(agent: Termin
     assert agent.rows()[1:] == ["  $ make", "  in /src", "  one", "  tw"]
     told(agent, "c1", terminal_output_delta={"data": "o\n"})
     told(agent, "c1", terminal_exit={"terminal_id": "c1", "exit_code": 3, "signal": None})
-    assert agent.rows()[-2:] == ["  two", "  ↳ exit code 3"]
+    assert agent.rows()[-2:] == ["  two", "  ✗ exit code 3"]
     (terminal,) = agent.session.terminals
     assert terminal.replay.text() == "one\r\n\x1b[31mtwo\r\n"
     assert (terminal.running, terminal.exit_code) == (False, 3)
@@ -94,7 +94,7 @@ async def test_all_in_one_update(agent: TerminalAgent) -> None:
         "terminal_info": {"terminal_id": "t"},
     }
     told_call(agent, "t", "sleep 9", **meta)
-    assert agent.rows()[1:] == ["  $ sleep 9", "  hi", "  ↳ SIGKILL"]
+    assert agent.rows()[1:] == ["  $ sleep 9", "  hi", "  ✗ SIGKILL"]
 
 
 async def test_output_without_an_embedded_terminal_is_shown_too(agent: TerminalAgent) -> None:
@@ -139,7 +139,7 @@ async def test_our_own_terminals_are_not_the_agents_to_tell_of(agent: TerminalAg
 )
 async def test_nonsense_in_meta_does_no_harm(agent: TerminalAgent, meta: dict[str, Any]) -> None:
     apply(agent.session, schema.ToolCall("c1", "Title", meta=meta))
-    assert agent.rows()[0] == "○ other · Title · pending"
+    assert agent.rows()[0] == "○ Title"
 
 
 async def test_the_same_id_again_is_a_new_run(agent: TerminalAgent) -> None:

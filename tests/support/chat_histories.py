@@ -59,7 +59,7 @@ class Chat:
         """An update; without text its content stays (a fold, once made, is not taken back)."""
         content: Any = [schema.Content(schema.TextContent(text))] if text else UNSET
         update = schema.ToolCallUpdate(
-            f"c{number}", title=f"call {number}", status=status, content=content
+            f"c{number}", title=f"call {number}", kind="read", status=status, content=content
         )
         self.session.upsert_call(update)
 

@@ -38,6 +38,7 @@ class DrawnChat:
         self.rows = [DrawnRow("")]
         self.folds: dict[str, tuple[DrawnRow, DrawnRow]] = {}
         self.open: dict[str, bool] = {}
+        self.groups: dict[str, tuple[DrawnRow, DrawnRow]] = {}
 
     def apply(self, ops: list[Any]) -> None:
         """Apply the operations of a frame; what Neovim would refuse is an AssertionError."""
@@ -58,8 +59,15 @@ class DrawnChat:
 
     def fold_lines(self) -> set[tuple[int, int]]:
         """First and last row of every fold."""
+        return self._lines_of(self.folds)
+
+    def group_lines(self) -> set[tuple[int, int]]:
+        """The same of those that gather tool calls."""
+        return self._lines_of(self.groups)
+
+    def _lines_of(self, folds: dict[str, tuple[DrawnRow, DrawnRow]]) -> set[tuple[int, int]]:
         at = {id(row): number for number, row in enumerate(self.rows)}
-        return {(at[id(first)], at[id(last)]) for first, last in self.folds.values()}
+        return {(at[id(first)], at[id(last)]) for first, last in folds.values()}
 
     def _chat(self, first: int, last: int, lines: list[str], decor: list[Any]) -> None:
         assert 0 <= first <= last <= len(self.rows)
@@ -92,6 +100,14 @@ class DrawnChat:
             assert 0 <= first < last < len(self.rows)
             self.folds[id_] = self.rows[first], self.rows[last]
             self.open[id_] = open_
+
+    def _gather(self, id_: str, first: int, last: int, title: str) -> None:
+        assert 0 <= first < last < len(self.rows)
+        assert title
+        self.groups[id_] = self.rows[first], self.rows[last]
+
+    def _ungather(self, id_: str) -> None:
+        del self.groups[id_]
 
     def _fold_open(self, id_: str, open_: bool) -> None:
         assert id_ in self.folds

@@ -46,7 +46,7 @@ class FakeWorkspace:
             session.id, session.status = f"s{session.n}", "idle"
         self.asked: list[str] = []
         """What the user was asked before a restore."""
-        self.answer: str | None = "restore them too"
+        self.answer: str | None = "Restore them too"
         """What they answer; None dismisses the question."""
         self.options = FileOptions(outside="deny")
         recorder = Recorder()

@@ -24,6 +24,7 @@ package.loaded['acp.base.host'] = {
     return _G.host.takes
   end,
   running = function() return _G.host.running end,
+  usable = function() return true end,
   setup = function()
     if _G.host.running then
       table.insert(_G.sent, { 'setup', require('acp.config').for_host() })

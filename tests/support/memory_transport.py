@@ -120,7 +120,7 @@ class MemoryAgent:
 
     async def start(self) -> None:
         if self._life is None:
-            raise AgentStartError("cannot start memory: nobody lives there")
+            raise AgentStartError("Cannot start memory: nobody lives there")
         self._lives = asyncio.ensure_future(self._live(self._life))
 
     async def _live(self, life: Life) -> int:

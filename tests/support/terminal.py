@@ -64,6 +64,11 @@ class Terminal:
             assert left > 0, f"still on the screen: {text!r}"
             self._pump(left)
 
+    def settle(self, quiet: float = 0.5) -> None:
+        """Wait until nothing has been drawn for so long (seconds)."""
+        while self._pump(quiet):
+            pass
+
     def expr(self, expression: str) -> str:
         """The value of a Vimscript expression in the Neovim that listens on `socket`."""
         assert self.socket is not None

@@ -127,7 +127,8 @@ class Returning(Wide):
             lives[path] = text
             if present.files.get(path) != data or now != text:
                 self.ledger.restored(path, text, wanted.pending.get(path))
-        self.laid = dict(wanted.laid)
+        laid = self.laid | wanted.laid
+        self.laid = {path: first for path, first in laid.items() if self.is_laid(path)}
         return lives
 
     # ---- the review

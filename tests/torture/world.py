@@ -228,9 +228,13 @@ class World:
         before = {entry.path for entry in self.ledger.files()}
         self.look()
         for path in {*self.paths, *before}:
-            entry = self.ledger.followed(path)
-            if entry is not None and entry.live != self.live(path):
-                self.ledger.user_edited(path, self.live(path))
+            entry, live = self.ledger.followed(path), self.live(path)
+            if entry is None or entry.live == live:
+                continue
+            if live is not None and entry.live is not None and live.lines != entry.live.lines:
+                # A save that ends the last line comes after what the user did.
+                self.ledger.user_edited(path, Text(live.lines, entry.live.eol))
+            self.ledger.user_edited(path, live)
         self.settle({}, {})
 
     # ---- the agent

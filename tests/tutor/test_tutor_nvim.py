@@ -1,39 +1,113 @@
-"""The tutor's walk in a real Neovim: one hunk accepted, one rejected, and it notices."""
+"""The tour in a real Neovim, by keys."""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from tests.support.editor import ROOT, Editor
+from tests.support.waiting import until
 
 
-def test_the_walk_ends_with_one_hunk_accepted_and_one_rejected(editor: Editor) -> None:
+def sample(editor: Editor) -> Path:
+    """The sample is open, and `,` is the local leader."""
     editor.lua("vim.g.maplocalleader = ','")
-    path = editor.write("till.py", (ROOT / "acp_nvim/tutor/sample/till.py").read_text())
-    before = path.read_text()
+    for file in (ROOT / "acp_nvim/tutor/sample").iterdir():
+        if file.is_file():
+            editor.write(file.name, file.read_text())
+    path = editor.work / "till.py"
     editor.open(path)
-    editor.prompt("hello")
-    editor.wait_event("AcpPermission", timeout=20)
-    editor.cmd("Acp allow")
-    editor.wait_event("AcpTurnEnd", timeout=30)
-    editor.wait("(require('acp').state().sessions[1].edits[1] or {}).hunks == 2")
-    editor.keys("gg]h")
-    assert "in basket:" in editor.lua("return vim.api.nvim_get_current_line()")
+    return path
+
+
+def reads(editor: Editor, *words: str, timeout: float = 20.0) -> None:
+    """Wait until the screen says these words, however code is marked and lines are broken."""
+
+    def seen() -> bool:
+        editor.rpc.mode()
+        rows = (re.split("[│┃]", row)[-1].strip() for row in editor.grid.lines())
+        text = re.sub(r"\s+", " ", " ".join(rows).replace("`", ""))
+        return all(word in text for word in words)
+
+    try:
+        until(seen, timeout)
+    except AssertionError as error:
+        raise AssertionError(editor.report(f"not on the screen: {words!r}")) from error
+
+
+def test_the_tour_by_keys_and_what_the_screen_says(editor: Editor) -> None:
+    path = sample(editor)
+    before = path.read_text()
+    editor.keys(":AcpPrompt hello<CR>")
+    reads(editor, "1 of 8 · Talk")
+    reads(editor, "Open the composer with :AcpPrompt, write anything, and send it with <C-s>.")
+    editor.keys(":AcpPrompt<CR>")
+    reads(editor, "Message Tutor")
+    editor.keys("Who are you?<C-s>")
+    reads(editor, "2 of 8 · Read")
+    reads(editor, "Send anything, and I'll propose a")
+    editor.keys("please do<C-s><Esc>")
+    reads(editor, "waiting for you")
+    editor.keys(":Acp allow<CR>")
+    reads(editor, "4 of 8 · Review")
+    reads(editor, "]h, then ,a: keep the fix")
+    reads(editor, "Undo them: ,r")
+    editor.keys("<C-w>hgg]h")
     editor.keys(",a")
-    editor.wait("require('acp').state().sessions[1].edits[1].hunks == 1")
     editor.wait("vim.api.nvim_get_current_line():find('~', 1, true) ~= nil")
     editor.keys(",r")
-    editor.wait("#require('acp').state().sessions[1].edits == 0")
-    editor.wait("not vim.bo.modified")
+    reads(editor, "5 of 8 · Undo")
     assert path.read_text() == before.replace("basket[:-1]", "basket", 1)
-    editor.turn("/check")
-    chat = " ".join(editor.chat())
-    assert "charges for the whole basket, and the dashes are back" in chat
+    editor.keys(":Acp unreject<CR>")
+    reads(editor, "6 of 8 · Follow")
+    reads(editor, "In the window of till.py: :Acp follow. Then send anything.")
+    editor.keys(":Acp follow<CR>:AcpPrompt look<CR>")
+    reads(editor, "7 of 8 · Stop")
+    reads(editor, "3. You could be typing")
+    editor.keys(":AcpCancel<CR>")
+    reads(editor, "8 of 8 · Queue")
+    editor.wait("require('acp').state().sessions[1].status == 'idle'")
+    editor.keys(":AcpPrompt first<CR>")
+    reads(editor, "I'm busy. Send another prompt now;")
+    editor.keys(":AcpPrompt second<CR>")
+    reads(editor, "1 queued")
+    reads(editor, "Your prompt waited its turn.", timeout=30)
+    reads(editor, "That's the tour")
+    reads(editor, "g? lists the keys")
+    editor.keys(":AcpPrompt /check<CR>")
+    reads(editor, "goes to them, ,r")
+
+
+def test_the_keys_it_names_are_those_that_the_user_has(editor: Editor) -> None:
+    sample(editor)
+    editor.lua("vim.g.mapleader = ' '")
+    editor.setup({"keymaps": {"preset": True, "composer": {"<C-s>": False, "<C-g>": "send"}}})
+    editor.prompt("hello")
+    reads(editor, "Open the composer with <Space>aa")
+    editor.wait_event("AcpTurnEnd", timeout=20)
+    editor.turn("/skip")
+    editor.prompt("/skip")
+    editor.wait_event("AcpPermission", timeout=20)
+    reads(editor, "From anywhere: <Space>ay")
+
+
+def test_a_step_that_waits_is_left_by_a_cancel_and_by_the_end(editor: Editor) -> None:
+    sample(editor)
+    editor.turn("hello")
+    editor.turn("/skip")
+    editor.prompt("/skip")
+    editor.wait_event("AcpPermission", timeout=20)
+    editor.cmd("Acp allow")
+    editor.wait_event("AcpTurnEnd", 3, timeout=20)
+    reads(editor, "4 of 8 · Review")
+    editor.cmd("AcpCancel")
+    editor.wait_message("Nothing to cancel")
+    editor.quit()
 
 
 def test_modules_in_the_users_directory_are_not_the_tutors(editor: Editor) -> None:
     ran = editor.work / "ran"
     for name in ("acp_nvim/__init__.py", "acp_nvim/tutor/__main__.py", "msgspec.py", "json.py"):
         editor.write(name, f"open({str(ran)!r}, 'w').close()\n")
-    editor.prompt("hello")
-    editor.wait_event("AcpTurnStart", timeout=20)
-    editor.wait("#require('acp').state().sessions[1].tool_calls > 0", timeout=20)
+    editor.turn("/keys")
     assert not ran.exists()

@@ -32,7 +32,12 @@ class TutorClient:
     Every frame of the tutor is checked against the schema.
     """
 
-    def __init__(self, cwd: Path, capabilities: Mapping[str, Any] = CAPABILITIES) -> None:
+    def __init__(
+        self,
+        cwd: Path,
+        capabilities: Mapping[str, Any] = CAPABILITIES,
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
         self.cwd = cwd
         self.files: dict[str, str] = {}
         self.choice: str | None = "allow_once"  # None: leave the question open
@@ -50,7 +55,8 @@ class TutorClient:
         self.process = subprocess.Popen(argv, cwd=cwd, stdin=pipe, stdout=pipe)
         params = {"protocolVersion": 1, "clientCapabilities": dict(capabilities)}
         self.initialized = self.ask("initialize", params)
-        opened = self.ask("session/new", {"cwd": str(cwd), "mcpServers": []})
+        new: Json = {"cwd": str(cwd), "mcpServers": []}
+        opened = self.ask("session/new", {**new, "_meta": dict(meta)} if meta else new)
         self.opened = opened
         self.session = opened["sessionId"]
 

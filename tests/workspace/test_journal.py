@@ -109,7 +109,7 @@ async def test_after_a_write_that_failed_all_is_written_again(world: World) -> N
         with anyio.fail_after(10):
             while not world.problems:
                 await anyio.lowlevel.checkpoint()
-        assert "end with this process" in world.problems[0]
+        assert "are not saved" in world.problems[0]
         world.file.path.rmdir()
         await world.written()
         group.cancel_scope.cancel()

@@ -65,7 +65,7 @@ async def test_a_restore_brings_the_file_back_and_can_be_undone(
         assert tree(workspace.work) == BEFORE
         assert workspace.pending() == {}
         told = await workspace.restore(None, every=False)
-        assert told == [f"the restore was undone: {files}"]
+        assert told == [f"The restore was undone: {files}"]
         if what not in ("folder", "deep folder"):
             assert {k: v for k, v in tree(workspace.work).items() if v != "folder"} == {
                 k: v for k, v in changed.items() if v != "folder"

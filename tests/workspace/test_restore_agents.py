@@ -19,7 +19,7 @@ from tests.support.checkpoints import FIRST
 from tests.support.fake_workspace import FakeWorkspace, fake_workspace
 from tests.support.git import repository
 
-BOTH = "Since prompt 1 you changed a.txt as well"
+BOTH = "Since prompt 1, you changed a.txt as well"
 stores = pytest.mark.parametrize("store", ["git", "plain"])
 
 
@@ -79,10 +79,10 @@ async def test_files_that_only_the_user_changed_stay(tmp_path: Path, store: str)
         (it.work / "b.txt").unlink()
         told = await it.restore(1)
         done = "Files restored to before prompt 1: 2 files changed"
-        assert told == f"{done}; 2 that only you changed stay"
+        assert told == f"{done}; your own changes kept: 2"
         assert it.contents() == {"a.txt": FIRST, "mine.txt": "mine\n"}
         (it.work / "later.txt").write_text("later\n")
-        assert await it.restore(None) == "the restore was undone: 2 files changed"
+        assert await it.restore(None) == "The restore was undone: 2 files changed"
         assert it.contents() == {
             "a.txt": "one\nTWO\nthree\n",
             "c.txt": "new\n",
@@ -103,7 +103,7 @@ async def test_with_a_bang_all_files_are_as_they_were(tmp_path: Path, store: str
         told = await it.restore(1, every=True)
         assert told == "Files restored to before prompt 1: 4 files changed"
         assert it.contents() == {"a.txt": FIRST, "b.txt": FIRST}
-        assert await it.restore(None) == "the restore was undone: 4 files changed"
+        assert await it.restore(None) == "The restore was undone: 4 files changed"
         assert it.contents() == after
         assert it.workspace.asked == []
 
@@ -190,11 +190,11 @@ async def test_undoing_a_restore_names_what_was_changed_since(tmp_path: Path, st
         assert (await it.restore(1)).startswith("Files restored to before prompt 1")
         (it.work / "a.txt").write_text(FIRST + "since\n")
         it.workspace.answer = None
-        assert await it.restore(None) == "nothing was restored"
-        assert it.workspace.asked == ["Since the restore you changed a.txt as well"]
+        assert await it.restore(None) == "Nothing was restored"
+        assert it.workspace.asked == ["Since the restore, you changed a.txt as well"]
         assert it.contents()["a.txt"] == FIRST + "since\n"
-        it.workspace.answer = "restore them too"
-        assert await it.restore(None) == "the restore was undone: 2 files changed"
+        it.workspace.answer = "Restore them too"
+        assert await it.restore(None) == "The restore was undone: 2 files changed"
         assert it.contents()["a.txt"] == "one\nTWO\nthree\n"
 
 
@@ -216,5 +216,5 @@ async def test_modes_are_told_apart(tmp_path: Path, store: str) -> None:
         told = await it.restore(1)
         assert told.startswith("Files restored to before prompt 1: 1 file changed")
         assert [os.access(it.work / name, os.X_OK) for name in ("a.txt", "b.txt")] == [False, True]
-        assert (await it.restore(None)).startswith("the restore was undone: 1 file changed")
+        assert (await it.restore(None)).startswith("The restore was undone: 1 file changed")
         assert os.access(it.work / "a.txt", os.X_OK)

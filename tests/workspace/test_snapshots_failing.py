@@ -130,7 +130,7 @@ async def test_a_place_where_nothing_can_be_kept_is_named_once(
     snapshots.retry([str(root)])
     assert await snapshots.look([str(root)]) == []
     [notice] = notices
-    assert notice.startswith("changes on disk are not seen, and there are no checkpoints: Not a ")
+    assert notice.startswith("No checkpoints, and changes on disk are not seen: Not a ")
     assert str(own) in notice
     assert snapshots.looked([str(root)])
     assert len(snapshots.reasons([str(root)])) == 1
@@ -151,9 +151,7 @@ async def test_a_disk_that_is_full_is_named_and_tried_again(
     with monkeypatch.context() as broken:
         broken.setattr(private_files, "opener", full)
         assert await snapshots.look([str(root)]) == []
-    assert notices == [
-        "changes on disk are not seen, and there are no checkpoints: No space left on device"
-    ]
+    assert notices == ["No checkpoints, and changes on disk are not seen: No space left on device"]
     snapshots.retry([str(root)])
     assert await snapshots.look([str(root)]) == []
     (root / "a").write_text("two\n")

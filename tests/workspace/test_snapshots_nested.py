@@ -67,4 +67,4 @@ async def test_more_than_the_limit_are_named(
     monkeypatch.setattr(limits, "MAX_NESTED", 1)
     snapshots = Snapshots(lambda: tmp_path / "data" / "checkpoints" / "run", notices.append)
     await snapshots.look([str(work)])
-    assert notices == ["changes on disk are not seen in more than 1 repositories: sm"]
+    assert notices == ["Changes on disk are not seen in more than 1 repositories: sm"]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import anyio
 
+from acp_nvim import wording
 from acp_nvim.agent.child.reaper import Reaper
 
 
@@ -63,10 +64,14 @@ def find_program(argv: Sequence[str], cwd: str | Path, env: Mapping[str, str]) -
     program.
     """
     if not argv or not argv[0]:
-        raise AgentStartError("no command is given")
+        raise AgentStartError(wording.NO_COMMAND)
     name = argv[0]
     if not Path(cwd).is_dir():
-        raise AgentStartError(f"cannot start {name}: the directory {cwd} does not exist")
+        raise AgentStartError(
+            wording.CANNOT_START.format(
+                program=name, reason=wording.WHY_NO_DIRECTORY.format(folder=cwd)
+            )
+        )
     if name != Path(name).name:
         return _by_path(name, Path(cwd))
     found = shutil.which(name, path=env.get("PATH", os.defpath))
@@ -74,8 +79,12 @@ def find_program(argv: Sequence[str], cwd: str | Path, env: Mapping[str, str]) -
         return str(Path(found).absolute())
     blocked = shutil.which(name, os.F_OK, env.get("PATH", os.defpath))
     if blocked is not None:
-        raise AgentStartError(f"cannot start {name}: {blocked} is not executable")
-    raise ProgramMissing(f"cannot start {name}: not found on PATH")
+        raise AgentStartError(
+            wording.CANNOT_START.format(
+                program=name, reason=wording.WHY_NOT_EXECUTABLE.format(file=blocked)
+            )
+        )
+    raise ProgramMissing(wording.CANNOT_START.format(program=name, reason=wording.WHY_NOT_ON_PATH))
 
 
 def explain(error: OSError | ValueError, argv: Sequence[str], cwd: str | Path) -> str:
@@ -84,12 +93,12 @@ def explain(error: OSError | ValueError, argv: Sequence[str], cwd: str | Path) -
     if isinstance(error, OSError):
         reason = error.strerror or reason
         if error.errno == errno.ENOENT:
-            reason = "the interpreter that its first line names does not exist"
+            reason = wording.WHY_NO_INTERPRETER
         elif error.errno == errno.ENOEXEC:
-            reason = "not a program: no known binary format and no #! line"
+            reason = wording.WHY_NO_PROGRAM
         elif error.errno == errno.EACCES and error.filename == str(cwd):
-            reason = f"no permission to enter {cwd}"
-    return f"cannot start {argv[0]}: {reason}"
+            reason = wording.WHY_NO_ENTRY.format(folder=cwd)
+    return wording.CANNOT_START.format(program=argv[0], reason=reason)
 
 
 def _by_path(name: str, cwd: Path) -> str:
@@ -98,7 +107,13 @@ def _by_path(name: str, cwd: Path) -> str:
     if found is not None:
         return found
     if path.is_dir():
-        raise AgentStartError(f"cannot start {name}: it is a directory")
+        raise AgentStartError(
+            wording.CANNOT_START.format(program=name, reason=wording.WHY_DIRECTORY)
+        )
     if path.exists():
-        raise AgentStartError(f"cannot start {name}: {path} is not executable")
-    raise ProgramMissing(f"cannot start {name}: no such file")
+        raise AgentStartError(
+            wording.CANNOT_START.format(
+                program=name, reason=wording.WHY_NOT_EXECUTABLE.format(file=path)
+            )
+        )
+    raise ProgramMissing(wording.CANNOT_START.format(program=name, reason=wording.WHY_NO_FILE))

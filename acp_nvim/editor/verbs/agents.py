@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from acp_nvim import wording
 from acp_nvim.agent.agents import UnknownAgent
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.session_restore import revive
@@ -34,14 +35,19 @@ def agent(host: Host, args: Args) -> None:
     """Choose the agent for new sessions."""
     name = str(args["name"])
     try:
-        problem = None if host.spec(name) else f"no agent named {name} is configured"
+        problem = None if host.spec(name) else wording.NO_SUCH_AGENT.format(agent=name)
     except UnknownAgent as error:
         problem = str(error)
     if problem is not None:
         host.echo("error", problem)
         return
     host.choose_agent(name)
-    host.echo("info", f"new sessions use {name}")
+    current = host.conversation(None)
+    empty = current is not None and not current.topic and current.session.agent != name
+    host.echo(
+        "info",
+        wording.NEW_SESSIONS_USE.format(agent=name) + (wording.PART_PROMPT_OPENS if empty else ""),
+    )
 
 
 @verb("restart")
@@ -55,7 +61,12 @@ async def stop(host: Host, args: Args) -> None:
     """End an agent's process tree."""
     name = agent_name(host, args)
     stopped = await host.restarts.stop(name)
-    host.echo("info", f"{name} is stopped" if stopped else f"{name} does not run")
+    host.echo(
+        "info",
+        wording.AGENT_STOPPED.format(agent=name)
+        if stopped
+        else wording.AGENT_NOT_RUNNING.format(agent=name),
+    )
 
 
 def agent_name(host: Host, args: Args) -> str:

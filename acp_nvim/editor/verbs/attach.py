@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from acp_nvim import wording
 from acp_nvim.agent import clipboard, git_changes
 from acp_nvim.agent.media import TEXT_BYTES, attachment, mime_of
 from acp_nvim.editor.environment import agent_environment
@@ -79,15 +80,18 @@ def _block(number: int, block: Any) -> Any:
     if isinstance(block, str):
         return schema.TextContent(block)
     if not isinstance(block, dict) or not isinstance(block.get("type"), str):
-        raise msgspec.ValidationError(f"block {number} is no content block: it has no type")
+        raise msgspec.ValidationError(wording.BLOCK_WITHOUT_TYPE.format(number=number))
     try:
         found: Any = codec.decode(schema.ContentBlock, msgspec.json.encode(block))  # type: ignore[arg-type]
     except RemoteProtocolError as error:
-        raise msgspec.ValidationError(f"block {number} is no content block: {error}") from error
+        raise msgspec.ValidationError(
+            wording.BLOCK_WRONG.format(number=number, reason=error)
+        ) from error
     if isinstance(found, schema.UnknownContent):
         raise msgspec.ValidationError(
-            f"block {number} is no content block: its type is {found.type!r}, not one of text, "
-            "image, audio, resource_link, resource"
+            wording.BLOCK_OF_UNKNOWN_TYPE.format(
+                number=number, type=found.type, types="text, image, audio, resource_link, resource"
+            )
         )
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from acp_nvim import wording
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.proposed_edits import shows_edits, table
 from acp_nvim.editor.verbs import forms
@@ -24,7 +25,7 @@ def answer(host: Host, args: Args) -> None:
     decision = host.decision(str(args.get("id")))
     meant = "kind" in args or "number" in args
     if decision is None:
-        over = "this question is over" if meant else f"no pending decision {args.get('id')}"
+        over = wording.QUESTION_OVER if meant else wording.NO_QUESTION.format(id=args.get("id"))
         host.echo("info" if meant else "warn", over)
         return
     choice = args.get("choice")
@@ -43,8 +44,12 @@ def _choose_meant(host: Host, decision: Decision, args: Args) -> None:
     by_number = decision.options[number - 1] if 0 < number <= len(decision.options) else None
     option = by_number if number else decision.first(str(args["kind"]))
     if option is None:
-        wanted = f"option {number}" if number else f"option of kind {args['kind']}"
-        host.echo("error", f"no {wanted}; options: {_names(decision)}")
+        wanted = (
+            wording.PART_OPTION.format(number=number)
+            if number
+            else wording.PART_KIND.format(kind=args["kind"])
+        )
+        host.echo("error", wording.NO_OPTION.format(what=wanted, options=_names(decision)))
     elif decision.behind and not option.kind.startswith("reject"):
         _bring(host, decision)
     elif decision.subject == "elicitation":
@@ -58,13 +63,18 @@ def _bring(host: Host, decision: Decision) -> None:
     session = _asked_in(host, decision)
     if session is not None and session.decisions.bring(decision):
         session.change(decision.listed, "more")
-        host.echo("info", "shown now: press the key again to answer")
+        host.echo("info", wording.SHOWN_NOW)
 
 
 def _choose(host: Host, decision: Decision, choice: str, args: Args) -> None:
     option = decision.option(choice)
     if option is None:
-        host.echo("error", f"no option {choice}; there are: {_names(decision)}")
+        host.echo(
+            "error",
+            wording.NO_OPTION.format(
+                what=wording.PART_OPTION.format(number=choice), options=_names(decision)
+            ),
+        )
     else:
         _resolve(host, decision, option, args)
 
@@ -89,15 +99,16 @@ async def propose(host: Host, decision_id: str) -> None:
     decision = host.decision(decision_id)
     session = _asked_in(host, decision) if decision is not None else None
     if decision is None or session is None:
-        host.echo("warn", f"no pending permission {decision_id}")
+        host.echo("warn", wording.NO_SUCH_PERMISSION.format(id=decision_id))
         return
     found = await host.proposed.show(session, decision)
     if decision.outcome is not None:
         return
     for proposal in found:
         if not proposal.whole:
-            why = proposal.problem or "lacks what is to be replaced: only that piece is shown"
-            host.echo("warn", f"{Path(proposal.path).name}{':' * bool(proposal.problem)} {why}")
+            file, why = Path(proposal.path).name, proposal.problem
+            line = wording.NOTE if why else wording.ONLY_A_PIECE
+            host.echo("warn", line.format(file=file, note=why))
     options = [{"id": o.id, "name": o.name, "kind": o.kind} for o in decision.options]
     host.screen.push("propose", decision.id, [table(proposal) for proposal in found], options)
 
@@ -107,7 +118,7 @@ async def propose_oldest(host: Host) -> None:
     asked = ((session, d) for session in host.sessions() for d in session.decisions)
     found = next((d for session, d in asked if shows_edits(session, d)), None)
     if found is None:
-        host.echo("info", "no pending edits")
+        host.echo("info", wording.NO_EDITS)
         return
     await propose(host, found.id)
 
@@ -115,7 +126,7 @@ async def propose_oldest(host: Host) -> None:
 def _names(decision: Decision) -> str:
     ids = [option.id for option in decision.options[:MOST_NAMED]]
     more = len(decision.options) - len(ids)
-    return ", ".join([*ids, *([f"and {more} more"] if more else [])]) or "none"
+    return ", ".join([*ids, *([wording.PART_MORE.format(count=more)] if more else [])]) or "none"
 
 
 @verb("allow")
@@ -140,7 +151,7 @@ def _decide(host: Host, args: Args, kind: str) -> None:
     else:
         decision = _oldest(host, args.get("session"))
     if decision is None:
-        over = "this question is over" if args.get("id") else "no permission is pending"
+        over = wording.QUESTION_OVER if args.get("id") else wording.NO_PERMISSION
         host.echo("info", over)
         return
     if decision.subject == "elicitation":
@@ -151,7 +162,12 @@ def _decide(host: Host, args: Args, kind: str) -> None:
         return
     option = decision.first(kind)
     if option is None:
-        host.echo("warn", f"no option of kind {kind}; there are: {_names(decision)}")
+        host.echo(
+            "warn",
+            wording.NO_OPTION.format(
+                what=wording.PART_KIND.format(kind=kind), options=_names(decision)
+            ),
+        )
         return
     _resolve(host, decision, option, args)
 
@@ -163,15 +179,11 @@ def _decide_elicitation(host: Host, decision: Decision, args: Args, kind: str) -
     elif kind == "reject_once":
         decision.resolve(Outcome("decline"))
     elif args.get("id"):
-        host.echo("info", "fill in the form, then :w reviews and sends it; :Acp deny declines it")
+        host.echo("info", wording.FILL_IN)
     elif decision.kind == "url":
-        host.echo(
-            "info", "an address is to be opened: :Acp permissions shows it, :Acp deny declines"
-        )
+        host.echo("info", wording.SEE_ADDRESS)
     else:
-        host.echo(
-            "info", "a form is to be filled in: :Acp permissions goes there, :Acp deny declines"
-        )
+        host.echo("info", wording.SEE_FORM)
 
 
 _ORDER: Final = ("permissions", "elicitations", "questions")

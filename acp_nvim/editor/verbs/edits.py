@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from acp_nvim import wording
 from acp_nvim.editor import review_view
 from acp_nvim.editor.comments import understood
 from acp_nvim.editor.host import Host
@@ -33,7 +34,7 @@ def _say(host: Host, notes: list[str]) -> None:
     if len(notes) == 1:
         host.echo("info", notes[0])
     elif notes:
-        more = [f"and {len(notes) - MOST} more"] if len(notes) > MOST else []
+        more = [wording.PART_MORE.format(count=len(notes) - MOST)] if len(notes) > MOST else []
         host.screen.push("echo", "info", [*notes[:MOST], *more])
 
 
@@ -112,11 +113,13 @@ def _meant(host: Host, args: Args) -> Sequence[Pending]:
 
 
 def _decided(verdict: Verdict, entries: Sequence[Pending]) -> str:
-    """What was done with files of which maybe none is in view."""
+    """What was done with files of which maybe none is in view; all of them may be gone by now."""
+    if not entries:
+        return wording.NO_EDITS
     hunks = sum(max(len(entry.hunks), 1) for entry in entries)
     count = f"{hunks} hunk{'' if hunks == 1 else 's'}"
     files = f"{len(entries)} files" if len(entries) > 1 else Path(entries[0].path).name
-    return f"{verdict}ed {count} in {files}"
+    return wording.DECIDED.format(done=f"{verdict}ed".capitalize(), hunks=count, files=files)
 
 
 @verb("unreject")
@@ -125,7 +128,7 @@ async def unreject(host: Host, args: Args) -> None:
     paths = host.workspace.edits.ledger.unreject_paths()
     names = ", ".join(Path(path).name for path in paths)
     _say(
-        host, await host.workspace.decisions.unreject() or [f"the last reject is undone in {names}"]
+        host, await host.workspace.decisions.unreject() or [wording.UNREJECTED.format(files=names)]
     )
 
 
@@ -146,7 +149,7 @@ async def edits(host: Host, args: Args) -> None:
     """Pending hunks of all files into the quickfix list."""
     found = await _fresh(host)
     items = [item for entry in found for item in review_view.quickfix(entry)]
-    host.screen.push("quickfix", items, "Pending edits")
+    host.screen.push("quickfix", items, wording.EDITS_TITLE)
 
 
 @verb("review")
@@ -160,7 +163,7 @@ async def review(host: Host, args: Args) -> None:
     found = await _fresh(host)
     wanted = _real(host, args) if args.get("path") else None
     if wanted is not None and all(entry.path != wanted for entry in found):
-        host.echo("info", f"nothing is pending in {Path(wanted).name}")
+        host.echo("info", wording.NOTHING_IN.format(file=Path(wanted).name))
         return
     if not found:
         await decide.propose_oldest(host)
@@ -189,10 +192,10 @@ def comment(host: Host, args: Args) -> None:
     conversation = host.conversation(_session(host, args))
     if conversation is not None:
         conversation.session.notice(
-            "info", f"Comment on {made.place}, sent with your next prompt: {made.text}"
+            "info", wording.COMMENTED_AS.format(place=made.place, text=made.text)
         )
     else:
-        host.echo("info", f"Comment on {made.place}, sent with your next prompt")
+        host.echo("info", wording.COMMENTED.format(place=made.place))
 
 
 # -- checkpoints ----------------------------------------------------------------------------------
@@ -203,7 +206,7 @@ async def checkpoints(host: Host, args: Args) -> None:
     """What is kept of the current session, with what changed since."""
     session = _whose(host, args)
     if session is not None and not host.file_options.checkpoints:
-        host.echo("info", "the option `checkpoints` is off")
+        host.echo("info", wording.CHECKPOINTS_OFF)
     elif session is not None:
         await _show_checkpoints(host, session)
 
@@ -213,7 +216,7 @@ def _whose(host: Host, args: Args) -> Session | None:
     conversation = host.conversation(_session(host, args))
     if conversation is not None:
         return conversation.session
-    host.echo("info", "No session yet. :AcpPrompt starts one")
+    host.echo("info", wording.NO_SESSION)
     return None
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from acp_nvim import wording
 from acp_nvim.editor import reports
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs.table import Args, verb
@@ -29,7 +30,7 @@ def answer(host: Host, decision: Decision, choice: str, content: Any) -> None:
             open_form(host, decision)
         case _:
             there = ", ".join(option.id for option in decision.options)
-            host.echo("error", f"no answer {choice}; there are: {there}")
+            host.echo("error", wording.NO_ANSWER.format(answer=choice, answers=there))
 
 
 def _accept(host: Host, decision: Decision, content: Any) -> None:
@@ -40,7 +41,7 @@ def _accept(host: Host, decision: Decision, content: Any) -> None:
         return
     form = forms.fields(request.requested_schema)
     if content and not isinstance(content, Mapping):
-        host.echo("error", "the values of a form are a table by name")
+        host.echo("error", wording.FORM_VALUES)
         return
     values = forms.complete(form, content or {})
     problems = forms.check(form, values)
@@ -52,21 +53,21 @@ def _accept(host: Host, decision: Decision, content: Any) -> None:
 
 def _consent(host: Host, decision: Decision, url: str) -> None:
     if not addresses.safe(url):
-        host.echo("error", "; ".join(addresses.warnings(url)) or "this address is not opened")
+        host.echo("error", "; ".join(addresses.warnings(url)) or wording.ADDRESS_REFUSED)
     elif decision.resolve(Outcome("accept")):
         host.screen.push("open_url", url)
 
 
 def _told(problems: list[forms.Problem]) -> str:
     first, more = str(problems[0]), len(problems) - 1
-    return f"{first} (and {more} more)" if more else first
+    return wording.AND_MORE.format(first=first, count=more) if more else first
 
 
 def _pending(host: Host, args: Args) -> Decision | None:
     """The decision that is meant, while it is open."""
     found = host.decision(str(args.get("id")))
     if found is None:
-        host.echo("warn", f"no pending decision {args.get('id')}")
+        host.echo("warn", wording.NO_QUESTION.format(id=args.get("id")))
     return found
 
 
@@ -96,7 +97,7 @@ def open_form(host: Host, decision: Decision) -> None:
     form = forms.fields(decision.request.requested_schema)
     defaults = {it.name: it.default for it in form if it.default is not None}
     about = [decision.title, *_about(decision.request.requested_schema)]
-    about.append("Edit, then :w reviews it; nothing is sent before you say so. <CR> ticks a box.")
+    about.append(wording.FORM_HELP)
     lines = form_page.lines(form, defaults, about)
     cursor = form_page.first_value(lines)
     host.screen.push("form", decision.id, {"lines": lines, "cursor": cursor})

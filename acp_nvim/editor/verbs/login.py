@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from acp_nvim import wording
 from acp_nvim.agent import auth
 from acp_nvim.agent.connection import Connection
 from acp_nvim.editor.environment import agent_environment
@@ -11,8 +12,6 @@ from acp_nvim.editor.verbs.table import Args, verb
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
 from acp_nvim.session import lists
-
-AGAIN = ":Acp login tries again"
 
 
 @verb("login")
@@ -33,8 +32,7 @@ async def login(host: Host, args: Args) -> None:
         names = " and ".join(wanted)
         host.echo(
             "warn",
-            f"set {names} in the option agents.{connection.name}.env, or before Neovim starts; "
-            "then :Acp restart",
+            wording.SET_VARIABLES.format(names=names, agent=connection.name),
         )
     else:
         await _by_agent(host, connection, method)
@@ -54,18 +52,21 @@ async def _method(host: Host, connection: Connection, wanted: object) -> schema.
     if not methods:
         host.echo(
             "warn",
-            f"{connection.title} has no login command. Log in with its own tool, then :Acp restart",
+            wording.NO_LOGIN.format(agent=connection.title),
         )
         return None
     if wanted:
         method = auth.find(methods, str(wanted))
         if method is None:
-            host.echo("error", f"{connection.title} has no login {wanted}; there are: {names}")
+            host.echo(
+                "error",
+                wording.NO_SUCH_LOGIN.format(agent=connection.title, login=wanted, logins=names),
+            )
         return method
     if len(methods) == 1:
         return methods[0]
     at = await host.choose(
-        f"Log in to {connection.title}{_left(connection)}",
+        wording.LOG_IN_TO.format(agent=connection.title, more=_left(connection)),
         [auth.name(method) for method in methods],
         "login",
     )
@@ -78,20 +79,20 @@ def _left(connection: Connection) -> str:
 
 
 async def _by_agent(host: Host, connection: Connection, method: schema.AuthMethod) -> None:
-    host.echo("info", f"logging in to {connection.title}: {auth.name(method)}")
+    host.echo("info", wording.LOGGING_IN.format(agent=connection.title, login=auth.name(method)))
     try:
         await connection.agent.authenticate(auth.identity(method))
     except (RequestError, RemoteProtocolError) as error:
-        host.echo("error", f"login to {connection.title} failed: {error}; {AGAIN}")
+        host.echo("error", wording.LOGIN_FAILED.format(agent=connection.title, reason=error))
         return
-    host.echo("info", f"logged in to {connection.title}")
+    host.echo("info", wording.LOGGED_IN.format(agent=connection.title))
     host.logged_in(connection)
 
 
 async def _may_run(host: Host, connection: Connection, run: auth.TerminalLogin) -> bool:
     """Whether the user lets a program run that the agent names; they see all of it first."""
-    prompt = f"{connection.title} wants to run this to log in: {run.line}"
-    return await host.choose(prompt, ["Run it", "Leave it"], "login") == 0
+    prompt = wording.LOGIN_RUNS.format(agent=connection.title, command=run.line)
+    return await host.choose(prompt, [wording.OPTION_RUN, wording.OPTION_DO_NOT_RUN], "login") == 0
 
 
 async def _by_terminal(host: Host, connection: Connection, run: auth.TerminalLogin) -> None:
@@ -100,7 +101,7 @@ async def _by_terminal(host: Host, connection: Connection, run: auth.TerminalLog
     """
     name = connection.name
     if name in host.logins:
-        host.echo("info", f"a login to {connection.title} is under way")
+        host.echo("info", wording.LOGIN_BUSY.format(agent=connection.title))
         return
     host.logins.add(name)
     try:
@@ -110,9 +111,14 @@ async def _by_terminal(host: Host, connection: Connection, run: auth.TerminalLog
     finally:
         host.logins.discard(name)
     if code != 0:
-        host.echo("error", f"login to {connection.title} failed: exit code {code}; {AGAIN}")
+        host.echo(
+            "error",
+            wording.LOGIN_FAILED.format(
+                agent=connection.title, reason=wording.WHY_EXIT_CODE.format(code=code)
+            ),
+        )
         return
-    host.echo("info", f"logged in to {connection.title}")
+    host.echo("info", wording.LOGGED_IN.format(agent=connection.title))
     await host.restart(name)
 
 
@@ -128,12 +134,12 @@ async def logout(host: Host, args: Args) -> None:
     name = agent_name(host, args)
     connection = host.agents.connections.get(name)
     if connection is None or not connection.alive or not await connection.ready():
-        host.echo("info", f"{name} does not run")
+        host.echo("info", wording.AGENT_NOT_RUNNING.format(agent=name))
         return
     offered = connection.agent.capabilities.auth
     if not offered or not offered.logout:
-        host.echo("warn", f"{connection.title} offers no logout")
+        host.echo("warn", wording.NO_LOGOUT.format(agent=connection.title))
         return
     await connection.agent.logout()
     await connection.ask_auth_status()
-    host.echo("info", f"logged out of {connection.title}; :Acp login logs in again")
+    host.echo("info", wording.LOGGED_OUT.format(agent=connection.title))

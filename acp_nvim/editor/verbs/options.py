@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
+from acp_nvim import wording
 from acp_nvim.agent import choices
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.conversation import Conversation
@@ -53,7 +54,7 @@ async def _logged_in(
         await change
         return True
     except NoSuchChoice as error:
-        host.echo("error", f"{name}: {error}")
+        host.echo("error", wording.FAILED.format(what=name, reason=error))
     except RequestError as error:
         if error.code != AUTH_REQUIRED:
             raise
@@ -66,9 +67,9 @@ def _open(host: Host, args: Args) -> Conversation | None:
     """The session at its agent, or a word why not."""
     conversation = host.conversation(args.get("session"))
     if conversation is None or not conversation.session.id:
-        host.echo("warn", "no session is open")
+        host.echo("warn", wording.NO_SESSION)
         return None
     if conversation.connection is None or not conversation.connection.alive:
-        host.echo("warn", f"{conversation.session.agent} does not run; the next prompt starts it")
+        host.echo("warn", wording.AGENT_NOT_RUNNING.format(agent=conversation.session.agent))
         return None
     return conversation

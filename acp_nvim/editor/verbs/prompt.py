@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from acp_nvim import wording
 from acp_nvim.agent.conversation import Conversation
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs.attach import is_empty, prompt_of
@@ -16,18 +17,25 @@ def prompt(host: Host, args: Args) -> None:
     host.screen.push("taken", args.get("delivery"))
     sent = prompt_of(host, args)
     if is_empty(sent):
-        host.echo("warn", "an empty prompt is not sent")
+        host.echo("warn", wording.PROMPT_EMPTY)
         return
     conversation = _meant(host, args)
     passed = conversation.submit(sent)
     if passed:
-        others = "1 prompt waits" if passed == 1 else f"{passed} prompts wait"
-        host.echo("info", f"goes by itself; {others} for :Acp queue run")
+        host.echo("info", wording.PROMPT_PASSED.format(count=passed))
     elif conversation.session.status == "running" and conversation.session.queue:
         waiting = len(conversation.session.queue)
-        host.echo("info", f"Queued ({waiting} waiting). Edit with :Acp queue")
+        host.echo("info", wording.QUEUED.format(count=waiting))
     if host.settings().chat.open:
         host.screen.push("open_chat", conversation.session.n)
+
+
+@verb("begin")
+def begin(host: Host, args: Args) -> None:
+    """The composer of a session to come was opened: start its agent and the session now."""
+    n = int(args["n"])
+    if n not in host.conversations:
+        host.new_session(args["cwd"], n=n).open()
 
 
 def _meant(host: Host, args: Args) -> Conversation:
@@ -44,7 +52,7 @@ def _meant(host: Host, args: Args) -> Conversation:
     found = host.new_session(args["cwd"], wanted)
     if meant is not None and meant.session.status == "closed":
         meant.session.heir = found.session.n
-        host.echo("info", f"session {meant.session.n} is closed, it goes to a new one")
+        host.echo("info", wording.SESSION_CLOSED.format(session=meant.session.n))
     return found
 
 
@@ -62,15 +70,15 @@ def cancel(host: Host, args: Args) -> None:
     held = conversation is not None and not ending and conversation.hold()
     cleared = bool(args.get("clear")) and conversation is not None and _clear(conversation)
     if cleared and (already or not ending):
-        host.echo("info", "the queue is empty now")
+        host.echo("info", wording.QUEUE_CLEARED)
     elif already:
-        host.echo("info", "the turn is being cancelled already; :Acp restart ends its agent")
-    elif ending and conversation is not None and conversation.session.queue:
-        host.echo("info", "what waits goes on by :Acp queue run")
-    elif held:
-        host.echo("info", "nothing is sent yet; what waits goes on by :Acp queue run")
+        host.echo("info", wording.CANCELLING)
+    elif conversation is not None and (held or (ending and conversation.session.queue)):
+        count = len(conversation.session.queue)
+        on_hold = wording.ONE_ON_HOLD if count == 1 else wording.ON_HOLD
+        host.echo("info", on_hold.format(count=count))
     elif not ending and not dismissed:
-        host.echo("info", "nothing to cancel")
+        host.echo("info", wording.NOTHING_TO_CANCEL)
 
 
 def _dismiss(host: Host, conversation: Conversation | None) -> bool:
@@ -93,16 +101,16 @@ def queue(host: Host, args: Args) -> None:
     """Replace, run or drop the waiting prompts."""
     conversation = host.conversation(args.get("session"))
     if conversation is None:
-        host.echo("info", "No session yet. :AcpPrompt starts one")
+        host.echo("info", wording.NO_SESSION)
         return
     match args.get("action"):
         case "run" | "clear" if not conversation.session.queue:
-            host.echo("info", "the queue is empty")
+            host.echo("info", wording.QUEUE_EMPTY)
         case "run":
             conversation.run_queue()
         case "clear":
             _clear(conversation)
-            host.echo("info", "the queue is empty now")
+            host.echo("info", wording.QUEUE_CLEARED)
         case "hold":
             held = [prompt_of(host, one) for one in args.get("prompts") or ()]
             waiting.put_held(conversation.session, held)

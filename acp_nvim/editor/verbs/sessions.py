@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from acp_nvim import wording
 from acp_nvim.agent.stored import Stored
 from acp_nvim.editor import session_picker
 from acp_nvim.editor.host import Host
@@ -48,7 +49,7 @@ async def sessions(host: Host, args: Args) -> None:
     entries += await session_picker.stored(host, cwd)
     if not entries:
         if not session_picker.waits_for_login(host):
-            host.echo("info", "No session yet. :AcpPrompt starts one")
+            host.echo("info", wording.NO_SESSION)
             return
         host.after_login.append(
             (session_picker.default_agent(host), lambda: run(host, "sessions", args))
@@ -69,7 +70,9 @@ async def _act(host: Host, entry: session_picker.Entry, cwd: str, action: str | 
         entry = replace(entry, cwd=entry.cwd or cwd)
     actions = await session_picker.actions(host, entry)
     if not actions:
-        host.echo("warn", f"{session_picker.name(entry)}: its agent can do nothing with it")
+        host.echo(
+            "warn", wording.SESSION_WITHOUT_ACTIONS.format(session=session_picker.name(entry))
+        )
         return
     if action is not None:
         wanted = actions[0] if action == "open" else action
@@ -77,7 +80,12 @@ async def _act(host: Host, entry: session_picker.Entry, cwd: str, action: str | 
             await _do(host, entry, wanted)
         else:
             can = ", ".join(actions)
-            host.echo("warn", f"{session_picker.name(entry)}: no {wanted} here, only {can}")
+            host.echo(
+                "warn",
+                wording.SESSION_ACTIONS.format(
+                    session=session_picker.name(entry), action=wanted, actions=can
+                ),
+            )
         return
     status = await session_picker.status(host, entry)
     prompt = session_picker.name(entry) + (f" ({status})" if status else "")

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from acp_nvim import wording
 from acp_nvim.editor.host import Host
 
 Args = dict[str, Any]
@@ -57,12 +58,12 @@ def run(host: Host, name: str, args: Args) -> None:
     function = VERBS.get(name)
     if function is None:
         host.problem(f"unknown verb {name}")
-        host.echo("error", f"not available yet: {name}")
+        host.echo("error", wording.UNKNOWN_VERB.format(verb=name))
         return
     try:
         waiting = function(host, args)
     except msgspec.ValidationError as error:
-        host.echo("error", f"{name}: {error}")
+        host.echo("error", wording.FAILED.format(what=name, reason=error))
         return
     except Exception as error:
         _failed(host, name, error)
@@ -87,4 +88,4 @@ def _failed(host: Host, name: str, error: Exception) -> None:
     """A verb that fails is told to the user; it must not end the host."""
     kind = type(error).__name__
     host.problem(f"{name}: {kind}: {error}")
-    host.echo("error", f"{name}: {str(error) or kind}")
+    host.echo("error", wording.FAILED.format(what=name, reason=str(error) or kind))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from acp_nvim import wording
 from acp_nvim.agent.terminals import AgentTerminals
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs.table import Args, verb
@@ -26,7 +27,7 @@ def terminals(host: Host, args: Args) -> None:
     if items:
         host.screen.push("terminals", items)
     else:
-        host.echo("info", "no terminals")
+        host.echo("info", wording.NO_TERMINALS)
 
 
 def _item(session: Session, terminal: Terminal, *, more: bool) -> dict[str, Any]:
@@ -43,7 +44,7 @@ def open_terminal(host: Host, session: Session, id: str) -> None:
     """Open a terminal's buffer, as the user asked."""
     terminal = session.terminals.get(id)
     if terminal is None:
-        host.echo("info", f"the agent has told nothing of terminal {one_line(id, 60)}")
+        host.echo("info", wording.TERMINAL_UNKNOWN.format(terminal=one_line(id, 60)))
     else:
         host.screen.push("terminal_open", session.n, id, terminal.ours)
 
@@ -83,7 +84,7 @@ async def terminal_stop(host: Host, args: Args) -> None:
     """End what runs in a terminal; its agent learns how it ended."""
     served = _server(host, args)
     if served is None or not await served.stop(str(args["id"])):
-        host.echo("info", "nothing runs in this terminal")
+        host.echo("info", wording.TERMINAL_IDLE)
 
 
 def _server(host: Host, args: Args) -> AgentTerminals | None:

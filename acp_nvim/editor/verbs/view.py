@@ -7,17 +7,22 @@ import stat
 from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from anyio import to_thread
 
+from acp_nvim import wording
 from acp_nvim.agent.wire.traffic import Recorded
 from acp_nvim.editor import contents, reports
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs.agents import agent_name
+from acp_nvim.editor.verbs.decide import propose
 from acp_nvim.editor.verbs.forms import open_decision
 from acp_nvim.editor.verbs.table import Args, verb
 from acp_nvim.editor.verbs.terminals import open_terminal
-from acp_nvim.render.text import one_line
+from acp_nvim.protocol import schema
+from acp_nvim.render.diffs import changes
+from acp_nvim.render.text import one_line, path_line
 from acp_nvim.session.session import Session
 from acp_nvim.workspace import private_files
 
@@ -40,12 +45,12 @@ async def log(host: Host, args: Args) -> None:
     name = agent_name(host, args)
     connection = host.agents.connections.get(name)
     if connection is None:
-        host.echo("info", f"{name} has not run yet, there is no traffic")
+        host.echo("info", wording.NO_TRAFFIC.format(agent=name))
         return
     recorded, redact = connection.traffic.copy(), host.options.log.redact
     lines = await to_thread.run_sync(lambda: list(recorded.lines(redact=redact)))
     if not lines:
-        host.echo("info", f"no traffic is kept (log.level is {host.options.log.level})")
+        host.echo("info", wording.TRAFFIC_OFF.format(level=host.options.log.level))
         return
     host.screen.push("show", f"acp://log/{name}", "acplog", lines)
 
@@ -58,9 +63,9 @@ async def log_save(host: Host, args: Args) -> None:
     try:
         count = await to_thread.run_sync(save_log, path, logs)
     except OSError as error:
-        host.echo("error", f"cannot write {path}: {error.strerror or error}")
+        host.echo("error", wording.CANNOT_WRITE.format(path=path, reason=error.strerror or error))
     else:
-        host.echo("info", f"{count} lines of traffic in {path}")
+        host.echo("info", wording.TRAFFIC_SAVED.format(count=count, path=path))
 
 
 def save_log(path: Path, logs: Mapping[str, Recorded]) -> int:
@@ -90,7 +95,7 @@ def _written(host: Host, path: Path, lines: list[str]) -> bool:
         with open(path, "w", encoding="utf-8", opener=private_files.opener) as file:
             file.write("\n".join(lines) + "\n")
     except OSError as error:
-        host.echo("error", f"cannot write {path}: {error.strerror or error}")
+        host.echo("error", wording.CANNOT_WRITE.format(path=path, reason=error.strerror or error))
         return False
     return True
 
@@ -100,7 +105,7 @@ def export(host: Host, args: Args) -> None:
     """The chat as Markdown, to a file or into a window."""
     conversation = host.conversation(args.get("session"))
     if conversation is None:
-        host.echo("info", "no session to export")
+        host.echo("info", wording.NO_SESSION)
         return
     connection = host.agents.connections.get(conversation.session.agent)
     known = connection.traffic.secrets if connection is not None else ()
@@ -108,7 +113,7 @@ def export(host: Host, args: Args) -> None:
     if args.get("file"):
         path = Path(str(args["file"]))
         if _written(host, path, lines):
-            host.echo("info", f"the chat is in {path}")
+            host.echo("info", wording.EXPORTED.format(path=path))
     else:
         host.screen.push("show", f"acp://export/{conversation.session.n}", "markdown", lines)
 
@@ -117,7 +122,7 @@ def _open_child(host: Host, session: Session, session_id: str) -> None:
     """The chat of a subagent."""
     child = session.root.children.get(session_id)
     if child is None:
-        host.echo("info", "nothing is known of this subagent")
+        host.echo("info", wording.SUBAGENT_UNKNOWN)
     else:
         host.screen.push("open_chat", child.n)
 
@@ -128,8 +133,27 @@ def permissions(host: Host, args: Args) -> None:
     host.screen.push("show", "acp://permissions", "acpinfo", reports.permissions(host))
 
 
+async def _compare(host: Host, session: Session, call: int) -> None:
+    """The diffs of a tool call in diff mode; while it asks, what it would write."""
+    entry = session.entries.get(session.tool_calls.at(call))
+    if entry is None:
+        return
+    if entry.asks is not None:
+        await propose(host, entry.asks.id)
+        return
+    files: dict[str, dict[str, Any]] = {}
+    for item in entry.call.content:
+        if isinstance(item, schema.Diff):
+            path = path_line(str(Path(session.cwd, item.path)))
+            base, after, _ = changes(item)
+            file = files.setdefault(path, {"path": path, "base": [], "after": []})
+            file["base"] += base
+            file["after"] += after
+    host.screen.push("compare", list(files.values()))
+
+
 @verb("open")
-def open_target(host: Host, args: Args) -> None:
+async def open_target(host: Host, args: Args) -> None:
     """What `<CR>` in the chat opens in full."""
     conversation = host.conversation(args.get("session"))
     target = args.get("target") or {}
@@ -139,6 +163,9 @@ def open_target(host: Host, args: Args) -> None:
     if "decision" in target and "kind" not in target:
         open_decision(host, {"id": target["decision"]})
         return
+    if target.get("kind") == "diff":
+        await _compare(host, session, int(target["call"]))
+        return
     if target.get("kind") == "session":
         _open_child(host, session, str(target["id"]))
         return
@@ -146,7 +173,7 @@ def open_target(host: Host, args: Args) -> None:
         open_terminal(host, session, str(target["id"]))
         return
     if target.get("kind") == "address":
-        host.echo("warn", f"not opened, since only http and https are: {one_line(target['uri'])}")
+        host.echo("warn", wording.NOT_OPENED.format(address=one_line(target["uri"])))
         return
     if target.get("kind") == "content":
         block = contents.find(session, target.get("where"))
@@ -158,5 +185,5 @@ def open_target(host: Host, args: Args) -> None:
         "show",
         f"acp://content/{session.n}",
         "markdown",
-        lines or ["nothing more is known of it"],
+        lines or [wording.NOTHING_MORE],
     )

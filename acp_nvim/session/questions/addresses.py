@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from urllib.parse import SplitResult, urlsplit
 
+from acp_nvim import wording
 from acp_nvim.render.text import visible
 
 
@@ -14,8 +15,12 @@ def described(url: str) -> list[str]:
     parts = _split(url)
     lines = [visible(url)]
     if parts is None or not parts.hostname:
-        return [*lines, "⚠ no host can be read out of this address"]
-    return [*lines, f"host: {visible(_host(parts))}", *(f"⚠ {it}" for it in warnings(url))]
+        return [*lines, wording.ADDRESS_WITHOUT_HOST]
+    return [
+        *lines,
+        wording.ADDRESS_HOST.format(host=visible(_host(parts))),
+        *(f"⚠ {it}" for it in warnings(url)),
+    ]
 
 
 def safe(url: str) -> bool:
@@ -41,18 +46,18 @@ def warnings(url: str) -> list[str]:
     host = _host(parts)
     found: list[str] = []
     if not host.isascii():
-        found.append(f"the host has letters beyond ASCII; its real name is {_ascii(host)}")
+        found.append(wording.HOST_BEYOND_ASCII.format(host=_ascii(host)))
     if any(label.startswith("xn--") for label in host.lower().split(".")):
-        found.append(f"the host is punycode and may imitate another: it reads {_unicode(host)}")
+        found.append(wording.HOST_PUNYCODE.format(host=_unicode(host)))
     if parts.username is not None:
-        found.append(f"what stands before the @ is no host; the host is {host}")
+        found.append(wording.HOST_AFTER_NAME.format(host=host))
     if parts.scheme == "http":
-        found.append("not encrypted (http)")
+        found.append(wording.NOT_ENCRYPTED)
     elif parts.scheme != "https":
-        found.append(f"no web address ({parts.scheme or 'no scheme'}): it is not opened from here")
+        found.append(wording.NO_WEB_ADDRESS.format(scheme=parts.scheme or "no scheme"))
     if not safe(url) and parts.scheme in ("http", "https"):
         what = "a backslash" if "\\" in url else "characters that can't be seen"
-        found.append(f"it holds {what}: it is not opened from here")
+        found.append(wording.ADDRESS_HOLDS.format(what=what))
     return found
 
 

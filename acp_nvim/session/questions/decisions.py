@@ -47,6 +47,13 @@ class Outcome:
 
 CANCELLED = Outcome("cancelled")
 
+_ANSWERS: Final = {
+    "selected": "answered",
+    "accept": "accepted",
+    "decline": "declined",
+    "cancelled": "cancelled",
+}
+
 
 @dataclass(slots=True, eq=False)
 class Decision:
@@ -71,6 +78,12 @@ class Decision:
     by: str = ""
     asker: Any = None
     """The child session that asks, in its parent's list (`session/subagents.py`)."""
+    agent: str = ""
+    """Who asks, for people."""
+    guarded: Mapping[str, str] = field(default_factory=dict)
+    """Files that it names, absolute, which are always asked about, with the reason: `outside`,
+    `secret` or `executed`.
+    """
     completed: bool = False
     """The address that the user agreed to open is done with (v1/elicitation#url-mode)."""
     behind: bool = False
@@ -128,7 +141,7 @@ class Decision:
         """The outcome in a few words; empty while it is open."""
         if self.outcome is None:
             return ""
-        words = self.outcome.option.name if self.outcome.option else self.outcome.kind
+        words = self.outcome.option.name if self.outcome.option else _ANSWERS[self.outcome.kind]
         words += ", completed" if self.completed else ""
         return words if self.by in ("user", "cancel") else f"{words} ({self.by})"
 

@@ -1,6 +1,6 @@
 """A form as a page of text for editing, and back to values.
 
-A field is a block: its head (`━━ title (name) · what is wanted`), help lines (`│ …`), then the
+A field is a block: its head (`━━ 1. title (required) · its values`), help lines (`│ …`), then the
 value. Text stands as it is, over as many lines as it needs; choices are lines with a box, `(x)` one
 of them, `[x]` any of them. Lines of a text that look like heads or help are escaped by a backslash.
 """
@@ -48,7 +48,9 @@ def first_value(page: Sequence[str]) -> int:
 
 def head(number: int, it: Field) -> str:
     """Return a field's head; it begins with the place in the form, since two may look alike."""
-    return f"{HEAD}{number + 1}. {one_line(it.label, 120)} · {one_line(wanted(it), 200)}"
+    accepts = wanted(it)
+    words = f"{HEAD}{number + 1}. {one_line(it.label, 120)}"
+    return f"{words} · {one_line(accepts, 200)}" if accepts else words
 
 
 def _help(it: Field) -> list[str]:
@@ -186,7 +188,8 @@ def _take_number(it: Field, text: str, found: Page) -> None:
 def summary(form: Sequence[Field], values: Mapping[str, Any]) -> list[str]:
     """Return the values to be sent, one line a field."""
     return [
-        f"{it.name} = {_shown(values[it.name])}" if it.name in values else f"{it.name}: left out"
+        f"{one_line(it.title or it.name, 120)}: "
+        + (_shown(values[it.name]) if it.name in values else "not given")
         for it in form
     ]
 

@@ -55,8 +55,8 @@ class Field:
 
     @property
     def label(self) -> str:
-        """The title, and the name where that is another."""
-        return self.name if self.title in ("", self.name) else f"{self.title} ({self.name})"
+        """The title, else the name, and whether it is required."""
+        return (self.title or self.name) + (" (required)" if self.required else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,13 +230,12 @@ def wire(form: Sequence[Field], values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def wanted(it: Field) -> str:
-    """Return what a field accepts, in a few words."""
-    words = [_WORDS[it.kind], *_bounds(it)]
-    return ", ".join([*words, "required" if it.required else "optional"])
+    """Return what a field accepts, in a few words; empty where that is any text."""
+    kind = () if it.kind == "text" else (_WORDS[it.kind],)
+    return ", ".join([*kind, *_bounds(it)])
 
 
 _WORDS: Final = {
-    "text": "text",
     "choice": "one of these",
     "integer": "whole number",
     "number": "number",
@@ -252,7 +251,9 @@ def _bounds(it: Field) -> Iterator[str]:
         case "text":
             if (format_ := given(found.format)) in _FORMATS:
                 yield _FORMATS[format_]
-            yield from _range(given(found.min_length), given(found.max_length), "character")
+            least = given(found.min_length)
+            implied = it.required and least == 1
+            yield from _range(None if implied else least, given(found.max_length), "character")
             if (pattern := given(found.pattern)) is not None:
                 yield f"matches {pattern}"
         case "integer" | "number":

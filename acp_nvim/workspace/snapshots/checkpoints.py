@@ -17,6 +17,7 @@ from typing import Final
 
 import msgspec
 
+from acp_nvim import wording
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
 from acp_nvim.workspace import runs
@@ -40,7 +41,6 @@ MAX_AGE_S: Final = 14 * 24 * 3600
 """Runs of Neovim longer ago are forgotten."""
 MAX_KEPT_BYTES: Final = 2 * 1024 * 1024 * 1024
 """Of all runs together; the oldest go first."""
-LOST: Final = "it is not known what was there"
 
 
 Formats = tuple[Format | None, Format | None]
@@ -101,9 +101,9 @@ class RestoreStep(msgspec.Struct, frozen=True):
         """Why the file has to be left as it is; empty when it can be brought back."""
         if self.target.mode == 0:
             why = self.then.why if self.then else ""
-            return f"it was not kept ({why}): it cannot be brought back" if why else LOST
+            return wording.WHY_NOT_KEPT.format(reason=why) if why else wording.WHY_UNKNOWN_THEN
         if self.now is not None and self.now.why and not self.is_hidden:
-            return f"what is there now is not kept ({self.now.why}) and would be lost"
+            return wording.WHY_WOULD_BE_LOST.format(reason=self.now.why)
         return ""
 
     @property

@@ -16,6 +16,7 @@ import anyio
 import msgspec
 from anyio import to_thread
 
+from acp_nvim import wording
 from acp_nvim.workspace import private_files
 from acp_nvim.workspace.disk import bytes_of
 from acp_nvim.workspace.nofollow import Rights, SizeError
@@ -278,9 +279,7 @@ class Snapshots:
         """The changes to review, and the rest."""
         files = [it for it in changes if _is_file(it.before) or _is_file(it.after)]
         if len(files) > limits.MAX_CHANGES:
-            self._warn(
-                f"{len(files)} files changed on disk; {limits.MAX_CHANGES} of them are reviewed"
-            )
+            self._warn(wording.MANY_CHANGES.format(count=len(files), reviewed=limits.MAX_CHANGES))
         loaded = list(map(self._with_rights, _loaded(store, files[: limits.MAX_CHANGES])))
         reviewed = {change.path for change in loaded}
         return loaded, [it for it in changes if it.path not in reviewed]
@@ -289,13 +288,13 @@ class Snapshots:
         if len(scan.nested) > MAX_NESTED:
             left = names(scan.nested[MAX_NESTED:], root)
             limit = f"more than {MAX_NESTED} repositories"
-            self._warn(f"changes on disk are not seen in {limit}: {left}")
+            self._warn(wording.MANY_REPOSITORIES.format(limit=limit, left=left))
         known = self._left_out.get(root, set())
         fresh = [path for path in scan.left_out if path not in known]
         self._left_out[root] = set(scan.left_out)
         if fresh:
             most = f"{limits.MAX_FILE_BYTES >> 20} MiB a file"
-            self._warn(f"not kept, over the limits ({most}): {names(fresh, root)}")
+            self._warn(wording.OVER_LIMITS.format(limit=most, files=names(fresh, root)))
 
     def _open(self, root: str) -> Store | None:
         if root in self._stores or root in self._reasons:
@@ -314,7 +313,7 @@ class Snapshots:
         """A directory that cannot be stored now is not tried again before the next `retry`."""
         self._stores.pop(root, None)
         self._reasons[root] = reason
-        self._warn(f"changes on disk are not seen, and there are no checkpoints: {reason}")
+        self._warn(wording.NO_STORE.format(reason=reason))
 
     def _skipped(self, root: str, paths: Sequence[str]) -> list[str]:
         try:
@@ -333,7 +332,7 @@ class Snapshots:
                 if os.access(path, os.X_OK):
                     self._programs.add(path)
             except OSError as error:
-                self._warn(f"not kept: {path}: {error.strerror}")
+                self._warn(wording.NOT_KEPT.format(file=path, reason=error.strerror))
 
     def _look_single(self, paths: Iterable[str]) -> list[FileChange]:
         changes: list[FileChange] = []
@@ -342,7 +341,7 @@ class Snapshots:
             try:
                 after = bytes_of(path)
             except OSError as error:
-                self._warn(f"not kept: {path}: {error.strerror}")
+                self._warn(wording.NOT_KEPT.format(file=path, reason=error.strerror))
                 continue
             if after != before:
                 change = FileChange(path, before, after, path in self._programs)
@@ -357,7 +356,7 @@ class Snapshots:
 
     def _store(self, root: str) -> Store:
         if root not in self._stores:
-            raise self._reasons.get(root) or StoreError(f"nothing is kept of {root}")
+            raise self._reasons.get(root) or StoreError(wording.WHY_NO_STORE.format(folder=root))
         return self._stores[root]
 
     def _warn(self, text: str) -> None:

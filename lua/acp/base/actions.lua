@@ -34,17 +34,17 @@ local M = {
     reject_hunk = 'reject the hunk',
   },
   form = { choose = 'tick the box', review = 'review and send' },
-  queue = { apply = 'apply what is written here' },
+  queue = { apply = 'apply your changes' },
   checkpoints = {
     changes = 'show what changed since',
-    restore = 'bring back what agents changed',
-    restore_all = 'bring all files back, yours too',
-    undo = 'take the last restore back',
-    refresh = 'look again',
+    restore = 'restore what agents changed',
+    restore_all = 'restore all files, yours too',
+    undo = 'undo the last restore',
+    refresh = 'refresh',
     close = 'close the window',
   },
   view = { close = 'close the window' },
-  terminal = { close = 'close the window', stop = 'end what runs in the terminal' },
+  terminal = { close = 'close the window', stop = 'stop the command in the terminal' },
   -- The two sides of the review, and the list of files below them.
   review = {
     next_file = 'next file',

@@ -18,7 +18,7 @@ end
 
 ---@param name string of the function
 local function wrong(name, what, should, value)
-  return ('%s: %s is %s, not %s'):format(name, what, should, called(value))
+  return require('acp.base.messages').wrong_argument:format(name, what, should, called(value))
 end
 
 --- Whether there is such a session. The next number may be that of one which a prompt has begun.
@@ -48,19 +48,23 @@ local function options_of_prompt(opts)
     local known = options[name]
     if not known then
       local names = require('acp.base.sorted_keys')(options)
-      return 'prompt: ' .. require('acp.base.nearest').message('option', tostring(name), names)
+      return require('acp.base.nearest').message('option of prompt()', tostring(name), names)
     elseif not known[2](value) then
       return wrong('prompt', name, known[1], value)
     end
   end
-  if opts.session and not begun(opts.session) then return ('no session %s'):format(opts.session) end
+  if opts.session and not begun(opts.session) then
+    return require('acp.base.messages').no_such_session:format(opts.session)
+  end
   local session = opts.session and not opts.new and require('acp.base.state').session(opts.session)
   if session and opts.agent and session.agent ~= opts.agent then
-    return ('session %s is one of %s, not of %s'):format(opts.session, session.agent, opts.agent)
+    local message = require('acp.base.messages').session_of_another
+    return message:format(opts.session, session.agent, opts.agent)
   end
   local agents = require('acp.base.valid_names').agents()
   if opts.agent and not vim.tbl_contains(agents, opts.agent) then
-    return require('acp.base.nearest').message('agent', opts.agent, agents, ':Acp agent lists them')
+    local where = require('acp.base.messages').all_agents
+    return require('acp.base.nearest').message('agent', opts.agent, agents, where)
   end
 end
 
@@ -72,7 +76,7 @@ function M.prompt(words, opts)
   if type(words) ~= 'string' and type(words) ~= 'table' then
     return wrong('prompt', 'the prompt', 'a text or a list of content blocks', words)
   elseif type(words) == 'table' and not vim.islist(words) and not words.type then
-    return 'prompt: the prompt is a text or a list of content blocks, not a table of names'
+    return require('acp.base.messages').wrong_prompt
   elseif opts ~= nil and type(opts) ~= 'table' then
     return wrong('prompt', 'opts', 'a table', opts)
   end
@@ -86,7 +90,7 @@ function M.cancel(session)
   if session ~= nil and type(session) ~= 'number' then
     return wrong('cancel', 'session', 'a number', session)
   elseif session and not begun(session) then
-    return ('no session %s'):format(session)
+    return require('acp.base.messages').no_such_session:format(session)
   end
 end
 
@@ -97,13 +101,13 @@ end
 ---@return string|nil mistake
 function M.answer(id, choice, content)
   if type(id) ~= 'string' and type(id) ~= 'number' then
-    return wrong('answer', 'id', "a decision's id", id)
+    return wrong('answer', 'id', "a question's id", id)
   elseif choice ~= nil and type(choice) ~= 'string' then
     return wrong('answer', 'choice', 'an optionId, or nil', choice)
   elseif content ~= nil and type(content) ~= 'table' then
     return wrong('answer', 'content', 'a table', content)
   elseif not require('acp.base.host').running() then
-    return ('no pending decision %s'):format(id)
+    return require('acp.base.messages').no_question:format(id)
   end
 end
 

@@ -9,6 +9,12 @@ local function is(kind)
   return function(value) return type(value) ~= kind and ('a ' .. kind) or nil end
 end
 
+---@param path string of an option
+---@param what string
+local function should_be(path, what)
+  return require('acp.base.messages').option_should:format(path, what)
+end
+
 ---@return acp.Check
 local function one_of(...)
   local values = { ... }
@@ -71,7 +77,8 @@ end
 local function record(fields, required)
   local known = map_by(function(name)
     local names = sorted_keys(fields)
-    return fields[name], 'without ' .. nearest.message('name', tostring(name), names)
+    local hint = nearest.hint(tostring(name), names)
+    return fields[name], require('acp.base.messages').part_without:format(tostring(name), hint)
   end)
   return function(value)
     return known(value)
@@ -139,7 +146,7 @@ local rule_fields = {
 ---@return boolean good
 local function each_field(value, fields, required, path, say)
   if not is_map(value) then
-    say(("option '%s' should be a table of names"):format(path))
+    say(should_be(path, 'a table of names'))
     return false
   end
   local good, strange = true, false
@@ -151,13 +158,13 @@ local function each_field(value, fields, required, path, say)
       say(nearest.message('option', at, valid))
       good, strange = false, true
     elseif should then
-      say(("option '%s' should be %s"):format(at, should))
+      say(should_be(at, should))
       good = false
     end
   end
   for _, name in ipairs(required) do
     if value[name] == nil and not strange then
-      say(("option '%s' should be a table with '%s'"):format(path, name))
+      say(should_be(path, ("a table with '%s'"):format(name)))
       good = false
     end
   end
@@ -187,6 +194,8 @@ local checks = {
   ['chat.bar'] = flag,
   ['chat.thoughts'] = one_of('fold', 'show', 'hide'),
   ['chat.tool_lines'] = number(0, true),
+  ['composer.height'] = number(2, true),
+  ['composer.popup'] = flag,
   ['review.inline'] = flag,
   ['review.signs'] = flag,
   ['follow'] = flag,
@@ -222,7 +231,7 @@ local function agents(base, value, further, say)
   local result = vim.deepcopy(base)
   local wrong = map_of(anything)(value)
   if wrong then
-    say("option 'agents' should be " .. wrong)
+    say(should_be('agents', wrong))
     return result
   end
   for name, entry in pairs(value) do
@@ -262,14 +271,16 @@ local function level(base, given, prefix, say)
     elseif checks[path] then
       local should = checks[path](value)
       if should then
-        say(("option '%s' should be %s"):format(path, should))
+        say(should_be(path, should))
       elseif path ~= 'permission.rules' or rules(value, say) then
         result[name] = vim.deepcopy(value)
       end
     elseif type(base[name]) ~= 'table' then
-      say(nearest.message('option', path, names_at(prefix), 'see :help acp-options'))
+      say(
+        nearest.message('option', path, names_at(prefix), require('acp.base.messages').see_options)
+      )
     elseif type(value) ~= 'table' then
-      say(("option '%s' should be a table"):format(path))
+      say(should_be(path, 'a table'))
     else
       result[name] = level(base[name], value, path .. '.', say)
     end
@@ -286,13 +297,13 @@ function M.merge(defaults, opts)
   local mistakes = {}
   local function say(message) mistakes[#mistakes + 1] = (message:gsub('%c+', ' ')) end
   if type(opts) ~= 'table' then
-    say('setup() takes a table')
+    say(require('acp.base.messages').setup_takes_table)
     opts = {}
   end
   local result = level(defaults, opts, '', say)
   if not result.agents[result.agent] and not result.agents_file then
     local names = sorted_keys(result.agents)
-    say(nearest.message('agent', result.agent, names, ':Acp agent lists them'))
+    say(nearest.message('agent', result.agent, names, require('acp.base.messages').all_agents))
     result.agent = result.agents[defaults.agent] and defaults.agent or names[1]
   end
   table.sort(mistakes)

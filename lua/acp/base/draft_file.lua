@@ -324,7 +324,7 @@ function M.take(cwd)
         paths[#paths + 1] = path
       elseif path then
         uv.fs_rename(path, path .. '.damaged')
-        problems[#problems + 1] = ('a draft cannot be read: %s.damaged'):format(path)
+        problems[#problems + 1] = require('acp.base.messages').why_draft_damaged:format(path)
       end
     end
   end

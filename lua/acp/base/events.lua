@@ -16,7 +16,12 @@ end
 function M.fire(name, data)
   local opts = { pattern = name, data = data, modeline = false }
   local ok, err = pcall(vim.api.nvim_exec_autocmds, 'User', opts)
-  if not ok then require('acp.base.notify').echo('error', ('%s handler: %s'):format(name, err)) end
+  if not ok then
+    require('acp.base.notify').echo(
+      'error',
+      require('acp.base.messages').handler_failed:format(name, err)
+    )
+  end
 end
 
 return M

@@ -8,9 +8,9 @@ local handlers = {} ---@type table<string, acp.ExtensionHandler>
 ---@param handler acp.ExtensionHandler|nil
 function M.on(name, handler)
   if type(name) ~= 'string' or name:sub(1, 1) ~= '_' then
-    error(("an extension's name starts with '_', not '%s'"):format(tostring(name)), 0)
+    error(require('acp.base.messages').extension_name:format(tostring(name)), 0)
   elseif handler ~= nil and not vim.is_callable(handler) then
-    error(('the handler of %s is a function, not a %s'):format(name, type(handler)), 0)
+    error(require('acp.base.messages').extension_handler:format(name, type(handler)), 0)
   end
   handlers[name] = handler
   local host = require('acp.base.host')
@@ -78,7 +78,10 @@ function M.notified(params, context)
   if not handler then return end
   local ok, err = pcall(handler, params, context)
   if not ok then
-    require('acp.base.notify').echo('error', ('%s handler: %s'):format(context.method, err))
+    require('acp.base.notify').echo(
+      'error',
+      require('acp.base.messages').handler_failed:format(context.method, err)
+    )
   end
 end
 

@@ -54,14 +54,14 @@ end
 
 --- Why a host that has just been started is gone, and the way out first: the line may be cut.
 local function start_failure(reason)
-  local python = require('acp.base.python')
+  local python, messages = require('acp.base.python'), require('acp.base.messages')
   local path, source = python.find()
   local old = reason:match('needs Python [%d.]+, this is (.*)')
   local what = reason:match('ModuleNotFoundError: (.*)')
-    or old and ('Python %s is too old'):format(old)
-  if what and source ~= 'option' and python.broken() then what = 'the .venv is broken' end
-  if what then return ('%s, %s (%s)'):format(what, python.way_out(), path) end
-  return ('the acp host did not start, see :checkhealth acp (%s)'):format(reason)
+    or old and messages.python_too_old:format(old)
+  if what and source ~= 'option' and python.broken() then what = messages.venv_broken end
+  if what then return messages.with_way_out:format(what, python.way_out(), path) end
+  return messages.host_failed:format(reason)
 end
 
 --- The pending edits that the next host takes over, in words.
@@ -71,15 +71,17 @@ local function kept()
     count = count + (files[edit.path] and 0 or 1)
     files[edit.path] = true
   end
-  local what = count == 1 and '1 file' or count .. ' files'
-  return count > 0 and (', with the pending edits of ' .. what) or ''
+  local messages = require('acp.base.messages')
+  if count == 0 then return '' end
+  return count == 1 and messages.part_edits_of_file or messages.part_edits_of_files:format(count)
 end
 
 --- Why the host ended, and what the user can do.
 local function exit_summary(code)
-  local reason = stderr[#stderr] or ('exit code %d'):format(code)
+  local messages = require('acp.base.messages')
+  local reason = stderr[#stderr] or messages.why_exit_code:format(code)
   if require('acp.base.state').get().host == 'starting' then return start_failure(reason) end
-  return ('the acp host ended (%s); the next command starts it again%s'):format(reason, kept())
+  return messages.host_ended:format(reason, kept())
 end
 
 local function gone(code)
@@ -87,7 +89,7 @@ local function gone(code)
   keep(partial)
   partial = ''
   if given_up and (code < 128 or code == TERMINATED) then
-    keep('its output was no MessagePack, or it was closed')
+    keep(require('acp.base.messages').why_output_closed)
   end
   local message = exit_summary(code)
   require('acp.base.signals').emit('host_gone', message)
@@ -98,8 +100,9 @@ local function start_own()
   local reason = require('acp.base.python').unusable()
   if reason then return nil, reason end
   local python = require('acp.base.python').find()
+  local argv = require('acp.base.python').argv(python, '-m', 'acp_nvim')
   stderr, partial, given_up = {}, '', false
-  local ok, job = pcall(vim.fn.jobstart, { python, '-m', 'acp_nvim' }, {
+  local ok, job = pcall(vim.fn.jobstart, argv, {
     rpc = true,
     cwd = require('acp.base.python').root(),
     overlapped = vim.fn.has('win32') == 1 or nil,
@@ -110,7 +113,8 @@ local function start_own()
     end),
   })
   if not ok or job <= 0 then
-    return nil, ('cannot start %s: %s'):format(python, ok and 'not executable' or job)
+    local messages = require('acp.base.messages')
+    return nil, messages.cannot_start:format(python, ok and messages.why_not_executable or job)
   end
   return job
 end
@@ -141,7 +145,7 @@ end
 --- run.
 local function start_classic()
   local ok, id = pcall(vim.fn._AcpClassicStart)
-  if not ok then return nil, ('the remote plugin host did not start: %s'):format(id) end
+  if not ok then return nil, require('acp.base.messages').classic_failed:format(id) end
   classic = true
   require('acp.base.autocmds').group('acp.host')('VimLeavePre', leave)
   return id
@@ -154,7 +158,7 @@ local function wants_classic()
     or vim.fn.exists('#FuncUndefined#_AcpClassicStart') == 1
   return known
     and not require('acp.config').get().python
-    and not vim.uv.fs_stat(require('acp.base.python').root() .. '/.venv')
+    and not vim.uv.fs_stat(require('acp.base.python').venv())
 end
 
 --- A host that can't be talked to is of no use, though its process may live on: a program that
@@ -172,7 +176,7 @@ local function look_later(id)
     -- Whether Neovim has closed the channel is not to be seen but when it is used.
     local ok = pcall(vim.rpcnotify, id, 'acp', 'setup', setup_args())
     if not ok and not classic then return give_up() end
-    local message = 'the acp host is still starting after %g s, see :checkhealth acp'
+    local message = require('acp.base.messages').host_slow
     require('acp.base.notify').echo('warn', message:format(M.patience_ms / 1000))
   end, M.patience_ms)
 end
@@ -200,14 +204,21 @@ end
 local function deliver(verb, args)
   local ok, err = pcall(vim.rpcnotify, channel, 'acp', verb, args or vim.empty_dict())
   if not ok and classic then
-    classic, lost, stderr = false, true, { 'the shared Python host is gone' }
+    classic, lost, stderr = false, true, { require('acp.base.messages').why_shared_host_gone }
     gone(0)
     return M.notify(verb, args) -- one of our own takes it
   elseif not ok then
-    require('acp.base.notify').echo('error', ('the acp host did not take %s: %s'):format(verb, err))
+    local message = require('acp.base.messages').host_refused
+    require('acp.base.notify').echo('error', message:format(verb, err))
     if tostring(err):find('Invalid channel', 1, true) then give_up() end
   end
   return ok
+end
+
+--- Whether a host runs, or can be started as far as one sees.
+---@return boolean
+function M.usable()
+  return M.running() or wants_classic() or require('acp.base.python').unusable() == nil
 end
 
 --- Start the process and hand over what waits; `acp.ui.composer.delivery` has prompts not taken.
@@ -216,7 +227,8 @@ local function launch()
   local id, reason = M.start()
   waiting = nil
   if not id then
-    require('acp.base.notify').echo('error', reason or 'the acp host cannot be started')
+    reason = reason or require('acp.base.messages').host_cannot_start
+    require('acp.base.notify').echo('error', reason)
   end
   for _, verb in ipairs(verbs) do
     if id then deliver(verb[1], verb[2]) end

@@ -1,7 +1,10 @@
---- `:Acp install`: the Python environment in the repository's `.venv`, built in the background.
---- Also run by lazy.nvim through `build.lua`, before anything else is set up: nothing is required
---- while this file loads.
+--- `:Acp install`: the Python environment (`acp.base.python`), built in the background. Also run by
+--- lazy.nvim through `build.lua`, before anything else is set up: modules are not found yet.
 local M = {}
+
+local here = vim.fs.dirname(vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p'))
+local env = dofile(vim.fs.joinpath(here, 'python.lua')) -- a table of its own, without any state
+local messages = dofile(vim.fs.joinpath(here, 'messages.lua'))
 
 ---@class acp.Step
 ---@field name string what the user reads
@@ -10,21 +13,10 @@ local M = {}
 
 local busy = false
 
---- The repository this file belongs to.
-local function root()
-  local here = vim.fs.normalize(vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p'))
-  return vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(here))))
-end
-
-local function venv_python()
-  local windows = vim.fn.has('win32') == 1
-  return vim.fs.joinpath(root(), '.venv', windows and 'Scripts/python.exe' or 'bin/python')
-end
-
 --- Whether an interpreter runs and is recent enough.
 local function usable(path)
   local code = 'import sys; sys.exit(sys.version_info < (3, 11))'
-  local ok, job = pcall(vim.system, { path, '-c', code }, { cwd = root() })
+  local ok, job = pcall(vim.system, { path, '-c', code }, { cwd = env.root() })
   return ok and job:wait(30000).code == 0
 end
 
@@ -41,26 +33,26 @@ end
 --- How the environment is made, in place of one whose interpreter is gone or too old.
 ---@return acp.Step|nil
 local function make()
-  local venv = vim.fs.joinpath(root(), '.venv')
+  local venv = env.venv()
   if vim.fn.executable('uv') == 1 then
     local argv = { 'uv', 'venv', '--python', '>=3.11', venv }
-    return { name = 'making .venv with uv', argv = argv, env = { UV_VENV_CLEAR = '1' } }
+    return { name = messages.part_make_uv, argv = argv, env = { UV_VENV_CLEAR = '1' } }
   end
   local python = base_python()
-  return python and { name = 'making .venv', argv = { python, '-m', 'venv', '--clear', venv } }
+  return python and { name = messages.part_make, argv = { python, '-m', 'venv', '--clear', venv } }
 end
 
 --- How the environment is filled. One that uv made holds no pip; ensurepip puts it there.
 ---@return acp.Step[]
 local function fill(fresh)
-  local python, here = venv_python(), root()
+  local python, root = env.in_venv(), env.root()
   if vim.fn.executable('uv') == 1 then
     local uv = { 'uv', 'pip', 'install', '--compile-bytecode', '--python', python }
-    return { { name = 'installing with uv', argv = vim.list_extend(uv, { '-e', here }) } }
+    return { { name = messages.part_fill_uv, argv = vim.list_extend(uv, { '-e', root }) } }
   end
-  local pip = { python, '-m', 'pip', 'install', '--disable-pip-version-check', '-e', here }
-  local ensure = { name = 'checking pip', argv = { python, '-m', 'ensurepip' } }
-  local install = { name = 'installing with pip', argv = pip }
+  local pip = { python, '-m', 'pip', 'install', '--disable-pip-version-check', '-e', root }
+  local ensure = { name = messages.part_check_pip, argv = { python, '-m', 'ensurepip' } }
+  local install = { name = messages.part_fill, argv = pip }
   return fresh and { install } or { ensure, install }
 end
 
@@ -69,15 +61,15 @@ end
 ---@return string|nil problem
 function M.steps()
   local steps = {}
-  if not usable(venv_python()) then
+  if not usable(env.in_venv()) then
     steps[1] = make()
-    if not steps[1] then return {}, 'no Python of 3.11 or later was found' end
+    if not steps[1] then return {}, messages.why_no_python end
   end
   vim.list_extend(steps, fill(#steps > 0))
   -- Otherwise the first prompt would wait for it.
-  local code = vim.fs.joinpath(root(), 'acp_nvim')
-  local compile = { venv_python(), '-m', 'compileall', '-q', code }
-  steps[#steps + 1] = { name = 'compiling', argv = compile }
+  local code = vim.fs.joinpath(env.root(), 'acp_nvim')
+  local compile = env.argv(env.in_venv(), '-m', 'compileall', '-q', code)
+  steps[#steps + 1] = { name = messages.part_compile, argv = compile }
   return steps
 end
 
@@ -91,7 +83,7 @@ end
 ---@param result vim.SystemCompleted
 local function failure(step, result)
   local why = last_line(result.stderr ~= '' and result.stderr or result.stdout)
-  return ('install: %s failed (%d): %s'):format(step.name, result.code, why)
+  return messages.install_failed:format(step.name, result.code, why)
 end
 
 ---@param steps acp.Step[]
@@ -99,8 +91,8 @@ end
 local function run_from(steps, i, done)
   local step = steps[i]
   if not step then return done(nil) end
-  require('acp.base.notify').echo('info', ('install: %s (%d of %d)'):format(step.name, i, #steps))
-  local opts = { cwd = root(), env = step.env, text = true }
+  require('acp.base.notify').echo('info', messages.install_step:format(step.name, i, #steps))
+  local opts = { cwd = env.root(), env = step.env, text = true }
   local ended = vim.schedule_wrap(function(result)
     if result.code == 0 then
       run_from(steps, i + 1, done)
@@ -109,7 +101,7 @@ local function run_from(steps, i, done)
     end
   end)
   local ok, why = pcall(vim.system, step.argv, opts, ended)
-  if not ok then done(('install: %s: %s'):format(step.name, why)) end
+  if not ok then done(messages.install_broke:format(step.name, why)) end
 end
 
 --- Build or repair the environment; returns at once, says what it does in lines.
@@ -117,7 +109,7 @@ end
 function M.run(on_end)
   local notify = require('acp.base.notify')
   if busy then
-    notify.echo('info', 'install is running already')
+    notify.echo('info', messages.install_busy)
     return
   end
   local steps, problem = M.steps()
@@ -127,13 +119,12 @@ function M.run(on_end)
       notify.error(why)
     else
       local python, source = require('acp.base.python').find()
-      local uses = source == 'option' and 'but option `python` goes first: ' .. python
-        or 'the next command uses ' .. python
-      notify.echo('info', 'install: done; ' .. uses)
+      local done_ = source == 'option' and messages.install_unused or messages.install_done
+      notify.echo('info', done_:format(python))
     end
     if on_end then on_end(why) end
   end
-  if problem then return done('install: ' .. problem) end
+  if problem then return done(messages.install_impossible:format(problem)) end
   busy = true
   run_from(steps, 1, done)
 end
@@ -145,7 +136,7 @@ function M.build(say)
   if problem then error('acp.nvim: ' .. problem, 0) end
   for _, step in ipairs(steps) do
     say(step.name)
-    local result = vim.system(step.argv, { cwd = root(), env = step.env, text = true }):wait()
+    local result = vim.system(step.argv, { cwd = env.root(), env = step.env, text = true }):wait()
     if result.code ~= 0 then error('acp.nvim: ' .. failure(step, result), 0) end
   end
 end

@@ -4,6 +4,12 @@ local M = {}
 local actions, sorted_keys = require('acp.base.actions'), require('acp.base.sorted_keys')
 local message = require('acp.base.nearest').message
 
+---@param path string of an option
+---@param what string
+local function should_be(path, what)
+  return require('acp.base.messages').option_should:format(path, what)
+end
+
 ---@param value any
 ---@return string|false|nil action nil when `value` is no key's value
 ---@return string[] modes
@@ -21,15 +27,13 @@ end
 ---@return string|nil mistake
 local function mistake(known, path, value)
   local action, modes = M.parts(value)
-  if action == nil then
-    return ("option '%s' should be an action, { action, mode = … } or false"):format(path)
-  end
+  if action == nil then return should_be(path, 'an action, { action, mode = … } or false') end
   if action and not known[action] then
     return message("action of '" .. path .. "'", action, sorted_keys(known))
   end
   for _, mode in ipairs(modes) do
     if not vim.tbl_contains({ 'n', 'i', 'x', 'v', 's', 'o' }, mode) then
-      return ("option '%s': unknown mode '%s'"):format(path, tostring(mode))
+      return require('acp.base.messages').option_mode:format(path, tostring(mode))
     end
   end
 end
@@ -47,7 +51,7 @@ local function merge_window(base, given, window, say)
   end
   for key, value in pairs(given) do
     local path = ('keymaps.%s[%s]'):format(window, tostring(key))
-    local wrong = type(key) ~= 'string' and ("option '%s' should be named by a key"):format(path)
+    local wrong = type(key) ~= 'string' and should_be(path, 'named by a key')
       or mistake(actions[window], path, value)
     if wrong then
       say(wrong)
@@ -69,7 +73,7 @@ end
 function M.merge(base, given, say)
   if given == false then return false end
   if type(given) ~= 'table' then
-    say("option 'keymaps' should be a table or false")
+    say(should_be('keymaps', 'a table or false'))
     return vim.deepcopy(base)
   end
   local result = vim.deepcopy(base)
@@ -78,7 +82,7 @@ function M.merge(base, given, say)
       if type(keys) == 'boolean' or (type(keys) == 'string' and keys ~= '') then
         result.preset = keys
       else
-        say("option 'keymaps.preset' should be true, false or the keys that begin each map")
+        say(should_be('keymaps.preset', 'true, false or the keys that begin each map'))
       end
     elseif not actions[window] then
       local names = vim.tbl_map(function(name) return 'keymaps.' .. name end, sorted_keys(actions))
@@ -86,7 +90,7 @@ function M.merge(base, given, say)
     elseif keys == false then
       result[window] = false
     elseif type(keys) ~= 'table' then
-      say(("option 'keymaps.%s' should be a table or false"):format(window))
+      say(should_be('keymaps.' .. window, 'a table or false'))
     else
       result[window] = merge_window(base[window], keys, window, say)
     end

@@ -63,7 +63,7 @@ end
 ---@return string
 function M.hint(word, names)
   local name = find(word, names)
-  return name and (", did you mean '%s'?"):format(name) or ''
+  return name and require('acp.base.messages').part_did_you_mean:format(name) or ''
 end
 
 --- Names that an error lists: more would not fit into a line.
@@ -74,11 +74,13 @@ local FEW, LONG = 6, 60
 ---@param where string|nil
 local function instead(names, where)
   local list = table.concat(names, ', ')
-  if #names > 0 and #names <= FEW and #list <= LONG then return ', there is ' .. list end
-  return where and (', %s'):format(where) or ''
+  if #names > 0 and #names <= FEW and #list <= LONG then
+    return require('acp.base.messages').part_known:format(list)
+  end
+  return where and require('acp.base.messages').part_way:format(where) or ''
 end
 
---- One line of error: `unknown subcommand 'chta', did you mean 'chat'?`
+--- One line of error: `Unknown subcommand 'chta', did you mean 'chat'?`
 ---@param what string
 ---@param word string
 ---@param names string[]
@@ -87,7 +89,7 @@ end
 function M.message(what, word, names, where)
   local hint = M.hint(word, names)
   hint = hint ~= '' and hint or instead(names, where)
-  return ("unknown %s '%s'%s"):format(what, word, hint)
+  return require('acp.base.messages').unknown:format(what, word, hint)
 end
 
 return M

@@ -1,6 +1,7 @@
 --- One line to the user: never two, never wider than the screen, never a hit-enter prompt.
 local M = {}
 
+local text_width = require('acp.base.text_width')
 local waiting = {} ---@type { level: integer, message: string }[]
 
 --- `level` as a number of |vim.log.levels|; accepts its names in any case.
@@ -41,11 +42,11 @@ end
 --- `text` cut to `width` display cells, with an ellipsis where something is missing.
 ---@return string
 function M.cut(text, width)
-  if vim.fn.strdisplaywidth(text) <= width then return text end
+  if text_width(text) <= width then return text end
   -- strcharpart counts characters, so wide ones need a second, shorter try.
   local cells = math.max(width - 1, 0)
   local cut = vim.fn.strcharpart(text, 0, cells)
-  while vim.fn.strdisplaywidth(cut) > cells do
+  while text_width(cut) > cells do
     cut = vim.fn.strcharpart(cut, 0, vim.fn.strchars(cut) - 1)
   end
   return cut .. '…'
@@ -70,7 +71,7 @@ local function patience(message)
   end
   local rows = 1
   for line in vim.gsplit(message, '\n', { plain = true }) do
-    rows = rows + math.ceil(vim.fn.strdisplaywidth(line) / vim.o.columns)
+    rows = rows + math.ceil(text_width(line) / vim.o.columns)
   end
   return 'cmdheight', math.max(vim.o.cmdheight, math.min(rows, vim.o.lines - 3))
 end
@@ -81,7 +82,7 @@ local function waits(level) return vim.o.cmdheight == 0 and level >= vim.log.lev
 --- The user's own notifier gets a message whole; where it passes it on to Neovim's own, that must
 --- not leave a prompt behind.
 local function hand_over(level, message)
-  local fits = not message:find('\n', 1, true) and vim.fn.strdisplaywidth(message) <= space()
+  local fits = not message:find('\n', 1, true) and text_width(message) <= space()
   if fits and not waits(level) then
     vim.notify(message, level)
     return
@@ -158,7 +159,11 @@ end
 ---@param message string|string[]
 function M.echo(level, message)
   if type(message) == 'table' then
-    M.list(level, ('%s (%d more in :messages)'):format(message[1], #message - 1), message)
+    M.list(
+      level,
+      require('acp.base.messages').more_in_messages:format(message[1], #message - 1),
+      message
+    )
     return
   end
   local later_on = put_off or vim.o.cmdheight == 0
@@ -192,10 +197,10 @@ local function unfocused(message)
 end
 
 local ends = {
-  end_turn = 'has finished',
-  max_tokens = 'has stopped: token limit reached',
-  max_turn_requests = 'has stopped: request limit reached',
-  refusal = 'has refused to go on',
+  end_turn = 'turn_ended',
+  max_tokens = 'turn_at_token_limit',
+  max_turn_requests = 'turn_at_request_limit',
+  refusal = 'turn_refused',
 }
 
 --- The agent of a session, as its own name is.
@@ -206,21 +211,16 @@ local function agent(n)
   return info.title or info.name or (name:sub(1, 1):upper() .. name:sub(2))
 end
 
---- Watch ends of turns and decisions. Called once, when the host starts.
+--- Watch ends of turns. Called once, when the host starts.
 function M.watch()
   local on = require('acp.base.autocmds').group('acp.notify')
   on('User', function(args)
     local data = args.data or {}
     if data.stop_reason ~= 'cancelled' then
-      local text = data.error and 'has failed' or ends[data.stop_reason] or ends.end_turn
-      unfocused(('%s %s'):format(agent(data.session), text))
+      local name = data.error and 'turn_failed' or ends[data.stop_reason] or ends.end_turn
+      unfocused(require('acp.base.messages')[name]:format(agent(data.session)))
     end
   end, { pattern = 'AcpTurnEnd' })
-  on('User', function(args)
-    local data = args.data or {}
-    local title = data.title or data.message or 'a question'
-    unfocused(('%s needs your decision: %s'):format(agent(data.session), title))
-  end, { pattern = { 'AcpPermission', 'AcpElicitation' } })
 end
 
 return M

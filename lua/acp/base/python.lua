@@ -1,4 +1,5 @@
---- The interpreter of the host: which one, whence, and the way out where it will not do.
+--- The interpreter of the host: which one, whence, and the way out where it will not do. While this
+--- file loads nothing is required: `install.lua` loads it by its path.
 local M = {}
 
 ---@alias acp.PythonSource 'option'|'venv'|'g:python3_host_prog'|'PATH'
@@ -18,15 +19,36 @@ function M.root()
   )
 end
 
---- The interpreter of the repository's `.venv`, whether it is there or not.
----@return string
-function M.in_venv()
-  local windows = vim.fn.has('win32') == 1
-  return M.root() .. (windows and '/.venv/Scripts/python.exe' or '/.venv/bin/python')
+--- Whether files can be made in the repository: not where a distribution or Nix has put it.
+function M.can_write() return vim.uv.fs_access(M.root(), 'W') == true end
+
+--- The environment that `:Acp install` makes: the repository's `.venv`, or one in stdpath('data')
+--- where nothing can be written in the repository.
+---@return string path
+function M.venv()
+  local own = M.root() .. '/.venv'
+  if M.can_write() or vim.uv.fs_stat(own) then return own end
+  return vim.fs.joinpath(vim.fn.stdpath('data'), 'acp', 'venv')
 end
 
---- The interpreter, in the order of the manual: option, the repository's `.venv`,
---- `g:python3_host_prog`, `python3`.
+--- Its interpreter, whether it is there or not.
+---@return string
+function M.in_venv()
+  return M.venv() .. (vim.fn.has('win32') == 1 and '/Scripts/python.exe' or '/bin/python')
+end
+
+--- How the host is started: what Python compiles goes where it can be written.
+---@param python string
+---@param ... string arguments
+---@return string[]
+function M.argv(python, ...)
+  if M.can_write() then return { python, ... } end
+  local compiled = vim.fs.joinpath(vim.fn.stdpath('cache'), 'acp', 'pycache')
+  return { python, '-X', 'pycache_prefix=' .. compiled, ... }
+end
+
+--- The interpreter, in the order of the manual: option, the `.venv`, `g:python3_host_prog`,
+--- `python3`.
 ---@return string path
 ---@return acp.PythonSource source
 function M.find()
@@ -47,7 +69,8 @@ function M.name(source) return names[source] end
 
 --- Whether there is a `.venv` whose interpreter is gone, as after an update of the system.
 function M.broken()
-  return vim.uv.fs_stat(M.root() .. '/.venv') ~= nil and vim.uv.fs_stat(M.in_venv()) == nil
+  local stat = vim.uv.fs_stat
+  return stat(M.venv()) ~= nil and stat(M.in_venv()) == nil
 end
 
 --- Advice where the interpreter cannot be used: `:Acp install` builds the `.venv`, which counts
@@ -55,8 +78,8 @@ end
 ---@return string
 function M.way_out()
   local _, source = M.find()
-  return source == 'option' and 'fix or remove the option `python`, then run :Acp install'
-    or 'run :Acp install'
+  local messages = require('acp.base.messages')
+  return source == 'option' and messages.fix_option or messages.run_install
 end
 
 --- Why no process can be started with it, in one line; nil when one can.
@@ -64,8 +87,11 @@ end
 function M.unusable()
   local path, source = M.find()
   if vim.fn.executable(path) == 1 then return nil end
-  local what = M.broken() and source ~= 'option' and 'the .venv is broken' or 'Python not found'
-  return ('%s, %s (%s: %s)'):format(what, M.way_out(), M.name(source), path)
+  local messages, way_out = require('acp.base.messages'), M.way_out()
+  if M.broken() and source ~= 'option' then
+    return messages.venv_way_out:format(messages.venv_broken, way_out)
+  end
+  return messages.python_not_found:format(path, way_out)
 end
 
 return M

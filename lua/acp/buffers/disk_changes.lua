@@ -78,8 +78,8 @@ local function settle(args)
   vim.wait(PATIENCE_MS, function() return not looking[path] end, 5)
   if save.in_conflict(bufnr) and not known then
     watch.unaware(bufnr)
-    local what = vim.fs.basename(name) .. ': the agent changed the same lines on disk meanwhile'
-    require('acp.base.notify').echo('warn', what .. '; :Acp review shows its text')
+    local message = require('acp.base.messages').changed_on_disk
+    require('acp.base.notify').echo('warn', message:format(vim.fs.basename(name)))
   end
 end
 

@@ -75,7 +75,8 @@ end
 
 local function refreshed(bufnr, real, known)
   silent_saves.check(bufnr)
-  local stale, absent = save.refresh(bufnr)
+  local stale, absent, moved = save.refresh(bufnr)
+  if moved then return closed(moved, true) end
   watch.attach(bufnr, real)
   return snapshot(bufnr, known, stale, absent)
 end

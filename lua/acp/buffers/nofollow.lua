@@ -2,8 +2,9 @@
 --- an agent may swap one for a link later, to have us read or write something else.
 ---
 --- One race is left: Neovim opens files by their names and follows links, so what is swapped
---- between our last look and its `open()` is not seen before it is over. We look before the save,
---- after its BufWritePre autocommands, and once more after it.
+--- between our last look and its `open()` is not seen before it is over. We look before a save or a
+--- reload, after the BufWritePre autocommands, and once more after it: what came from elsewhere is
+--- taken out again.
 local M = {}
 
 local api, uv = vim.api, vim.uv

@@ -103,10 +103,30 @@ local function reload(bufnr, now)
   end
 end
 
+--- Reload it, and look once more: what was read from elsewhere is taken out of the buffer again,
+--- and of its undo history.
+---@return string|nil moved why it has been read from elsewhere
+local function reload_inside(bufnr, now, real)
+  local lines = api.nvim_buf_get_lines(bufnr, 0, -1, true)
+  local tick = api.nvim_buf_get_changedtick(bufnr)
+  local ok, err = pcall(reload, bufnr, now)
+  local moved = nofollow.moved(bufnr, real)
+  if moved and api.nvim_buf_get_changedtick(bufnr) ~= tick then
+    api.nvim_buf_call(bufnr, function() vim.cmd('silent! undo!') end)
+    if not vim.deep_equal(api.nvim_buf_get_lines(bufnr, 0, -1, true), lines) then
+      api.nvim_buf_set_lines(bufnr, 0, -1, true, lines) -- it was longer than 'undoreload'
+    end
+    vim.bo[bufnr].modified = false
+  end
+  assert(ok, err)
+  return moved
+end
+
 --- Bring a clean buffer up to date with its file. One with unsaved edits is never touched.
 ---@return boolean stale it may be: Neovim reloads nothing in the command-line window or textlock,
 ---  and we nothing that is no file
 ---@return 'gone'|'new'|nil absent it is clean, and there is no file: any more, or not yet
+---@return string|nil moved why its name leads elsewhere since it was looked at last
 function M.refresh(bufnr)
   local of = { buf = bufnr }
   if
@@ -123,8 +143,9 @@ function M.refresh(bufnr)
   if now == seen[bufnr] then return false, absent end
   conflicts[bufnr] = nil
   if now then
-    local ok, err = pcall(reload, bufnr, now)
-    if not ok and M.is_locked(err) then return true end
+    local ok, result = pcall(reload_inside, bufnr, now, nofollow.real(bufnr))
+    if not ok and M.is_locked(result) then return true end
+    if ok and result then return true, nil, result end
   end
   seen[bufnr] = now
   return false, absent

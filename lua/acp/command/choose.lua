@@ -17,7 +17,8 @@ local function line(choice) return (choice.current and '* ' or '  ') .. choice.l
 ---@param then_ fun(value: any)
 local function choose(prompt, kind, choices, then_)
   if #choices == 0 then
-    return require('acp.base.notify').echo('info', 'no ' .. kind .. ' to choose from')
+    local message = require('acp.base.messages').nothing_to_choose
+    return require('acp.base.notify').echo('info', message:format(kind))
   end
   local function on_choice(index) then_(choices[index].value) end
   require('acp.ui.pick').choose(prompt, kind, vim.tbl_map(line, choices), on_choice)
@@ -52,7 +53,7 @@ function M.agent()
       current = name == current,
     })
   end
-  choose('Agent for new sessions', 'agent', vim.list_extend(here, missing), M.use)
+  choose(require('acp.base.messages').choose_agent, 'agent', vim.list_extend(here, missing), M.use)
 end
 
 --- The mode of the current session.
@@ -136,7 +137,7 @@ function M.login(method)
     return { label = text, value = one.id }
   end, methods)
   local function log_in(id) notify('login', { agent = name, method = id }) end
-  choose('Log in to ' .. name, 'login', choices, log_in)
+  choose(require('acp.base.messages').log_in_to:format(name), 'login', choices, log_in)
 end
 
 return M

@@ -45,7 +45,7 @@ local function answer_kind(id, options, kind)
   if choice then
     answer(id, choice)
   else
-    local message = 'no option of kind %s; options: %s'
+    local message = require('acp.base.messages').no_option_of_kind
     require('acp.base.notify').error(message:format(kind, names(options)))
   end
 end
@@ -73,7 +73,7 @@ function M.first(kind)
   if permission then
     answer_kind(permission.id, permission.options, kind)
   else
-    require('acp.base.notify').echo('info', 'no pending permission')
+    require('acp.base.notify').echo('info', require('acp.base.messages').no_permission)
   end
 end
 
@@ -102,7 +102,8 @@ function M.option(i)
   elseif id and #options_of(id) == 0 then
     require('acp.base.host').notify('answer', { id = id, number = i })
   elseif id then
-    require('acp.base.notify').error(('no option %d; options: %s'):format(i, names(options_of(id))))
+    local message = require('acp.base.messages').no_option
+    require('acp.base.notify').error(message:format(i, names(options_of(id))))
   end
 end
 

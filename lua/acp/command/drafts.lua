@@ -27,7 +27,10 @@ local told ---@type string|nil the last problem
 local function problem(why)
   if why ~= told then
     told = why
-    require('acp.base.notify').echo('warn', 'drafts are not kept: ' .. why)
+    require('acp.base.notify').echo(
+      'warn',
+      require('acp.base.messages').drafts_not_kept:format(why)
+    )
   end
 end
 
@@ -144,7 +147,7 @@ local function flush()
 end
 
 --- Neovim ends, whatever is under way.
-local function leave()
+function M.leave()
   ended = true
   vim.wait(1000, function() return not busy end, 5)
   earlier = {} -- the user has had them
@@ -176,7 +179,7 @@ end
 
 local watch = require('acp.base.once')(function()
   local on = require('acp.base.autocmds').group('acp.drafts')
-  on('VimLeavePre', leave)
+  on('VimLeavePre', M.leave)
   on('User', look, { pattern = 'AcpState' })
 end)
 
@@ -243,27 +246,22 @@ local function to_history(cwd, list)
   end
 end
 
-local function counted(count, one, many) return count == 1 and one or count .. ' ' .. many end
-
 --- A line about drafts, prompts and comments that came back.
 ---@param back boolean whether a draft is in the composer
 ---@param old integer drafts in the history
 ---@param waiting integer prompts
 local function summary(back, old, waiting, remarks)
-  local parts = {}
-  if back then parts[1] = 'your draft is back in the composer' end
-  if old > 0 then
-    parts[#parts + 1] = counted(old, 'an earlier draft is', 'earlier drafts are')
-      .. " among the composer's earlier prompts"
+  if not back and old + waiting + remarks == 0 then return nil end
+  local messages, parts = require('acp.base.messages'), {}
+  local function counted(count, one, many)
+    if count > 0 then parts[#parts + 1] = count == 1 and one or many:format(count) end
   end
-  if waiting > 0 then
-    parts[#parts + 1] = counted(waiting, '1 prompt', 'prompts')
-      .. ' waited when Neovim ended: :Acp queue'
-  end
-  if remarks > 0 then
-    parts[#parts + 1] = counted(remarks, '1 comment goes', 'comments go') .. ' with the next prompt'
-  end
-  return #parts > 0 and table.concat(parts, '; ') or nil
+  if back then parts[1] = messages.part_draft_back end
+  counted(old, messages.part_old_draft, messages.part_old_drafts)
+  counted(waiting, messages.part_prompt_left, messages.part_prompts_left)
+  counted(remarks, messages.part_comment_left, messages.part_comments_left)
+  -- The first part begins the line.
+  return (table.concat(parts, '; '):gsub('^%l', string.upper))
 end
 
 ---@param n integer composer
@@ -301,11 +299,6 @@ function M.recall(n)
   if cwd == '' or recalled[cwd] then return false end
   recalled[cwd] = true
   return take(cwd, n or require('acp.base.state').meant())
-end
-
---- The same as soon as the command that the user gave is done.
-function M.recall_soon()
-  vim.schedule(function() M.recall() end)
 end
 
 return M

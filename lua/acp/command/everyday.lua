@@ -25,7 +25,7 @@ local function prompt(opts)
   args.new = new
   require('acp.ui.composer.history').add(opts.args)
   require('acp.ui.composer.delivery').prompt(n, args)
-  require('acp.command.drafts').recall_soon()
+  vim.schedule(function() require('acp.command.drafts').recall() end)
 end
 
 --- `:[range]AcpPrompt[!] [text]`. The text is taken as it was typed.
@@ -44,12 +44,12 @@ local function cancel(opts)
   local dropped = opts.bang and require('acp.ui.composer.held_prompts').clear()
   local running = require('acp.base.host').running()
   if dropped and not (running and at_work(opts.session)) then
-    require('acp.base.notify').echo('info', 'the queue is empty now')
+    require('acp.base.notify').echo('info', require('acp.base.messages').queue_emptied)
   elseif running then
     local args = { session = opts.session, clear = opts.bang or false }
     require('acp.base.host').notify('cancel', args)
   else
-    require('acp.base.notify').echo('info', 'nothing to cancel')
+    require('acp.base.notify').echo('info', require('acp.base.messages').nothing_to_cancel)
   end
 end
 

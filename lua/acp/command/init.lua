@@ -2,6 +2,7 @@
 local M = {}
 
 local guard, valid_names = require('acp.command.guard'), require('acp.base.valid_names')
+local messages = require('acp.base.messages')
 
 local function fail(message) require('acp.base.notify').error(message) end
 
@@ -20,16 +21,18 @@ end
 local function check(sub, name, args)
   local max = sub.max or 0
   if max >= 0 and #args > max then
-    local takes = max == 0 and 'no argument'
-      or ('at most %d argument%s'):format(max, max > 1 and 's' or '')
-    return ("%s takes %s, not '%s'"):format(name, takes, args[max + 1])
+    local extra = args[max + 1]
+    if max == 0 then return messages.takes_no_argument:format(name, extra) end
+    if max == 1 then return messages.takes_one_argument:format(name, extra) end
+    return messages.takes_arguments:format(name, max, extra)
   end
-  if sub.need and #args == 0 then return ('%s needs %s'):format(name, sub.need) end
+  if sub.need and #args == 0 then return messages.needs:format(name, sub.need) end
   for i, arg in ipairs(sub.strict and args or {}) do
     local valid = sub.values(vim.list_slice(args, 1, i - 1), '')
     if #valid > 0 and not vim.tbl_contains(valid, arg) then
-      local noun = (sub.nouns or {})[i] or 'argument of ' .. name
-      return require('acp.base.nearest').message(noun, arg, valid, ('see :Acp %s'):format(name))
+      local noun = (sub.nouns or {})[i] or 'argument of :Acp ' .. name
+      local where = messages.see_subcommand:format(name)
+      return require('acp.base.nearest').message(noun, arg, valid, where)
     end
   end
 end
@@ -43,11 +46,11 @@ end
 --- All subcommands to choose from.
 local function menu()
   local function line(entry) return ('%-9s %-12s %s'):format(entry.group, entry[1], entry[2]) end
-  local opts = { prompt = 'Acp', format_item = line }
+  local opts = { prompt = messages.pick_subcommand, format_item = line }
   vim.ui.select(require('acp.command.subcommands.about').menu(), opts, function(entry)
     local need = entry and require('acp.command.subcommands').list[entry[1]].need
     if need then
-      vim.ui.input({ prompt = ('Acp %s: %s: '):format(entry[1], need) }, function(text)
+      vim.ui.input({ prompt = messages.ask_argument:format(entry[1], need) }, function(text)
         if text and text ~= '' then vim.cmd.Acp({ args = { entry[1], text } }) end
       end)
     elseif entry then
@@ -63,13 +66,15 @@ local function run(opts)
   if not name then return menu() end
   local plain = name:match('^(.+)!$')
   if plain and subcommands.list[plain] then
-    if not subcommands.list[plain].bang then return fail(('%s takes no !'):format(plain)) end
+    if not subcommands.list[plain].bang then return fail(messages.takes_no_bang:format(plain)) end
     name, opts = plain, vim.tbl_extend('force', opts, { bang = true })
   end
   local sub = subcommands.list[name]
   if not sub then
     local names = subcommands.names()
-    return fail(require('acp.base.nearest').message('subcommand', name, names, ':Acp lists all'))
+    return fail(
+      require('acp.base.nearest').message('subcommand', name, names, messages.all_subcommands)
+    )
   end
   local rest = opts.args:gsub('^%s*%S+%s?', '', 1)
   args = whole(sub, args, rest)

@@ -57,7 +57,9 @@ end
 --- A remark on the hunk under the cursor, or on the line where there is none.
 function M.add(text)
   local here = require('acp.review.hunk').here()
-  if here.path == '' then return require('acp.base.notify').error('this buffer has no file') end
+  if here.path == '' then
+    return require('acp.base.notify').error(require('acp.base.messages').no_file)
+  end
   local bufnr, row = place(here)
   local context = api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1]
   made = made + 1

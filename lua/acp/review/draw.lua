@@ -224,7 +224,7 @@ function M.refine(bufnr, entry, place)
   end
   if entry.refined and same_lines(entry.text, text) then return end
   drop_words(bufnr, entry)
-  local old, new = require('acp.review.words').hunk(hunk.removed, text)
+  local old, new = require('acp.base.words').hunk(hunk.removed, text)
   tint(bufnr, entry, place)
   local removed = require('acp.review.virtual').coloured(bufnr, hunk.removed, old)
   mark(bufnr, entry, removed, place)

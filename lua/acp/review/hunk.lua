@@ -45,7 +45,8 @@ function M.visit(path, row)
   if position and position.visit(path, row) then return end
   local barred = require('acp.buffers.nofollow').barred(path)
   if barred then
-    return require('acp.base.notify').echo('warn', ('%s: %s'):format(vim.fs.basename(path), barred))
+    local message = require('acp.base.messages').not_to_open
+    return require('acp.base.notify').echo('warn', message:format(vim.fs.basename(path), barred))
   end
   edit(path)
   go(row)
@@ -84,7 +85,7 @@ function M.jump(count)
   local list, paths = inline.rows(bufnr), inline.paths()
   local others = vim.tbl_filter(function(path) return path ~= inline.path(bufnr) end, paths)
   if #list == 0 and #others == 0 then
-    return require('acp.base.notify').echo('info', 'no pending hunk')
+    return require('acp.base.notify').echo('info', require('acp.base.messages').no_hunk)
   end
   local at = #list > 0 and index(list, api.nvim_win_get_cursor(0)[1] - 1, count) or 0
   if list[at] then
@@ -124,7 +125,7 @@ function M.decide(verb, scope)
   local args = M.here()
   args.scope = scope
   if scope ~= 'all' and args.path == '' then
-    return require('acp.base.notify').error('this buffer has no file')
+    return require('acp.base.notify').error(require('acp.base.messages').no_file)
   end
   M.remember()
   require('acp.base.host').notify(verb, args)

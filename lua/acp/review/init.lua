@@ -80,7 +80,7 @@ function M.open(files)
   if not request.open() and tab.state() then
     tab.update(vim.tbl_map(known, files))
   elseif #files == 0 then
-    require('acp.base.notify').echo('info', 'no pending edits')
+    require('acp.base.notify').echo('info', require('acp.base.messages').no_edits)
   elseif request.awaited() then
     tab.present(vim.tbl_map(known, files), edits, request.path())
   end
@@ -129,7 +129,9 @@ local function save(bufnr)
     local ok, err = files.write(bufnr, require('acp.config').get().files.autocmds)
     outcome, why = not ok and 'failed' or nil, err
   end
-  if outcome then require('acp.base.notify').echo('warn', 'not saved: ' .. tostring(why)) end
+  if outcome then
+    require('acp.base.notify').echo('warn', require('acp.base.messages').not_saved:format(why))
+  end
 end
 
 --- Neovim's `dp` on the last line leaves alone what the other side has below it, and its `do` does

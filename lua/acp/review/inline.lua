@@ -112,8 +112,7 @@ end
 ---@param file acp.InlineFile
 local function note(file)
   api.nvim_buf_clear_namespace(file.bufnr, notes_ns, 0, -1)
-  local text = file.meta.conflict and 'conflict with the text on disk, :Acp review shows both'
-    or file.meta.note
+  local text = file.meta.conflict and require('acp.base.messages').conflict or file.meta.note
   if text and not is_hidden(file) then
     local group = file.meta.conflict and 'AcpConflict' or 'AcpMuted'
     api.nvim_buf_set_extmark(file.bufnr, notes_ns, 0, 0, {

@@ -8,11 +8,13 @@ local ns = api.nvim_create_namespace('acp.review.list')
 ---@param items { filename: string, lnum: integer, text: string }[]
 ---@param title? string
 function M.quickfix(items, title)
-  title = type(title) == 'string' and title or 'acp edits'
+  title = type(title) == 'string' and title or require('acp.base.messages').edits_title
   -- Our own list is replaced where it is the one shown; other people's are kept in the history.
   local mine = vim.fn.getqflist({ title = 0 }).title == title
   vim.fn.setqflist({}, mine and 'r' or ' ', { items = items, title = title })
-  if #items == 0 then return require('acp.base.notify').echo('info', 'no pending edits') end
+  if #items == 0 then
+    return require('acp.base.notify').echo('info', require('acp.base.messages').no_edits)
+  end
   require('acp.ui.window').when_free(function()
     local win = api.nvim_get_current_win()
     vim.cmd(('botright copen %d'):format(math.min(#items, 10)))

@@ -2,6 +2,7 @@
 --- Set one by one and not by `:diffthis`, which would change 'scrollopt' for all windows.
 local M = {}
 
+local text_width = require('acp.base.text_width')
 local api = vim.api
 local set, literal = require('acp.ui.win').set, require('acp.ui.win').literal
 
@@ -72,14 +73,36 @@ end
 --- Columns that hints have at least: with fewer they say nothing.
 local LEAST = 12
 
---- A winbar of a title on the left and hints on the right. What is too long loses the end of the
---- hints, then all of them and the beginning of the title, but not what stands before it. A window
---- that is being closed has none.
+local function spare(part) return part == 'yours' or part:find('^%+%d+ %-%d+$') ~= nil end
+
+--- What of a title and its hints has room. The third hint goes first; then, if that makes room for
+--- the other two, what the title tells beside a name: whose side it is, how much has changed.
+---@return string title
+---@return string hints
+local function fitting(title, hint, room)
+  local titles, hints = vim.split(title, ' · '), vim.split(hint, ' · ')
+  local function over() return text_width(title .. table.concat(hints, ' · ')) - room end
+  while over() > 0 and #hints > 2 do
+    hints[#hints] = nil
+  end
+  while #titles > 1 and spare(titles[#titles]) do
+    titles[#titles] = nil
+  end
+  local bare = table.concat(titles, ' · ')
+  local makes_room = hint ~= '' and over() > 0 and over() <= text_width(title) - text_width(bare)
+  return makes_room and bare or title, table.concat(hints, ' · ')
+end
+
+--- A winbar of a title on the left and hints on the right. Where parts of both do not suffice it
+--- loses the end of the hints, then all of them and the beginning of the title, but not what stands
+--- before it. A window that is being closed has none.
 ---@param before? string
 function M.bar(win, title, hint, before)
   if not api.nvim_win_is_valid(win) then return end
   before = before or ''
-  local room = api.nvim_win_get_width(win) - vim.fn.strdisplaywidth(before .. title)
+  local width = api.nvim_win_get_width(win)
+  title, hint = fitting(title, hint, width - text_width(before) - 4)
+  local room = width - text_width(before .. title)
   local whole = hint ~= '' and room >= LEAST
   local left = literal(before) .. (whole and '' or '%<') .. literal(title)
   local right = whole and literal(hint) .. ' %<' or ''

@@ -60,10 +60,10 @@ local function right(file)
   if not file.bufnr or not api.nvim_buf_is_loaded(file.bufnr) then
     file.bufnr = page('proposal', 'Proposed', file, file.proposal, true)
     local bufnr = file.bufnr
-    -- `:w` says that the text is as it should be; it is sent with the answer.
+    -- `:w` says that the text is as it should be; it goes with the answer.
     require('acp.base.autocmds').in_buffer(bufnr, 'BufWriteCmd', function()
       vim.bo[bufnr].modified = false
-      require('acp.base.notify').echo('info', 'sent with the answer, :Acp allow or the key of g?')
+      require('acp.base.notify').echo('info', require('acp.base.messages').amended)
     end)
   end
   return file.bufnr, 'Proposed (editable)'
@@ -83,7 +83,7 @@ end
 local function decide(verb)
   local choice = option(verb == 'accept' and 'allow_once' or 'reject_once')
   if not open or not choice then
-    return require('acp.base.notify').error('there is no such option, see :Acp permissions')
+    return require('acp.base.notify').error(require('acp.base.messages').no_answer_here)
   end
   require('acp.base.host').notify('answer', {
     id = open.id,
@@ -102,8 +102,8 @@ local source = {
     return require('acp.ui.keymaps').words('review', words), ''
   end,
   words = {
-    accept_file = 'allow the permission, with the right side as it is',
-    reject_file = 'deny the permission',
+    accept_file = 'allow, with the text on the right',
+    reject_file = 'deny',
     obtain = 'take the other side: on the right, the current text',
     put = 'put this text on the other side',
   },
@@ -163,7 +163,7 @@ end
 function M.open(id, files, options)
   if not require('acp.review.request').awaited() then return end
   if #files == 0 then
-    return require('acp.base.notify').echo('info', 'this permission shows no edits')
+    return require('acp.base.notify').echo('info', require('acp.base.messages').no_edits_shown)
   end
   watch()
   tab.close()

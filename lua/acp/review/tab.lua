@@ -130,7 +130,7 @@ local function refresh()
   if state.left and not left then
     local how = require('acp.ui.keymaps').words('review', { close = 'closes it' })
     local hint = how ~= '' and (', %s'):format(how) or ''
-    require('acp.base.notify').echo('info', 'nothing is left to review' .. hint)
+    require('acp.base.notify').echo('info', require('acp.base.messages').review_done:format(hint))
   end
   state.left = left
   local others = sides.unlisted(state.files)

@@ -45,7 +45,7 @@ end
 function M.add(n, paths)
   M.restore(n or require('acp.base.state').meant(), paths)
   local names = table.concat(vim.tbl_map(M.label, paths), ', ')
-  require('acp.base.notify').echo('info', ('with the next prompt: %s'):format(names))
+  require('acp.base.notify').echo('info', require('acp.base.messages').attached:format(names))
 end
 
 --- Take one path off the next prompt, or all.
@@ -60,11 +60,12 @@ function M.manage()
   local n = require('acp.base.state').meant()
   local paths = M.list(n)
   if #paths == 0 then
-    return require('acp.base.notify').error('attach needs a file, or - for the clipboard image')
+    return require('acp.base.notify').error(require('acp.base.messages').attach_needs_file)
   end
-  local items = vim.list_extend({ 'all of them' }, vim.tbl_map(M.label, paths))
+  local messages = require('acp.base.messages')
+  local items = vim.list_extend({ messages.attach_all }, vim.tbl_map(M.label, paths))
   local function remove(index) M.remove(n, paths[index - 1]) end
-  require('acp.ui.pick').choose('Take off the next prompt', 'attach', items, remove)
+  require('acp.ui.pick').choose(messages.attach_remove, 'attach', items, remove)
 end
 
 --- Have the host attach the image of the clipboard.
@@ -100,7 +101,8 @@ end
 --- Frame operation: open a file in the program that is there for it.
 function M.open(path)
   local _, why = vim.ui.open(path)
-  if why then require('acp.base.notify').echo('warn', ('%s: it is in %s'):format(why, path)) end
+  local message = require('acp.base.messages').opens_not
+  if why then require('acp.base.notify').echo('warn', message:format(why, path)) end
 end
 
 return M

@@ -18,7 +18,7 @@ local function ask_here(verb, bufnr, args)
   if args.n then
     ask(verb, bufnr, args)
   else
-    require('acp.base.notify').echo('info', 'no checkpoint under the cursor')
+    require('acp.base.notify').echo('info', require('acp.base.messages').no_checkpoint_here)
   end
   return args.n ~= nil
 end

@@ -19,7 +19,23 @@ function M.changed(old, new)
   end
 end
 
---- Chat `n` is shown: a composer that stands alone joins it.
-function M.opened(n) require('acp.ui.composer').join(n) end
+--- Whether a split has something between it and the one above.
+local function apart(upper, lower)
+  local above, below = api.nvim_win_get_position(upper), api.nvim_win_get_position(lower)
+  return above[2] ~= below[2] or above[1] + api.nvim_win_get_height(upper) + 1 ~= below[1]
+end
+
+--- Chat `n` is shown: a composer that stands alone joins it, and so does that of a chat below which
+--- this one has come.
+function M.opened(n)
+  local buffers, window = require('acp.ui.chat.buffers'), require('acp.ui.window')
+  local composer, floats = require('acp.ui.composer'), require('acp.ui.win').floats
+  composer.join(n)
+  for other in pairs(buffers.chats) do
+    local upper, lower = window.showing(buffers.bufnr(other)), window.showing(composer.bufnr(other))
+    local both = other ~= n and upper and lower and not floats(upper) and not floats(lower)
+    if both and apart(upper, lower) then composer.join(other) end
+  end
+end
 
 return M

@@ -6,11 +6,10 @@ local api = vim.api
 local ns = api.nvim_create_namespace('acp.follow')
 
 local SETTLE_MS, FLASH_MS = 100, 800
-local LABEL = '%#AcpFollow# Following the agent %*'
-local PAUSED = '%#AcpFollowPaused# Following paused, :Acp follow goes on %*'
 
 ---@class acp.Followed
 ---@field win integer
+---@field agent? string its name, as the label has it
 ---@field active boolean false: the user works there
 ---@field winbar string the window's own, without our label
 ---@field at? { buf: integer, lnum: integer, col: integer, topline: integer } where we put it
@@ -45,9 +44,21 @@ local function strip(win)
   if own ~= value then set_winbar(win, own) end
 end
 
+--- Whose work is followed: the agent of the current session, or of the one to come.
+local function agent()
+  local session = require('acp.base.state').current()
+  local name = session and (require('acp.base.state').session(session) or {}).agent
+  return require('acp.ui.activity').agent(name or require('acp.base.valid_names').agent())
+end
+
 ---@param state acp.Followed
 local function label(state)
-  set_winbar(state.win, (state.active and LABEL or PAUSED) .. state.winbar)
+  state.agent = agent()
+  local messages = require('acp.base.messages')
+  local text = state.active and messages.following:format(state.agent) or messages.following_paused
+  local group = state.active and 'AcpFollow' or 'AcpFollowPaused'
+  text = require('acp.ui.win').literal(text)
+  set_winbar(state.win, ('%%#%s# %s %%*'):format(group, text) .. state.winbar)
 end
 
 -- Where the user is -------------------------------------------------------------------------------
@@ -184,6 +195,7 @@ function apply()
   waiting = nil
   if not state or not state.active or not location then return end
   if not api.nvim_win_is_valid(state.win) or not readable(location.path) then return end
+  if state.agent ~= agent() then label(state) end
   state.applying = true
   local ok, why = pcall(api.nvim_win_call, state.win, function() edit(state, location) end)
   state.applying = false
@@ -221,12 +233,13 @@ end
 
 ---@return string|nil why not
 local function unfit(win)
+  local messages = require('acp.base.messages')
   if vim.w[win].acp or vim.w[win].acp_review then
-    return 'use :Acp follow in a code window'
+    return messages.follow_elsewhere
   elseif require('acp.ui.win').floats(win) then
-    return 'a floating window cannot follow'
+    return messages.follow_elsewhere
   elseif vim.wo[win].winfixbuf or vim.bo[api.nvim_win_get_buf(win)].buftype ~= '' then
-    return 'this window is no place for files'
+    return messages.follow_elsewhere
   end
 end
 
@@ -256,7 +269,9 @@ function M.toggle()
   if followed and followed.active then
     local elsewhere = followed.win ~= win
     M.stop()
-    if elsewhere then require('acp.base.notify').echo('info', 'follow-along is off') end
+    if elsewhere then
+      require('acp.base.notify').echo('info', require('acp.base.messages').following_off)
+    end
     return
   end
   local why = unfit(win)

@@ -103,7 +103,7 @@ end
 
 local function show_review(bufnr, lines)
   forget(bufnr)
-  local shown = { { { 'Would be sent:', 'AcpTitle' } } }
+  local shown = { { { require('acp.base.messages').form_summary, 'AcpTitle' } } }
   for _, line in ipairs(lines) do
     shown[#shown + 1] = { { '  ' .. line, 'AcpNotice' } }
   end
@@ -117,9 +117,9 @@ end
 function M.review(id, lines)
   local bufnr = buffer_of(id)
   if bufnr then show_review(bufnr, lines) end
-  local prompt = 'Send this form? ' .. table.concat(lines, ' · ')
-  local items = { 'Send', 'Keep editing', 'Decline' }
-  require('acp.ui.pick').choose(prompt, 'form', items, function(index)
+  local messages = require('acp.base.messages')
+  local prompt = messages.form_send:format(table.concat(lines, ' · '))
+  require('acp.ui.pick').choose(prompt, 'form', messages.form_actions, function(index)
     if index == 1 then
       require('acp.base.host').notify('form_send', { id = id })
     elseif index == 3 then
@@ -144,7 +144,7 @@ function M.closed(id, outcome, by)
   vim.bo[bufnr].bufhidden = 'wipe'
   forget(bufnr)
   local whose = by == 'cancel' and '' or (' (%s)'):format(by)
-  local why = ('nothing is sent: the question is %s%s'):format(outcome, whose)
+  local why = require('acp.base.messages').form_over:format(outcome, whose)
   vim.api.nvim_buf_set_extmark(bufnr, ns_review, 0, 0, { virt_text = { { why, 'AcpWarning' } } })
   require('acp.base.notify').echo('warn', why)
 end

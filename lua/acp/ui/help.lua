@@ -1,6 +1,7 @@
 --- `g?`: the keys of a window, in a float that goes away with the next key that closes it.
 local M = {}
 
+local text_width = require('acp.base.text_width')
 local key_names = require('acp.ui.key_names')
 
 local ns = vim.api.nvim_create_namespace('acp.help')
@@ -52,11 +53,11 @@ local function page(title, keys)
   local lines, spans = { title }, { { 0, 0, #title, 'AcpTitle' } }
   local rows, width = rows_of(by_rank(keys)), 0
   for _, row in ipairs(rows) do
-    width = math.max(width, vim.fn.strdisplaywidth(said(row.keys)))
+    width = math.max(width, text_width(said(row.keys)))
   end
   for _, row in ipairs(rows) do
     local names = said(row.keys)
-    local pad = (' '):rep(width - vim.fn.strdisplaywidth(names))
+    local pad = (' '):rep(width - text_width(names))
     spans[#spans + 1] = { #lines, 2, 2 + #names, 'AcpKey' }
     lines[#lines + 1] = ('  %s%s  %s'):format(names, pad, row.desc)
   end
@@ -89,7 +90,7 @@ end
 local function placement(lines)
   local width = 20
   for _, line in ipairs(lines) do
-    width = math.max(width, vim.fn.strdisplaywidth(line) + 2)
+    width = math.max(width, text_width(line) + 2)
   end
   width = math.min(width, vim.o.columns - 4)
   local height = math.min(#lines, vim.o.lines - 6)

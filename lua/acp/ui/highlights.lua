@@ -6,8 +6,9 @@ local M = {}
 ---@type table<string, string>
 M.groups = {
   -- who speaks
-  AcpUser = 'Title',
-  AcpAgent = 'Normal',
+  AcpUser = 'Identifier',
+  AcpUserRule = 'Identifier',
+  AcpAgent = 'Statement',
   AcpThought = 'Comment',
   AcpThoughtHead = 'Comment',
   AcpMuted = 'Comment',
@@ -17,12 +18,13 @@ M.groups = {
   -- Markdown
   AcpHeading = 'Title',
   AcpCode = 'String',
-  AcpCodeBlock = 'String',
+  AcpCodeBlock = 'String', -- with all colours a tint
   AcpFence = 'Comment',
   AcpListMarker = 'Special',
   AcpStrong = '@markup.strong',
   AcpEmphasis = '@markup.italic',
   AcpQuote = 'Comment',
+  AcpTable = 'NonText',
   AcpRule = 'NonText',
   AcpLink = 'Underlined',
   -- tool calls
@@ -38,6 +40,9 @@ M.groups = {
   -- diffs
   AcpAdded = 'Added',
   AcpRemoved = 'Removed',
+  AcpDiffAdd = 'Added', -- with all colours these two are tints
+  AcpDiffRemove = 'Removed',
+  AcpDiffContext = 'Comment',
   -- pending hunks in a buffer; with all colours they are tints (`acp.ui.tints`)
   AcpHunkAdd = 'DiffAdd',
   AcpHunkChange = 'DiffChange',
@@ -69,15 +74,22 @@ M.groups = {
   AcpPlaceholder = 'Comment',
 }
 
+--- How a group looks: in a float the background of 'Normal' would be a patch.
+---@param link string
+---@return vim.api.keyset.highlight
+local function look(link)
+  if link ~= 'Normal' then return { link = link, default = true } end
+  local normal = vim.api.nvim_get_hl(0, { name = link })
+  return { fg = normal.fg, ctermfg = normal.ctermfg, default = true }
+end
+
 --- Define every group that the colour scheme has not; again for each new scheme. Later calls are
 --- free.
 M.define = require('acp.base.once')(function()
   local function set()
     local tints = require('acp.ui.tints')
     for group, link in pairs(M.groups) do
-      if not tints.has(group) then
-        vim.api.nvim_set_hl(0, group, { link = link, default = true })
-      end
+      if not tints.has(group) then vim.api.nvim_set_hl(0, group, look(link)) end
     end
     tints.define(M.groups)
   end

@@ -45,7 +45,7 @@ end
 function M.to(path, line, session)
   local file = M.file(path, session)
   if not file then
-    local said = ('%s is no path of a file'):format(vim.inspect(path))
+    local said = require('acp.base.messages').not_a_path:format(vim.inspect(path))
     return require('acp.base.notify').echo('warn', said)
   end
   local win = candidate()
@@ -68,7 +68,10 @@ function M.browse(url)
   vim.schedule(function()
     local ok, _, why = pcall(vim.ui.open, url)
     if not ok or why then
-      require('acp.base.notify').echo('error', ('could not open %s'):format(url))
+      require('acp.base.notify').echo(
+        'error',
+        require('acp.base.messages').could_not_open:format(url)
+      )
     end
   end)
 end

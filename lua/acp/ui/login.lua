@@ -27,7 +27,7 @@ local function run(bufnr, login, on_exit)
   end
   local ok, job = pcall(vim.api.nvim_buf_call, bufnr, function() return start(login.cmd, opts) end)
   if ok and job > 0 then return true end
-  return false, ok and 'not executable' or tostring(job)
+  return false, ok and require('acp.base.messages').why_not_executable or tostring(job)
 end
 
 --- Frame operation: run the program beside; the answer is the verb `login_done {id, code}`.
@@ -44,13 +44,17 @@ function M.open(id, login)
   win = require('acp.ui.window').open_beside(bufnr, { layout = 'bottom', enter = enter })
   local started, why = run(bufnr, login, done)
   if not started then
-    require('acp.base.notify').error(('cannot start %s: %s'):format(login.cmd[1], why))
+    local message = require('acp.base.messages').cannot_start
+    require('acp.base.notify').error(message:format(login.cmd[1], why))
     require('acp.ui.window').close(win)
     done(-1)
   elseif enter and win == vim.api.nvim_get_current_win() then
     vim.cmd.startinsert()
   else
-    require('acp.base.notify').echo('info', ('log in below: %s'):format(login.title))
+    require('acp.base.notify').echo(
+      'info',
+      require('acp.base.messages').log_in_below:format(login.title)
+    )
   end
 end
 

@@ -52,7 +52,7 @@ advance = function()
   -- An error that nobody takes ends in a prompt for a key, and holds everything up.
   local ok, why = pcall(question.put, done)
   if not ok then
-    require('acp.base.notify').error('the dialog failed: ' .. tostring(why))
+    require('acp.base.notify').error(require('acp.base.messages').dialog_failed:format(why))
     question.drop()
     done()
   end

@@ -8,7 +8,6 @@ local ns = vim.api.nvim_create_namespace('acp.plan')
 ---@field spans acp.Span[]
 
 local plans = {} ---@type table<integer, acp.PlanPage>
-local EMPTY = { 'no plan yet' }
 local LEAST, MOST = 3, 12
 
 local function name_of(n) return 'acp://plan/' .. n end
@@ -28,7 +27,8 @@ end
 local function draw(n, bufnr)
   local plan = plans[n]
   if not plan or #plan.lines == 0 then
-    require('acp.ui.scratch').fill(bufnr, EMPTY, { { 0, 0, #EMPTY[1], 'AcpMuted' } }, ns)
+    local empty = require('acp.base.messages').no_plan
+    require('acp.ui.scratch').fill(bufnr, { empty }, { { 0, 0, #empty, 'AcpMuted' } }, ns)
   else
     require('acp.ui.scratch').fill(bufnr, plan.lines, plan.spans, ns)
   end

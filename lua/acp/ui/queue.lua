@@ -77,7 +77,8 @@ local function apply(n, bufnr)
   end
   shown[bufnr] = texts
   vim.bo[bufnr].modified = false
-  local said = #texts == 1 and '1 prompt waits' or ('%d prompts wait'):format(#texts)
+  local messages = require('acp.base.messages')
+  local said = #texts == 1 and messages.queued_one or messages.queued_many:format(#texts)
   require('acp.base.notify').echo('info', said)
 end
 
@@ -121,13 +122,15 @@ end
 local function hint()
   local words = require('acp.ui.keymaps').words('queue', { apply = 'applies', help = 'keys' })
   words = words ~= '' and require('acp.ui.win').literal(words) or ':w applies'
-  return (' Prompts are separated by the line %%= %s '):format(words)
+  return (' %s %%= %s '):format(require('acp.base.messages').queue_separator, words)
 end
 
 --- Open the waiting prompts of the current session for editing.
 local function edit()
   local n = require('acp.base.state').meant()
-  if #waiting(n) == 0 then return require('acp.base.notify').echo('info', 'the queue is empty') end
+  if #waiting(n) == 0 then
+    return require('acp.base.notify').echo('info', require('acp.base.messages').queue_empty)
+  end
   local options = { winbar = hint() }
   local where = { layout = 'bottom', size = 10, enter = true, options = options }
   require('acp.ui.window').show(ensure(n), where)
@@ -141,11 +144,13 @@ function M.run(action)
     edit()
   elseif held.any() and not has_own(require('acp.base.state').current()) then
     held[action]()
-    if action == 'clear' then require('acp.base.notify').echo('info', 'the queue is empty now') end
+    if action == 'clear' then
+      require('acp.base.notify').echo('info', require('acp.base.messages').queue_emptied)
+    end
   elseif require('acp.base.host').running() then
     require('acp.base.host').notify('queue', { action = action })
   else
-    require('acp.base.notify').echo('info', 'the queue is empty')
+    require('acp.base.notify').echo('info', require('acp.base.messages').queue_empty)
   end
 end
 

@@ -23,15 +23,20 @@ local function column(part, win)
   end
 end
 
---- Whether the rows that `win` gives up have somewhere to go.
-local function has_taker(win)
-  return vim
-    .iter(column(vim.fn.winlayout(), win) or {})
-    :any(function(part) return part[1] ~= 'leaf' or not vim.wo[part[2]].winfixheight end)
+--- Whether the rows that `win` gives up have somewhere to go; or, where it lacks some of `wanted`,
+--- whether one above or below can give them and is left with as many.
+---@param missing integer 0 or less where it has enough
+---@param wanted integer
+local function has_other(win, missing, wanted)
+  return vim.iter(column(vim.fn.winlayout(), win) or {}):any(function(part)
+    if part[1] ~= 'leaf' then return missing <= 0 end
+    if vim.wo[part[2]].winfixheight then return false end
+    return missing <= 0 or api.nvim_win_get_height(part[2]) - missing >= wanted
+  end)
 end
 
 --- Sizes have changed. Where the windows are the same the user, or the screen, has said how high
---- they shall be; else what has grown is made as low as it was.
+--- they shall be; else they are as high as they were. One with a winbar loses a row to others.
 local function on_resized()
   local tab = api.nvim_get_current_tabpage()
   local known = pages[tab] or { windows = '', wanted = {} }
@@ -42,7 +47,9 @@ local function on_resized()
       local rows, before = api.nvim_win_get_height(win), known.wanted[win]
       local same = windows == known.windows or not before
       wanted[win] = same and rows or before
-      if not same and rows > before and has_taker(win) then api.nvim_win_set_height(win, before) end
+      if not same and rows ~= before and has_other(win, before - rows, before) then
+        api.nvim_win_set_height(win, before)
+      end
     end
   end
   pages[tab] = next(wanted) and { windows = windows, wanted = wanted } or nil
@@ -62,14 +69,22 @@ local watch = require('acp.base.once')(function()
   end)
 end)
 
---- Keep the rows that `win`, which has just been opened, has now.
+--- Keep the rows that `win`, which has just been opened, has when Neovim tells the new sizes. What
+--- the others have won by that is taken from them then.
 function M.keep(win)
   if not floats(win) then
     local tab = api.nvim_win_get_tabpage(win)
     pages[tab] = pages[tab] or { windows = '', wanted = {} }
-    pages[tab].windows = table.concat(splits(tab), ' ')
-    pages[tab].wanted[win] = api.nvim_win_get_height(win)
+    pages[tab].windows, pages[tab].wanted[win] = '', nil
     watch()
+  end
+end
+
+--- The rows that the user wants `win` to have, nil where none are kept for it.
+---@return integer|nil
+function M.of(win)
+  for _, page in pairs(pages) do
+    if page.wanted[win] then return page.wanted[win] end
   end
 end
 

@@ -1,11 +1,12 @@
---- Backgrounds of pending hunks: the hues by which the colour scheme says added and removed, laid
---- thinly over its background, so that the text on them reads as it does elsewhere.
+--- Backgrounds of pending hunks, diffs and code: the hues by which the colour scheme says added and
+--- removed, laid thinly over its background, so that the text on them reads as it does
+--- elsewhere.
 local M = {}
 
 local api = vim.api
 
 --- How far a background is from that of ordinary text, in RGB: of a line, and of a changed word.
-local LINE, WORD = 46, 96
+local LINE, WORD, BLOCK = 46, 96, 20
 
 --- Where the colour scheme says nothing: the hues, and its backgrounds.
 local GREEN, RED = 135 / 360, 4 / 360
@@ -14,13 +15,21 @@ local DARK, LIGHT = 0x14161b, 0xe0e2ea
 --- A hue counts from this saturation on: DiffChange is grey in the default scheme.
 local COLOURED = 0.15
 
----@type table<string, { groups: string[], hue: number, distance: number }>
+---@class acp.Tint
+---@field groups? string[] those whose hue it has; none: it goes towards the text's colour
+---@field hue? number
+---@field distance number
+
+---@type table<string, acp.Tint>
 local tints = {
   AcpHunkAdd = { groups = { 'DiffAdd', 'Added' }, hue = GREEN, distance = LINE },
   AcpHunkChange = { groups = { 'DiffAdd', 'Added' }, hue = GREEN, distance = LINE },
   AcpHunkWord = { groups = { 'DiffAdd', 'Added' }, hue = GREEN, distance = WORD },
   AcpHunkRemove = { groups = { 'DiffDelete', 'Removed' }, hue = RED, distance = LINE },
   AcpHunkRemoveWord = { groups = { 'DiffDelete', 'Removed' }, hue = RED, distance = WORD },
+  AcpDiffAdd = { groups = { 'DiffAdd', 'Added' }, hue = GREEN, distance = LINE },
+  AcpDiffRemove = { groups = { 'DiffDelete', 'Removed' }, hue = RED, distance = LINE },
+  AcpCodeBlock = { distance = BLOCK },
 }
 
 ---@param colour integer 0xRRGGBB
@@ -89,11 +98,14 @@ local function blend(ground, colour, distance)
   return result
 end
 
----@param tint { groups: string[], hue: number, distance: number }
+---@param tint acp.Tint
 ---@return vim.api.keyset.highlight
 local function look(tint)
-  local ground = look_of('Normal').bg or (vim.o.background == 'light' and LIGHT or DARK)
-  local bg = blend(parts(ground), pure(hue_in(tint.groups, tint.hue)), tint.distance)
+  local light = vim.o.background == 'light'
+  local ground = look_of('Normal').bg or (light and LIGHT or DARK)
+  local colour = tint.groups and pure(hue_in(tint.groups, tint.hue))
+    or parts(look_of('Normal').fg or (light and DARK or LIGHT))
+  local bg = blend(parts(ground), colour, tint.distance)
   return { bg = bg }
 end
 

@@ -6,6 +6,13 @@ local api = vim.api
 ---@return boolean
 function M.floats(win) return api.nvim_win_get_config(win).relative ~= '' end
 
+--- How wide the text of a window is.
+---@return integer cells
+function M.text_columns(win)
+  local info = vim.fn.getwininfo(win)[1]
+  return info.width - info.textoff
+end
+
 --- The windows of a tab page that are no floats.
 ---@param tab integer
 ---@return integer[]

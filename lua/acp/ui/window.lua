@@ -165,12 +165,12 @@ end
 
 local ENTERING = 'BufEnter,BufLeave,WinEnter,WinLeave'
 
---- Show `bufnr` in a window where the user is not. Neovim would tell that it is entered.
-local function show_aside(win, bufnr)
+--- Call `fn` for a window where the user is not, or stays. Neovim would tell that it is entered.
+---@param fn function
+local function aside(fn, ...)
   local ignored = vim.go.eventignore
-  local aside = { eventignore = (ignored == '' and '' or ignored .. ',') .. ENTERING }
-  local set_buf = vim.api.nvim_win_set_buf
-  local ok, why = require('acp.base.options').with(vim.go, aside, set_buf, win, bufnr)
+  local quiet = { eventignore = (ignored == '' and '' or ignored .. ',') .. ENTERING }
+  local ok, why = require('acp.base.options').with(vim.go, quiet, fn, ...)
   if not ok then error(why, 0) end
 end
 
@@ -180,7 +180,7 @@ end
 function M.replace(win, bufnr, opts)
   local before = vim.api.nvim_win_get_buf(win)
   set(win, 'winfixbuf', false)
-  show_aside(win, bufnr)
+  aside(vim.api.nvim_win_set_buf, win, bufnr)
   dress(win, bufnr, opts)
   if opts.enter then vim.api.nvim_set_current_win(win) end
   if opts.replaced then opts.replaced(before) end
@@ -214,6 +214,9 @@ local function open(bufnr, opts)
   end
   if not ok then error(win, 0) end
   dress(win --[[@as integer]], bufnr, opts)
+  if config.relative then
+    require('acp.ui.float_room').keep(win --[[@as integer]])
+  end
   if config.split and config.height then -- 'equalalways' may have had its say
     vim.api.nvim_win_set_height(win --[[@as integer]], config.height)
     require('acp.ui.rows').keep(win --[[@as integer]])
@@ -238,7 +241,7 @@ end
 function M.move_below(win, upper, height)
   local below = require('acp.ui.below')
   if below.wanted(upper) then return below.adopt(win, upper, height) end
-  vim.fn.win_splitmove(win, upper, { rightbelow = true })
+  aside(vim.fn.win_splitmove, win, upper, { rightbelow = true })
   vim.api.nvim_win_set_height(win, height)
   require('acp.ui.rows').keep(win)
 end

@@ -1,12 +1,14 @@
 --- How many rows of the screen a text takes.
 local M = {}
 
+local text_width = require('acp.base.text_width')
+
 --- Screen lines that `lines` take when they are wrapped at `width`, wherever that is: the least.
 ---@return integer
 function M.least(lines, width)
   local count = 0
   for _, line in ipairs(lines) do
-    count = count + math.max(math.ceil(vim.fn.strdisplaywidth(line) / width), 1)
+    count = count + math.max(math.ceil(text_width(line) / width), 1)
   end
   return count
 end

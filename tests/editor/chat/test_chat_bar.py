@@ -123,7 +123,7 @@ def test_in_a_narrow_window_the_title_gives_way_first_and_no_word_is_cut_in_its_
     shows(editor, "17%")
     editor.cmd("wincmd l")
     for width, right in (
-        (60, " a long titl… · Ask first · 17% "),
+        (60, " a long title… · Ask first · 17% "),
         (44, "  Ask first · 17% "),
         (34, "  17% "),
     ):

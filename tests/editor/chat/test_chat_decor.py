@@ -91,7 +91,7 @@ def test_rows_and_folds_are_where_the_host_has_them(
     assert shown["lines"] == picture.lines
     assert [spans(look) for look in shown["looks"]] == picture.spans
     assert shown["targets"] == [meaning(targets) for targets in picture.targets]
-    folds = chat.at_once().fold_lines()
+    folds = [*chat.at_once().fold_lines(), *picture.group_lines()]
     assert sorted(map(tuple, shown["folds"])) == sorted(folds)
     rows = range(len(picture.lines))
     assert shown["levels"] == [sum(a <= row <= b for a, b in folds) for row in rows]

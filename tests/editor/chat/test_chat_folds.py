@@ -164,7 +164,7 @@ def test_a_question_that_was_answered_folds_as_its_tool_call_in_a_chat_that_is_s
     editor.cmd("Acp chat")
     editor.wait("#vim.fn.win_findbuf(vim.fn.bufnr('acp://chat/1')) == 0")
     editor.cmd("Acp chat")
-    head, start, end = editor.lua(FOLD.replace("Read a file", "Edit "))
+    head, start, end = editor.lua(FOLD.replace("Read a file", "Edited "))
     assert start == head
     assert editor.chat()[end - 1] == ""
     assert any("word 0" in line for line in editor.chat()[end:])

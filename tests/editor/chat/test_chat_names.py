@@ -51,7 +51,7 @@ def test_a_name_that_would_run_a_command_runs_none(editor: Editor, follow: bool)
     editor.write("term:/touch ran", "text\n")
     name(editor, "term://touch ran")
     editor.wait("require('acp').state().sessions[1].status == 'idle'")
-    opened = editor.lua(ENTER, "+ changed")
+    opened = editor.lua(ENTER, " +1 -1")
     assert opened == f"{editor.work}/term:/touch ran"
     assert editor.lua("return vim.bo.buftype") == ""
     assert (
@@ -68,8 +68,10 @@ def test_a_name_that_would_run_a_command_runs_none(editor: Editor, follow: bool)
 def test_a_name_that_is_none_is_said_to_be_none(editor: Editor, path: str) -> None:
     editor.agent("script")
     name(editor, path)
-    editor.lua(ENTER, "+ changed")
-    editor.wait("vim.api.nvim_exec2('messages', { output = true }).output:find('no path of')")
+    editor.lua(ENTER, " +1 -1")
+    editor.wait(
+        "vim.api.nvim_exec2('messages', { output = true }).output:find('is not a file path')"
+    )
 
 
 def test_a_relative_name_is_below_the_directory_of_its_session(editor: Editor) -> None:
@@ -77,4 +79,4 @@ def test_a_relative_name_is_below_the_directory_of_its_session(editor: Editor) -
     path = editor.write("deep/a.txt", "one\n")
     name(editor, "deep/a.txt")
     editor.cmd("cd /")
-    assert editor.lua(ENTER, "+ changed") == str(path)
+    assert editor.lua(ENTER, " +1 -1") == str(path)

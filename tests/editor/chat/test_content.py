@@ -94,7 +94,7 @@ def test_sound_and_documents_open_anything_else_is_only_written(chat: Editor) ->
     for name in ("[resource x:run.sh", "[resource x:app.desktop", "[image image/svg"):
         chat.cmd("messages clear")
         enter(chat, name)
-        chat.wait_message("written to ")
+        chat.wait_message("Written to ")
     assert chat.lua("return _G.opened") is None
 
 
@@ -102,7 +102,7 @@ def test_broken_data_is_one_line(chat: Editor) -> None:
     chat.errors_expected = True
     message(chat, {"type": "image", "data": "%%%=", "mimeType": "image/png"})
     enter(chat, "[image")
-    chat.wait_message("no base64")
+    chat.wait_message("is not base64")
 
 
 def test_links_lead_to_the_line_and_to_the_web(chat: Editor) -> None:
@@ -243,7 +243,7 @@ def test_diffs_of_several_files_lead_to_their_lines(chat: Editor) -> None:
         {"type": "diff", "path": str(two), "newText": "a\nb\n"},
     ]
     chat.turn(call(kind="edit", content=diffs, locations=[{"path": str(one), "line": 20}]))
-    enter(chat, "+ changed")
+    enter(chat, "one.py +1 -1")
     chat.wait("vim.api.nvim_buf_get_name(0) == ...", str(one))
     chat.wait("vim.api.nvim_win_get_cursor(0)[1] == 21")
     enter(chat, "two.py +2 -0")

@@ -106,7 +106,7 @@ def test_a_compaction_stays_at_its_place_and_the_past_stays(editor: Editor) -> N
         compaction("completed"),
     )
     assert "before" in chat
-    at = chat.index("— context compacted")
+    at = chat.index("— Context compacted")
     assert chat[at + 1] == "  We fixed the bug."
     assert chat.index("before") < at < chat.index("after")
 
@@ -114,25 +114,25 @@ def test_a_compaction_stays_at_its_place_and_the_past_stays(editor: Editor) -> N
 @pytest.mark.parametrize(
     ("updates", "shown"),
     [
-        ([compaction("in_progress")], ["— compacting the context…"]),
-        ([compaction("failed", error="too long")], ["— compaction failed: too long"]),
+        ([compaction("in_progress")], ["— Compacting the context…"]),
+        ([compaction("failed", error="too long")], ["— Compaction failed: too long"]),
         (
             [compaction("failed", error="x"), compaction("failed", error=None)],
-            ["— compaction failed"],
+            ["— Compaction failed"],
         ),
-        ([compaction("cancelled")], ["— compaction cancelled"]),
-        ([compaction("postponed")], ["— compaction postponed"]),
+        ([compaction("cancelled")], ["— Compaction cancelled"]),
+        ([compaction("postponed")], ["— Compaction postponed"]),
         (
             [compaction("completed", summary=[text("one")]), compaction("completed")],
-            ["— context compacted", "  one"],
+            ["— Context compacted", "  one"],
         ),
         (
             [compaction("completed", summary=[text("one")]), compaction("completed", summary=None)],
-            ["— context compacted"],
+            ["— Context compacted"],
         ),
         (
             [chunk("first seen by a chunk")],
-            ["— compacting the context…", "  first seen by a chunk"],
+            ["— Compacting the context…", "  first seen by a chunk"],
         ),
     ],
 )
@@ -211,7 +211,7 @@ def test_plans_of_several_kinds(editor: Editor) -> None:
     assert "- [x] Look (high)" in chat
     assert "# Steps" in chat
     assert "→ file:///tmp/plan.md" in chat
-    assert "— update of an unknown kind: plan_update hologram" in chat
+    assert "— Update of an unknown kind: plan_update hologram" in chat
     chat = told(
         editor, removed("i"), plan("markdown", "m", content="# Other"), removed("f"), removed("x")
     )
@@ -219,7 +219,7 @@ def test_plans_of_several_kinds(editor: Editor) -> None:
     whole = editor.chat()
     assert "# Steps" not in whole
     assert "# Other" in whole
-    assert "— a plan was withdrawn" in whole
+    assert "— Plan withdrawn" in whole
 
 
 def test_suggestions_are_not_asked_for_and_disturb_nobody(editor: Editor) -> None:

@@ -82,7 +82,7 @@ def test_a_command_is_run_and_shown(editor: Editor) -> None:
     editor.turn("shell sh -c 'echo out; echo err >&2; exit 3'")
     chat = editor.chat()
     at = chat.index("$ sh -c 'echo out; echo err >&2; exit 3'")
-    assert chat[at + 1 : at + 4] == ["out", "err", "↳ exit code 3"]
+    assert chat[at + 1 : at + 4] == ["out", "err", "✗ exit code 3"]
     assert '"exitStatus": {"exitCode": 3, "signal": null}}' in "\n".join(chat)
     (shown,) = editor.session()["terminals"]
     assert shown.pop("id").startswith("term-")
@@ -153,7 +153,7 @@ def test_terminals_that_agents_run_themselves(editor: Editor) -> None:
     )
     chat = editor.chat()
     at = chat.index("  $ make")
-    assert chat[at : at + 5] == ["  $ make", "  in /", "  one", "  two", "  ↳ exit code 2"]
+    assert chat[at : at + 5] == ["  $ make", "  in /", "  one", "  two", "  ✗ exit code 2"]
     assert editor.session()["terminals"] == [
         {"id": "c9", "command": "make", "running": False, "exit_code": 2}
     ]
@@ -273,7 +273,7 @@ def test_ctrl_c_in_the_buffer_ends_what_runs(editor: Editor) -> None:
     assert ended(editor)["signal"] == "SIGTERM"
     editor.wait(HAS, name, "[SIGTERM]")
     editor.keys("<C-c>")
-    editor.wait_message("nothing runs")
+    editor.wait_message("Nothing is running")
 
 
 def test_the_picker_lists_all_and_opens_the_one_that_is_chosen(editor: Editor) -> None:
@@ -285,7 +285,7 @@ def test_the_picker_lists_all_and_opens_the_one_that_is_chosen(editor: Editor) -
     assert editor.session()["terminals"][1]["running"] is True
     editor.wait_screen("<C-c> stops")
     editor.keys("g?")
-    editor.wait_screen("end what runs in the terminal")
+    editor.wait_screen("stop the command in the terminal")
     editor.keys("q")
     editor.keys("<C-c>")
     assert ended(editor)["signal"] == "SIGTERM"
@@ -313,10 +313,10 @@ def test_a_terminal_is_opened_at_its_end_and_stays_there(editor: Editor) -> None
 
 
 def test_without_terminals_the_command_says_so(editor: Editor) -> None:
-    assert editor.cmd("Acp terminals") == "acp: no terminals"
+    assert editor.cmd("Acp terminals") == "acp: No terminals"
     editor.turn("title T")
     editor.cmd("Acp terminals")
-    editor.wait_message("no terminals")
+    editor.wait_message("No terminals")
 
 
 def test_enter_on_its_line_opens_it_also_when_it_is_unknown(editor: Editor) -> None:
@@ -442,8 +442,10 @@ def test_a_cancel_ends_what_the_turn_leaves_running(editor: Editor) -> None:
     )
     until(lambda: not running(editor, "sleep 602") and not running(editor, "sleep 603"))
     until(lambda: not running(editor, "echo up"))
-    until(lambda: any("ended with the cancelled turn: echo out" in line for line in editor.chat()))
-    (line,) = [line for line in editor.chat() if "ended with the cancelled turn" in line]
+    until(
+        lambda: any("Stopped with the cancelled turn: echo out" in line for line in editor.chat())
+    )
+    (line,) = [line for line in editor.chat() if "Stopped with the cancelled turn" in line]
     assert "echo up" in line
     assert "quick" not in line
     assert running(editor, "sleep 601"), "it was started in another turn"
@@ -474,8 +476,8 @@ def test_who_waits_for_what_a_cancel_ends_is_answered_once(editor: Editor) -> No
 def test_what_the_agent_ended_itself_is_not_told(editor: Editor, by: str) -> None:
     editor.setup({"timeouts": {"cancel_s": 0.3}})
     cancel(editor, create("a", "sleep 600"), create("b", "sleep 700"), by)
-    until(lambda: any("ended with the cancelled turn" in line for line in editor.chat()))
-    (line,) = [line for line in editor.chat() if "ended with the cancelled turn" in line]
+    until(lambda: any("Stopped with the cancelled turn" in line for line in editor.chat()))
+    (line,) = [line for line in editor.chat() if "Stopped with the cancelled turn" in line]
     assert "sleep 700" in line
     assert "sleep 600" not in line
 
@@ -488,7 +490,7 @@ def test_a_cancel_leaves_the_terminals_of_other_sessions_and_later_turns(editor:
     cancel(editor, create("a", "sleep 602"))
     editor.turn(create("b", "sleep 603"))
     until(lambda: not running(editor, "sleep 602"))
-    until(lambda: any("ended with the cancelled turn" in line for line in editor.chat()))
+    until(lambda: any("Stopped with the cancelled turn" in line for line in editor.chat()))
     assert running(editor, "sleep 601")
     assert running(editor, "sleep 603")
 

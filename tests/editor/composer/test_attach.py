@@ -88,7 +88,7 @@ def test_what_was_attached_can_be_taken_off(editor: Editor) -> None:
     editor.lua("vim.ui.select = function(items, opts, done) _G.asked = items done(items[2], 2) end")
     editor.cmd("Acp attach")
     editor.wait("_G.asked ~= nil")
-    assert editor.lua("return _G.asked") == ["all of them", "a.py", "b.py"]
+    assert editor.lua("return _G.asked") == ["All of them", "a.py", "b.py"]
     wait_attached(editor, 1)
     editor.turn("look")
     assert [b["resource"]["text"] for b in blocks(agent)[1:]] == ["b.py"]
@@ -239,7 +239,7 @@ def test_blocks_from_lua_are_checked_and_fitted(editor: Editor) -> None:
     assert [b["type"] for b in blocks(agent)] == ["text", "resource_link", "text"]
     assert any("image (image/png) was left out" in line for line in editor.chat())
     editor.lua("require('acp').prompt({{ type = 'movie', data = 'x' }})")
-    editor.wait_message("block 1 is no content block")
+    editor.wait_message("block 1 is not a content block")
     editor.lua("require('acp').prompt({{ type = 'image' }})")
     editor.wait_message("data")
     assert len(agent.prompts()) == 1

@@ -33,7 +33,7 @@ def test_a_composer_that_is_opened_first_opens_its_chat_above_it(
         session(front)
     front.cmd("AcpPrompt")
     assert front.lua(WHERE) == BESIDE
-    assert front.lua("return { vim.fn.bufname(), vim.fn.winheight(0) }") == ["acp://composer/1", 8]
+    assert front.lua("return { vim.fn.bufname(), vim.fn.winheight(0) }") == ["acp://composer/1", 6]
     front.keys("<Esc><C-w>p")
     assert front.lua("return vim.fn.bufname()").endswith("a.txt")
 
@@ -58,7 +58,7 @@ def test_a_chat_that_is_opened_later_stands_above_its_composer(front: Editor) ->
     front.keys("half a pro")
     front.lua("require('acp.ui.chat').toggle(1)")
     assert front.lua(WHERE) == BESIDE
-    assert front.lua("return vim.fn.winheight(0)") == 8
+    assert front.lua("return vim.fn.winheight(0)") == 6
     front.keys("mpt")
     assert front.lines("acp://composer/1") == ["half a prompt"]
 

@@ -17,7 +17,8 @@ def front(edit: Start) -> Editor:
     session(editor)
     editor.lua("require('acp.ui.chat').open(1)")
     editor.lua("require('acp.ui.composer').open({ session = 1 })")
-    editor.wait(f"{HEIGHT} == 8")
+    editor.wait(f"{HEIGHT} == 6")
+    editor.wait("require('acp.ui.rows').of(vim.fn.bufwinid('acp://composer/1')) ~= nil")
     return editor
 
 
@@ -29,10 +30,22 @@ def test_a_composer_stays_as_high_when_a_window_below_comes_and_goes(
         front.cmd("wincmd h")
     for opening, closing in (("botright copen", "cclose"), ("botright new", "quit")):
         front.cmd(opening)
-        front.wait(f"vim.fn.winnr('$') == 4 and {HEIGHT} == 8")
+        front.wait(f"vim.fn.winnr('$') == 4 and {HEIGHT} == 6")
         front.cmd(closing)
-        front.wait(f"vim.fn.winnr('$') == 3 and {HEIGHT} == 8")
+        front.wait(f"vim.fn.winnr('$') == 3 and {HEIGHT} == 6")
     assert front.lua("return vim.o.cmdheight") == 1
+
+
+@pytest.mark.parametrize("focus", ["file", "composer"])
+def test_a_composer_stays_as_high_when_the_queue_comes_and_goes(front: Editor, focus: str) -> None:
+    session(front, queue=["one", "two"])
+    if focus == "file":
+        front.cmd("wincmd h")
+    for _ in range(2):
+        front.cmd("Acp queue")
+        front.wait(f"vim.fn.winnr('$') == 4 and {HEIGHT} == 6")
+        front.cmd("quit")
+        front.wait(f"vim.fn.winnr('$') == 3 and {HEIGHT} == 6")
 
 
 def test_it_has_the_rows_that_its_user_gave_it(front: Editor) -> None:
@@ -42,11 +55,11 @@ def test_it_has_the_rows_that_its_user_gave_it(front: Editor) -> None:
         }})"""
     )
     front.cmd("resize 15")
-    front.wait("vim.g.told == 15")
+    front.wait("vim.g.told == 14")
     front.cmd("botright 5new")
-    front.wait(f"{HEIGHT} == 15")
+    front.wait(f"{HEIGHT} == 14")
     front.cmd("quit")
-    front.wait(f"vim.fn.winnr('$') == 3 and {HEIGHT} == 15")
+    front.wait(f"vim.fn.winnr('$') == 3 and {HEIGHT} == 14")
 
 
 def test_it_takes_what_nobody_else_can(front: Editor) -> None:
@@ -55,3 +68,24 @@ def test_it_takes_what_nobody_else_can(front: Editor) -> None:
     front.cmd("wincmd h | quit")
     front.wait(f"vim.fn.winnr('$') == 1 and {HEIGHT} > 30")
     assert front.lua("return vim.o.cmdheight") == 1
+
+
+def test_the_next_one_is_as_high_as_its_user_made_the_last(front: Editor) -> None:
+    front.cmd("close")
+    front.cmd("AcpPrompt")
+    front.wait(f"{HEIGHT} == 6")
+    front.keys("<Esc>:resize 12<CR>")
+    front.wait(f"{HEIGHT} == 11")
+    front.cmd("botright copen")
+    front.cmd("cclose")
+    front.cmd("wincmd p")
+    front.lua("vim.api.nvim_win_close(vim.fn.bufwinid('acp://composer/1'), true)")
+    front.cmd("AcpPrompt")
+    front.wait(f"{HEIGHT} == 11")
+
+
+def test_a_height_of_the_users_own(front: Editor) -> None:
+    front.cmd("close")
+    front.setup({"composer": {"height": 4}})
+    front.cmd("AcpPrompt")
+    front.wait(f"{HEIGHT} == 3")

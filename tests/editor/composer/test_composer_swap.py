@@ -61,12 +61,12 @@ def test_a_composer_in_which_the_user_is_stays(front: Editor) -> None:
     front.lua("vim.api.nvim_win_set_height(0, 12)")
     front.lua("require('acp.ui.chat').open(2)")
     assert [name for name, *_ in front.lua(SHOWN)][1:] == ["acp://chat/2", "acp://composer/1"]
-    front.wait_screen("prompt for claude, session 1: ")
+    front.wait_screen("Message Claude · session 1 · Ask")
 
 
-def test_an_empty_composer_names_its_session_where_there_are_several(front: Editor) -> None:
-    front.wait_screen("prompt for claude: ")
+def test_a_composer_names_its_session_where_there_are_several(front: Editor) -> None:
+    front.wait_screen("Message Claude · Ask")
     told(front)
-    front.wait_screen("prompt for claude, session 1: ")
+    front.wait_screen("Message Claude · session 1 · Ask")
     told(front, status="closed")
-    front.wait_screen("prompt for claude: ")
+    front.wait_screen("Message Claude · Ask")

@@ -60,6 +60,13 @@ def test_orderly_ends_keep_what_has_not_been_written_yet(shared: SharedWorkspace
     assert shared.drafts() == ["in a hurry"]
 
 
+def test_a_prompt_of_a_command_that_ends_neovim_is_kept(shared: SharedWorkspace) -> None:
+    first = shared.start()
+    first.lua("vim.schedule(function() vim.cmd('AcpPrompt wait for me\\nqall!') end)")
+    first.quit()
+    shared.wait(queue=["wait for me"])
+
+
 def test_a_line_says_that_it_is_back(shared: SharedWorkspace) -> None:
     first = shared.start()
     write(first, "hello")
@@ -68,7 +75,7 @@ def test_a_line_says_that_it_is_back(shared: SharedWorkspace) -> None:
     second = shared.start()
     for _ in range(2):
         second.cmd("AcpPrompt")
-        second.wait_message("acp: your draft is back in the composer")
+        second.wait_message("acp: Your draft is back in the composer")
     assert second.messages().count("draft is back") == 1
 
 
@@ -80,7 +87,7 @@ def test_other_commands_bring_it_back_as_well(shared: SharedWorkspace, command: 
     first.kill()
     second = shared.start()
     run(second, command)
-    second.wait_message("your draft is back in the composer")
+    second.wait_message("Your draft is back in the composer")
     assert second.lines("acp://composer/1") == ["hello"]
 
 
@@ -137,7 +144,7 @@ def test_a_text_that_is_there_is_never_overwritten(shared: SharedWorkspace) -> N
     second.lua("local c = require('acp.ui.composer') c.give_back(1, 'already here')")
     run(second, "AcpPrompt")
     assert second.lines("acp://composer/1") == ["already here"]
-    second.wait_message("an earlier draft is among the composer's earlier prompts")
+    second.wait_message("An earlier draft is among the composer's earlier prompts")
     second.keys("<Esc><C-p>")
     assert second.lines("acp://composer/1") == ["the draft"]
     second.keys("<C-n>")
@@ -198,7 +205,7 @@ def test_comments_come_back_and_go_with_the_next_prompt(
         second.turn("say warm")
         second.cmd(f"cd {shared.work}")
     run(second, "AcpPrompt")
-    second.wait_message("1 comment goes with the next prompt")
+    second.wait_message("1 comment goes with your next prompt")
     second.cmd("wincmd p")
     second.open(path)
     second.wait_screen("» why two?")
@@ -278,15 +285,14 @@ def test_prompts_that_waited_come_back_and_wait(shared: SharedWorkspace, how: st
     end(busy(shared), how)
     second = shared.start()
     second.cmd("AcpPrompt")
-    second.wait_message(
-        "acp: your draft is back in the composer; 2 prompts waited when Neovim ended: :Acp queue"
-    )
+    second.wait_message("acp: Your draft is back in the composer; 2 unsent prompts: :Acp queue")
     assert second.lines("acp://composer/1") == ["a draft"]
     shared.wait("a draft", queue=["say one", "say two"])
     second.cmd("Acp queue")
     shown = second.lines("acp://queue/1")
     assert [shown[0], shown[2]] == ["say one", "say two"]
-    assert second.state()["host"] == "stopped", "nothing runs by itself"
+    second.wait("#(require('acp').state().sessions[1] or { queue = {} }).queue == 2")
+    assert second.events("AcpTurnStart") == [], "nothing is sent by itself"
     second.cmd("Acp queue run")
     second.wait_event("AcpTurnEnd", 2)
     assert second.traffic[0].prompts() == ["say one", "say two"]
@@ -315,13 +321,13 @@ def test_they_can_be_dropped(shared: SharedWorkspace, command: str) -> None:
     busy(shared).kill()
     second = shared.start()
     composer(second)
-    assert second.cmd(command) == "acp: the queue is empty now"
+    assert second.cmd(command) == "acp: The queue is empty now"
     shared.wait("a draft")
-    assert second.cmd("Acp queue") == "acp: the queue is empty"
+    assert second.cmd("Acp queue") == "acp: The queue is empty"
     second.kill()
     third = shared.start()
     third.cmd("AcpPrompt")
-    third.wait_message("acp: your draft is back in the composer")
+    third.wait_message("acp: Your draft is back in the composer")
 
 
 def test_a_new_prompt_passes_them_and_its_session_has_them(shared: SharedWorkspace) -> None:
@@ -379,7 +385,7 @@ def test_a_prompt_that_waits_for_its_agent_comes_back(shared: SharedWorkspace) -
     first.kill()
     second = shared.start()
     run(second, "AcpPrompt")
-    second.wait_message("1 prompt waited when Neovim ended")
+    second.wait_message("1 unsent prompt: :Acp queue")
     shared.wait(queue=["say hi"])
 
 
@@ -522,7 +528,7 @@ def test_a_damaged_file_is_named_once_and_stops_nothing(
     path.write_text(content)
     second = shared.start()
     run(second, "AcpPrompt")
-    second.wait_message("a draft cannot be read")
+    second.wait_message("a draft is damaged")
     assert second.lines("acp://composer/1") == [""]
     assert [p.read_text() for p in shared.directory.glob("*.damaged")] == [content]
     write(second, "say new")
@@ -541,7 +547,7 @@ def test_where_nothing_can_be_written_one_line_says_so(shared: SharedWorkspace) 
     shared.directory.write_text("no directory")
     editor = shared.start()
     write(editor, "say hello")
-    editor.wait_message("drafts are not kept")
+    editor.wait_message("Drafts are not being saved")
     editor.keys("A, again<Esc>")
     editor.keys("<C-s>")
     editor.wait_event("AcpTurnEnd")
@@ -578,6 +584,6 @@ def test_the_float_of_questions_is_not_in_the_way(shared: SharedWorkspace) -> No
     second.prompt("permission p1")
     second.wait("#require('acp').state().sessions[1].permissions == 1")
     assert float_lines(second)
-    second.wait_message("your draft is back in the composer")
+    second.wait_message("Your draft is back in the composer")
     second.cmd("Acp deny")
     second.wait_event("AcpTurnEnd")

@@ -356,7 +356,7 @@ def test_one_that_is_held_back_says_so(editor: Editor) -> None:
     editor.wait("#require('acp').state().sessions[1].queue == 1")
     let_answer(editor, "initialize")
     editor.wait("(require('acp').state().sessions[1] or {}).status == 'idle'")
-    assert "not sent" in "\n".join(editor.chat())
+    assert "Not sent" in "\n".join(editor.chat())
     editor.cmd("Acp queue run")
     editor.wait_event("AcpTurnEnd")
     assert editor.chat().count("hello there") == 2
@@ -365,10 +365,11 @@ def test_one_that_is_held_back_says_so(editor: Editor) -> None:
 def test_a_composer_knows_its_session_as_soon_as_there_is_one(editor: Editor) -> None:
     editor.agent("script")
     editor.cmd("AcpPrompt")
-    editor.wait_screen("prompt for a new session with script: ")
+    editor.wait_screen("Message Script · starting ")
+    editor.wait_screen("Message Scripted  ")
     editor.keys("say hi<C-s><Esc>")
     editor.wait_event("AcpTurnEnd")
-    editor.wait_screen("prompt for script: ")
+    assert len(editor.traffic[0].received("session/new")) == 1
 
 
 def test_the_chat_goes_to_its_end_when_the_user_sends_from_the_composer(editor: Editor) -> None:
@@ -389,7 +390,7 @@ def test_a_prompt_that_comes_back_out_of_sight_is_told(editor: Editor) -> None:
     editor.agent("script")
     editor.setup({"agent": "gone", "agents": {"gone": {"command": ["no-such-program"]}}})
     editor.prompt("precious words")
-    told = "acp: the prompt is back in the composer, :AcpPrompt goes there"
+    told = "acp: Your prompt is back in the composer. :AcpPrompt goes there"
     editor.wait_message(told)
     editor.cmd("messages clear")
     editor.cmd("AcpPrompt")

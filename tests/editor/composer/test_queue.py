@@ -71,7 +71,7 @@ def test_what_is_written_after_a_cancel_goes_by_itself_and_passes_what_waits(
     waiting.prompt("say x")
     waiting.wait_event("AcpTurnEnd", 2)
     assert waiting.session(1)["queue"] == ["say a", "wait_for_cancel", "say c"]
-    assert "goes by itself; 3 prompts wait for :Acp queue run" in waiting.messages()
+    assert "Sent ahead of 3 on hold. :Acp queue run sends those" in waiting.messages()
     waiting.cmd("Acp queue run")
     waiting.wait(f"#{QUEUE} == 1")
     waiting.cmd("AcpCancel!")
@@ -142,7 +142,7 @@ def test_a_prompt_without_words_has_a_name_and_is_kept_as_it_is(editor: Editor) 
 
 def test_g_question_mark_shows_the_keys_of_the_queue(waiting: Editor) -> None:
     waiting.keys("g?")
-    waiting.wait_screen("apply what is written here")
+    waiting.wait_screen("apply your changes")
     waiting.keys("q")
     waiting.wait("vim.fn.bufname() == ...", NAME)
 

@@ -7,7 +7,7 @@ import pytest
 from tests.support.editor import Editor
 from tests.support.rpc import EditorError
 
-GONE = "the current directory was deleted"
+GONE = "The current directory was deleted"
 
 
 def leave_home(editor: Editor) -> None:

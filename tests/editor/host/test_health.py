@@ -82,10 +82,10 @@ def test_an_interpreter_that_is_too_old(editor: Editor) -> None:
     path = program(editor.home / "old", text)
     editor.setup({"python": path})
     assert failure(editor).startswith(
-        "acp: Python 3.9.2 is too old, fix or remove the option `python`"
+        "acp: Python 3.9.2 is too old. Fix or remove the `python` option"
     )
     report = health(editor)
-    assert f"ERROR {path}: Python 3.9.2, from option `python`; 3.11 is needed" in report
+    assert f"ERROR {path}: Python 3.9.2 (from option `python`), but 3.11 is needed" in report
     assert "missing" not in report
 
 
@@ -118,11 +118,11 @@ def test_packages_that_are_missing_or_too_old(editor: Editor) -> None:
     found = {"python": "3.12.1", "pynvim": "0.4.3", "msgspec": "0.20.0rc1"}
     editor.setup({"python": answers(editor.home / "some", **found)})
     report = health(editor)
-    assert "Python 3.12.1, from option `python`" in report
+    assert "Python 3.12.1 (from option `python`)" in report
     assert "ERROR pynvim 0.4.3 is too old, 0.6 is needed" in report
     assert "OK msgspec 0.20.0rc1" in report
     assert "ERROR anyio, unidiff are missing" in report
-    assert report.count("fix or remove the option `python`, then run :Acp install") == 2
+    assert report.count("Fix or remove the `python` option, then run :Acp install") == 2
 
 
 def test_what_is_needed_is_what_the_package_says(editor: Editor) -> None:
@@ -134,10 +134,10 @@ def test_what_is_needed_is_what_the_package_says(editor: Editor) -> None:
 
 def test_an_interpreter_that_is_not_there(editor: Editor) -> None:
     editor.setup({"python": "/nowhere/python"})
-    with pytest.raises(EditorError, match="Python not found, fix or remove the option `python`"):
+    with pytest.raises(EditorError, match=r"Python not found: /nowhere/python\. Fix or remove"):
         editor.cmd("AcpPrompt hello")
     assert editor.lines("acp://composer/1") == ["hello"]
-    assert "ERROR /nowhere/python cannot be run, from option `python`" in health(editor)
+    assert "ERROR /nowhere/python cannot be run (from option `python`)" in health(editor)
 
 
 def test_one_that_never_ends(editor: Editor) -> None:
@@ -147,7 +147,7 @@ def test_one_that_never_ends(editor: Editor) -> None:
     editor.lua("require('acp.health').patience_ms = 200")
     report = health(editor)
     gate.touch()
-    assert f"ERROR {path} does not answer: it does not end" in report
+    assert f"ERROR {path} does not answer: it does not finish" in report
     assert "acp: options" in report
 
 
@@ -155,7 +155,7 @@ def test_one_that_does_not_even_answer(editor: Editor) -> None:
     path = program(editor.home / "strange", "echo first >&2; echo 'no such thing' >&2; exit 3")
     editor.setup({"python": path})
     assert f"{path} does not answer: no such thing" in health(editor)
-    assert "the acp host did not start, see :checkhealth acp (no such thing)" in failure(editor)
+    assert "The host did not start. See :checkhealth acp (no such thing)" in failure(editor)
 
 
 def test_a_line_that_comes_in_pieces_is_one(editor: Editor) -> None:
@@ -163,7 +163,7 @@ def test_a_line_that_comes_in_pieces_is_one(editor: Editor) -> None:
         "printf 'one\\nModuleNotFound' >&2; sleep 0.1; printf \"Error: No module named 'x'\" >&2"
     )
     editor.setup({"python": program(editor.home / "slow", f"{words}; exit 1")})
-    assert "No module named 'x', fix or remove the option `python`, then run :Acp" in failure(
+    assert "No module named 'x'. Fix or remove the `python` option, then run :Acp" in failure(
         editor
     )
     assert editor.lua("return require('acp.base.host').stderr()") == [
@@ -177,7 +177,7 @@ def test_a_line_that_comes_in_pieces_is_one(editor: Editor) -> None:
 
 def test_without_one_python3_is_taken(copy: tuple[Editor, Path]) -> None:
     editor, _ = copy
-    assert f"{BARE}, run :Acp install (python3)" in failure(editor)
+    assert f"{BARE}. Run :Acp install (python3)" in failure(editor)
     report = health(editor)
     assert "from PATH" in report
     assert "anyio, msgspec, pynvim, unidiff are missing" in report
@@ -187,7 +187,7 @@ def test_without_one_python3_is_taken(copy: tuple[Editor, Path]) -> None:
 def test_one_without_packages(copy: tuple[Editor, Path]) -> None:
     editor, root = copy
     path = venv(root)
-    assert f"{BARE}, run :Acp install ({path})" in failure(editor)
+    assert f"{BARE}. Run :Acp install ({path})" in failure(editor)
     assert f"{path}: Python 3." in health(editor)
 
 
@@ -196,8 +196,8 @@ def test_one_whose_interpreter_is_gone(copy: tuple[Editor, Path]) -> None:
     path = venv(root)
     path.unlink()
     path.symlink_to("/nowhere/python")
-    assert "the .venv is broken, run :Acp install (python3)" in failure(editor)
-    assert "WARNING the .venv is broken: its interpreter is gone" in health(editor)
+    assert "The .venv is broken. Run :Acp install" in failure(editor)
+    assert "WARNING The .venv is broken: its interpreter is gone" in health(editor)
 
 
 STEPS = """
@@ -221,6 +221,37 @@ def test_install_makes_anew_what_is_broken_and_keeps_what_works(
     assert "--clear" in made or env == {"UV_VENV_CLEAR": "1"}
 
 
+READ_ONLY = """
+local root, access = ..., vim.uv.fs_access
+vim.uv.fs_access = function(path, mode)
+  if mode == 'W' and path == root then return false end
+  return access(path, mode)
+end
+"""
+"""Tests may run as root, for whom every directory can be written."""
+
+
+def test_where_nothing_can_be_written_beside_the_plugin_the_environment_is_in_the_data_folder(
+    copy: tuple[Editor, Path],
+) -> None:
+    editor, root = copy
+    editor.lua(READ_ONLY, str(root))
+    data = Path(editor.lua("return vim.fn.stdpath('data')")) / "acp/venv"
+    steps = [argv for argv, _ in editor.lua(STEPS)]
+    assert steps[0][-1] == str(data)
+    assert steps[-1][0] == str(data / "bin/python")
+    assert steps[-1][1] == "-X"
+    assert steps[-1][2].startswith("pycache_prefix=")
+    data.parent.mkdir(parents=True)
+    make = [sys.executable, "-m", "venv", "--without-pip", str(data)]
+    subprocess.run(make, check=True)
+    packages = next((data / "lib").glob("python3*")) / "site-packages/test.pth"
+    packages.write_text("\n".join(path for path in sys.path if path.endswith("site-packages")))
+    editor.cmd("AcpPrompt hello")
+    editor.wait_event("AcpTurnEnd")
+    assert not list(root.rglob("__pycache__"))
+
+
 # ---- agents
 
 
@@ -236,11 +267,11 @@ def test_programs_of_agents(editor: Editor) -> None:
     editor.cmd("AcpPrompt hello")
     editor.wait("require('acp').state().agents.named.status == 'failed'")
     report = health(editor)
-    assert "WARNING gone: /nowhere/agent is not there" in report
+    assert "WARNING gone: /nowhere/agent does not exist" in report
     assert f"WARNING text: {there} cannot be run" in report
     assert "ERROR named (for new sessions): no-such-agent is not on PATH" in report
     assert report.count("named") == 1
-    (others,) = [row for row in report.split("\n") if " others are not installed: " in row]
+    (others,) = [row for row in report.split("\n") if " others not installed: " in row]
     assert "codex" in others or "OK codex: " in report
 
 
@@ -248,7 +279,7 @@ def test_how_to_install_an_agent_is_said_of_the_chosen_one(editor: Editor) -> No
     editor.setup({"agent": "goose", "agents": {"goose": {"command": ["no-such-goose"]}}})
     report = health(editor)
     assert "no-such-goose is not on PATH" in report
-    assert "install it: " in report
+    assert "Install it: " in report
 
 
 def test_options_come_before_what_depends_on_them(editor: Editor) -> None:

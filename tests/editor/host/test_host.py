@@ -104,7 +104,7 @@ def test_an_interpreter_that_lacks_packages_says_so_and_the_prompt_is_not_lost(
     editor.cmd("AcpPrompt hello")
     editor.wait("require('acp').state().host == 'failed'")
     assert (
-        "No module named 'anyio', fix or remove the option `python`, then run :Acp"
+        "No module named 'anyio'. Fix or remove the `python` option, then run :Acp"
         in editor.messages()
     )
     editor.wait("vim.fn.bufexists('acp://composer/1') == 1")
@@ -130,7 +130,7 @@ def test_the_end_of_a_host_is_told_also_where_a_verb_comes_between(editor: Edito
     editor.turn("hello")
     editor.lua(DEAD)
     editor.wait("require('acp').state().host == 'failed'")
-    assert editor.messages().count("the acp host ended (exit code 137)") == 1
+    assert editor.messages().count("The host ended (exit code 137)") == 1
     assert "traceback" not in editor.messages()
 
 
@@ -142,7 +142,7 @@ def greeter(editor: Editor) -> None:
     editor.setup({"python": str(python)})
 
 
-CLOSED = "the acp host did not start, see :checkhealth acp (its output was no MessagePack"
+CLOSED = "The host did not start. See :checkhealth acp (its output was not MessagePack"
 
 
 def test_a_host_that_greets_is_ended_by_the_next_command(editor: Editor) -> None:

@@ -22,7 +22,8 @@ from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.agent.wire.endpoint import AT_ONCE as EVENTS_HANDLED
 from acp_nvim.editor.screen import Screen
 from acp_nvim.protocol import schema
-from acp_nvim.render.tools import Look, card, draw
+from acp_nvim.render.cards import card
+from acp_nvim.render.tools import Look, draw
 from acp_nvim.session import lists, options, updates
 from acp_nvim.session.changes import EVENTS_AT_ONCE
 from acp_nvim.session.named_files import MAX_NAMED, named
@@ -116,7 +117,7 @@ def test_the_oldest_have_cards_and_the_next_moves_up() -> None:
     assert [permissions[0]["id"], permissions[-1]["id"]] == [others[0].id, others[-2].id]
     assert told(ops, "cards")[-1][3] == 1
     rows = [line for op in told(ops, "chat") for line in op[4]]
-    assert any("Permission needed" in row for row in rows), "the card of the one that moved up"
+    assert any("wants to" in row for row in rows), "the card of the one that moved up"
     assert asked.answers[0].outcome.option_id == "o0"
 
 

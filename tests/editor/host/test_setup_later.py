@@ -79,7 +79,7 @@ def test_protocol_2_is_named_and_version_1_used(editor: Editor) -> None:
     agent = editor.agent("script", protocol=2)
     editor.turn("say hi")
     assert any(
-        "protocol 2 is not supported yet: version 1 is used" in line for line in editor.chat()
+        "Protocol 2 is not supported yet, so version 1 is used" in line for line in editor.chat()
     )
     assert agent.received("initialize")[0]["params"]["protocolVersion"] == 1
 

@@ -74,7 +74,7 @@ def test_an_option_of_numbers_names_them(front: Editor) -> None:
         "require('acp').setup({ agents = { mine = { command = { 'x' }, protocol = 'two' } } })"
         " return require('acp.config').mistakes"
     )
-    assert mistakes == ["option 'agents.mine.protocol' should be one of '1', '2'"]
+    assert mistakes == ["Option 'agents.mine.protocol' should be one of '1', '2'"]
 
 
 def test_no_size_or_time_is_without_end(front: Editor) -> None:
@@ -83,6 +83,6 @@ def test_no_size_or_time_is_without_end(front: Editor) -> None:
         " return require('acp.config').mistakes"
     )
     assert mistakes == [
-        "option 'chat.size' should be a number of 0.05 or more",
-        "option 'timeouts.kill_s' should be a number of 0 or more",
+        "Option 'chat.size' should be a number of 0.05 or more",
+        "Option 'timeouts.kill_s' should be a number of 0 or more",
     ]

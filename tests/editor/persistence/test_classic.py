@@ -57,8 +57,8 @@ def test_its_health_is_that_it_answers(classic: Editor) -> None:
     classic.cmd("checkhealth acp")
     classic.wait("vim.bo.filetype == 'checkhealth' and vim.fn.line('$') > 10")
     report = "\n".join(classic.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"))
-    assert "running, answers in" in report
-    assert "does not answer" not in report
+    assert "Running, answers in" in report
+    assert "not answering" not in report
 
 
 def test_its_commands_are_those_of_lua(classic: Editor) -> None:

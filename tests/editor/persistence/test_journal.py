@@ -169,7 +169,7 @@ def told_once(editor: Editor) -> None:
     editor.turn(f'write {path} "one\\nTWO\\n"')
     editor.wait(PENDING)
     notice = editor.wait_event("AcpNotice")
-    assert "end with this process" in notice["title"]
+    assert "are not saved" in notice["title"]
     editor.turn(f'write {path} "one\\nThree\\n"')
     editor.turn("hello")
     assert len(editor.events("AcpNotice")) == 1

@@ -146,7 +146,7 @@ def test_a_reject_before_is_taken_back_after(project: Editor) -> None:
     assert buffer(project)[1] == "two"
     until(lambda: disk(project).split("\n")[1] == "two")
     project.cmd("Acp unreject")
-    project.wait_message("nothing was rejected")
+    project.wait_message("Nothing was rejected")
 
 
 def test_twice(project: Editor) -> None:

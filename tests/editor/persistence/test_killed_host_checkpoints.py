@@ -39,7 +39,7 @@ def test_files_that_were_not_open_come_back(project: Editor) -> None:
     assert contents(project) == before
     project.wait("#require('acp').state().sessions[1].edits == 0")
     project.cmd("Acp restore")
-    project.wait_message("the restore was undone: 3 files changed")
+    project.wait_message("The restore was undone: 3 files changed")
     assert contents(project) == after
     project.wait("#require('acp').state().sessions[1].edits == 3")
     project.cmd("Acp restore 2")
@@ -55,7 +55,7 @@ def test_a_restore_is_undone_by_the_next_host(project: Editor) -> None:
     project.wait("#require('acp').state().sessions[1].edits == 0")
     kill_host_once_written(project, restores=1)
     project.cmd("Acp restore")
-    project.wait_message("the restore was undone: 2 files changed")
+    project.wait_message("The restore was undone: 2 files changed")
     assert contents(project) == after
     project.wait("#require('acp').state().sessions[1].edits == 2")
 
@@ -101,14 +101,14 @@ def test_what_the_user_changed_while_no_host_ran_stays_unless_all_is_asked_for(
     project.write("b.txt", "mine\n")
     project.cmd("Acp restore 1")
     project.wait_message(
-        "Files restored to before prompt 1: 1 file changed; 1 that only you changed stays"
+        "Files restored to before prompt 1: 1 file changed; your own changes kept: 1"
     )
     assert contents(project) == {"a.txt": FIRST, "b.txt": "mine\n"}
     project.cmd("Acp restore! 1")
     project.wait_message("Files restored to before prompt 1: 1 file changed")
     until(lambda: contents(project) == {"a.txt": FIRST, "b.txt": FIRST})
     project.cmd("Acp restore")
-    project.wait_message("the restore was undone: 1 file changed")
+    project.wait_message("The restore was undone: 1 file changed")
     assert contents(project)["b.txt"] == "mine\n"
 
 
@@ -120,7 +120,7 @@ def test_a_prompt_that_was_cut(project: Editor) -> None:
     until(there.exists)
     kill_host_once_written(project)
     install_picker(project)
-    (asked,) = pick(project, "Acp restore 1", "restore them too")
-    assert asked["prompt"] == "Since prompt 1 who changed a.txt, there is not known"
+    (asked,) = pick(project, "Acp restore 1", "Restore them too")
+    assert asked["prompt"] == "Since prompt 1, it is not known who changed a.txt, there"
     project.wait_message("Files restored to before prompt 1")
     assert contents(project)["a.txt"] == FIRST

@@ -150,7 +150,7 @@ def test_what_the_user_amended_and_the_agent_did_not_write_is_told(project: Edit
     project.keys("9GA!<Esc>")
     project.keys("\\A")
     project.wait_event("AcpTurnEnd", 2)
-    in_chat(project, "your changes go to the agent with the next prompt")
+    in_chat(project, "the agent will be told in your next prompt")
     kill_host(project)
     words, *_ = prompted(project)
     assert "my changes are not in the file. Please make them" in words["text"]

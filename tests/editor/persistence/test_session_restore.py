@@ -30,7 +30,7 @@ def test_the_next_prompt_resumes_the_session_in_its_chat(picker: Editor) -> None
     kill_host(picker)
     assert picker.turn("say two")["session"] == 1
     assert said(picker, "one", "two") == ["one", "two"]
-    assert any("the session was resumed" in line for line in picker.chat(1))
+    assert any("The session was resumed" in line for line in picker.chat(1))
     assert picker.session(1)["id"] == "s1"
     assert picker.session(1)["chat_bufnr"] == buffer
     assert len(traffic.received("session/resume")) == 1
@@ -145,7 +145,7 @@ def test_a_restart_reopens_what_is_left(picker: Editor) -> None:
     picker.cmd("Acp restart")
     picker.wait_event("AcpSession", 2)
     picker.wait(IDLE)
-    assert any("the session was resumed" in line for line in picker.chat(1))
+    assert any("The session was resumed" in line for line in picker.chat(1))
 
 
 def test_a_newline_that_a_save_adds_while_no_host_runs_is_known(picker: Editor) -> None:

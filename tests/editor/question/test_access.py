@@ -29,7 +29,7 @@ def test_a_file_is_allowed_however_its_path_is_spelled(editor: Editor) -> None:
     link.symlink_to(path)
     around = f"{editor.work}/../{path.name}"
     editor.prompt(f"read {path}\nread {around}\nread {link}")
-    allow_always(editor, f"read a file outside of the session's directories: {path}")
+    allow_always(editor, f"read outside the project: {path}")
     editor.wait_event("AcpTurnEnd")
     answers = agent.answers("fs/read_text_file")
     assert [answer["result"] for answer in answers] == [{"content": "shown\n"}] * 3
@@ -40,7 +40,7 @@ def test_a_link_says_where_it_leads_and_allows_nothing_else_later(editor: Editor
     shown, kept = outside(editor, "shown"), outside(editor, "kept")
     link = editor.work / "link"
     link.symlink_to(shown)
-    ask = "read a file outside of the session's directories: "
+    ask = "read outside the project: "
     editor.prompt(f"read {link}")
     allow_always(editor, f"{ask}{link} ({shown})")
     editor.wait_event("AcpTurnEnd")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.support.editor import Editor
 
 HEAD = """
-local head = vim.fn.search('^[^p ].*Edit', 'bnw')
+local head = vim.fn.search('^[^p ].*[Ee]dit', 'bnw')
 return { vim.fn.getline(head), vim.fn.foldclosed(head) == head }
 """
 
@@ -16,12 +16,10 @@ def test_keys_answer_from_the_last_row_and_what_was_asked_folds(editor: Editor) 
     editor.prompt(f"propose none {path} old new")
     editor.wait_event("AcpPermission")
     editor.cmd("wincmd l")
-    editor.wait(
-        "vim.fn.line('.') == vim.fn.line('$') and vim.fn.search('Permission needed', 'nw') > 0"
-    )
+    editor.wait("vim.fn.line('.') == vim.fn.line('$') and vim.fn.search('  1. ', 'nw') > 0")
     assert editor.lua("return vim.api.nvim_get_current_line()") == ""
-    assert editor.lua(HEAD) == ["○ Edit a.txt · permission needed", False]
+    assert editor.lua(HEAD) == ["○ Scripted wants to edit a.txt (+1 -1)", False]
     editor.keys("y")
     editor.wait_event("AcpTurnEnd")
     editor.wait(f"(function() {HEAD} end)()[2]")
-    assert editor.lua(HEAD)[0] == "✓ Edit a.txt · completed"
+    assert editor.lua(HEAD)[0] == "✓ Edited a.txt +1 -1"

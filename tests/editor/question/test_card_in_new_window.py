@@ -28,6 +28,6 @@ def test_a_card_is_open_in_a_chat_that_is_shown_again(editor: Editor) -> None:
     editor.cmd("Acp chat")
     closed = editor.lua(CLOSED)
     assert closed
-    assert not any("permission needed" in line for line in closed)
+    assert not any("wants to" in line for line in closed)
     editor.cmd("Acp allow")
     editor.wait_event("AcpTurnEnd", 2)

@@ -53,14 +53,14 @@ def place(editor: Editor) -> list[Any]:
 
 def test_the_float_makes_way_for_the_cursor_and_stays_there(front: Editor) -> None:
     ask(front, 30)
-    assert place(front)[0] == 1
-    front.keys("5G$")
-    front.wait("(function() " + FLOAT + " end)()[1] > 1")
+    assert place(front)[0] > 3, "below the lines that the user reads"
+    front.keys("22G$")
+    front.wait("(function() " + FLOAT + " end)()[1] == 1")
     assert not hidden(front)
-    below = place(front)
-    front.keys("gg0")
+    above = place(front)
+    front.keys("2k0")
     front.lua("vim.cmd.redraw()")
-    assert place(front) == below
+    assert place(front) == above
 
 
 def test_the_float_makes_way_for_what_is_typed(front: Editor) -> None:
@@ -82,21 +82,23 @@ def test_the_float_leaves_a_composer_free(front: Editor) -> None:
 
 def test_what_does_not_fit_is_counted_and_read_on_the_whole_screen(front: Editor) -> None:
     ask(front, 60)
-    front.wait_screen("+48 lines, :Acp permissions · :Acp allow · :Acp deny")
+    front.wait_screen(" :Acp allow · :Acp deny · +48 lines, :Acp permissions ")
     front.cmd("Acp permissions")
     front.wait("(function() " + FLOAT + " end)()[4] == 22")
-    front.wait_screen("y allow · n reject · g? keys")
+    front.wait_screen("y allow · n deny · 1-3 choose")
     front.cmd("wincmd p")
     front.wait("(function() " + FLOAT + " end)()[4] == 14")
 
 
 def test_what_fits_is_not_counted(front: Editor) -> None:
     ask(front, 5)
-    front.wait_screen("── :Acp allow · :Acp deny ")
+    front.wait_screen(" :Acp allow · :Acp deny · ")
+    assert not any(" lines" in row for row in front.screen())
     assert place(front)[3] == 7
 
 
 def test_the_float_leaves_a_bar_at_the_top_free(front: Editor) -> None:
+    front.keys("20G")
     front.lua("vim.wo.winbar = 'what is going on'")
     ask(front, 5)
     assert place(front)[0] == 2
@@ -112,9 +114,9 @@ def test_the_float_leaves_a_bar_at_the_top_free(front: Editor) -> None:
 )
 def test_what_breaks_at_words_is_seen_to_its_last_line(front: Editor, option: str) -> None:
     """Words that do not fit take the whole of the next row."""
-    found = {"id": 1, "lines": ["what", f"  [1] {option}", "  [2] Last"], "spans": []}
+    found = {"id": 1, "lines": ["what", f"  1. {option}", "  2. Last"], "spans": []}
     front.lua("require('acp.ui.question').set(1, ...)", [{**found, "options": OPTIONS}])
-    front.wait_screen("[2] Last")
+    front.wait_screen("2. Last")
 
 
 @pytest.mark.parametrize("closing", ["tabclose", "quit"])

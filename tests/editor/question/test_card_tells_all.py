@@ -72,10 +72,10 @@ def test_a_long_command_is_seen_at_both_ends(
 ) -> None:
     editor = edit(screen=size)
     agent = ask(editor, {"command": command})
-    ends = ("$ " + command[:10], "rm -rf ~", "[1] Allow  y", "[2] Reject  n")
+    ends = (command[:10], "rm -rf ~", "1. Allow", "2. Reject")
     seen(editor, "lines between", *ends)
     editor.cmd("Acp permissions")
-    seen(editor, "Permission: Run tests", *ends)
+    seen(editor, "Scripted wants to run " + command[:10], "Run tests", *ends)
     editor.keys("n")
     assert agent.wait_answers(METHOD)[0]["result"]["outcome"]["optionId"] == "no"
 
@@ -87,7 +87,7 @@ def test_a_command_that_a_screen_holds_is_not_cut(
     editor = edit(screen=size)
     editor.setup({"chat": {"open": False}})
     ask(editor, {"command": "echo begins; " + "echo more words; " * 30 + "rm -rf ~"})
-    seen(editor, "$ echo begins; " + "echo more words; " * 30 + "rm -rf ~", "[2] Reject")
+    seen(editor, "echo begins; " + "echo more words; " * 30 + "rm -rf ~", "2. Reject")
     assert "between" not in (shown(editor) or "")
     editor.cmd("AcpCancel")
     editor.wait_event("AcpTurnEnd")
@@ -113,9 +113,9 @@ def test_all_of_a_large_input_opens_from_the_chat(editor: Editor) -> None:
     ask(editor, {"command": SCRIPT})
     editor.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('acp://chat/1'))")
     chat = editor.chat()
-    assert "      line 1" in chat
-    assert "      line 100" not in chat
-    assert "      rm -rf ~" in chat
+    assert "    line 1" in chat
+    assert "    line 100" not in chat
+    assert "    rm -rf ~" in chat
     editor.lua("vim.fn.search('between, <CR> shows all', 'bw')")
     editor.keys("<CR>")
     editor.wait("vim.api.nvim_buf_get_name(0) == 'acp://content/1'")
@@ -146,7 +146,13 @@ def test_an_agents_command_is_asked_with_its_lines_and_variables(
     params = {"command": "sh", "args": ["-c", "ls\nrm -rf ~"], "env": env}
     editor.agent("term_create", "t", json.dumps(params))
     editor.prompt("go")
-    seen(editor, "Permission: run sh -c 'ls", "rm -rf ~'", value, "API_KEY=**** (11 characters)")
+    seen(
+        editor,
+        "Scripted wants to run sh -c 'ls",
+        "rm -rf ~'",
+        value,
+        "API_KEY=**** (11 characters)",
+    )
     assert "sk-12345678" not in (shown(editor) or "")
     editor.cmd("Acp deny")
     editor.wait_event("AcpTurnEnd")

@@ -60,7 +60,7 @@ def test_the_first_prompt_goes_without_them_and_does_not_wait(editor: Editor) ->
     left_out = f"MCP servers of {file}: theirs: left out until you allow them"
     assert any(left_out in line for line in editor.chat())
     [question] = editor.session(1)["questions"]
-    assert question["title"] == f"pass on MCP servers of {file}: theirs?"
+    assert question["title"] == f"Pass on MCP servers of {file}: theirs?"
     assert questions(editor) == [question["title"]]
     assert [option["kind"] for option in question["options"]] == [
         "allow_once",
@@ -111,7 +111,7 @@ def test_a_no_holds_for_this_neovim(editor: Editor) -> None:
 def test_a_restart_passes_them_on(editor: Editor) -> None:
     agent = asked(editor)
     answer(editor, "Acp allow")
-    assert any("this one is after :Acp restart" in line for line in editor.chat())
+    assert any("this one after :Acp restart" in line for line in editor.chat())
     editor.cmd("Acp restart")
     editor.wait_event("AcpSession", 2)
     assert passed(agent)[-1] == ["theirs"]
@@ -208,8 +208,8 @@ def test_the_float_has_them_in_the_order_of_the_answers(editor: Editor) -> None:
     both(editor)
     lines = float_lines(editor) or []
     heads = [line for line in lines if line and not line.startswith(" ")]
-    assert heads[0] == "Permission: Run p1"
-    assert heads[-1].startswith("Question: pass on MCP servers of ")
+    assert heads[0] == "Scripted wants to run p1"
+    assert heads[-1].startswith("Question: Pass on MCP servers of ")
 
 
 def test_a_key_on_the_question_answers_it(editor: Editor) -> None:

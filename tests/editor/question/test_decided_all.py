@@ -17,12 +17,12 @@ def test_all_is_said_in_numbers(editor: Editor, verdict: str) -> None:
     editor.wait("#require('acp').state().sessions[1].edits == 2")
     editor.cmd("messages clear")
     editor.cmd(f"Acp {verdict} all")
-    until(lambda: f"acp: {verdict}ed 3 hunks in 2 files" in editor.messages())
+    until(lambda: f"acp: {verdict.capitalize()}ed 3 hunks in 2 files" in editor.messages())
     editor.turn(f'write {one} "A\\nSAME\\nB\\n"')
     editor.wait("#require('acp').state().sessions[1].edits == 1")
     editor.open(one)
     editor.cmd(f"Acp {verdict} file")
-    until(lambda: f"acp: {verdict}ed 1 hunk in one.txt" in editor.messages())
+    until(lambda: f"acp: {verdict.capitalize()}ed 1 hunk in one.txt" in editor.messages())
 
 
 def test_what_was_taken_back_is_said(editor: Editor) -> None:
@@ -33,10 +33,10 @@ def test_what_was_taken_back_is_said(editor: Editor) -> None:
     editor.cmd("Acp reject all")
     until(lambda: one.read_text() == "a\n")
     editor.cmd("Acp unreject")
-    until(lambda: "acp: the last reject is undone in one.txt" in editor.messages())
+    until(lambda: "acp: The last reject is undone in one.txt" in editor.messages())
     assert one.read_text() == "A\n"
     editor.cmd("Acp unreject")
-    until(lambda: "acp: nothing was rejected" in editor.messages())
+    until(lambda: "acp: Nothing was rejected" in editor.messages())
 
 
 SHOWN = """

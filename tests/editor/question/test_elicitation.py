@@ -70,23 +70,23 @@ def browser(editor: Editor) -> None:
 def test_allow_says_what_a_form_waits_for_and_answers_nothing(editor: Editor) -> None:
     traffic = asked(editor, "elicit_every")
     editor.cmd("Acp allow")
-    editor.wait_message("a form is to be filled in: :Acp permissions goes there")
+    editor.wait_message(":Acp permissions opens the form")
     assert traffic.answers(METHOD) == []
     opened(editor)
     editor.cmd("Acp allow")
-    editor.wait_message("fill in the form, then :w reviews and sends it")
+    editor.wait_message("Fill in the form, then :w for a summary")
     assert traffic.answers(METHOD) == []
     answer(editor, None)
     editor.wait_event("AcpTurnEnd")
     editor.cmd("Acp allow")
-    editor.wait("vim.fn.execute('messages'):find('no permission is pending$')")
+    editor.wait("vim.fn.execute('messages'):find('No pending permission$')")
 
 
 def test_allow_opens_no_address(editor: Editor) -> None:
     browser(editor)
     traffic = asked(editor, "elicit_url")
     editor.cmd("Acp allow")
-    editor.wait_message("an address is to be opened: :Acp permissions shows it")
+    editor.wait_message(":Acp permissions shows the address")
     assert traffic.answers(METHOD) == []
     assert editor.lua("return #_G.opened") == 0
     editor.cmd("Acp deny")
@@ -101,7 +101,7 @@ def test_deny_declines_a_question(editor: Editor, line: str) -> None:
     editor.wait_event("AcpTurnEnd")
     assert editor.session()["elicitations"] == []
     editor.cmd("Acp deny")
-    editor.wait("vim.fn.execute('messages'):find('no permission is pending$')")
+    editor.wait("vim.fn.execute('messages'):find('No pending permission$')")
     assert len(traffic.answers(METHOD)) == 1
 
 
@@ -169,7 +169,7 @@ def test_a_question_about_a_login_ends_by_a_command(
     editor.prompt("hello")
     editor.wait("#(require('acp').state().elicitations or {}) == 1")
     editor.cmd("Acp allow")
-    editor.wait_message("a form is to be filled in")
+    editor.wait_message("opens the form")
     editor.cmd(command)
     assert results(traffic) == [{"action": action}]
     editor.wait("#require('acp').state().elicitations == 0")
@@ -232,9 +232,9 @@ def test_a_form_is_asked_without_taking_the_focus(editor: Editor) -> None:
     editor.cmd("Acp chat")
     editor.wait_screen(":Acp permissions")
     chat = "\n".join(editor.chat())
-    assert "Question: Scripted asks: Please tell" in chat
-    assert "Your name (name): text, required" in chat
-    assert "[1] Fill in the form  y" in chat
+    assert "○ Scripted asks: Please tell" in chat
+    assert "  Your name (required)" in chat
+    assert "1. Fill in the form" in chat
     assert editor.lua("return vim.api.nvim_get_current_win()") == before
     assert editor.lua("return vim.api.nvim_get_mode().mode") == "n"
     assert traffic.answers(METHOD) == []
@@ -269,9 +269,13 @@ def test_a_form_is_filled_in_reviewed_and_sent(editor: Editor) -> None:
             "langs": ["lua"],
         },
     }
-    assert "name = Ada" in editor.lua("return _G.asked[1]")
+    assert "Your name: Ada" in editor.lua("return _G.asked[1]")
     assert editor.wait("vim.fn.bufexists('acp://form/e1') == 0")
     editor.wait_event("AcpTurnEnd")
+    chat = editor.chat()
+    at = chat.index("Scripted asks: Please tell ↳ accepted")
+    assert chat[at + 1] == "  Your name: Ada", "what was sent stays in the chat"
+    assert "  count: 3" in chat
     assert editor.session()["elicitations"] == []
 
 
@@ -287,7 +291,7 @@ def test_what_is_wrong_is_said_at_its_place(editor: Editor) -> None:
     heads = {
         editor.lua("return vim.fn.getline(...)", item["lnum"] + 1).split(" · ")[0] for item in found
     }
-    assert heads == {"━━ 1. Your name (name)", "━━ 10. count"}
+    assert heads == {"━━ 1. Your name (required)", "━━ 10. count (required)"}
     assert "name: is required" in editor.messages()
     editor.wait_screen("■ count: 'lots' is no whole number")
     assert editor.lua("return #_G.asked") == 0
@@ -339,7 +343,7 @@ def test_answer_from_lua_is_held_against_the_form(editor: Editor) -> None:
     answer(editor, "accept")
     editor.wait_message("name: is required")
     answer(editor, "maybe")
-    editor.wait_message("no answer maybe")
+    editor.wait_message("No answer maybe")
     assert traffic.answers(METHOD) == []
     answer(editor, "accept", {"name": "Ada", "ratio": 1.5, "tags": ["a"]})
     content = {"name": "Ada", "count": 3, "ratio": 1.5, "tags": ["a"]}
@@ -358,7 +362,7 @@ def test_a_form_of_a_tool_call_stands_under_it(editor: Editor) -> None:
     traffic = asked(editor, "elicit_for_tool")
     chat = editor.chat()
     assert any("Deploy" in line for line in chat)
-    question = next(line for line in chat if "Question" in line)
+    question = next(line for line in chat if "Scripted asks" in line)
     assert question.startswith("  "), "indented under its tool call"
     answer(editor, "accept", {"where": "here"})
     assert results(traffic)[0]["content"] == {"where": "here"}
@@ -373,7 +377,7 @@ def test_an_address_is_opened_only_on_consent(editor: Editor) -> None:
     [question] = editor.session()["elicitations"]
     assert question["url"] == "https://example.org/login?x=1"
     chat = "\n".join(editor.chat())
-    assert "  https://example.org/login?x=1\n  host: example.org" in chat
+    assert "  https://example.org/login?x=1\n  Host: example.org" in chat
     assert editor.lua("return #_G.opened") == 0
     editor.cmd("Acp permissions")
     editor.wait("vim.bo.filetype == 'acppermission'")
@@ -381,7 +385,7 @@ def test_an_address_is_opened_only_on_consent(editor: Editor) -> None:
     assert results(traffic) == [{"action": "accept"}]
     assert editor.wait("#_G.opened == 1 and _G.opened") == ["https://example.org/login?x=1"]
     editor.wait_event("AcpTurnEnd")
-    assert any("accept, completed" in line for line in editor.chat())
+    assert any("accepted, completed" in line for line in editor.chat())
 
 
 @pytest.mark.parametrize("choice", ["decline", None])
@@ -400,7 +404,7 @@ def test_an_address_that_is_declined_is_not_opened(editor: Editor, choice: str |
     [
         ("https://xn--pple-43d.com/", "punycode"),
         ("https://аpple.com/", "beyond ASCII"),
-        ("https://bank.com@evil.org/", "the host is evil.org"),
+        ("https://bank.com@evil.org/", "The host is evil.org"),
     ],
 )
 def test_a_deceiving_address_is_named(editor: Editor, url: str, warning: str) -> None:
@@ -436,7 +440,7 @@ def test_a_cancel_answers_all_questions_once(editor: Editor) -> None:
     assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "cancelled"
     editor.wait("vim.fn.bufexists('acp://form/' .. ...) == 0", opened_form)
     editor.lua("require('acp').answer(..., 'decline')", opened_form)
-    editor.wait_message("no pending decision")
+    editor.wait_message("No pending question")
     assert len(traffic.answers(METHOD)) == 2
 
 
@@ -450,7 +454,7 @@ def test_what_was_typed_stays_when_the_question_is_taken_back(editor: Editor) ->
     editor.keys("iprecious<Esc>")
     editor.cmd("AcpCancel")
     editor.wait_event("AcpTurnEnd")
-    editor.wait_screen("nothing is sent: the question is cancelled")
+    editor.wait_screen("Nothing was sent: the question is cancelled")
     assert "↳ cancelled" in "".join(editor.chat())
     assert "(cancel)" not in "".join([*editor.chat(), *editor.screen()])
     assert "precious" in editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)")

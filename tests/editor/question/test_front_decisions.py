@@ -71,7 +71,7 @@ def test_a_kind_that_is_not_offered_answers_nothing(front: Editor) -> None:
     cards(front, 1)
     front.cmd("Acp permissions")
     front.keys("N")
-    assert told(front)[-1] == "acp: no option of kind reject_always; options: yes, ever, no"
+    assert told(front)[-1] == "acp: No option of kind reject_always. Options: yes, ever, no"
     assert sent(front) == []
 
 
@@ -81,7 +81,7 @@ def test_a_key_is_not_taken_by_the_card_that_has_just_moved_there(front: Editor)
     cards(front, 2)
     front.keys("y")
     assert sent(front) == []
-    assert "press again" in told(front)[-1]
+    assert "Press the key again" in told(front)[-1]
 
 
 def test_cursor_stays_on_its_card_when_another_goes(front: Editor) -> None:
@@ -142,3 +142,32 @@ def test_plug_maps_answer_the_oldest(front: Editor) -> None:
     front.cmd("nmap gA <Plug>(acp-allow-always)")
     front.keys("gA")
     assert last(front) == ["answer", {"id": "p1", "choice": "ever"}]
+
+
+LONG = ["Charge for the whole basket"] + [f"  line {n}" for n in range(30)] + ["- old", "+ new"]
+
+
+def tall_card(front: Editor) -> None:
+    """A card with a long diff, of which two lines are changed."""
+    spans = [[row, 0, 4, "AcpDiffContext"] for row in range(1, 31)]
+    card = {
+        "id": 1,
+        "lines": [*LONG, "1. Yes", "2. Always", "3. No"],
+        "spans": [*spans, [31, 0, 5, "AcpDiffRemove"], [32, 0, 5, "AcpDiffAdd"]],
+        "head": len(LONG),
+        "options": OPTIONS,
+    }
+    front.lua("require('acp.ui.question').set(1, { ... })", card)
+
+
+def test_what_a_diff_changes_goes_before_the_lines_around_it(front: Editor) -> None:
+    tall_card(front)
+    shown = float_lines(front)
+    assert shown == [LONG[0], "- old", "+ new", "1. Yes", "2. Always", "3. No"]
+
+
+def test_how_the_current_window_wraps_cuts_no_question(front: Editor) -> None:
+    front.cmd("set showbreak=>>>>>>>>>>>>>>>> | 12vsplit")
+    tall_card(front)
+    shown = float_lines(front)
+    assert shown == [LONG[0], "- old", "+ new", "1. Yes", "2. Always", "3. No"]

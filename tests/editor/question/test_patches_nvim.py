@@ -86,9 +86,9 @@ def asked(editor: Editor) -> Asked:
 def test_a_patch_is_a_diff_in_chat_and_float_and_opens_by_d(asked: Asked) -> None:
     asked.ask("fs", {"rawInput": asked.codex()}, "one\nTWO\nthree\n")
     editor = asked.editor
-    rows = asked.rows("a.txt +1 -1")
-    at = rows.index("a.txt +1 -1")
-    assert rows[at + 1 : at + 5] == ["one", "- two", "+ TWO", "three"]
+    rows = asked.rows("○ Scripted wants to edit a.txt (+1 -1)", "- two")
+    at = rows.index("one")
+    assert rows[at : at + 4] == ["one", "- two", "+ TWO", "three"]
     asked.open()
     assert asked.sides == [["one", "two", "three"], ["one", "TWO", "three"]]
     editor.keys("\\A")
@@ -125,7 +125,7 @@ def test_all_files_of_an_envelope_are_proposed(asked: Asked) -> None:
 def test_a_fenced_diff_is_proposed(asked: Asked) -> None:
     text = {"type": "text", "text": f"This:\n```diff\n--- a/a.txt\n+++ b/a.txt\n{UNIFIED}```"}
     asked.ask("fs", {"content": [{"type": "content", "content": text}]})
-    asked.rows("This:", "a.txt +1 -1")
+    asked.rows("This:", "- two", "+ TWO")
     asked.open()
     assert asked.sides == [["one", "two", "three"], ["one", "TWO", "three"]]
 

@@ -158,7 +158,7 @@ def test_bare_allow_never_picks_another_kind(editor: Editor) -> None:
 def test_the_line_of_the_call_that_asks_takes_the_keys(editor: Editor) -> None:
     traffic = asked(editor)
     cursor_on_card(editor)
-    editor.lua("vim.fn.search('permission needed', 'bw')")
+    editor.lua("vim.fn.search('wants to run', 'bw')")
     editor.keys("n")
     assert outcomes(traffic) == ["reject"]
 

@@ -201,13 +201,13 @@ def test_what_is_not_written_through_the_editor_goes_back_as_a_comment(
     told = project.next_prompt()
     assert "my changes are not in the file. Please make them" in told
     assert "-three\n+three!\n" in told
-    assert any("not written through the editor" in line for line in project.editor.chat())
+    assert any("Written without your changes" in line for line in project.editor.chat())
 
 
 def test_a_piece_that_is_not_in_the_file_is_shown_by_itself(project: Project) -> None:
     project.ask("none", "elsewhere", "here")
     assert project.sides == [["elsewhere"], ["here"]]
-    project.editor.wait_message("only that piece is shown")
+    project.editor.wait_message("Only the new piece is shown")
     project.editor.keys("A!<Esc>")
     project.editor.keys("\\A")
     project.ended()
@@ -242,6 +242,6 @@ def test_a_permission_without_edits_says_so(editor: Editor) -> None:
     editor.cmd("Acp permissions")
     editor.wait("require('acp.ui.question').is_current()")
     editor.keys("d")
-    editor.wait_message("this permission shows no edits")
+    editor.wait_message("This permission shows no edits")
     editor.cmd("Acp allow")
     editor.wait_event("AcpTurnEnd")

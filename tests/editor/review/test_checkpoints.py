@@ -38,7 +38,7 @@ def test_files_and_buffers_come_back_and_the_restore_is_undone(project: Editor) 
     assert not project.lua("return vim.bo.modified")
     project.wait("#require('acp').state().sessions[1].edits == 0")
     project.cmd("Acp restore")
-    project.wait_message("the restore was undone: 3 files changed")
+    project.wait_message("The restore was undone: 3 files changed")
     assert contents(project) == after
     assert project.lines(str(project.work / "a.txt")) == ["one", "TWO", "THREE"]
     project.wait("#require('acp').state().sessions[1].edits == 3")
@@ -83,7 +83,7 @@ def test_unsaved_edits_come_back_as_they_were(project: Editor) -> None:
     assert project.lua("return vim.bo.modified")
     assert contents(project)["a.txt"] == FIRST
     project.cmd("Acp restore")
-    project.wait_message("the restore was undone")
+    project.wait_message("The restore was undone")
     assert project.lines(str(project.work / "a.txt"))[0] == "later"
 
 
@@ -134,9 +134,9 @@ def test_the_list_has_a_line_for_each_prompt_with_what_changed(project: Editor) 
 def test_what_cannot_be_restored_is_told(project: Editor) -> None:
     project.turn("hello")
     project.cmd("Acp restore 7")
-    project.wait_message("no checkpoint 7; there is only 1")
+    project.wait_message("No checkpoint 7. There is only 1")
     project.cmd("Acp restore")
-    project.wait_message("no restore to undo")
+    project.wait_message("No restore to undo")
 
 
 def test_no_restore_while_a_turn_runs(project: Editor) -> None:
@@ -190,9 +190,9 @@ def test_none_are_made_when_the_option_is_off(editor: Editor) -> None:
     run(editor, "sed -i 's/two/TWO/' a.txt")
     editor.wait("#require('acp').state().sessions[1].edits == 1")
     editor.cmd("Acp checkpoints")
-    editor.wait_message("the option `checkpoints` is off")
+    editor.wait_message("Checkpoints are off (option `checkpoints`)")
     editor.cmd("Acp restore 1")
-    editor.wait_message("this session has no checkpoints")
+    editor.wait_message("No checkpoints yet")
 
 
 @pytest.fixture
@@ -252,7 +252,7 @@ def test_the_list_restores_and_is_up_to_date_then(listed: Editor) -> None:
     assert contents(listed) == {"a.txt": FIRST, "b.txt": FIRST}
     assert listed.lua("return vim.fn.bufname()") == LIST
     listed.keys("u")
-    listed.wait_message("the restore was undone: 3 files changed")
+    listed.wait_message("The restore was undone: 3 files changed")
     until(lambda: listed.lines(LIST) == before)
 
 
@@ -269,13 +269,13 @@ def test_a_list_without_checkpoints_has_none_to_restore(editor: Editor) -> None:
     editor.cmd("Acp checkpoints")
     editor.wait("vim.fn.bufname() == ...", LIST)
     editor.keys("r")
-    editor.wait_message("no checkpoint under the cursor")
+    editor.wait_message("No checkpoint under the cursor")
 
 
 def test_the_list_says_its_keys(listed: Editor) -> None:
     listed.wait_screen("<CR> what changed · r restore · u undo the restore · g? keys")
     listed.keys("g?")
-    listed.wait_screen("take the last restore back")
+    listed.wait_screen("undo the last restore")
 
 
 def test_unsaved_text_is_part_of_what_changed(project: Editor) -> None:

@@ -81,7 +81,7 @@ def test_where_no_hunk_is_one_is_told(project: Editor) -> None:
     wait_hunks(project, 1)
     project.cmd("7")
     project.cmd("Acp reject")
-    project.wait_message("no pending hunk in line 7")
+    project.wait_message("No pending hunk in line 7")
     wait_hunks(project, 1)
 
 
@@ -266,3 +266,14 @@ def test_all_means_the_sessions_own_files(project: Editor) -> None:
     project.cmd("Acp accept all")
     project.wait("#require('acp').state().sessions[2].edits == 0")
     assert len(edits(project, 1)) == 1
+
+
+def test_a_decision_on_edits_that_have_just_gone_says_so(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn("say hello")
+    for verb, scope in (("accept", "all"), ("reject", "all"), ("accept", "file")):
+        args = {"scope": scope, "session": 1, "path": str(editor.work / "a.txt")}
+        editor.lua("require('acp.base.host').notify(...)", verb, args)
+    editor.wait_message("No pending edits")
+    editor.turn("say the host has done all three")
+    assert "list index" not in editor.messages()

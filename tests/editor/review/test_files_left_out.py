@@ -78,7 +78,7 @@ def test_the_rest_is_taken_in_later_and_is_no_change(begin: Begin) -> None:
 
 
 LARGE = b"line\n" * 400
-LOST = "log was not kept before the change (over 0 MiB): its change is not reviewed"
+LOST = "log was not kept (over 0 MiB): its change can be neither reviewed nor undone"
 
 
 @pytest.mark.parametrize("command", ["restore 1", "restore! 1"])
@@ -94,7 +94,7 @@ def test_a_large_file_that_shrinks_is_neither_new_nor_deleted(begin: Begin, comm
     editor.wait_message("Files restored to before prompt 1: 1 file changed")
     assert contents(editor)["log"] == b"rotated\n"
     assert "new.txt" not in contents(editor)
-    why = "log was left as it is: it was not kept (over 0 MiB): it cannot be brought back"
+    why = "log was left unchanged: it was not kept (over 0 MiB), so it cannot be restored"
     until(lambda: any(why in line for line in editor.chat()))
 
 
@@ -126,7 +126,7 @@ def test_a_file_that_grows_over_the_limit_is_never_overwritten(begin: Begin) -> 
         editor.wait_message("Files restored to before prompt 1: 0 files changed")
         assert contents(editor) == after
     for name in ("log", "made.bin"):
-        why = f"{name} was left as it is: what is there now is not kept (over 0 MiB)"
+        why = f"{name} was left unchanged: its present content is not kept (over 0 MiB)"
         until(lambda why=why: any(why in line for line in editor.chat()))  # type: ignore[misc]
     run(editor, "echo small > log")
     editor.cmd("Acp restore! 1")
@@ -141,7 +141,7 @@ def test_a_large_file_that_an_agent_deletes_is_said_to_be_lost(begin: Begin) -> 
     assert any(LOST in line for line in editor.chat())
     editor.cmd("Acp restore 1")
     editor.wait_message("Files restored to before prompt 1: 0 files changed")
-    why = "log was left as it is: it was not kept (over 0 MiB): it cannot be brought back"
+    why = "log was left unchanged: it was not kept (over 0 MiB), so it cannot be restored"
     until(lambda: any(why in line for line in editor.chat()))
 
 

@@ -86,7 +86,7 @@ def test_a_restore_brings_the_file_back_and_can_be_undone(
     assert tree(project.work) == before
     pending(project, {})
     project.cmd("Acp restore")
-    project.wait_message(f"the restore was undone: {files}")
+    project.wait_message(f"The restore was undone: {files}")
     if what not in ("folder", "deep folder"):
         assert {k: v for k, v in tree(project.work).items() if v != "folder"} == {
             k: v for k, v in after.items() if v != "folder"
@@ -102,7 +102,7 @@ def test_what_is_the_users_in_the_folder_stays(project: Editor, command: str) ->
     pending(project, {"f.txt": "deleted", "f.txt/x.txt": "created"})
     (project.work / "f.txt" / "mine.txt").write_text("mine\n")
     project.cmd(f"Acp {command}")
-    why = "f.txt was left as it is: a folder is there now that holds mine.txt"
+    why = "f.txt was left unchanged: a folder is there now that holds mine.txt"
     if command == "reject all":
         project.wait_message(why)
     else:
@@ -134,7 +134,7 @@ def test_a_new_file_in_the_folder_that_the_user_worked_on_stays(project: Editor)
     pending(project, {"f.txt": "deleted", "f.txt/x.txt": "created"})
     (project.work / "f.txt" / "x.txt").write_text("x\nmine\n")
     project.cmd("Acp reject file")
-    project.wait_message("f.txt was left as it is: a folder is there now that holds x.txt")
+    project.wait_message("f.txt was left unchanged: a folder is there now that holds x.txt")
     assert (project.work / "f.txt" / "x.txt").read_text() == "x\nmine\n"
 
 
@@ -153,7 +153,7 @@ def test_one_file_of_a_folder_that_is_a_file_now_is_refused(project: Editor) -> 
     run(project, "rm -r kept; echo new > kept")
     pending(project, {"kept/k.txt": "deleted", "kept": "created"})
     project.cmd("Acp reject file")
-    project.wait_message("k.txt was left as it is: kept is a file now")
+    project.wait_message("k.txt was left unchanged: kept is a file now")
     pending(project, {"kept/k.txt": "deleted", "kept": "created"})
     assert (project.work / "kept").read_text() == "new\n"
 
@@ -205,5 +205,5 @@ def test_a_replaced_file_comes_back_under_the_next_host(project: Editor) -> None
     assert tree(project.work) == before
     kill_host_once_written(project, restores=1)
     project.cmd("Acp restore")
-    project.wait_message("the restore was undone: 2 files changed")
+    project.wait_message("The restore was undone: 2 files changed")
     assert tree(project.work) == after

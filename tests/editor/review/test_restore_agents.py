@@ -16,7 +16,7 @@ from tests.support.killed_host import kill_host_once_written
 from tests.support.rpc import EditorError
 from tests.support.waiting import until
 
-BOTH = "Since prompt 1 you changed a.txt as well"
+BOTH = "Since prompt 1, you changed a.txt as well"
 
 
 @pytest.fixture(params=["git", "plain"])
@@ -62,15 +62,15 @@ def test_a_file_that_both_changed_is_named_before_anything_is_done(
     before = contents(project)
     (question,) = pick(project, "Acp restore 1")
     assert question["prompt"] == BOTH
-    assert question["items"] == ["restore them too", "leave them as they are"]
-    project.wait_message("nothing was restored")
+    assert question["items"] == ["Restore them too", "Leave them unchanged"]
+    project.wait_message("Nothing was restored")
     assert contents(project) == before
-    pick(project, "Acp restore 1", "leave them as they are")
+    pick(project, "Acp restore 1", "Leave them unchanged")
     project.wait_message(
-        "Files restored to before prompt 1: 1 file changed; 1 that only you changed stays"
+        "Files restored to before prompt 1: 1 file changed; your own changes kept: 1"
     )
     assert contents(project) == {name: before[name] for name in ("a.txt", "b.txt")}
-    pick(project, "Acp restore 1", "restore them too")
+    pick(project, "Acp restore 1", "Restore them too")
     until(lambda: contents(project) == {"a.txt": FIRST, "b.txt": FIRST})
     if by != "another program":
         until(lambda: project.lines(path) == FIRST.split("\n")[:-1])
@@ -85,7 +85,7 @@ def test_an_ignored_file_that_an_agent_edited_on_disk_comes_back(project: Editor
     project.wait_message("Files restored to before prompt 1: 1 file changed")
     until(lambda: path.read_text() == "one\n")
     project.cmd("Acp restore")
-    project.wait_message("the restore was undone: 1 file changed")
+    project.wait_message("The restore was undone: 1 file changed")
     until(lambda: path.read_text() == "two\n")
 
 
@@ -99,7 +99,7 @@ def test_more_files_than_are_reviewed_come_back(edit: Callable[..., Editor]) -> 
     mine.write_text("mine\n")
     project.cmd("Acp restore 1")
     project.wait_message(
-        "Files restored to before prompt 1: 12 files changed; 1 that only you changed stays"
+        "Files restored to before prompt 1: 12 files changed; your own changes kept: 1"
     )
     assert {path.read_text() for path in paths} == {"one\n"}
     assert mine.read_text() == "mine\n"
@@ -110,10 +110,10 @@ def test_the_next_host_knows_who_changed_what(project: Editor) -> None:
     project.write("mine.txt", "mine\n")
     project.write("a.txt", "both\n")
     kill_host_once_written(project)
-    (question,) = pick(project, "Acp restore 1", "restore them too")
+    (question,) = pick(project, "Acp restore 1", "Restore them too")
     assert question["prompt"] == BOTH
     project.wait_message(
-        "Files restored to before prompt 1: 2 files changed; 1 that only you changed stays"
+        "Files restored to before prompt 1: 2 files changed; your own changes kept: 1"
     )
     assert contents(project) == {"a.txt": FIRST, "b.txt": FIRST, "mine.txt": "mine\n"}
 
@@ -125,16 +125,16 @@ def test_the_list_offers_both_kinds(project: Editor) -> None:
     project.wait("vim.fn.bufname() == ...", LIST)
     project.keys("r")
     project.wait_message(
-        "Files restored to before prompt 1: 2 files changed; 1 that only you changed stays"
+        "Files restored to before prompt 1: 2 files changed; your own changes kept: 1"
     )
     project.keys("!")
     project.wait_message("Files restored to before prompt 1: 1 file changed")
     assert contents(project) == {"a.txt": FIRST, "b.txt": FIRST}
     project.keys("u")
-    project.wait_message("the restore was undone: 1 file changed")
+    project.wait_message("The restore was undone: 1 file changed")
     assert contents(project)["mine.txt"] == "mine\n"
     project.keys("g?")
-    project.wait_screen("bring all files back, yours too")
+    project.wait_screen("restore all files, yours too")
 
 
 def test_the_bang_is_part_of_the_command(project: Editor) -> None:
@@ -142,9 +142,9 @@ def test_the_bang_is_part_of_the_command(project: Editor) -> None:
     completed = "return vim.fn.getcompletion(..., 'cmdline')"
     assert project.lua(completed, "Acp restore! ") == ["1"]
     project.errors_expected = True
-    with pytest.raises(EditorError, match="acp: accept takes no !"):
+    with pytest.raises(EditorError, match="acp: :Acp accept takes no !"):
         project.cmd("Acp accept! all")
-    with pytest.raises(EditorError, match="restore takes the number of a prompt, not 'x'"):
+    with pytest.raises(EditorError, match="Restore takes the number of a prompt, not 'x'"):
         project.cmd("Acp restore! x")
 
 
@@ -157,7 +157,7 @@ def test_nothing_is_restored_once_a_turn_runs_again(project: Editor) -> None:
     stop = Path(project.home / "stop")
     project.prompt(f"until_there {stop}")
     project.wait("require('acp').state().sessions[1].status == 'running'")
-    project.lua("_G.answer('restore them too', 1)")
+    project.lua("_G.answer('Restore them too', 1)")
     project.wait_message("The agent is still working")
     assert contents(project)["a.txt"] == "both\n"
     stop.touch()

@@ -375,7 +375,7 @@ def test_the_review_waits_for_a_user_who_went_on(front: Editor) -> None:
     front.cmd("new")
     apply(front, ["review", [entry(path, LINES)]])
     assert front.lua(TABS) == 1
-    assert told(front) == ["acp: the review is ready, :Acp review opens it"]
+    assert told(front) == ["acp: The review is ready. :Acp review opens it"]
 
 
 def test_keys_of_the_review_are_those_of_its_windows(front: Editor) -> None:
@@ -395,9 +395,9 @@ def test_quickfix_keeps_the_focus_and_other_lists(front: Editor) -> None:
     front.lua("vim.fn.setqflist({}, ' ', {title = 'theirs', items = {{text = 'x'}}})")
     item = {"filename": str(path), "lnum": 4, "text": "~1 line three"}
     for _ in range(2):
-        apply(front, ["quickfix", [item], "acp edits"])
+        apply(front, ["quickfix", [item], "Pending edits"])
     info = front.lua("return vim.fn.getqflist({title = 0, size = 0, nr = 0})")
-    assert (info["title"], info["size"], info["nr"]) == ("acp edits", 1, 2)
+    assert (info["title"], info["size"], info["nr"]) == ("Pending edits", 1, 2)
     assert front.lua("return vim.bo.buftype") == ""
     front.cmd("cfirst")
     assert front.lua("return vim.fn.line('.')") == 4

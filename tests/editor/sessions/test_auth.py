@@ -37,7 +37,7 @@ def test_a_prompt_waits_for_the_login_and_then_goes_by_itself(picker: Editor) ->
     assert (event["agent"], [m["id"] for m in event["methods"]]) == ("wants_login", ["account"])
     wait_asked(picker)
     assert picker.session(1)["queue"] == ["say done"]
-    assert any(":Acp login; 1 prompt waiting" in line for line in picker.chat(1))
+    assert any(":Acp login (1 waiting)" in line for line in picker.chat(1))
     picker.cmd("Acp login")
     picker.wait_event("AcpTurnEnd")
     assert "done" in picker.chat(1)
@@ -50,6 +50,17 @@ def test_a_prompt_waits_for_the_login_and_then_goes_by_itself(picker: Editor) ->
         "terminal": True
     }
     assert len(picker.events("AcpAgentReady")) == 1
+
+
+def test_a_composer_that_meets_a_login_loses_no_prompt(picker: Editor) -> None:
+    traffic = agent(picker)
+    picker.keys(":AcpPrompt<CR>say")
+    wait_asked(picker)
+    picker.wait_screen("The agent asks for a login")
+    picker.wait_message("asks for a login: :Acp login")
+    picker.keys(" done<C-s><Esc>:Acp login<CR>")
+    picker.wait_event("AcpTurnEnd")
+    assert traffic.prompts() == ["say done"]
 
 
 def test_the_method_is_picked_where_there_are_several(picker: Editor) -> None:
@@ -82,7 +93,7 @@ def test_a_login_that_fails_is_told_and_can_be_tried_again(picker: Editor) -> No
     picker.prompt("say done")
     wait_asked(picker)
     picker.cmd("Acp login broken")
-    picker.wait_message("no browser here; :Acp login tries again")
+    picker.wait_message("no browser here. :Acp login tries again")
     assert picker.session(1)["queue"] == ["say done"]
     picker.cmd("Acp login account")
     picker.wait_event("AcpTurnEnd")
@@ -137,8 +148,8 @@ def test_a_program_that_an_agent_names_for_the_login_runs_only_after_a_yes(picke
     picker.prompt("say done")
     wait_asked(picker)
     for _ in range(2):
-        [question] = pick(picker, "Acp login", "Leave it")
-        assert question["items"] == ["Run it", "Leave it"]
+        [question] = pick(picker, "Acp login", "Do not run it")
+        assert question["items"] == ["Run it", "Do not run it"]
     assert not (picker.home / "logged-in").exists()
 
 
@@ -149,7 +160,7 @@ def test_a_terminal_login_that_fails_leaves_everything_as_it_was(picker: Editor)
     picker.cmd("Acp login")
     picker.wait_screen("Your code is 1234")
     picker.keys("<CR>")
-    picker.wait_message("exit code 3; :Acp login tries again")
+    picker.wait_message("exit code 3. :Acp login tries again")
     assert picker.session(1)["queue"] == ["say done"]
     assert len(traffic.received("initialize")) == 1
 
@@ -159,7 +170,7 @@ def test_variables_that_are_missing_are_named(picker: Editor) -> None:
     picker.prompt("say done")
     wait_asked(picker)
     picker.cmd("Acp login")
-    picker.wait_message("set ACP_TEST_KEY in the option")
+    picker.wait_message("Set ACP_TEST_KEY in agents.")
     assert "ACP_TEST_EXTRA" not in picker.messages()
     assert not traffic.received("authenticate")
     picker.setup({"agents": {"wants_login": {"env": {"ACP_TEST_KEY": "k-123456"}}}})
@@ -187,7 +198,7 @@ def test_an_agent_without_logout_is_not_asked(picker: Editor) -> None:
     traffic = picker.agent("script")
     picker.turn("hello")
     picker.cmd("Acp logout")
-    picker.wait_message("offers no logout")
+    picker.wait_message("has no logout")
     picker.cmd("Acp login")
     picker.wait_message("has no login command")
     assert not traffic.received("logout")

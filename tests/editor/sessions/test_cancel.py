@@ -17,7 +17,7 @@ def test_a_prompt_that_waits_for_its_agent_is_held(editor: Editor, method: str) 
     editor.prompt("one")
     traffic.wait(method)
     editor.cmd("AcpCancel")
-    editor.wait_message("what waits goes on by :Acp queue run")
+    editor.wait_message("on hold. :Acp queue run sends")
     let_answer(editor, method)
     editor.wait(IDLE)
     assert editor.session(1)["queue"] == ["one"]
@@ -59,7 +59,7 @@ def test_what_is_asked_outside_of_a_turn_is_answered_as_cancelled(editor: Editor
     (answer,) = until(lambda: traffic.answers("session/request_permission"))
     assert answer["result"]["outcome"] == {"outcome": "cancelled"}
     assert traffic.received("session/cancel") == []
-    assert "nothing to cancel" not in editor.messages()
+    assert "Nothing to cancel" not in editor.messages()
 
 
 def test_a_path_that_is_none_stops_no_cancel(editor: Editor) -> None:
@@ -83,9 +83,9 @@ def test_a_second_cancel_says_that_the_first_one_runs(editor: Editor) -> None:
     editor.cmd("AcpCancel")
     editor.wait("require('acp').state().sessions[1].status == 'cancelling'")
     editor.cmd("AcpCancel")
-    editor.wait_message("is being cancelled already")
+    editor.wait_message("Already cancelling")
     editor.prompt("two")
     editor.wait("#require('acp').state().sessions[1].queue == 1")
     editor.cmd("AcpCancel!")
-    editor.wait_message("the queue is empty now")
+    editor.wait_message("The queue is empty now")
     assert editor.session(1)["status"] == "cancelling"

@@ -115,6 +115,6 @@ def test_names_without_underscore_are_the_protocols(editor: Editor) -> None:
     message = editor.lua(
         "local ok, why = pcall(require('acp').on_extension, 'my/x', print) return why"
     )
-    assert message == "an extension's name starts with '_', not 'my/x'"
+    assert message == "An extension's name starts with '_', not 'my/x'"
     editor.turn("extension my/x")
     assert json.dumps(-32601) in "".join(editor.chat())

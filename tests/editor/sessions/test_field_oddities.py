@@ -69,7 +69,7 @@ def test_2_permissions_that_say_little(editor: Editor) -> None:
         "table.concat(vim.fn.getbufline('acp://chat/1', 1, '$'), ' '):find('ls -l', 1, true)"
     )
     editor.cmd("Acp allow")
-    editor.wait_message("no option of kind allow_once")
+    editor.wait_message("No option of kind allow_once")
     editor.cmd("Acp deny")
     editor.wait_event("AcpTurnEnd")
     assert answers(traffic) == ["allow", "abort"]
@@ -193,7 +193,7 @@ def test_12_what_nobody_knows(editor: Editor) -> None:
     assert editor.turn("go")["stop_reason"] == "end_turn"
     assert "drained -32601" in traffic.notes()
     chat = "\n".join(editor.chat())
-    assert "— update of an unknown kind: moon_phase" in chat
+    assert "— Update of an unknown kind: moon_phase" in chat
     assert "through" in chat
 
 

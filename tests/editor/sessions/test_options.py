@@ -163,9 +163,9 @@ def test_a_config_option_for_the_model_hides_the_older_ones(editor: Editor) -> N
 @pytest.mark.parametrize(
     ("verb", "args", "told"),
     [
-        ("mode", {"id": "x"}, "mode: no mode x; there are: ask, code"),
-        ("option", {"id": "x", "value": "y"}, "option: no option x; there are: level"),
-        ("option", {"id": "level", "value": "y"}, "option: level has no value y; there are: low"),
+        ("mode", {"id": "x"}, "mode: no mode x. Modes: ask, code"),
+        ("option", {"id": "x", "value": "y"}, "option: no option x. Options: level"),
+        ("option", {"id": "level", "value": "y"}, "option: level has no value y. Values: low"),
     ],
 )
 def test_what_is_not_on_offer_is_never_sent(

@@ -28,7 +28,7 @@ def test_resume_comes_first(picker: Editor) -> None:
     picker.turn("say one")
     restart(picker)
     assert picker.session(1)["id"] == "s1"
-    assert any("runs again; the session was resumed" in line for line in picker.chat(1))
+    assert any("is running again. The session was resumed" in line for line in picker.chat(1))
     assert not traffic.received("session/load")
     picker.turn("say two")
     assert [line for line in picker.chat(1) if line in ("one", "two")] == ["one", "two"]
@@ -161,7 +161,7 @@ def test_a_turn_that_is_cut_by_a_restart(picker: Editor) -> None:
 
 def test_a_restart_while_nothing_runs_starts_the_agent(picker: Editor) -> None:
     traffic = storing_agent(picker, {})
-    assert picker.cmd("Acp restart") == "acp: no agent is running"
+    assert picker.cmd("Acp restart") == "acp: No agent is running. :AcpPrompt starts one"
     assert not traffic.pids()
     picker.turn("say one")
     picker.cmd("Acp stop")
@@ -205,7 +205,7 @@ def test_a_stop_ends_a_restart_that_is_under_way(picker: Editor) -> None:
     traffic = storing_agent(picker, {})
     picker.turn("say one")
     picker.lua("vim.cmd('Acp restart') vim.cmd('Acp stop')")
-    picker.wait_message("stores is stopped")
+    picker.wait_message("stores was stopped")
     assert picker.state()["agents"]["stores"]["status"] == "exited"
     picker.turn("say two")
     assert len(traffic.pids()) == 2

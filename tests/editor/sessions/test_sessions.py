@@ -104,7 +104,7 @@ def test_the_chat_of_a_fork_begins_with_what_came_before(picker: Editor) -> None
     picker.wait("#require('acp').state().sessions[2].tool_calls == 0")
     chat = [line for line in picker.chat(2) if line]
     assert [line for line in before if line] == chat[:-1]
-    assert chat[-1] == "— forked; the agent knows what was said before"
+    assert chat[-1] == "— Forked. The agent remembers the conversation"
     picker.turn("say two")
     assert picker.chat(1) == before
     assert not traffic.received("session/load")
@@ -125,7 +125,7 @@ def test_a_fork_of_a_stored_session_says_that_nothing_is_shown(picker: Editor) -
     pick(picker, "Acp sessions", "Old talk", "fork")
     picker.wait("(require('acp').state().sessions[1] or {}).status == 'idle'")
     assert [line for line in picker.chat(1) if line] == [
-        "— forked; the agent knows what was said before, which is not shown here"
+        "— Forked. The agent remembers the conversation, which is not shown here"
     ]
 
 
@@ -137,7 +137,7 @@ def test_a_fork_of_one_that_was_closed_shows_what_was_said_here(picker: Editor) 
     picker.wait("require('acp').state().sessions[1].status == 'closed'")
     pick(picker, "Acp sessions", "say one", "fork")
     picker.wait("(require('acp').state().sessions[2] or {}).status == 'idle'")
-    end = ["— closed", "— forked; the agent knows what was said before"]
+    end = ["— Closed", "— Forked. The agent remembers the conversation"]
     assert [line for line in picker.chat(2) if line] == [*before, *end]
 
 
@@ -216,7 +216,7 @@ def test_what_the_agent_does_not_know_any_more_counts_as_deleted(picker: Editor)
     picker.cmd("Acp restart")
     picker.wait("require('acp').state().sessions[1].id == 's1'")
     traffic.wait("session/new")
-    assert any("does not know the session any more" in line for line in picker.chat(1))
+    assert any("no longer knows the session" in line for line in picker.chat(1))
     pick(picker, "Acp sessions", "Once", "delete")
     traffic.wait("session/delete")
     picker.wait("require('acp').state().sessions[1].status == 'closed'")
@@ -391,6 +391,6 @@ def test_an_action_that_is_named_is_done_with_the_session_that_is_picked(picker:
     pick(picker, "Acp sessions rename", "hello", "mine")
     picker.wait("require('acp').state().sessions[1].title == 'mine'")
     pick(picker, "Acp sessions load", "mine")
-    picker.wait_message("mine: no load here, only open, rename, close")
+    picker.wait_message("mine cannot load. It can: open, rename, close")
     pick(picker, "Acp sessions close", "mine")
     picker.wait("require('acp').state().sessions[1].status == 'closed'")

@@ -27,7 +27,7 @@ def test_a_session_that_the_agent_will_not_close_is_deleted(picker: Editor) -> N
     pick(picker, "Acp sessions", "say one", "delete")
     assert traffic.wait("session/delete")["params"] == {"sessionId": "s1"}
     picker.wait(CLOSED)
-    picker.wait_message("deleted: say one")
+    picker.wait_message("Deleted: say one")
 
 
 def test_a_session_that_the_agent_will_not_close_is_closed_here(picker: Editor) -> None:
@@ -51,7 +51,7 @@ def test_what_is_written_for_a_closed_session_goes_to_one_new_one(picker: Editor
     said = [line for line in picker.chat(2) if line in ("say two", "say three")]
     assert said == ["say two", "say three"]
     assert len(picker.state()["sessions"]) == 2
-    assert picker.messages().count("session 1 is closed, it goes to a new one") == 1
+    assert picker.messages().count("Session 1 is closed. Your prompt goes to a new one") == 1
 
 
 def test_one_that_is_being_loaded_is_not_offered_again_until_that_has_ended(picker: Editor) -> None:

@@ -54,7 +54,7 @@ def test_each_is_named_once_and_its_late_answer_counts(editor: Editor) -> None:
     editor.wait_event("AcpNotice", len(methods), timeout=30)
     for n, method in enumerate(methods, 1):
         named = f"{stalled_name(method)} has not answered {method}"
-        way_out = "for 10 s; :Acp restart starts it anew"
+        way_out = "for 10 s. :Acp restart starts it again"
         assert notices(editor)[n].startswith(named)
         assert notices(editor)[n].endswith(way_out)
         assert sum(named in line and way_out in line for line in editor.chat(n)) == 1
@@ -79,7 +79,7 @@ def test_a_restart_is_the_way_out_and_loses_no_prompt(
     traffic.wait(method)
     if cancelled:
         editor.cmd("AcpCancel")
-        editor.wait_message("what waits goes on")
+        editor.wait_message("on hold. :Acp queue run sends")
     editor.cmd("Acp restart")
     until(lambda: len(traffic.pids()) == 2, 10)
     let_answer(editor, method)

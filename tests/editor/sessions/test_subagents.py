@@ -83,11 +83,11 @@ def test_what_a_child_asks_is_asked_in_its_name(editor: Editor) -> None:
     event = editor.wait_event("AcpPermission")
     assert (event["session"], event["subagent"], event["id"]) == (1, 2, asked["id"])
     assert not child_of(editor).get("permissions")
-    editor.wait_screen("Explorer › Run c1")
+    editor.wait_screen("Explorer wants to run c1")
     chat = "\n".join(editor.chat(1))
     assert "◐ subagent · Explorer · permission needed" in chat
-    assert "[1] Allow" in chat
-    assert "[1] Allow" in "\n".join(editor.chat(2))
+    assert "1. Allow" in chat
+    assert "1. Allow" in "\n".join(editor.chat(2))
     assert editor.lua("return require('acp').statusline()").count("waiting for you") == 1
     editor.cmd("Acp allow")
     assert editor.wait_event("AcpPermissionDone")["session"] == 1
@@ -95,7 +95,7 @@ def test_what_a_child_asks_is_asked_in_its_name(editor: Editor) -> None:
     assert traffic.notes()[-1] == "chosen allow"
     assert "child: allow" in editor.chat(1)
     assert editor.session(1)["permissions"] == []
-    assert "[1] Allow" not in "\n".join([*editor.chat(1), *editor.chat(2)])
+    assert "1. Allow" not in "\n".join([*editor.chat(1), *editor.chat(2)])
 
 
 def test_a_rule_answers_a_child_as_well(editor: Editor) -> None:
@@ -142,14 +142,14 @@ def test_a_child_that_can_be_cancelled_is_cancelled_by_itself(editor: Editor) ->
     assert child_of(editor)["status"] == "running"
     editor.lua("require('acp').cancel(2)")
     assert traffic.wait("session/cancel")["params"] == {"sessionId": CHILD}
-    editor.wait_message("asked Explorer to stop")
+    editor.wait_message("Asked Explorer to stop")
 
 
 def test_a_child_that_cannot_be_cancelled_is_not(editor: Editor) -> None:
     traffic = editor.agent("script")
     editor.turn("subagent_stays no")
     editor.lua("require('acp').cancel(2)")
-    editor.wait_message("cannot be cancelled by itself")
+    editor.wait_message("cannot be cancelled alone")
     assert traffic.received("session/cancel") == []
 
 
@@ -165,7 +165,7 @@ def test_a_prompt_from_the_chat_of_a_child_goes_to_its_parent(editor: Editor) ->
 
 STATES = [
     ({"state": "running"}, "running", "◐ subagent · Kid 0 · running", "running"),
-    ({"state": "requires_action"}, "requires_action", "waits for you", "running"),
+    ({"state": "requires_action"}, "requires_action", "waiting for you", "running"),
     ({"state": "idle", "stopReason": "end_turn"}, "idle", "✓ subagent · Kid 0 · done", "idle"),
     (
         {"state": "idle", "stopReason": "cancelled"},

@@ -8,29 +8,35 @@ from tests.support.editor import Editor
 from tests.support.waiting import until
 
 WRONG = [
-    ("prompt(nil)", "acp: prompt: the prompt is a text or a list of content blocks, not nil"),
-    ("prompt(12)", "acp: prompt: the prompt is a text or a list of content blocks, not 12"),
+    (
+        "prompt(nil)",
+        "acp: prompt(): the prompt should be a text or a list of content blocks, not nil",
+    ),
+    (
+        "prompt(12)",
+        "acp: prompt(): the prompt should be a text or a list of content blocks, not 12",
+    ),
     (
         "prompt({ text = 'x' })",
-        "acp: prompt: the prompt is a text or a list of content blocks, not a table of names",
+        "acp: prompt() wants text or a list of content blocks, not a table of names",
     ),
-    ("prompt('x', 5)", "acp: prompt: opts is a table, not 5"),
+    ("prompt('x', 5)", "acp: prompt(): opts should be a table, not 5"),
     (
         "prompt('x', { sesion = 1 })",
-        "acp: prompt: unknown option 'sesion', did you mean 'session'?",
+        "acp: Unknown option of prompt() 'sesion', did you mean 'session'?",
     ),
-    ("prompt('x', { session = 'a' })", "acp: prompt: session is a number, not 'a'"),
-    ("prompt('x', { session = 99 })", "acp: no session 99"),
-    ("prompt('x', { attach = 'a' })", "acp: prompt: attach is a list of paths, not 'a'"),
-    ("prompt('x', { agent = 'ecko' })", "acp: unknown agent 'ecko', did you mean 'echo'?"),
-    ("prompt('x', { new = 1 })", "acp: prompt: new is true or false, not 1"),
-    ("prompt('x', { meta = 1 })", "acp: prompt: meta is a table, not 1"),
-    ("cancel('x')", "acp: cancel: session is a number, not 'x'"),
-    ("cancel(99)", "acp: no session 99"),
-    ("answer(nil)", "acp: answer: id is a decision's id, not nil"),
-    ("answer('d1', 5)", "acp: answer: choice is an optionId, or nil, not 5"),
-    ("answer('d1', 'x', 5)", "acp: answer: content is a table, not 5"),
-    ("answer('d1', 'x')", "acp: no pending decision d1"),
+    ("prompt('x', { session = 'a' })", "acp: prompt(): session should be a number, not 'a'"),
+    ("prompt('x', { session = 99 })", "acp: No session 99. :Acp sessions lists them"),
+    ("prompt('x', { attach = 'a' })", "acp: prompt(): attach should be a list of paths, not 'a'"),
+    ("prompt('x', { agent = 'ecko' })", "acp: Unknown agent 'ecko', did you mean 'echo'?"),
+    ("prompt('x', { new = 1 })", "acp: prompt(): new should be true or false, not 1"),
+    ("prompt('x', { meta = 1 })", "acp: prompt(): meta should be a table, not 1"),
+    ("cancel('x')", "acp: cancel(): session should be a number, not 'x'"),
+    ("cancel(99)", "acp: No session 99. :Acp sessions lists them"),
+    ("answer(nil)", "acp: answer(): id should be a question's id, not nil"),
+    ("answer('d1', 5)", "acp: answer(): choice should be an optionId, or nil, not 5"),
+    ("answer('d1', 'x', 5)", "acp: answer(): content should be a table, not 5"),
+    ("answer('d1', 'x')", "acp: No pending question d1"),
 ]
 
 
@@ -89,7 +95,7 @@ def test_without_a_python_a_prompt_waits_in_the_composer(editor: Editor) -> None
 def test_blocks_without_a_word_are_not_sent(editor: Editor, blocks: str) -> None:
     agent = editor.agent("script")
     editor.lua(f"require('acp').prompt({{ {blocks} }})")
-    editor.wait_message("an empty prompt is not sent")
+    editor.wait_message("An empty prompt is not sent")
     editor.turn("say one")
     assert agent.prompts() == ["say one"]
 
@@ -100,7 +106,10 @@ def test_a_session_is_not_of_another_agent(editor: Editor) -> None:
     editor.turn("say one")
     editor.cmd("messages clear")
     editor.lua("require('acp').prompt('say two', { session = 1, agent = 'other' })")
-    assert editor.messages() == "acp: session 1 is one of script, not of other"
+    assert (
+        editor.messages()
+        == "acp: Session 1 belongs to script, not to other. Leave one of the two out"
+    )
     editor.lua("require('acp').prompt('say two', { session = 1, agent = 'script' })")
     editor.wait_event("AcpTurnEnd", 2)
     assert agent.prompts() == ["say one", "say two"]
@@ -122,6 +131,6 @@ def test_a_file_that_is_named_twice_goes_once(editor: Editor) -> None:
 def test_a_block_without_a_type_is_said_to_have_none(editor: Editor, block: str) -> None:
     agent = editor.agent("script")
     editor.lua(f"require('acp').prompt({{ 'say one', {block} }})")
-    line = "acp: prompt: block 2 is no content block: it has no type"
+    line = "acp: prompt: block 2 is not a content block: it has no type"
     editor.wait_message(line)
     assert not agent.prompts()

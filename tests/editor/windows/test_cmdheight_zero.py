@@ -24,12 +24,12 @@ def written(editor: Editor, message: str, command: str = "w") -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("AcpCancel", "acp: nothing to cancel"),
-        ("Acp plan", "acp: no session yet"),
-        ("Acp queue", "acp: the queue is empty"),
-        ("Acp foo", "acp: unknown subcommand 'foo'"),
-        ("Acp queue foo", "acp: unknown argument of queue 'foo'"),
-        ("Acp agent foo", "acp: unknown agent 'foo', see :Acp agent"),
+        ("AcpCancel", "acp: Nothing to cancel"),
+        ("Acp plan", "acp: No session yet"),
+        ("Acp queue", "acp: The queue is empty"),
+        ("Acp foo", "acp: Unknown subcommand 'foo'"),
+        ("Acp queue foo", "acp: Unknown argument of :Acp queue 'foo'"),
+        ("Acp agent foo", "acp: Unknown agent 'foo'. See :Acp agent"),
     ],
 )
 def test_in_commands(flat: Editor, command: str, message: str) -> None:
@@ -40,7 +40,7 @@ def test_in_commands(flat: Editor, command: str, message: str) -> None:
 def test_in_an_empty_composer(flat: Editor) -> None:
     flat.cmd("AcpPrompt")
     flat.keys("<Esc>")
-    written(flat, "acp: nothing to send")
+    written(flat, "acp: Nothing to send")
 
 
 def test_in_the_queue(flat: Editor) -> None:
@@ -49,7 +49,7 @@ def test_in_the_queue(flat: Editor) -> None:
     flat.prompt("say a")
     flat.wait("#require('acp').state().sessions[1].queue == 1")
     flat.cmd("Acp queue")
-    written(flat, "acp: 1 prompt waits")
+    written(flat, "acp: 1 prompt waiting")
     flat.cmd("AcpCancel!")
     flat.wait_event("AcpTurnEnd")
 
@@ -61,6 +61,6 @@ def test_in_a_proposal(flat: Editor) -> None:
     flat.cmd("Acp permissions")
     flat.cmd("Acp review")
     flat.wait("vim.fn.tabpagenr('$') == 2")
-    written(flat, "acp: sent with the answer")
+    written(flat, "acp: Your changes go with the answer")
     flat.cmd("Acp deny")
     flat.wait_event("AcpTurnEnd")

@@ -33,11 +33,11 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
 def asked(terminal: Terminal) -> None:
     """The tutor has asked for a permission; its question is in a float, the chat is hidden."""
     terminal.wait(":AcpPrompt hello")
-    terminal.keys(":AcpPrompt hello\r")
+    terminal.keys(":AcpPrompt /edit\r")
     terminal.wait_lua(f"#{SESSION}.permissions", "1")
     terminal.keys(":Acp chat\r")
     terminal.wait_gone("acp://chat")
-    terminal.wait("╭ question")  # the float comes when no chat shows the question
+    terminal.wait("╭ Tutor wants to edit")  # the float comes when no chat shows the question
     terminal.keys("\x17w")
     terminal.wait_lua("vim.bo.filetype", "acppermission")
 

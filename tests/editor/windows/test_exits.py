@@ -231,7 +231,7 @@ def test_an_agent_that_is_stopped_while_it_starts_stays_so(editor: Editor) -> No
     editor.wait("require('acp').state().sessions[1].status == 'failed'")
     assert editor.session(1)["queue"] == ["two", "three"]
     assert editor.lines("acp://composer/1") == ["one"]
-    editor.wait("vim.api.nvim_exec2('messages', { output = true }).output:find('is stopped')")
+    editor.wait("vim.api.nvim_exec2('messages', { output = true }).output:find('was stopped')")
     editor.cmd("Acp info")
     editor.wait("vim.fn.bufnr('acp://info') > 0")
     assert not any("mute: starting" in line for line in editor.lines("acp://info"))

@@ -67,7 +67,7 @@ def test_what_is_called_first_is_done_first(editor: Editor) -> None:
     fast(editor, f"{code} acp.prompt('say three')")
     editor.wait_event("AcpTurnEnd", 4)
     assert agent.prompts()[1:] == ["say one", "say two", "say three"]
-    editor.wait_message("no session 99")
+    editor.wait_message("No session 99")
 
 
 def test_a_mistake_is_told(editor: Editor) -> None:
@@ -77,9 +77,9 @@ def test_a_mistake_is_told(editor: Editor) -> None:
     fast(editor, "require('acp').answer(nil)")
     editor.wait("#_G.told == 3")
     assert editor.lua("return _G.told") == [
-        "acp: no session 99",
-        "acp: cancel: session is a number, not 'x'",
-        "acp: answer: id is a decision's id, not nil",
+        "acp: No session 99. :Acp sessions lists them",
+        "acp: cancel(): session should be a number, not 'x'",
+        "acp: answer(): id should be a question's id, not nil",
     ]
 
 

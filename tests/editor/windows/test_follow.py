@@ -103,7 +103,7 @@ def test_it_waits_for_the_user_and_goes_on_by_the_command(front: Editor, keys: s
     at(front, "b.txt", 3)
     settle(front)
     assert front.lua(PLACE) == place
-    front.wait_screen("Following paused")
+    front.wait_screen("Paused. :Acp follow resumes")
     front.cmd("Acp follow")
     at(front, "b.txt", 4)
     wait_place(front, "b.txt:4")
@@ -125,7 +125,7 @@ def test_the_command_again_ends_it_and_leaves_no_trace(front: Editor) -> None:
     at(front, "b.txt", 5)
     wait_place(front, "b.txt:5")
     front.keys("<C-w>w")
-    front.wait_screen("Following the agent")
+    front.wait_screen("Following Tutor")
     front.cmd("Acp follow")
     assert front.lua(STATUS) is None
     assert front.lua("return {vim.wo.winbar, vim.w.acp_follow == nil}") == ["", True]
@@ -134,7 +134,7 @@ def test_the_command_again_ends_it_and_leaves_no_trace(front: Editor) -> None:
         assert front.lua("return vim.wo.winbar") == ""
     at(front, "a.txt", 50)
     settle(front)
-    assert not any("Following the agent" in row for row in front.screen())
+    assert not any("Following Tutor" in row for row in front.screen())
 
 
 def test_the_users_winbar_stays_beside_the_label(front: Editor) -> None:
@@ -142,7 +142,7 @@ def test_the_users_winbar_stays_beside_the_label(front: Editor) -> None:
     front.cmd("Acp follow")
     front.cmd("setlocal winbar=mine")
     front.cmd("Acp follow")
-    front.wait_screen("Following the agent")
+    front.wait_screen("Following Tutor")
     assert front.lua("return vim.wo.winbar:match('mine$')") == "mine"
     at(front, "b.txt", 5)
     wait_place(front, "b.txt:5")
@@ -195,8 +195,8 @@ def test_the_command_turns_it_off_from_any_window(front: Editor) -> None:
     assert front.lua("return vim.fn.expand('%:t')") == "mine.txt"
     front.cmd("Acp follow")
     assert front.lua(STATUS) is None
-    assert told(front) == ["acp: follow-along is off"]
-    assert not any("Following the agent" in row for row in front.screen())
+    assert told(front) == ["acp: No longer following"]
+    assert not any("Following Tutor" in row for row in front.screen())
     at(front, "b.txt", 5)
     settle(front)
     shown = "vim.tbl_map(function(w) return vim.fn.bufname(vim.api.nvim_win_get_buf(w)) end, ...)"
@@ -216,7 +216,7 @@ def test_a_window_of_ours_turns_it_off_and_cannot_follow(front: Editor) -> None:
     front.cmd("Acp follow")
     assert front.lua(STATUS) is None
     front.cmd("Acp follow")
-    assert told(front)[-1] == "acp: use :Acp follow in a code window"
+    assert told(front)[-1] == "acp: Use :Acp follow in a code window"
     assert front.lua(STATUS) is None
 
 

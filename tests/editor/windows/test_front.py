@@ -65,17 +65,17 @@ def test_every_mistake_in_an_agent_and_in_a_rule_is_reported(front: Editor) -> N
     front.lua("require('acp').setup(...)", {"agents": agents, "permission": {"rules": rules}})
     mistakes = front.lua("return require('acp.config').mistakes")
     assert mistakes == [
-        "option 'agents.bare' should be a table with 'command'",
-        "option 'agents.mine.cwd' should be a string",
-        "option 'permission.rules[2].kind' should be a string or a list",
+        "Option 'agents.bare' should be a table with 'command'",
+        "Option 'agents.mine.cwd' should be a string",
+        "Option 'permission.rules[2].kind' should be a string or a list",
         (
-            "option 'permission.rules[3].action' should be one of 'allow', 'deny', 'ask',"
+            "Option 'permission.rules[3].action' should be one of 'allow', 'deny', 'ask',"
             " did you mean 'allow'?"
         ),
-        "option 'permission.rules[4]' should be a table with 'action'",
-        "unknown option 'agents.mine.comand', did you mean 'agents.mine.command'?",
-        "unknown option 'agents.mine.evn', did you mean 'agents.mine.env'?",
-        "unknown option 'permission.rules[2].acton', did you mean 'permission.rules[2].action'?",
+        "Option 'permission.rules[4]' should be a table with 'action'",
+        "Unknown option 'agents.mine.comand', did you mean 'agents.mine.command'?",
+        "Unknown option 'agents.mine.evn', did you mean 'agents.mine.env'?",
+        "Unknown option 'permission.rules[2].acton', did you mean 'permission.rules[2].action'?",
     ]
     names = front.lua("return require('acp.config').agent_names()")
     assert "good" in names
@@ -135,7 +135,7 @@ def test_every_colour_that_is_drawn_is_defined(front: Editor) -> None:
     events |= {"AcpReview", "AcpTurnStart", "AcpPermissionDone", "AcpToolCall"}
     defined = set(front.lua("return vim.tbl_keys(require('acp.ui.highlights').groups)"))
     assert drawn - events <= defined
-    assert front.lua("return vim.api.nvim_get_hl(0, { name = 'AcpUser' }).link") == "Title"
+    assert front.lua("return vim.api.nvim_get_hl(0, { name = 'AcpUser' }).link") == "Identifier"
 
 
 def test_changes_are_announced_at_most_once_in_30_ms(front: Editor) -> None:
@@ -162,7 +162,7 @@ def test_a_prompt_for_a_session_that_is_not_there_is_an_error(front: Editor) -> 
     before = len(sent(front))
     front.lua("pcall(require('acp').prompt, 'x', { session = 9 })")
     assert len(sent(front)) == before
-    assert "no session 9" in told(front)[-1]
+    assert "No session 9" in told(front)[-1]
 
 
 def test_what_cannot_be_seen_is_spelled_out_on_one_line(edit: Start) -> None:

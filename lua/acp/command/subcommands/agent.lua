@@ -7,11 +7,10 @@ local notify, when_running = spec.notify, spec.when_running
 ---@param fn fun(args: string[])
 ---@return fun(args: string[], opts: table)
 local function when_open(fn)
-  return when_running('no session', function(args)
+  return when_running('no_session', function(args)
     local session = valid.session()
     if session and session.status == 'closed' then
-      local said = 'the session is closed, the next prompt opens a new one'
-      require('acp.base.notify').echo('info', said)
+      require('acp.base.notify').echo('info', require('acp.base.messages').session_closed)
     else
       fn(args)
     end
@@ -36,7 +35,7 @@ for _, verb in ipairs({ 'restart', 'stop' }) do
     if left or require('acp.base.host').running() then
       notify(verb, { agent = args[1] })
     else
-      require('acp.base.notify').echo('info', 'no agent is running')
+      require('acp.base.notify').echo('info', require('acp.base.messages').no_agent)
     end
   end)
 end
@@ -45,7 +44,7 @@ local login = spec.shown(function(args) require('acp.command.choose').login(args
 list.login = spec.one_of('auth_methods', 'way to log in', login)
 
 list.logout = {
-  run = when_running('no agent is running', function() notify('logout') end),
+  run = when_running('no_agent', function() notify('logout') end),
 }
 
 local mode = when_open(function(args)

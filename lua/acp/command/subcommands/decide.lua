@@ -9,7 +9,7 @@ local list = {}
 
 for _, verb in ipairs({ 'allow', 'deny' }) do
   local run = when_running(
-    'no pending permission',
+    'no_permission',
     function(args) require('acp.command.decide').command(verb, args[1]) end
   )
   list[verb] = spec.one_of('permission_options', nil, run)
@@ -17,7 +17,7 @@ end
 
 list.permissions = {
   run = when_running(
-    'no pending permission',
+    'no_permission',
     shown(function()
       if not require('acp.ui.question').enter() then notify('permissions') end
     end)
@@ -39,7 +39,7 @@ end
 list.review = {
   max = 1,
   values = known('pending_files'),
-  run = when_kept('no pending edits', function(args)
+  run = when_kept('no_edits', function(args)
     local path = spec.absolute(args[1])
     local mistake = no_file(args[1], path)
     if mistake then
@@ -56,18 +56,18 @@ for _, verb in ipairs({ 'accept', 'reject' }) do
     values = spec.first({ 'hunk', 'file', 'all' }),
     strict = true,
     run = when_kept(
-      'no pending edits',
+      'no_edits',
       function(args) require('acp.review.hunk').decide(verb, args[1] or 'hunk') end
     ),
   }
 end
 
 list.unreject = {
-  run = when_kept('nothing was rejected', function() notify('unreject') end),
+  run = when_kept('nothing_rejected', function() notify('unreject') end),
 }
 
 list.edits = {
-  run = when_kept('no pending edits', function() notify('edits') end),
+  run = when_kept('no_edits', function() notify('edits') end),
 }
 
 list.comment = {
@@ -77,20 +77,20 @@ list.comment = {
 }
 
 list.checkpoints = {
-  run = when_kept('no checkpoints', shown(function() notify('checkpoints') end)),
+  run = when_kept('no_checkpoints', shown(function() notify('checkpoints') end)),
 }
 
 list.restore = {
   max = 1,
   bang = true,
   values = known('checkpoints'),
-  run = when_kept('no checkpoints', function(args, opts)
+  run = when_kept('no_checkpoints', function(args, opts)
     local n = args[1] and tonumber(args[1])
     if args[1] and (not n or n < 1 or n % 1 ~= 0) then
-      local message = ("restore takes the number of a prompt, not '%s'"):format(args[1])
+      local message = require('acp.base.messages').restore_takes_number
       local numbers = require('acp.base.valid_names').checkpoints()
       local hint = require('acp.base.nearest').hint(args[1], numbers)
-      return require('acp.base.notify').error(message .. hint)
+      return require('acp.base.notify').error(message:format(args[1], hint))
     end
     notify('restore', { n = n, every = opts.bang or nil })
   end),

@@ -7,14 +7,14 @@ local notify, absolute, shown = spec.notify, spec.absolute, spec.shown
 local list = {}
 
 list.terminals = {
-  run = spec.when_running('no terminals', function() notify('terminals') end),
+  run = spec.when_running('no_terminals', function() notify('terminals') end),
 }
 
 list.export = {
   max = 1,
   values = spec.known('files'),
   run = spec.when_running(
-    'no session to export',
+    'no_session',
     shown(function(args) notify('export', { file = absolute(args[1]) }) end)
   ),
 }
@@ -32,13 +32,13 @@ list.log = {
   run = shown(function(args)
     if args[1] == 'save' then
       if not args[2] then
-        require('acp.base.notify').error('log save needs a file')
+        require('acp.base.notify').error(require('acp.base.messages').log_save_needs_file)
       else
         notify('log_save', { file = absolute(args[2]) })
       end
     elseif args[1] and not vim.tbl_contains(valid_names.started(), args[1]) then
       local names = vim.list_extend({ 'save' }, valid_names.started())
-      local mistake = require('acp.base.nearest').message('argument of log', args[1], names)
+      local mistake = require('acp.base.nearest').message('argument of :Acp log', args[1], names)
       require('acp.base.notify').error(mistake)
     else
       notify('log', { agent = args[1] })
@@ -67,6 +67,8 @@ list.tutor = {
     local directory = sample()
     vim.cmd.tabedit(vim.fn.fnameescape(vim.fs.joinpath(directory, 'till.py')))
     vim.cmd.tcd({ vim.fn.fnameescape(directory), mods = { silent = true } })
+    require('acp.command.tutor_keys') -- the host is told them
+    require('acp.base.host').setup()
     require('acp.ui.composer.delivery').write('/tour', { new = true, agent = 'tutor' })
   end,
 }

@@ -53,7 +53,7 @@ function M.when_running(message, fn)
     if require('acp.base.host').running() then
       fn(args, opts)
     else
-      require('acp.base.notify').echo('info', message)
+      require('acp.base.notify').echo('info', require('acp.base.messages')[message])
     end
   end
 end

@@ -21,11 +21,11 @@ for view, module in pairs({ chat = 'acp.ui.chat', plan = 'acp.ui.plan' }) do
   list[view] = {
     run = function()
       local n = require('acp.base.state').get().current
-      if view == 'chat' then require('acp.command.drafts').recall_soon() end
+      if view == 'chat' then vim.schedule(require('acp.command.drafts').recall) end
       if n then
         require(module).toggle(n)
       else
-        require('acp.base.notify').echo('info', 'no session yet, :AcpPrompt starts one')
+        require('acp.base.notify').echo('info', require('acp.base.messages').no_session)
       end
     end,
   }

@@ -56,9 +56,9 @@ end
 local function fitting(parts, room)
   for first = 1, 4 do
     local text = joined(parts, first, 4)
-    local over = vim.fn.strdisplaywidth(text) - room
+    local over = api.nvim_strwidth(text) - room
     if over <= 0 then return text end
-    local left = first == 1 and parts[1] and vim.fn.strdisplaywidth(parts[1]) - over or 0
+    local left = first == 1 and parts[1] and api.nvim_strwidth(parts[1]) - over or 0
     if left >= LEAST_TITLE then
       return joined({ notify.cut(parts[1], left), parts[2], parts[3], parts[4] }, 1, 4)
     end
@@ -90,7 +90,10 @@ local function text(n, width)
   local told = activity.of(n, session, session.edits or {})
   local parts = { told.agent, told.status }
   vim.list_extend(parts, told.counts)
-  local room = width - vim.fn.strdisplaywidth(joined(parts, 1, #parts)) - MARGIN
+  if api.nvim_strwidth(joined(parts, 1, #parts)) > width - 2 then
+    parts[2] = parts[2]:gsub(' after [%d:]+[ %l]*$', '') -- how long it took can be left out
+  end
+  local room = width - api.nvim_strwidth(joined(parts, 1, #parts)) - MARGIN
   local words = vim.tbl_map(function(part) return literal(notify.one_line(part)) end, parts)
   local look = session.error and 'AcpError' or told.waits and 'AcpPermission'
   if look then words[2] = ('%%#%s#%s%%*'):format(look, words[2]) end

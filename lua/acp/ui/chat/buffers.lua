@@ -6,6 +6,9 @@ local M = {}
 ---@field bufnr integer
 ---@field looks table<integer, acp.Look> by row, from 1
 ---@field targets table<integer, table|integer> by row, from 1: what <CR> does there
+---@field colours table<integer, integer[]> by row, from 1: column, end column and highlight of its
+--- language's colours, see `acp.ui.chat.blocks`
+---@field blocks? boolean whether any of its rows may be of a block there
 ---@field folds acp.Fold[]
 ---@field open integer bytes of the row that grew last
 ---@field long boolean whether it holds a row longer than LONG

@@ -20,6 +20,9 @@ function M.decision()
   return found and found.decision
 end
 
+--- Kinds of targets that lead nowhere: a key opens or closes what they are in.
+local FOLDS = { fold = true, turn = true, none = true }
+
 local function toggle_fold()
   local line = vim.fn.line('.')
   if vim.fn.foldlevel(line) > 0 then
@@ -54,7 +57,7 @@ function M.act()
   local found, chat = target()
   if folded == vim.fn.line('.') then
     return
-  elseif not found or found.kind == 'fold' or found.kind == 'turn' then
+  elseif not found or FOLDS[found.kind] then
     if folded < 0 then toggle_fold() end
   elseif found.kind == 'file' then
     require('acp.ui.jump').to(found.path, found.line, chat.n)

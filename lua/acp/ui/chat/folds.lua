@@ -7,7 +7,8 @@ local api = vim.api
 ---@class acp.Fold
 ---@field id string of its block
 ---@field first integer row
----@field last integer row; the list is in order of these
+---@field last integer row; the list is in order of these, what is within another before it
+---@field title? string of one that gathers others: what it says while closed
 
 --- Rows [first, last) became `count` rows. Folds move as Neovim's own do.
 ---@param chat acp.Chat
@@ -43,7 +44,10 @@ end
 local function insert(chat, fold)
   local folds = chat.folds
   local at = #folds
-  while at > 0 and folds[at].last > fold.last do
+  local function is_below(other)
+    return other.last > fold.last or other.last == fold.last and other.first < fold.first
+  end
+  while at > 0 and is_below(folds[at]) do
     at = at - 1
   end
   table.insert(folds, at + 1, fold)
@@ -119,6 +123,57 @@ function M.add(chat, folds)
     M.open(chat, id, true)
   end
   M.fill(chat)
+end
+
+--- Gather rows, with the folds in them, in a closed fold.
+---@param chat acp.Chat
+---@param title string
+function M.gather(chat, id, first, last, title)
+  insert(chat, { id = id, first = first, last = last, title = title })
+  for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
+    run(win, { ('%d,%dfold'):format(first + 1, last + 1) })
+  end
+  M.fill(chat)
+end
+
+--- Take a fold away; what is folded within it stays so.
+---@param chat acp.Chat
+function M.remove(chat, id)
+  local fold = find(chat, id)
+  if not fold then return end
+  table.remove(
+    chat.folds,
+    vim.iter(ipairs(chat.folds)):find(function(_, one) return one == fold end)
+  )
+  for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
+    api.nvim_win_call(win, function()
+      local view = vim.fn.winsaveview()
+      vim.cmd(fold.first + 1 .. 'foldclose!')
+      vim.fn.cursor(fold.first + 1, 1)
+      vim.cmd('normal! zd') -- the outermost of those that are closed
+      vim.fn.winrestview(view)
+    end)
+  end
+end
+
+--- What a closed fold says that gathers others, nil for another one.
+---@param chat acp.Chat
+---@return string? title
+function M.title(chat, first, last)
+  local low, high = 1, #chat.folds -- the first that ends at `last` lies there
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if chat.folds[middle].last < last then
+      low = middle + 1
+    else
+      high = middle
+    end
+  end
+  for i = low, #chat.folds do
+    local fold = chat.folds[i]
+    if fold.last ~= last then return end
+    if fold.first == first and fold.title then return fold.title end
+  end
 end
 
 --- Open or close the fold of a block in every window.

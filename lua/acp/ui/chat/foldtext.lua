@@ -2,6 +2,7 @@
 --- thought.
 local M = {}
 
+local text_width = require('acp.base.text_width')
 local api = vim.api
 
 local FOLD = '▸ ' -- begins a head that says nothing of what is below it
@@ -45,7 +46,7 @@ end
 ---@param width integer cells
 ---@return { [1]: string, [2]: string? }[]
 local function drawn(first, head, more, width)
-  if vim.fn.strdisplaywidth(head) > width then -- the mark before a title says the status as well
+  if text_width(head) > width then -- the mark before a title says the status as well
     head = head:match('^(.*) · [%l ]+$') or head
   end
   local whole = require('acp.base.notify').cut(head .. more, width)
@@ -57,11 +58,28 @@ local function drawn(first, head, more, width)
   return chunks
 end
 
+--- What a fold says that gathers tool calls.
+---@return string?
+local function title(first, last)
+  local chat = require('acp.ui.chat.buffers').of(api.nvim_get_current_buf())
+  return chat and require('acp.ui.chat.folds').title(chat, first - 1, last - 1)
+end
+
+---@param text string
+---@param width integer cells
+---@return { [1]: string, [2]: string? }[] chunks
+local function gathered_line(text, width)
+  local cut = require('acp.base.notify').cut
+  return { { '✓ ', 'AcpToolCompleted' }, { cut(text, width - 2), 'AcpToolTitle' } }
+end
+
 --- 'foldtext' of the window that is current: asked for each closed fold whenever it is drawn.
 ---@param first integer line
 ---@return { [1]: string, [2]: string? }[] chunks
 function M.of(first)
-  local width = require('acp.ui.chat.marks').columns(api.nvim_get_current_win())
+  local width = require('acp.ui.win').text_columns(api.nvim_get_current_win())
+  local gathered = title(first, vim.v.foldend)
+  if gathered then return gathered_line(gathered, width) end
   local head = api.nvim_buf_get_lines(0, first - 1, first, false)[1]
   local more = head:sub(1, #FOLD) == FOLD and beginning(first) or ''
   local key = width .. ' ' .. head .. more

@@ -14,6 +14,9 @@ local LONG = 8000
 --- When a new chat gets its filetype: its first prompt is on its way then.
 local FILETYPE_MS = 20
 
+--- What stands before each row: a rule before the user's.
+local BEFORE = "%!v:lua.require'acp.ui.chat.marks'.before()"
+
 local window_options = {
   wrap = true,
   linebreak = true,
@@ -23,18 +26,21 @@ local window_options = {
   relativenumber = false,
   signcolumn = 'no',
   foldcolumn = '0',
+  statuscolumn = BEFORE,
   foldmethod = 'manual',
   foldtext = "v:lua.require'acp.ui.chat.foldtext'.of(v:foldstart)",
   foldenable = true,
   foldlevel = 0,
   foldminlines = 1,
   fillchars = 'fold: ,eob: ',
+  winhighlight = 'Folded:',
   list = false,
   spell = false,
   cursorline = false,
-  conceallevel = 2,
-  concealcursor = '',
 }
+
+--- Set once for a window: what the user makes of them stays.
+local once_options = { conceallevel = 2, concealcursor = '' }
 
 --- Neovim looks for files of the filetype in every directory of 'runtimepath'.
 local function set_filetype(bufnr)
@@ -47,6 +53,12 @@ local function dress(win, chat)
   for name, value in pairs(window_options) do
     if chat.long and (name == 'linebreak' or name == 'breakindent') then value = false end
     set(win, name, value)
+  end
+  if vim.w[win].acp_chat ~= chat.bufnr then
+    vim.w[win].acp_chat = chat.bufnr
+    for name, value in pairs(once_options) do
+      set(win, name, value)
+    end
   end
   folds.dress(win, chat)
   require('acp.ui.chat.bar').later()
@@ -102,7 +114,7 @@ function M.create(n, new)
     formatlistpat = scratch.ITEM,
     modifiable = false,
   })
-  chat = { n = n, bufnr = bufnr, looks = {}, targets = {}, folds = {}, open = 0 }
+  chat = { n = n, bufnr = bufnr, looks = {}, targets = {}, colours = {}, folds = {}, open = 0 }
   buffers.add(chat)
   require('acp.ui.highlights').define()
   marks.watch(chat)
@@ -205,7 +217,7 @@ function M.append(n, row, lines, decor)
       folds.splice(chat, row + 1, row + 1, #lines - 1)
     end
     measure(chat, lines, chat.open)
-    chat.looks[row + 1] = nil
+    chat.looks[row + 1], chat.colours[row + 1] = nil, nil
     marks.set(chat, row, decor)
   end)
 end
@@ -223,12 +235,28 @@ function M.fold_open(n, id, open)
   if chats[n] then folds.open(chats[n], id, open) end
 end
 
+--- Frame operation: these rows are one line from now on, which opens.
+---@param id string
+---@param first integer row
+---@param last integer row
+---@param title string
+function M.gather(n, id, first, last, title)
+  if chats[n] and not chats[n].awaited then folds.gather(chats[n], id, first, last, title) end
+end
+
+--- Frame operation: they are no more.
+---@param id string
+function M.ungather(n, id)
+  if chats[n] and not chats[n].awaited then folds.remove(chats[n], id) end
+end
+
 local function show(bufnr)
   local chat = require('acp.config').get().chat
   local signals, taken = require('acp.base.signals'), false
   require('acp.ui.window').open_beside(bufnr, {
     layout = chat.layout,
     size = chat.size,
+    options = { statuscolumn = BEFORE },
     last = true,
     like = 'acp://chat/',
     replaced = function(other)
@@ -273,7 +301,8 @@ function M.reset(n)
   edit(chat, function(bufnr)
     api.nvim_buf_clear_namespace(bufnr, -1, 0, -1)
     api.nvim_buf_set_lines(bufnr, 0, -1, true, {})
-    chat.looks, chat.targets, chat.folds, chat.open, chat.long = {}, {}, {}, 0, false
+    chat.looks, chat.targets, chat.colours, chat.folds = {}, {}, {}, {}
+    chat.open, chat.long = 0, false
     chat.awaited = nil
   end)
 end

@@ -4,13 +4,17 @@
 local M = {}
 
 local api = vim.api
+local text_columns = require('acp.ui.win').text_columns
 local ns = api.nvim_create_namespace('acp.chat')
 
 ---@alias acp.Look any[] column, end column (bytes) and group of each span of a row
 
+local concealment = require('acp.ui.chat.conceal')
+
 local chats = {} ---@type table<integer, acp.Chat> by buffer
-local drawn ---@type table<integer, acp.Look> of the chat whose window is being drawn
-local window, columns = 0, 0 -- that window, and how wide its text is
+local drawn ---@type acp.Chat whose window is being drawn
+local window = 0
+local others = false -- whether another plugin draws its Markdown
 
 --- Group names to ids: a name would be looked up again for each of many spans.
 local groups = setmetatable({}, {
@@ -21,41 +25,105 @@ local groups = setmetatable({}, {
   end,
 })
 
---- Bytes at both ends of a span that nobody wants to read: they are seen in the cursor's line.
-local MARKUP = { AcpStrong = 2, AcpEmphasis = 1 }
+--- Groups of rows that look so up to the end of the window.
+local WHOLE = {
+  AcpCodeBlock = 'AcpCodeBlock',
+  AcpFence = 'AcpCodeBlock',
+  AcpDiffAdd = 'AcpDiffAdd',
+  AcpDiffRemove = 'AcpDiffRemove',
+}
 
-local function conceal(bufnr, row, first, last, bytes)
-  for _, col in ipairs({ first, last - bytes }) do
-    local options = { end_col = col + bytes, conceal = '', ephemeral = true, strict = false }
-    api.nvim_buf_set_extmark(bufnr, ns, row, col, options)
+--- Groups of what is drawn in place of marks alone.
+local BARE = { AcpTable = true }
+
+--- What marks a row of the user's, and what is drawn before it.
+local USER, RULE = 'AcpUserRule', '%#AcpUserRule#┃ '
+
+local function whole(bufnr, row, group)
+  api.nvim_buf_set_extmark(bufnr, ns, row, 0, {
+    end_row = row + 1,
+    end_col = 0,
+    hl_group = groups[group],
+    hl_eol = true,
+    ephemeral = true,
+    strict = false,
+  })
+end
+
+--- When the user sent the words below this heading.
+local function time(bufnr, row)
+  local target = drawn.targets[row + 1]
+  local text = type(target) == 'table' and target.time
+  if text then
+    api.nvim_buf_set_extmark(bufnr, ns, row, 0, {
+      virt_text = { { text, 'AcpMuted' } },
+      virt_text_pos = 'right_align',
+      ephemeral = true,
+    })
   end
+end
+
+--- A rule goes from end to end where its marks would be concealed.
+local function rule(bufnr, row)
+  local has_cursor = window == api.nvim_get_current_win()
+    and api.nvim_win_get_cursor(window)[1] == row + 1
+  if has_cursor or vim.wo[window].conceallevel == 0 then return end
+  api.nvim_buf_set_extmark(bufnr, ns, row, 0, {
+    virt_text = { { ('─'):rep(text_columns(window)), 'AcpRule' } },
+    virt_text_pos = 'overlay',
+    ephemeral = true,
+  })
+end
+
+--- The row below a question says what answers it, from where the cursor is.
+---@param id integer|string
+local function legend(bufnr, row, id)
+  local said = require('acp.ui.question.legend').below(id, text_columns(window) - 3)
+  api.nvim_buf_set_extmark(bufnr, ns, row, 0, {
+    virt_text = { { '  ' .. said, 'AcpMuted' } },
+    virt_text_pos = 'overlay',
+    ephemeral = true,
+  })
 end
 
 ---@param _ 'line'
 ---@param _ integer window
 local function line(_, _, bufnr, row)
-  local look = drawn[row + 1]
+  local look, target = drawn.looks[row + 1], drawn.targets[row + 1]
+  if type(target) == 'table' and target.legend then legend(bufnr, row, target.decision) end
   if not look then return end
   local set_extmark, options = api.nvim_buf_set_extmark, { ephemeral = true, strict = false }
   for i = 1, #look, 3 do
     local first, last, group = look[i], look[i + 1], look[i + 2]
     options.end_col, options.hl_group = last, groups[group]
-    set_extmark(bufnr, ns, row, first, options)
-    if MARKUP[group] then conceal(bufnr, row, first, last, MARKUP[group]) end
+    if (WHOLE[group] or BARE[group]) and not drawn.blocks then
+      drawn.blocks = true
+      require('acp.ui.chat.blocks').seen(drawn, row, row + vim.o.lines)
+    end
+    if WHOLE[group] then whole(bufnr, row, WHOLE[group]) end
+    if last > first and WHOLE[group] ~= group and not BARE[group] then
+      set_extmark(bufnr, ns, row, first, options)
+    end
+    local ours = not others or concealment.is_inline(group) and look[3] ~= 'AcpTable'
+    if last > first and ours and concealment.has(group) then
+      concealment.draw(bufnr, ns, row, group, first, last)
+    end
+    if group == 'AcpUser' then time(bufnr, row) end
+    if group == 'AcpRule' and not others then rule(bufnr, row) end
+  end
+  local colours = drawn.colours[row + 1]
+  for i = 1, colours and #colours or 0, 3 do
+    options.end_col, options.hl_group = colours[i + 1], colours[i + 2]
+    set_extmark(bufnr, ns, row, colours[i], options)
   end
 end
 
----@return integer cells
-local function measured(win)
-  local info = vim.fn.getwininfo(win)[1]
-  return info.width - info.textoff
-end
-
 api.nvim_set_decoration_provider(ns, {
-  on_win = function(_, win, bufnr)
+  on_win = function(_, win, bufnr, first, last)
     local chat = chats[bufnr]
     if chat then
-      drawn, window, columns = chat.looks, win, measured(win)
+      drawn, window, others = chat, win, concealment.is_others(bufnr)
+      if chat.blocks then require('acp.ui.chat.blocks').seen(chat, first, last) end
     end
     return chat ~= nil
   end,
@@ -89,6 +157,7 @@ function M.splice(chat, first, last, count, total)
   local shift = count - (last - first)
   splice(chat.looks, first, last, shift, total)
   splice(chat.targets, first, last, shift, total)
+  splice(chat.colours, first, last, shift, total)
 end
 
 --- Lay over rows what the host tells of them.
@@ -105,9 +174,13 @@ function M.set(chat, first, decor)
   end
 end
 
---- How wide a window's text is: not asked for again while it is being drawn.
----@return integer cells
-function M.columns(win) return win == window and columns or measured(win) end
+--- What stands before a row of the window that is being drawn: 'statuscolumn'.
+---@return string
+function M.before()
+  local chat = chats[api.nvim_win_get_buf(vim.g.statusline_winid)]
+  local look = chat and chat.looks[vim.v.lnum]
+  return look and look[3] == USER and RULE or '  '
+end
 
 --- How a row looks: a plain one is empty.
 ---@return acp.Look
@@ -116,6 +189,13 @@ function M.look(bufnr, row) return chats[bufnr] and chats[bufnr].looks[row + 1] 
 --- A target as a table: a number stands for a tool call, counted from 0.
 local function meaning(data)
   return type(data) == 'number' and { kind = 'tool', call = data } or data --[[@as table]]
+end
+
+--- Windows of this tab page that show a chat are drawn anew: the keys that answer are others now.
+function M.redraw()
+  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
+    if chats[api.nvim_win_get_buf(win)] then api.nvim__redraw({ win = win, valid = false }) end
+  end
 end
 
 --- The target of a row.

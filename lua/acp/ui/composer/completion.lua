@@ -80,15 +80,72 @@ local function files(base)
   return vim.tbl_map(item, vim.list_slice(found, 1, MOST)), ready
 end
 
---- The list was still being made: offer it once it is there, if the user waits at the same place.
-local function when_listed()
+--- Call `fn` once `wait` does, if the user still waits at the same place.
+---@param wait fun(fn: fun())
+---@param fn fun()
+local function if_still_here(wait, fn)
   local bufnr, tick = vim.api.nvim_get_current_buf(), vim.b.changedtick
-  require('acp.ui.composer.files').when_ready(places.cwd(), function()
+  wait(function()
     local here = vim.api.nvim_get_current_buf() == bufnr and vim.b.changedtick == tick
-    if here and vim.api.nvim_get_mode().mode:match('^i') and vim.fn.pumvisible() == 0 then
-      vim.api.nvim_feedkeys(vim.keycode('<C-x><C-o>'), 'n', false)
-    end
+    if here and vim.api.nvim_get_mode().mode:match('^i') and vim.fn.pumvisible() == 0 then fn() end
   end)
+end
+
+local function files_listed(fn) require('acp.ui.composer.files').when_ready(places.cwd(), fn) end
+
+--- Call `fn` when the agent has told its commands.
+local function commands_told(n)
+  return function(fn)
+    local on, group = require('acp.base.autocmds').group('acp.completion')
+    on('User', function()
+      local session = require('acp.base.state').get().sessions[n]
+      if session and #(session.commands or {}) > 0 then
+        vim.api.nvim_del_augroup_by_id(group)
+        fn()
+      end
+    end, { pattern = 'AcpState' })
+  end
+end
+
+--- The word at the cursor that can be completed.
+---@return 'command'|'mention'|nil kind
+---@return string base
+local function word()
+  local at = vim.api.nvim_win_get_cursor(0)
+  local line = vim.api.nvim_get_current_line():sub(1, at[2])
+  local kind, col = at_cursor(line, at[1])
+  return kind, kind and line:sub(col + 1) or ''
+end
+
+--- Whether nothing but the sign of a word to complete has been typed, where a word starts.
+---@return boolean
+function M.begins()
+  local kind, base = word()
+  if not kind or #base ~= 1 then return false end
+  local col = vim.api.nvim_win_get_cursor(0)[2]
+  return col == 1 or vim.api.nvim_get_current_line():sub(col - 1, col - 1):match('%s') ~= nil
+end
+
+--- Whether there is anything to choose from at the cursor.
+---@return boolean
+function M.any()
+  local _, base = word()
+  return #M.omni(0, base).words > 0
+end
+
+--- Call `fn` when there is a list for the word at the cursor: now, or while the user waits there.
+---@param n integer
+---@param fn fun()
+function M.when_known(n, fn)
+  local kind, base = word()
+  local session = require('acp.base.state').get().sessions[n]
+  if kind == 'command' and #((session or {}).commands or {}) == 0 then
+    if_still_here(commands_told(n), fn)
+  elseif base == '@' and not select(2, require('acp.ui.composer.files').list(places.cwd())) then
+    if_still_here(files_listed, fn)
+  else
+    fn()
+  end
 end
 
 --- 'omnifunc' of the composer.
@@ -106,7 +163,12 @@ function M.omni(findstart, base)
   end
   if base:sub(1, 1) == '{' then return { words = variables(base), refresh = 'always' } end
   local found, ready = files(base)
-  if not ready then when_listed() end
+  if not ready then
+    if_still_here(
+      files_listed,
+      function() vim.api.nvim_feedkeys(vim.keycode('<C-x><C-o>'), 'n', false) end
+    )
+  end
   -- Before a letter is typed files are what is looked for: variables have a sign of their own.
   local words = base == '@' and vim.list_extend(found, variables(base))
     or vim.list_extend(variables(base), found)

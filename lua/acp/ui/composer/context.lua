@@ -70,6 +70,17 @@ function M.mentions(text, cwd)
   return found
 end
 
+--- Files that go along: what is attached to composer `n`, and others. Nothing is attached where the
+--- module of attachments is not loaded, and most prompts are without.
+---@param n? integer
+---@param others string[]
+---@return string[]
+local function files(n, others)
+  if not others[1] and not package.loaded['acp.ui.attachments'] then return {} end
+  local attachments = require('acp.ui.attachments')
+  return attachments.joined(n and attachments.list(n) or {}, others)
+end
+
 --- Everything the verb `prompt` carries for a text, but the session.
 ---@param chips? acp.Chip[]
 ---@param n? integer the composer whose attachments go along
@@ -78,16 +89,15 @@ end
 function M.prompt(text, chips, n, more)
   local cwd = places.cwd()
   local ranges = vim.tbl_map(M.resolve, chips or {})
-  local attachments = require('acp.ui.attachments')
-  local paths = n and attachments.list(n) or {}
-  attachments.joined(paths, vim.list_extend(M.mentions(text, cwd), more or {}))
-  local variables = require('acp.ui.composer.variables').used(text)
+  local paths = files(n, vim.list_extend(M.mentions(text, cwd), more or {}))
+  local variables = text:find('{', 1, true) and require('acp.ui.composer.variables').used(text)
+    or {}
   return {
     text = text,
     cwd = cwd,
     range = ranges[#ranges],
     ranges = #ranges > 1 and ranges or nil,
-    attach = #paths > 0 and attachments.carried(paths) or nil,
+    attach = paths[1] and require('acp.ui.attachments').carried(paths) or nil,
     variables = #variables > 0 and variables or nil,
   }
 end

@@ -117,7 +117,8 @@ function M.send(n, args)
   if require('acp.config').get().follow then require('acp.ui.follow').begin() end
   if not require('acp.base.host').notify('prompt', args) then return false end
   track(n, args)
-  require('acp.ui.attachments').remove(n)
+  local attachments = package.loaded['acp.ui.attachments']
+  if attachments then attachments.remove(n) end
   return true
 end
 

@@ -9,12 +9,14 @@ local M = {}
 local ns = vim.api.nvim_create_namespace('acp.composer')
 local attachments, state = require('acp.ui.attachments'), require('acp.base.state')
 local context, places = require('acp.ui.composer.context'), require('acp.ui.composer.places')
+local placeholder = require('acp.ui.composer.placeholder')
 
 ---@class acp.Composer
 ---@field bufnr integer
 ---@field walk acp.Walk
 ---@field chips acp.Chip[]
 ---@field new boolean the next prompt opens a new session
+---@field begun boolean its session has been asked for
 
 local composers = {} ---@type table<integer, acp.Composer>
 local drafts = {} ---@type table<integer, string[]> of buffers that were unloaded
@@ -40,10 +42,17 @@ end
 
 local function blank(lines) return table.concat(lines):match('^%s*$') ~= nil end
 
---- Draw the attachments below the text, and in an empty composer how to send.
+--- Columns of a window of a composer; of the screen when none shows it.
+local function width_of(bufnr)
+  local win = vim.fn.win_findbuf(bufnr)[1]
+  return win and vim.api.nvim_win_get_width(win) or vim.o.columns
+end
+
+--- Draw the attachments below the text, and in an empty composer what one can type; and its bar.
 function M.decorate(n)
   local it = composers[n]
   if not it or not vim.api.nvim_buf_is_loaded(it.bufnr) then return end
+  require('acp.ui.composer.bar').update(n, it.bufnr, it.begun)
   vim.api.nvim_buf_clear_namespace(it.bufnr, ns, 0, -1)
   local below = {}
   local function add(label) below[#below + 1] = { { '  + ' .. label, 'AcpAttachment' } } end
@@ -57,7 +66,7 @@ function M.decorate(n)
   end
   if count == 1 and lines_of(it.bufnr)[1] == '' then
     vim.api.nvim_buf_set_extmark(it.bufnr, ns, 0, 0, {
-      virt_text = { { require('acp.ui.composer.placeholder').text(n, it.new), 'AcpPlaceholder' } },
+      virt_text = { { placeholder.text(width_of(it.bufnr)), 'AcpPlaceholder' } },
       virt_text_pos = 'overlay',
     })
   end
@@ -96,6 +105,7 @@ local function dress(n, bufnr)
   local on = require('acp.base.autocmds').group('acp.composer.' .. n)
   -- By buffer, not by name: `:w other` is a write of this buffer too.
   on({ 'BufWriteCmd', 'FileWriteCmd' }, function(args) M.write(n, args) end, { buffer = bufnr })
+  on('TextChangedI', function() require('acp.ui.composer.popup').typed(n) end, { buffer = bufnr })
   watch(n, bufnr)
   require('acp.ui.exits').watch(bufnr, on, function() return not blank(lines_of(bufnr)) end)
   require('acp.ui.keymaps').attach('composer', bufnr, n)
@@ -104,27 +114,27 @@ end
 ---@return acp.Composer
 local function record(bufnr)
   local walk = require('acp.ui.composer.history').walk()
-  return { bufnr = bufnr, walk = walk, chips = {}, new = false }
+  return { bufnr = bufnr, walk = walk, chips = {}, new = false, begun = false }
 end
 
-local announced = '' -- the sessions when this was last looked at
-
---- A session that has just come to be learns of the composer that waited for it; what an empty
---- one shows depends on how many there are.
+--- A session that has just come to be learns of the composer that waited for it; what their bars
+--- say may have changed.
 local function announce()
-  local sessions = {}
-  for n, session in pairs(state.get().sessions) do
-    sessions[#sessions + 1] = n .. (session.status == 'closed' and '-' or '+')
-  end
-  table.sort(sessions)
-  local changed = table.concat(sessions) ~= announced
-  announced = table.concat(sessions)
   for n, it in pairs(composers) do
     local session = state.get().sessions[n]
-    local there = session and vim.api.nvim_buf_is_valid(it.bufnr)
-    local new = there and session.composer_bufnr ~= it.bufnr
-    if new then state.set_buffer(n, 'composer_bufnr', it.bufnr) end
-    if new or changed then M.decorate(n) end
+    if vim.api.nvim_buf_is_valid(it.bufnr) then
+      if session and session.composer_bufnr ~= it.bufnr then
+        state.set_buffer(n, 'composer_bufnr', it.bufnr)
+      end
+      require('acp.ui.composer.bar').update(n, it.bufnr, it.begun)
+    end
+  end
+end
+
+--- Windows have other sizes.
+local function on_resized()
+  for n in pairs(composers) do
+    M.decorate(n)
   end
 end
 
@@ -138,6 +148,7 @@ local function register()
     end, { pattern = 'acp://composer/*' })
   end
   add('User', announce, { pattern = 'AcpState' })
+  add('WinResized', on_resized)
   on('BufUnload', function(n, args)
     local lines = lines_of(args.buf)
     drafts[n] = not blank(lines) and lines or nil
@@ -174,11 +185,9 @@ end
 --- The session as the verb `prompt` names it: this one, or a new one where it does not exist
 --- yet.
 local function target(n)
-  local sessions = state.get().sessions
-  if composers[n].new or not sessions[n] then
-    return { new = (composers[n].new or next(sessions) ~= nil) or nil }
-  end
-  return { session = n }
+  local it, sessions = composers[n], state.get().sessions
+  if it.begun or sessions[n] and not it.new then return { session = n } end
+  return { new = (it.new or next(sessions) ~= nil) or nil }
 end
 
 --- Send lines `first` to `last` (all by default) of composer `n` and take them out of it.
@@ -187,7 +196,9 @@ end
 function M.send(n, first, last)
   local it = composers[n]
   local lines = vim.api.nvim_buf_get_lines(it.bufnr, (first or 1) - 1, last or -1, false)
-  if blank(lines) then return require('acp.base.notify').echo('info', 'nothing to send') end
+  if blank(lines) then
+    return require('acp.base.notify').echo('info', require('acp.base.messages').nothing_to_send)
+  end
   local text = table.concat(lines, '\n')
   local args = vim.tbl_extend('error', context.prompt(text, it.chips, n), target(n))
   args.composer = n
@@ -232,8 +243,7 @@ function M.give_back(n, text, paths, ranges)
   attachments.restore(n, paths or {})
   -- Why the host is not there is said in one line as well, and counts more.
   if state.get().host == 'running' and not require('acp.ui.window').showing(bufnr) then
-    local said = 'the prompt is back in the composer, :AcpPrompt goes there'
-    require('acp.base.notify').echo('info', said)
+    require('acp.base.notify').echo('info', require('acp.base.messages').prompt_is_back)
   end
 end
 
@@ -278,7 +288,8 @@ function M.browse(by, n)
   local present = table.concat(lines_of(it.bufnr), '\n')
   local text = require('acp.ui.composer.history').step(it.walk, by * vim.v.count1, present)
   if not text then
-    local said = by > 0 and 'no earlier prompt' or 'no later prompt'
+    local messages = require('acp.base.messages')
+    local said = by > 0 and messages.no_earlier_prompt or messages.no_later_prompt
     return require('acp.base.notify').echo('info', said)
   end
   put(it.bufnr, text)
@@ -286,20 +297,44 @@ function M.browse(by, n)
   if win then vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(it.bufnr), 0 }) end
 end
 
-local HEIGHT = 8
+local chosen ---@type integer|nil rows that the user gave the last one, over all windows of a kind
 
 --- Below its chat, of which it leaves half to be read.
 ---@return acp.OpenOpts
 local function place(n)
   local chat = require('acp.ui.window').showing(require('acp.ui.chat.buffers').bufnr(n))
   local half = chat and math.max(math.floor(vim.api.nvim_win_get_height(chat) / 2) - 1, 1)
+  local rows = chosen or require('acp.config').get().composer.height
   return {
     layout = 'bottom',
-    size = math.min(half or HEIGHT, HEIGHT),
+    size = math.min(half or rows, rows),
     under = chat,
     enter = true,
     options = { fillchars = 'eob: ' },
   }
+end
+
+--- The next one is as high as the user has made this one.
+local function remember_rows(win)
+  local rows = require('acp.ui.rows')
+  local first = vim.api.nvim_win_get_height(win)
+  vim.api.nvim_create_autocmd('WinClosed', {
+    pattern = tostring(win),
+    once = true,
+    callback = function()
+      local last = rows.of(win)
+      if last and last ~= first then chosen = last end
+    end,
+  })
+end
+
+--- Agent and session start with the composer of a session to come: its commands and modes are there
+--- before the first prompt. Where they cannot start the bar says so.
+local function begin(n, it)
+  local cwd, host = places.cwd(), require('acp.base.host')
+  if it.begun or state.get().sessions[n] or cwd == '' or not host.usable() then return end
+  it.begun = host.notify('begin', { n = n, cwd = cwd })
+  it.new = it.new and not it.begun
 end
 
 --- Chat `n` has been opened: its composer, wherever it stands in this tab page, goes below it.
@@ -331,14 +366,16 @@ function M.open(opts)
   local emit = require('acp.base.signals').emit
   local back = require('acp.base.notify').afterwards(emit, 'composer_opens', n)
   require('acp.ui.composer.files').warm(places.cwd())
+  begin(n, it)
   local window = require('acp.ui.window')
   window.when_free(function()
+    require('acp.ui.chat').open_here(n)
     local win = window.showing(bufnr)
     if win then
       vim.api.nvim_set_current_win(win)
     else
-      require('acp.ui.chat').open_here(n)
       win = window.open_beside(bufnr, place(n))
+      if win then remember_rows(win) end
     end
     if back and win then
       local lines = lines_of(bufnr)

@@ -10,7 +10,7 @@ function M.cwd() return vim.fs.normalize(vim.fn.getcwd()) end
 function M.place()
   local cwd = M.cwd()
   if cwd ~= '' then return cwd end
-  require('acp.base.notify').echo('error', 'the current directory was deleted, :cd to another one')
+  require('acp.base.notify').echo('error', require('acp.base.messages').directory_gone)
 end
 
 --- Absolute, normalised forms of `paths`; `~`, `%` and the like are expanded.

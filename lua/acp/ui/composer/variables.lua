@@ -126,9 +126,9 @@ M.about = {
   buffer = 'the current buffer',
   diagnostics = 'diagnostics of the current buffer',
   quickfix = 'the quickfix list',
-  diff = 'what git says of the working tree',
+  diff = 'git diff of the working tree',
   ['function'] = 'the function around the cursor',
-  buffers = 'names of all listed buffers',
+  buffers = 'names of listed buffers',
 }
 
 --- Names of all variables, sorted.

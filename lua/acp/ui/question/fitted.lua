@@ -2,6 +2,7 @@
 --- line. Nobody says yes to a command whose end is out of sight.
 local M = {}
 
+local text_width = require('acp.base.text_width')
 local least = require('acp.ui.wrap').least
 
 ---@class acp.Fitted
@@ -26,7 +27,7 @@ local function fitting(line, cells, sign)
   end
   while low < high do
     local middle = math.ceil((low + high) / 2)
-    if vim.fn.strdisplaywidth(part(middle)) <= cells then
+    if text_width(part(middle)) <= cells then
       low = middle
     else
       high = middle - 1
@@ -113,6 +114,31 @@ local function slice(card, first, last)
   return vim.list_slice(card.lines, first + 1, last), spans
 end
 
+--- A card without the lines around the changes of its diffs: what changes goes before them.
+---@param card acp.Card
+---@return acp.Card
+local function without_context(card)
+  local around = {} ---@type table<integer, true> rows
+  for _, span in ipairs(card.spans or {}) do
+    if span[4] == 'AcpDiffContext' then around[span[1]] = true end
+  end
+  if not next(around) then return card end
+  local head, lines, rows = card.head or #card.lines, {}, {}
+  for row, line in ipairs(card.lines) do
+    if not around[row - 1] then
+      lines[#lines + 1] = line
+      rows[row - 1] = #lines - 1
+    elseif card.head and row <= card.head then
+      head = head - 1
+    end
+  end
+  local spans = {}
+  for _, span in ipairs(card.spans) do
+    if rows[span[1]] then spans[#spans + 1] = { rows[span[1]], span[2], span[3], span[4] } end
+  end
+  return vim.tbl_extend('force', card, { lines = lines, spans = spans, head = head })
+end
+
 --- Whether a card takes no more than that, as nearly all do.
 ---@param card acp.Card
 local function fits(card, width, rows)
@@ -126,6 +152,8 @@ end
 ---@param inside boolean whether keys act there
 ---@return acp.Fitted|acp.Card
 function M.card(card, width, rows, inside)
+  if fits(card, width, rows) then return card end
+  card = without_context(card)
   if fits(card, width, rows) then return card end
   local head = card.head or #card.lines
   local options = math.min(head + #(card.options or {}), #card.lines)

@@ -2,8 +2,11 @@
 --- user is, top right first. It stays there until they come that way.
 local M = {}
 
+local text_width = require('acp.base.text_width')
 local ORDER = { 'NE', 'SE', 'NW', 'SW' }
 local BORDER, LEAST = 2, 3
+local NEAR = 2 -- lines above and below the cursor's that the user reads with it
+local LONG = 1000 -- bytes of a line that is as wide as any window
 
 local corner = ORDER[1]
 
@@ -39,9 +42,9 @@ end
 local NARROW, LOW = 34, 5 -- cells and rows below which a part of the screen is no room
 
 --- The part of the screen that floats may take: beside, above or below all chats, whose streams the
---- user reads, where that leaves enough; all of it while the user reads in the float itself.
+--- user reads; all of it while the user reads in the float itself. Nil where the chats leave none.
 ---@param win integer|nil the float
----@return acp.Rect
+---@return acp.Rect|nil
 local function area(win)
   local first, last = rows()
   local whole = { top = first, bottom = last, left = 1, right = vim.o.columns }
@@ -56,15 +59,14 @@ local function area(win)
       taken.left, taken.right = math.min(taken.left, info.wincol), math.max(taken.right, right)
     end
   end
-  local best, most = whole, 0
-  for edge, value in
-    pairs(taken and {
-      right = taken.left - 2,
-      left = taken.right + 2,
-      bottom = taken.top - 2,
-      top = taken.bottom + 2,
-    } or {})
-  do
+  if not taken then return whole end
+  local best, most = nil, 0 ---@type acp.Rect|nil, integer
+  for edge, value in pairs({
+    right = taken.left - 2,
+    left = taken.right + 2,
+    bottom = taken.top - 2,
+    top = taken.bottom + 2,
+  }) do
     local part = vim.tbl_extend('force', whole, { [edge] = value })
     local width, height = part.right - part.left + 1, part.bottom - part.top + 1
     if width >= NARROW and height >= LOW and width * height > most then
@@ -74,8 +76,20 @@ local function area(win)
   return best
 end
 
---- The cells to keep in view: all of a composer, elsewhere the cursor's row up to the cursor.
---- Nil while the user is in the float itself.
+--- Cells of the widest of the lines around the cursor's.
+---@param row integer 1-based
+local function widest_near(bufnr, row)
+  local widest = 0
+  for _, line in
+    ipairs(vim.api.nvim_buf_get_lines(bufnr, math.max(row - 1 - NEAR, 0), row + NEAR, false))
+  do
+    widest = math.max(widest, #line > LONG and LONG or text_width(line))
+  end
+  return widest
+end
+
+--- The cells to keep in view: all of a composer, elsewhere the text of the cursor's line and of
+--- those around it. Nil while the user is in the float itself.
 ---@return acp.Rect|nil
 local function kept_clear(win)
   local here = vim.api.nvim_get_current_win()
@@ -92,7 +106,15 @@ local function kept_clear(win)
   local at = vim.api.nvim_win_get_cursor(here)
   local screen = vim.fn.screenpos(here, at[1], at[2] + 1)
   if screen.row == 0 then return nil end
-  return { top = screen.row, bottom = screen.row, left = info.wincol, right = screen.col + 1 }
+  local first, last = info.winrow + info.winbar, info.winrow + info.height - 1
+  local right =
+    math.max(screen.col + 1, info.wincol + info.textoff + widest_near(info.bufnr, at[1]))
+  return {
+    top = math.max(screen.row - NEAR, first),
+    bottom = math.min(screen.row + NEAR, last),
+    left = info.wincol,
+    right = math.min(right, info.wincol + info.width - 1),
+  }
 end
 
 --- Lines that a float of this width may have there.
@@ -118,15 +140,18 @@ end
 ---@return integer
 function M.widest(win)
   local part = area(win)
+  if not part then return NARROW end
   return part.right - part.left + 1 - BORDER - (part.right == vim.o.columns and BORDER or 0)
 end
 
 --- Position of a float of this width, and of at most this height: less where there is no room for
---- it.
+--- it. Second, whether there is no place where it would not cover what the user reads.
 ---@param win integer|nil the float, if it is open
 ---@return vim.api.keyset.win_config
+---@return boolean nowhere
 function M.place(width, height, win)
-  local clear, part = kept_clear(win), area(win)
+  local clear, found = kept_clear(win), area(win)
+  local part = found or { top = 1, bottom = vim.o.lines, left = 1, right = vim.o.columns }
   local best, most = corner, room(corner, width, clear, part)
   for _, where in ipairs(ORDER) do
     local here = room(where, width, clear, part)
@@ -135,14 +160,16 @@ function M.place(width, height, win)
     end
   end
   corner = best
+  local least = math.min(height, LEAST)
   return {
     relative = 'editor',
     anchor = corner,
     row = corner:sub(1, 1) == 'N' and part.top - 1 or part.bottom,
     col = corner:sub(2) == 'E' and part.right or part.left - 1,
     width = width,
-    height = math.max(math.min(height, most), math.min(height, LEAST)),
-  }
+    height = math.max(math.min(height, most), least),
+  },
+    not found or most < least
 end
 
 --- The float has gone: the next one begins at the top right.

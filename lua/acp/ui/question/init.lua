@@ -1,9 +1,10 @@
 --- The float of pending decisions, oldest first, those that no agent waits for last: top right, in
 --- whatever tab page is current, with or without a chat window. It is hidden where a window shows
---- all of them, and covers no chat where there is room elsewhere. It never takes the focus;
---- `:Acp permissions` or <C-w>w goes there.
+--- all of them, and where it would cover a chat or what the user reads: one line says then what is
+--- asked. It never takes the focus; `:Acp permissions` or <C-w>w goes there.
 local M = {}
 
+local text_width = require('acp.base.text_width')
 local ns = vim.api.nvim_create_namespace('acp.permission')
 local legend = require('acp.ui.question.legend')
 local scratch, wrap = require('acp.ui.scratch'), require('acp.ui.wrap')
@@ -16,6 +17,7 @@ local WIDTH, HEIGHT, HIGHEST = 72, 0.5, 0.8
 ---@class acp.Card
 ---@field id integer|string
 ---@field subject? string 'permission', 'access', 'command', 'elicitation' or 'consent'
+---@field title? string its first line, as far as that is the title; empty where that has several
 ---@field lines string[]
 ---@field spans acp.Span[]
 ---@field head? integer lines above its options
@@ -43,6 +45,7 @@ local answered ---@type integer|string|nil the card that the user's own key reso
 -- What the cards would take; which row says what the first one asks.
 local extent = { width = 1, rows = 1, title = 1, first = 1, widest = 1 }
 local placed ---@type vim.api.keyset.win_config|nil
+local news ---@type { card: acp.Card, count: integer }|nil came since the user was told
 local fitted = {} ---@type { rows?: integer, width?: integer, inside?: boolean } what it was cut for
 
 local function visible() return win ~= nil and vim.api.nvim_win_is_valid(win) end
@@ -64,7 +67,7 @@ end
 ---@return integer|string|nil
 function M.card_at_cursor()
   if vim.uv.now() < guarded then
-    require('acp.base.notify').echo('warn', 'the list has just changed, press again')
+    require('acp.base.notify').echo('warn', require('acp.base.messages').list_changed)
     return nil
   end
   local row = row_at_cursor()
@@ -97,6 +100,41 @@ local function behind()
   return count
 end
 
+--- The question whose title is that of the float: a single one whose title fits there.
+---@return acp.Card|nil
+local function titled()
+  local card = #cards == 1 and behind() == 0 and cards[1] or nil
+  local width = card and text_width(card.title or '') or 0
+  return width > 0 and width + 2 <= math.min(WIDTH, extent.widest) and card or nil
+end
+
+local INDENT = 2 -- cells of the rows below a title
+
+--- A card without its first line.
+---@param card acp.Card
+---@return acp.Card
+local function untitled(card)
+  local lines, spans = {}, {}
+  local indents = {}
+  for i = 2, #card.lines do
+    indents[i - 1] = math.min(#card.lines[i]:match('^ *'), INDENT)
+    lines[i - 1] = card.lines[i]:sub(indents[i - 1] + 1)
+  end
+  for _, span in ipairs(card.spans or {}) do
+    local shift = indents[span[1]]
+    if shift then
+      local first, last = math.max(span[2] - shift, 0), span[3] - shift
+      if last > first then spans[#spans + 1] = { span[1] - 1, first, last, span[4] } end
+    end
+  end
+  local head = card.head and card.head - 1
+  return vim.tbl_extend('force', card, { lines = lines, spans = spans, head = head })
+end
+
+--- The cards as the float has them.
+---@return acp.Card[]
+local function in_float() return titled() and { untitled(cards[1]) } or cards end
+
 --- The line below the last card.
 local function rest() return ('… and %d more'):format(behind()) end
 
@@ -108,7 +146,7 @@ local function page(limit)
   local lines, spans = {}, {}
   local several = sessions() > 1
   rows = {}
-  for i, card in ipairs(cards) do
+  for i, card in ipairs(in_float()) do
     if i > 1 then lines[#lines + 1] = '' end
     local first = #lines
     if several then
@@ -148,14 +186,17 @@ local function buffer()
 end
 
 local function title()
+  local card = titled()
+  if card then return (' %s '):format(card.title) end
   local count = #cards + behind()
   return count == 1 and ' question ' or (' %d questions '):format(count)
 end
 
 --- The keys or commands that apply, and the number of hidden lines.
 ---@param more integer rows
-local function footer(more)
-  return M.is_current() and legend.inside(cards) or legend.outside(cards, more)
+---@param room integer cells
+local function footer(more, room)
+  return M.is_current() and legend.inside(cards, room) or legend.outside(cards, more, room)
 end
 
 --- Half the screen at most, more if that shows all that the first one would do; all of it while the
@@ -177,20 +218,20 @@ local function measure(lines)
   local function widen(width)
     extent.width = math.max(math.min(width, WIDTH, extent.widest), 1)
     extent.rows = wrap.least(lines, extent.width)
-    local asks = (cards[1].head or 0) + #(cards[1].options or {}) + rows[1].first + extent.title - 1
+    local first = in_float()[1]
+    local asks = (first.head or 0) + #(first.options or {}) + rows[1].first + extent.title - 1
     extent.first = wrap.least(vim.list_slice(lines, 1, asks), extent.width)
   end
-  extent.widest = widest()
-  local width = vim.fn.strdisplaywidth(footer(0)) + 2
+  local room = math.min(WIDTH, extent.widest)
+  local width = text_width(footer(0, room))
   extent.title = sessions() > 1 and 2 or 1
-  width = math.max(width, vim.fn.strdisplaywidth(legend.inside(cards)) + 2)
+  width = math.max(width, text_width(legend.inside(cards, room)))
+  width = math.max(width, text_width(title()))
   for _, line in ipairs(lines) do
-    width = math.max(width, vim.fn.strdisplaywidth(line))
+    width = math.max(width, text_width(line))
   end
   widen(width)
-  if extent.rows > most() then
-    widen(math.max(width, vim.fn.strdisplaywidth(footer(extent.rows)) + 2))
-  end
+  if extent.rows > most() then widen(math.max(width, text_width(footer(extent.rows, room)))) end
 end
 
 ---@return vim.api.keyset.win_config
@@ -199,13 +240,13 @@ local function placement()
   local seen = not inside and require('acp.ui.question.in_view').where(cards) or nil
   local height = math.min(extent.rows, most())
   local here = visible() and win or nil
-  local config = require('acp.ui.question.float_corner').place(extent.width, height, here)
+  local config, nowhere = require('acp.ui.question.float_corner').place(extent.width, height, here)
   config.border = require('acp.ui.win').border()
   config.title = title()
-  config.footer = footer(extent.rows - config.height)
+  config.footer = footer(extent.rows - config.height, config.width)
   config.footer_pos = 'right'
   config.zindex = 45
-  config.hide = seen ~= nil
+  config.hide = not inside and (seen ~= nil or nowhere)
   return config
 end
 
@@ -300,6 +341,7 @@ local function draw()
   end
   if dismissed then return end
   local before, offset = cursor_in_card()
+  extent.widest = widest()
   local lines, spans = page()
   scratch.fill(buffer(), lines, spans, ns)
   fitted = {}
@@ -322,7 +364,44 @@ end
 --- Draw now, or as soon as Neovim allows windows.
 local function redraw() require('acp.ui.window').when_free(draw) end
 
+--- Say what is asked, unless a window shows it: with the float that is said twice, and with what
+--- answers where there is no room for it. To who is in another program it is said in any case.
+local function announce()
+  local now = news
+  news = nil
+  if not now or not vim.iter(cards):any(function(card) return card.id == now.card.id end) then
+    return
+  end
+  local away = vim.g.acp_focused == false and require('acp.config').get().notify
+  if require('acp.ui.question.in_view').where({ now.card }) and not away then return end
+  local notify = require('acp.base.notify')
+  local text = now.card.title or ''
+  text = notify.one_line(
+    text ~= '' and text or now.card.lines[1] or require('acp.base.messages').a_question
+  )
+  local more = now.count > 1 and ' ' .. require('acp.base.messages').part_more:format(now.count - 1)
+    or ''
+  local room = vim.v.echospace - #'acp: ' - #more
+  if not visible() or placed.hide then
+    local half = math.floor(room / 2)
+    local keys = legend.message(now.card, math.max(half, room - text_width(text) - 3))
+    more = more .. ' · ' .. keys
+    room = room - text_width(keys) - 3
+  end
+  notify.echo('info', notify.cut(text, math.max(room - 1, 10)) .. more)
+end
+
+--- The keys below a card in a chat are those that work where the cursor is.
+local function follow_cursor()
+  local target = not M.is_current() and package.loaded['acp.ui.chat.cursor_target']
+  if legend.enter(target and target.decision() or nil) then
+    require('acp.ui.chat.marks').redraw()
+  end
+end
+
 local function dodge()
+  if #cards == 0 then return end
+  follow_cursor()
   if visible() and extent.widest ~= widest() then return redraw() end
   place()
   fit()
@@ -388,12 +467,16 @@ function M.set(n, list, more)
     if not order[card.id] then
       arrivals = arrivals + 1
       dismissed = false
+      if not news then vim.schedule(announce) end
+      news = { card = news and news.card or card, count = (news and news.count or 0) + 1 }
     end
     local own = { session = n, order = order[card.id] or arrivals }
     cards[#cards + 1] = vim.tbl_extend('force', card, own)
   end
   table.sort(cards, comes_first)
+  legend.update(cards)
   redraw()
+  vim.schedule(dodge)
 end
 
 --- Only how many wait behind the cards of session `n` has changed.

@@ -1,0 +1,214 @@
+"""Questions as cards: who wants what, what it would do, and the answers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from acp_nvim.protocol import schema
+from acp_nvim.render.call_line import place
+from acp_nvim.render.cutting import between, both_ends, folded
+from acp_nvim.render.diffs import text_rows
+from acp_nvim.render.question_title import REASONS, Title, title
+from acp_nvim.render.rows import Row, Target, ends, indent, pieces, row
+from acp_nvim.render.text import one_line, path_line, shown_path, visible
+from acp_nvim.render.tool_input import input_rows, is_named
+from acp_nvim.session import lists
+from acp_nvim.session.entries import ToolEntry
+from acp_nvim.session.questions import form_page, forms
+from acp_nvim.session.questions.decisions import Decision
+from acp_nvim.session.tool_calls import ToolCall
+
+UNDER = "  "
+"""The indent of rows under the title of a question, or the line of a call."""
+
+ICON = "○ "
+"""Before the title of a question in a chat."""
+
+
+def option_rows(decision: Decision) -> int:
+    """Return how many rows of a card are options."""
+    return min(len(decision.options), lists.OPTIONS + 1)
+
+
+def card(
+    decision: Decision,
+    entry: ToolEntry | None = None,
+    cwd: str = "",
+    content: Iterable[Row] = (),
+    *,
+    chat: bool = False,
+) -> list[Row]:
+    """Return the rows of a question: its title, what it would do, the `content` of its tool call,
+    then every option. Files are named relative to `cwd`; in a `chat` it begins with an icon.
+    """
+    mark: Target = {"decision": decision.id}
+    known = _title(decision, entry, cwd)
+    rows = [*_title_rows(known, decision, entry, chat), *_told(decision, entry, cwd)]
+    rows += _without_head(content, known, cwd)
+    rows += indent(_options(decision), UNDER)
+    rows = [_marked(each, mark) for each in rows]
+    rows[0] = _marked(rows[0], {"first": True})
+    rows[-1] = _marked(rows[-1], {"last": True})
+    return rows
+
+
+def legend(decision: Decision) -> Row:
+    """Return the blank row below a card in a chat: Neovim writes the keys there that answer."""
+    return "", (), {"decision": decision.id, "legend": True}
+
+
+def title_text(decision: Decision, entry: ToolEntry | None, cwd: str) -> str:
+    """Return the title of a question as one line; empty where it has several."""
+    text = "".join(text for text, _ in _title(decision, entry, cwd).parts).strip()
+    return "" if "\n" in text or "\t" in text else visible(ends(text))
+
+
+def tells_more(decision: Decision, entry: ToolEntry | None, cwd: str) -> bool:
+    """Whether a card tells more than its title and the diffs of its tool call."""
+    return bool(_told(decision, entry, cwd))
+
+
+def answered(decision: Decision) -> list[Row]:
+    """Return the rows of a question that is over: the answer, and what a form has sent."""
+    rows = [row(f"↳ {one_line(decision.answer)}", "AcpMuted")]
+    request, content = decision.request, decision.outcome and decision.outcome.content
+    if content and isinstance(request, schema.ElicitationFormMode):
+        form = [it for it in forms.fields(request.requested_schema) if it.name in content]
+        lines = form_page.summary(form[: lists.ITEMS], content)
+        rows += [row(UNDER + one_line(line, 400), "AcpMuted") for line in lines]
+    return rows
+
+
+def _title(decision: Decision, entry: ToolEntry | None, cwd: str) -> Title:
+    """The title, cached: raw inputs may be large, and cards are drawn often."""
+    if entry is None:
+        return title(decision, None, cwd)
+    call = entry.call
+    key = (decision, call.raw_input, call.content, call.locations, call.title, call.kind, cwd)
+    kept = entry.told_rows.get("title")
+    if kept is None or any(a is not b for a, b in zip(kept[0], key, strict=True)):
+        kept = entry.told_rows["title"] = (key, title(decision, call, cwd))
+    found: Title = kept[1]
+    return found
+
+
+def _title_rows(known: Title, decision: Decision, entry: ToolEntry | None, chat: bool) -> list[Row]:
+    """The title with its line breaks, since it may be a command; below it the agent's own."""
+    call = entry.call if entry else None
+    whole = whole_target(call, decision)
+    told = "".join(text for text, _ in known.parts)
+    if "\n" not in told.strip():
+        parts = [(visible(ends(text)), group) for text, group in known.parts]
+        rows = [pieces([(ICON, "AcpPermission"), *parts] if chat else parts, whole)]
+    else:
+        *before, (text, group) = known.parts
+        first, count, last = both_ends(text.strip("\n"))
+        head = [(ICON, "AcpPermission"), *before] if chat else before
+        rows = [pieces([*head, (first[0], group)], whole)]
+        rows += [row("    " + line, group) for line in first[1:]]
+        rows += indent([between(count, whole)], "    ") if count else []
+        rows += [row("    " + line, group) for line in last]
+    return rows + (indent(text_rows(known.own, whole), UNDER) if known.own else [])
+
+
+def _told(decision: Decision, entry: ToolEntry | None, cwd: str) -> list[Row]:
+    """What would happen: the details of the question, and the raw input of its call."""
+    call = entry.call if entry else None
+    whole = whole_target(call, decision)
+    rows: list[Row] = []
+    for detail in decision.details:
+        if detail != f"in {cwd}":
+            rows += text_rows(detail, whole, after="    ")
+    rows += [row(path_line(problem), "AcpError") for problem in decision.problems]
+    if entry is not None and decision.subject == "permission":
+        known = _title(decision, entry, cwd)
+        rows += _guarded(decision, known, cwd)
+        rows += _without_head(_of_input(entry, cwd, whole, known), known, cwd)
+    return indent(folded(rows, whole), UNDER)
+
+
+def _guarded(decision: Decision, known: Title, cwd: str) -> list[Row]:
+    """Files that are always asked about, where the title does not say so."""
+    named = known.path and os.path.normpath(os.path.join(cwd, known.path))  # noqa: PTH118
+    told = [item for item in decision.guarded.items() if item[0] != named]
+    return [
+        row(
+            f"{REASONS[why]}: {shown_path(path, cwd)}", "AcpWarning", {"kind": "file", "path": path}
+        )
+        for path, why in told[: lists.ITEMS]
+    ]
+
+
+def _of_input(entry: ToolEntry, cwd: str, whole: Target, known: Title) -> list[Row]:
+    """Rows of the call's raw input and of its files, cached as the title is."""
+    call = entry.call
+    key = (known, call.raw_input, call.content, call.locations, call.title, cwd)
+    kept = entry.told_rows.get("input")
+    if kept is None or any(a is not b for a, b in zip(kept[0], key, strict=True)):
+        kept = entry.told_rows["input"] = (key, _input(call, cwd, whole, known))
+    found: list[Row] = kept[1]
+    return found
+
+
+def _input(call: ToolCall, cwd: str, whole: Target, known: Title) -> list[Row]:
+    places = {location.path: place(location) for location in call.locations}
+    diffs = {item.path for item in call.content if isinstance(item, schema.Diff)}
+    said = diffs | ({known.path} if known.path is not None else set())
+    rows = [
+        row(shown_path(path, cwd) + _line_of(target), "AcpPath", target)
+        for path, target in places.items()
+        if path not in said and not is_named(path, known.own)
+    ]
+    return rows + input_rows(call, cwd, said | places.keys(), whole, known.command)
+
+
+def _without_head(rows: Iterable[Row], known: Title, cwd: str) -> list[Row]:
+    """The rows of a diff without its first one, which says what the title of the question says."""
+    found = list(rows)
+    if known.change is not None:
+        one = known.change
+        name = shown_path(os.path.join(cwd, one.path), cwd)  # noqa: PTH118
+        if one.origin is not None:
+            origin = shown_path(os.path.join(cwd, one.origin), cwd)  # noqa: PTH118
+            name = f"{origin} → {name}"
+        heads = [at for at, each in enumerate(found) if _is_head(each, name)]
+        if len(heads) == 1:
+            del found[heads[0]]
+    return found
+
+
+def _is_head(each: Row, name: str) -> bool:
+    text, spans, _ = each
+    text = text.strip()
+    headed = text == name or text.startswith((f"{name} +", f"{name} deleted"))
+    return headed and bool(spans) and spans[0][2] == "AcpPath"
+
+
+def _options(decision: Decision) -> list[Row]:
+    rows: list[Row] = []
+    for number, option in enumerate(decision.options[: lists.OPTIONS], 1):
+        name = ends(" ".join(visible(option.name).split()))
+        rows.append(pieces([(f"{number}. ", "AcpKey"), (name, None)]))
+    left = len(decision.options) - lists.OPTIONS
+    if left > 0:
+        rows.append(row(f"{lists.more(left)}: :Acp allow takes any by its id", "AcpMuted"))
+    return rows
+
+
+def _line_of(target: Target) -> str:
+    return f":{target['line']}" if "line" in target else ""
+
+
+def whole_target(call: ToolCall | None, asks: Decision | None) -> Target:
+    """Return the target that shows all of a call, or of a question."""
+    mark = {} if asks is None else {"decision": asks.id}
+    return mark if call is None else {"kind": "tool", "call": call.index, **mark}
+
+
+def _marked(each: Row, mark: Target) -> Row:
+    """Add the decision to a row's target: keys answer from there, wherever it leads."""
+    text, spans, target = each
+    if isinstance(target, int):
+        target = {"kind": "tool", "call": target}
+    return text, spans, {**target, **mark} if isinstance(target, dict) else mark

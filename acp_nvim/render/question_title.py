@@ -1,0 +1,259 @@
+"""The title of a question: who wants to do what, to which file, or which command in full."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, Final
+
+from acp_nvim.edits import hunks
+from acp_nvim.edits.patch import FilePatch
+from acp_nvim.protocol import schema
+from acp_nvim.render.diffs import LARGEST
+from acp_nvim.render.text import one_line, shown_path
+from acp_nvim.render.titles import short_title
+from acp_nvim.session.lists import ITEMS
+from acp_nvim.session.questions import tool_input
+from acp_nvim.session.questions.decisions import Decision
+from acp_nvim.session.questions.patches import patches_of
+from acp_nvim.session.questions.requests import commands
+from acp_nvim.session.tool_calls import ToolCall
+
+Parts = list[tuple[str, str | None]]
+"""Texts with their highlight groups; the last text may have line breaks."""
+
+VERBS: Final[Mapping[str, str]] = {
+    **{kind: kind for kind in ("read", "edit", "delete", "move", "search", "fetch")},
+    "execute": "run",
+}
+"""What calls of a kind do, where the kind says that."""
+
+REASONS: Final[Mapping[str, str]] = {
+    "outside": "outside the project",
+    "secret": "a secret file",
+    "executed": "a file that other programs run",
+}
+"""Why access to a file is asked about (`workspace.guard`), as an object of the verb."""
+
+_OF_KINDS: Final[Mapping[str, str]] = {
+    "created": "create",
+    "deleted": "delete",
+    "moved": "move",
+    "copied": "copy",
+    "written": "write",
+}
+_SAME: Final = frozenset(
+    {
+        *("edit", "editing", "write", "writing", "update", "create", "read", "reading", "view"),
+        *("delete", "move", "rename", "run", "running", "execute", "fetch", "search", "file"),
+    }
+)
+"""Words of an agent's title that say no more than the verb of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What would become of one file; the counts are of lines."""
+
+    path: str
+    kind: str
+    added: int
+    removed: int
+    origin: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """The title as parts, and what the rows below need not say again."""
+
+    parts: Parts
+    command: str | None = None
+    """The one command that it tells in full."""
+    change: Change | None = None
+    """The one change that it names."""
+    path: str | None = None
+    """The one file that it names."""
+    own: str = ""
+    """The agent's own title, where that says something else."""
+
+
+def title(decision: Decision, call: ToolCall | None, cwd: str) -> Title:
+    """Return the title of a question; `call` is the tool call that it is about."""
+    if decision.listed != "permissions":
+        prefix = "Question: " if decision.subject == "consent" else ""
+        return Title([(prefix, "AcpPermission"), (decision.title.strip(), "AcpPermissionTitle")])
+    who = f"{one_line(decision.agent, 60) or 'The agent'} "
+    if call is None or decision.subject != "permission":
+        wants, named = f"{who}wants to ", decision.title.strip()
+        named = named.removeprefix(f"{decision.agent} › ")
+        return Title([(wants, "AcpPermission"), (named, "AcpPermissionTitle")])
+    found = _of_call(decision, call, cwd)
+    return replace(found, parts=[(who, "AcpPermission"), *found.parts])
+
+
+def _of_call(decision: Decision, call: ToolCall, cwd: str) -> Title:
+    own = short_title((call.title or call.name or call.id).strip(), call.kind, cwd)
+    changed = changes(call, cwd)
+    told = told_commands(call, edits=bool(changed))
+    if told and (call.kind == "execute" or not changed):
+        return _run(told, own)
+    if changed:
+        return _changed(decision, changed, own, cwd)
+    paths, verb = _named(call), VERBS.get(call.kind)
+    if verb is not None and verb != "run" and len(paths) == 1:
+        said = _object(decision, paths[0], cwd)
+        return Title(_wants(verb, said), path=paths[0], own=_other(own, paths[0], said))
+    address = _address(call) if call.kind == "fetch" else None
+    if address is not None:
+        return Title(_wants("fetch", address), own=_other(own, address, address))
+    return Title(_titled(verb, own))
+
+
+def _wants(verb: str, said: str) -> Parts:
+    return [(f"wants to {verb} ", "AcpPermission"), (said, "AcpPermissionTitle")]
+
+
+def _titled(verb: str | None, own: str) -> Parts:
+    """What is known by the agent's title alone."""
+    if verb is None:
+        return [("asks for permission: ", "AcpPermission"), (own, "AcpPermissionTitle")]
+    first, _, rest = own.partition(" ")
+    if first.lower() == verb and rest.strip():
+        return _wants(verb, rest.strip())
+    bare = own.strip("`") if own.count("`") == 2 else own
+    return _wants(verb if verb == "run" else f"{verb}:", bare if verb == "run" else own)
+
+
+def _run(told: Sequence[str], own: str) -> Title:
+    if len(told) > 1:
+        return Title(_wants("run", f"{len(told)} commands"), own=own)
+    [line] = told
+    line = line.strip("\n")
+    return Title(_wants("run", line), command=told[0], own=_other(own, line, line))
+
+
+def _changed(decision: Decision, changed: Sequence[Change], own: str, cwd: str) -> Title:
+    verbs = {_OF_KINDS.get(one.kind, "edit") for one in changed}
+    verb = verbs.pop() if len(verbs) == 1 else "edit"
+    counts = _counts(changed, verb)
+    if len(changed) > 1:
+        return Title([*_wants(verb, f"{len(changed)} files"), *counts], own=own)
+    [one] = changed
+    said = _object(decision, one.path, cwd)
+    if one.origin is not None:
+        said = f"{shown_path(os.path.join(cwd, one.origin), cwd)} to {said}"  # noqa: PTH118
+    other = _other(own, one.path, said)
+    return Title([*_wants(verb, said), *counts], change=one, path=one.path, own=other)
+
+
+def _counts(changed: Sequence[Change], verb: str) -> Parts:
+    added, removed = sum(it.added for it in changed), sum(it.removed for it in changed)
+    if not added and not removed:
+        return []
+    plus: Parts = [(f"+{added}", "AcpAdded")] if added or verb != "delete" else []
+    minus: Parts = [(f"-{removed}", "AcpRemoved")] if removed or verb == "edit" else []
+    between: Parts = [(" ", None)] if plus and minus else []
+    return [(" (", None), *plus, *between, *minus, (")", None)]
+
+
+def _object(decision: Decision, path: str, cwd: str) -> str:
+    reason = decision.guarded.get(os.path.normpath(os.path.join(cwd, path)))  # noqa: PTH118
+    shown = shown_path(os.path.join(cwd, path), cwd)  # noqa: PTH118
+    return f"{REASONS[reason]}: {shown}" if reason else shown
+
+
+def _other(own: str, *said: str) -> str:
+    """Return the agent's title where it says something else than verb and object."""
+    words = own.replace("`", "").replace(":", " ").split()
+    while words and words[0].lower() in _SAME and len(words) > 1:
+        words = words[1:]
+    bare = " ".join(words)
+    names = {name for one in said for name in (one, " ".join(one.split()), os.path.basename(one))}  # noqa: PTH119
+    return "" if bare in names or own in names or own.strip("`") in names else own
+
+
+# -- what a call would do -------------------------------------------------------------------------
+
+
+def told_commands(call: ToolCall, *, edits: bool) -> list[str]:
+    """Return the commands of a call, each once; `edits`: it changes files as well, and a patch may
+    be given as a command.
+    """
+    parts = tool_input.parts(call.raw_input)
+    told = dict.fromkeys(part.line for part in parts if isinstance(part, tool_input.Command))
+    anywhere = call.kind == "execute" and not edits and not told
+    if call.meta or anywhere:
+        found = commands(call)
+        told.update((it.line, None) for it in found if anywhere or it.found.startswith("_meta"))
+    return list(told)
+
+
+def _named(call: ToolCall) -> list[str]:
+    places = [location.path for location in call.locations]
+    parts = () if places else tool_input.parts(call.raw_input)
+    places += [part.path for part in parts if isinstance(part, tool_input.Place)]
+    return list(dict.fromkeys(places))
+
+
+def _address(call: ToolCall) -> str | None:
+    raw = call.raw_input
+    found = raw.get("url") or raw.get("uri") if isinstance(raw, dict) else None
+    return found if isinstance(found, str) else None
+
+
+def changes(call: ToolCall, cwd: str) -> list[Change]:
+    """Return what a call would change, one for each file: by its diffs, then by patches and edits
+    of other files. `cwd` is the session's directory.
+    """
+    found: dict[str, Change] = {}
+    for source in (_diffs(call), map(_of_patch, patches_of(call)), _edits(call)):
+        new: dict[str, Change] = {}
+        for one in islice(source, ITEMS):
+            path = os.path.normpath(os.path.join(cwd, one.path))  # noqa: PTH118
+            known = new.get(path)
+            new[path] = one if known is None else _joined(known, one)
+        found = new | found
+    return list(found.values())
+
+
+def _joined(a: Change, b: Change) -> Change:
+    return Change(a.path, a.kind, a.added + b.added, a.removed + b.removed, a.origin)
+
+
+def _diffs(call: ToolCall) -> Iterator[Change]:
+    for item in call.content:
+        if isinstance(item, schema.Diff):
+            gone = call.kind == "delete" and not item.new_text
+            is_new = not isinstance(item.old_text, str)
+            kind = "deleted" if gone else "created" if is_new else "modified"
+            yield _of_texts(item.path, kind, item.old_text, item.new_text)
+
+
+def _of_patch(one: FilePatch) -> Change:
+    return Change(one.path, one.kind, one.count("+"), one.count("-"), one.origin)
+
+
+def _edits(call: ToolCall) -> Iterator[Change]:
+    for part in tool_input.parts(call.raw_input):
+        if isinstance(part, tool_input.Edit) and part.path:
+            kind = "written" if part.old is None else "modified"
+            yield _of_texts(part.path, kind, part.old, part.new)
+
+
+def _of_texts(path: str, kind: str, old: Any, new: str) -> Change:
+    before = old if isinstance(old, str) else ""
+    if len(before) + len(new) > LARGEST:
+        return Change(path, kind, _count(new), _count(before))
+    found = hunks.diff(_lines(before), _lines(new))
+    added = sum(len(hunk.lines) for hunk in found)
+    return Change(path, kind, added, sum(hunk.end - hunk.start for hunk in found))
+
+
+def _count(text: str) -> int:
+    return text.count("\n") + (not text.endswith("\n") and bool(text))
+
+
+def _lines(text: str) -> list[str]:
+    return text.removesuffix("\n").split("\n") if text else []

@@ -1,0 +1,266 @@
+--- What of a chat looks better once it is complete: code and diffs get the colours of their
+--- language, tables their columns. Each when it is first seen; the growing end is left alone.
+local M = {}
+
+local api = vim.api
+local slices = require('acp.ui.chat.slices')
+
+local ns = api.nvim_create_namespace('acp.chat.blocks')
+
+--- How long after something new is seen it is looked at: a burst goes on meanwhile.
+local DELAY_MS = 100
+
+--- Rows of a block; one that is longer stays as it is.
+local LONGEST = 3000
+
+--- How far into a row of a diff its line begins.
+local SIGN = 2
+
+local NONE = {} ---@type integer[] colours of a row that has none, or has been seen to
+
+---@class acp.Block
+---@field first integer row
+---@field last integer row
+---@field done fun(chat: acp.Chat, block: acp.Block, lines: string[]): acp.Colours?
+
+local CODE, FENCE, TABLE = 'AcpCodeBlock', 'AcpFence', 'AcpTable'
+local DIFF = { AcpDiffAdd = '+', AcpDiffRemove = '-', AcpDiffContext = ' ' }
+
+--- What a row is part of.
+---@param chat acp.Chat
+---@return string? group
+---@return integer? column
+local function group_of(chat, row)
+  local look = chat.looks[row + 1]
+  if not look then return end
+  if look[3] == 'AcpUserRule' then return look[6], look[4] end
+  return look[3], look[1]
+end
+
+--- The rows around one that are of the same block.
+---@param chat acp.Chat
+---@param belongs fun(row: integer): boolean
+---@return integer? first
+---@return integer last
+local function around(chat, row, belongs)
+  local first, last, total = row, row, api.nvim_buf_line_count(chat.bufnr)
+  while first > 0 and row - first < LONGEST and belongs(first - 1) do
+    first = first - 1
+  end
+  while last < total - 1 and last - row < LONGEST and belongs(last + 1) do
+    last = last + 1
+  end
+  return last - first < LONGEST and first or nil, last
+end
+
+---@param chat acp.Chat
+---@return acp.Block?
+local function code(chat, row)
+  local first, last = around(chat, row, function(other) return group_of(chat, other) == CODE end)
+  if not first or first == 0 then return end
+  if group_of(chat, first - 1) ~= FENCE or group_of(chat, last + 1) ~= FENCE then return end
+  local fence = api.nvim_buf_get_lines(chat.bufnr, first - 1, first, false)[1]
+  local function colours(_, _, lines)
+    local languages = require('acp.ui.chat.languages')
+    local filetype = languages.named(fence:match('^%s*[`~]*(.*)'))
+    return filetype and languages.colours(lines, filetype)
+  end
+  return { first = first, last = last, done = colours }
+end
+
+---@param chat acp.Chat
+local function path_of(chat, row)
+  local target = chat.targets[row + 1]
+  return type(target) == 'table' and target.path or nil
+end
+
+--- One side of a diff: its lines, and at which row of the block each stands.
+---@param signs string those of its lines
+local function side(rows, signs)
+  local lines, at = {}, {}
+  for i, row in ipairs(rows) do
+    if signs:find(row.sign, 1, true) then
+      lines[#lines + 1], at[#at + 1] = row.text, i
+    end
+  end
+  return lines, at
+end
+
+---@param found acp.Colours
+local function lay(found, rows, at, colours, sign)
+  local add = require('acp.ui.chat.languages').row
+  for i, spans in pairs(colours or {}) do
+    local row = rows[at[i]]
+    for n = 1, row.sign ~= sign and #spans or 0, 3 do
+      local own = add(found, at[i])
+      vim.list_extend(own, { spans[n] + row.col, spans[n + 1] + row.col, spans[n + 2] })
+    end
+  end
+end
+
+--- Mark the words that differ where removed lines stand above added ones.
+---@param found acp.Colours
+local function mark_words(found, rows)
+  local groups = { 'AcpHunkRemoveWord', 'AcpHunkWord' }
+  local at = 1
+  while at <= #rows do
+    local sides, places = { {}, {} }, { {}, {} }
+    for which, sign in ipairs({ '-', '+' }) do
+      while rows[at] and rows[at].sign == sign do
+        table.insert(sides[which], rows[at].text)
+        table.insert(places[which], at)
+        at = at + 1
+      end
+    end
+    local both = { require('acp.base.words').hunk(sides[1], sides[2]) }
+    for which, words in ipairs(both) do
+      local id = api.nvim_get_hl_id_by_name(groups[which])
+      for i, spans in pairs(words) do
+        local row = rows[places[which][i]]
+        local marks = {}
+        for _, one in ipairs(spans) do
+          vim.list_extend(marks, { one[1] + row.col, one[2] + row.col, id })
+        end
+        local own = places[which][i]
+        found[own] = vim.list_extend(marks, found[own] or {})
+      end
+    end
+    if #sides[1] + #sides[2] == 0 then at = at + 1 end
+    if slices.over() then slices.rest() end
+  end
+end
+
+---@param chat acp.Chat
+---@return acp.Block?
+local function diff(chat, row)
+  local path = path_of(chat, row)
+  local first, last = around(
+    chat,
+    row,
+    function(other) return DIFF[group_of(chat, other)] ~= nil and path_of(chat, other) == path end
+  )
+  if not first then return end
+  local function colours(_, block, lines)
+    local rows, found = {}, {}
+    for i, line in ipairs(lines) do
+      local group, col = group_of(chat, block.first + i - 1)
+      if not DIFF[group] then return end
+      rows[i] = { sign = DIFF[group], col = col + SIGN, text = line:sub(col + SIGN + 1) }
+    end
+    local languages = require('acp.ui.chat.languages')
+    local filetype = path and languages.of_path(path)
+    if filetype then
+      local old, old_at = side(rows, ' -')
+      local new, new_at = side(rows, ' +')
+      lay(found, rows, old_at, languages.colours(old, filetype), ' ')
+      lay(found, rows, new_at, languages.colours(new, filetype))
+    end
+    mark_words(found, rows)
+    return found
+  end
+  return { first = first, last = last, done = colours }
+end
+
+--- A table may grow: what comes is seen as well, and has all of it measured again.
+---@param chat acp.Chat
+---@return acp.Block?
+local function table_(chat, row)
+  local first, last = around(chat, row, function(other) return group_of(chat, other) == TABLE end)
+  if not first then return end
+  local function pad(_, block, lines)
+    require('acp.ui.chat.tables').pad(chat, ns, block.first, lines)
+  end
+  return { first = first, last = last, done = pad }
+end
+
+--- The block that a row is in, nil where it is not complete.
+---@param chat acp.Chat
+---@return acp.Block?
+local function block_of(chat, row)
+  local group = group_of(chat, row)
+  if group == CODE then return code(chat, row) end
+  if group == TABLE then return table_(chat, row) end
+  return DIFF[group] and diff(chat, row) or nil
+end
+
+--- Have rows drawn again.
+local function redraw(bufnr, first, last)
+  local id = api.nvim_buf_set_extmark(bufnr, ns, first, 0, {
+    end_row = last + 1,
+    hl_group = CODE,
+    strict = false,
+  })
+  api.nvim_buf_del_extmark(bufnr, ns, id)
+end
+
+--- See to a block; rows that came above meanwhile move it, and one that changed is another one.
+---@param chat acp.Chat
+---@param block acp.Block
+local function work(chat, block)
+  local bufnr = chat.bufnr
+  if not api.nvim_buf_is_loaded(bufnr) then return end
+  local lines = api.nvim_buf_get_lines(bufnr, block.first, block.last + 1, false)
+  local mark = api.nvim_buf_set_extmark(bufnr, ns, block.first, 0, {})
+  local found = block.done(chat, block, lines)
+  if not api.nvim_buf_is_loaded(bufnr) then return end
+  local first = api.nvim_buf_get_extmark_by_id(bufnr, ns, mark, {})[1]
+  if not first then return end
+  api.nvim_buf_del_extmark(bufnr, ns, mark)
+  local now = api.nvim_buf_get_lines(bufnr, first, first + #lines, false)
+  if not vim.deep_equal(now, lines) then return end
+  for line, spans in pairs(found or {}) do
+    chat.colours[first + line] = spans
+  end
+  redraw(bufnr, first, first + #lines - 1)
+end
+
+---@param chat acp.Chat
+local function look_at(chat, first, last)
+  for row = first, last do
+    local block = not chat.colours[row + 1] and block_of(chat, row)
+    if block then
+      for other = block.first, block.last do
+        chat.colours[other + 1] = NONE
+      end
+      slices.add(function() work(chat, block) end)
+    end
+  end
+end
+
+--- Tables are measured again in windows of another width.
+local watch = require('acp.base.once')(function()
+  require('acp.base.autocmds').group('acp.blocks')('WinResized', function()
+    for _, chat in pairs(require('acp.ui.chat.buffers').chats) do
+      for line in pairs(chat.colours) do
+        if group_of(chat, line - 1) == TABLE then chat.colours[line] = nil end
+      end
+    end
+  end)
+end)
+
+local due = {} ---@type table<acp.Chat, true>
+
+--- These rows are being drawn.
+---@param chat acp.Chat
+---@param first integer row
+---@param last integer row
+function M.seen(chat, first, last)
+  if due[chat] then return end
+  for row = first, last do
+    local group = not chat.colours[row + 1] and group_of(chat, row)
+    if group == CODE or group == TABLE or DIFF[group] then
+      watch()
+      due[chat] = true
+      vim.defer_fn(function()
+        due[chat] = nil
+        if not api.nvim_buf_is_loaded(chat.bufnr) then return end
+        for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
+          look_at(chat, vim.fn.line('w0', win) - 1, vim.fn.line('w$', win) - 1)
+        end
+      end, DELAY_MS)
+      return
+    end
+  end
+end
+
+return M

@@ -1,0 +1,146 @@
+--- The marks of Markdown, which nobody wants to read: concealed where the cursor is not, as far as
+--- 'conceallevel' says. Asked for the rows that are being drawn, so nothing is kept of them.
+local M = {}
+
+local api = vim.api
+
+--- First byte, the one behind the last one, and the character in their place.
+---@alias acp.Concealed { [1]: integer, [2]: integer, [3]: string? }[]
+
+--- An address as a text: what it leads to is not concealed, lest it leads somewhere else.
+local ADDRESS = '://'
+
+---@param text string
+---@return acp.Concealed
+local function heading(text)
+  local marks = text:match('^ ? ? ?#+%s+')
+  return marks and { { 0, #marks } } or {}
+end
+
+--- Marks of code may stand within those of what is strong.
+---@param text string
+---@return acp.Concealed
+local function strong(text)
+  local bytes = text:match('^..`[^`]*`..$') and 3 or 2
+  return { { 0, bytes }, { #text - bytes, #text } }
+end
+
+---@param bytes integer at both ends
+local function ends(bytes)
+  return function(text) return { { 0, bytes }, { #text - bytes, #text } } end
+end
+
+---@param text string
+---@return acp.Concealed
+local function code(text) return ends(#text:match('^`*'))(text) end
+
+--- What is behind the marks says the language.
+---@param text string
+---@return acp.Concealed
+local function fence(text) return { { 0, #text:match('^%s*[`~]*') } } end
+
+---@param text string
+---@return acp.Concealed
+local function link(text)
+  local name = text:match('^%[(.*)%]%(')
+  if name and not name:find(ADDRESS, 1, true) then return { { 0, 1 }, { #name + 1, #text } } end
+  return text:match('^<.*>$') and ends(1)(text) or {}
+end
+
+---@param text string
+---@return acp.Concealed
+local function item(text) return text:match('^[-*+]$') and { { 0, 1, '•' } } or {} end
+
+---@param text string
+---@return acp.Concealed
+local function quote(text) return { { 0, 1, '▎' } } end -- luacheck: ignore 212
+
+---@param text string
+---@return acp.Concealed
+local function cells(text)
+  local found = {}
+  local between = text:match('^|[-:| ]+$') ~= nil
+  for at in text:gmatch('()[|:-]') do
+    local byte = text:sub(at, at)
+    if byte == '|' and text:sub(at - 1, at - 1) ~= '\\' then
+      found[#found + 1] = { at - 1, at, between and '┼' or '│' }
+    elseif between and byte ~= '|' then
+      found[#found + 1] = { at - 1, at, '─' }
+    end
+  end
+  return found
+end
+
+--- By group of a span, what of its text is concealed.
+---@type table<string, fun(text: string): acp.Concealed>
+local by_group = {
+  AcpUser = heading,
+  AcpAgent = heading,
+  AcpHeading = heading,
+  AcpStrong = strong,
+  AcpEmphasis = ends(1),
+  AcpCode = code,
+  AcpFence = fence,
+  AcpLink = link,
+  AcpListMarker = item,
+  AcpQuote = quote,
+  AcpTable = cells,
+}
+
+local INLINE = { AcpStrong = true, AcpEmphasis = true, AcpCode = true, AcpLink = true }
+
+--- Plugins that draw Markdown, and the name under which.
+local OTHERS = { ['render-markdown'] = 'render-markdown.nvim', markview = 'markview/markdown' }
+
+--- Whether another plugin draws the Markdown of a buffer: marks are left to it then.
+---@return boolean
+function M.is_others(bufnr)
+  for module, name in pairs(OTHERS) do
+    local other = package.loaded[module] and api.nvim_get_namespaces()[name]
+    if other and #api.nvim_buf_get_extmarks(bufnr, other, 0, -1, { limit = 1 }) > 0 then
+      return true
+    end
+  end
+  return false
+end
+
+--- Whether anything of such a span may be concealed.
+---@param group string
+---@return boolean
+function M.has(group) return by_group[group] ~= nil end
+
+--- Whether such a span stands within a line: not all other plugins see to these.
+---@param group string
+---@return boolean
+function M.is_inline(group) return INLINE[group] ~= nil end
+
+--- What is concealed of a span, in bytes of its row.
+---@param group string
+---@param text string of the row
+---@param first integer byte
+---@param last integer byte
+---@return acp.Concealed
+function M.of(group, text, first, last)
+  local found = by_group[group](text:sub(first + 1, last))
+  for _, part in ipairs(found) do
+    part[1], part[2] = part[1] + first, part[2] + first
+  end
+  return found
+end
+
+--- Conceal what there is of a span in a row that is being drawn.
+---@param ns integer
+function M.draw(bufnr, ns, row, group, first, last)
+  local text = api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1] or ''
+  for _, part in ipairs(M.of(group, text, first, last)) do
+    api.nvim_buf_set_extmark(bufnr, ns, row, part[1], {
+      end_col = part[2],
+      conceal = part[3] or '',
+      hl_group = part[3] and group or nil,
+      ephemeral = true,
+      strict = false,
+    })
+  end
+end
+
+return M

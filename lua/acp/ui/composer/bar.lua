@@ -1,0 +1,85 @@
+--- The line above a composer: the agent that the prompt is for, its mode, and the keys.
+local M = {}
+
+local text_width = require('acp.base.text_width')
+local literal, set = require('acp.ui.win').literal, require('acp.ui.win').set
+local notify, state = require('acp.base.notify'), require('acp.base.state')
+
+--- The session is named by its number, that of its chat, where it is not the only one.
+local function which(n)
+  local open = 0
+  for _, session in pairs(state.get().sessions) do
+    local takes_prompts = session.status ~= 'closed' and not session.parent
+    open = open + (takes_prompts and 1 or 0)
+  end
+  return open > 1 and ('session %d'):format(n) or nil
+end
+
+---@param session acp.Session
+local function mode(session)
+  for _, one in ipairs(session.modes and session.modes.available or {}) do
+    if one.id == session.modes.current then return one.name end
+  end
+end
+
+--- The mode, or why there is none: what keeps the session from being open.
+---@param session acp.Session|nil
+---@param begun boolean whether it has been asked for
+---@return string|nil words
+---@return boolean wrong
+local function condition(session, begun)
+  if not session then return begun and 'starting' or 'new session', false end
+  local never = session.status == 'failed' or not session.id
+  if session.error and never then return session.error, true end
+  if session.status == 'starting' or session.status == 'closed' then
+    return session.status, false
+  end
+  return mode(session), false
+end
+
+--- As many of the keys as there is room for.
+---@param session acp.Session|nil
+---@param room integer cells
+local function keys(session, room)
+  local busy = session and (session.status == 'running' or session.status == 'cancelling')
+  local send = busy and 'queue' or 'send'
+  for _, words in ipairs({ { send = send, help = 'keys' }, { send = send } }) do
+    local text = require('acp.ui.keymaps').words('composer', words)
+    if text_width(text) <= room then return text end
+  end
+  return ''
+end
+
+---@param begun boolean
+---@param width integer cells
+local function text(n, begun, width)
+  local session = state.get().sessions[n]
+  local name = session and session.agent or require('acp.base.valid_names').agent()
+  local words, wrong = condition(session, begun)
+  words = words and notify.one_line(words)
+  local parts = { 'Message ' .. require('acp.ui.activity').agent(name), which(n) }
+  local left = table.concat(parts, ' · ')
+  local whole = words and left .. ' · ' .. words or left
+  local right = keys(session, width - text_width(whole) - 3)
+  local shown = '%#AcpTitle#' .. literal(left) .. '%*'
+  if words then
+    local look = wrong and '%%#AcpError#%s%%*' or '%s'
+    shown = shown .. ' · ' .. look:format(literal(words))
+  end
+  return (' %s %%<%%=%s '):format(shown, literal(right))
+end
+
+--- Draw the lines of all windows of a composer.
+---@param begun boolean whether its session has been asked for
+function M.update(n, bufnr, begun)
+  local wanted = require('acp.config').get().chat.bar
+  for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
+    local value = wanted and text(n, begun, vim.api.nvim_win_get_width(win)) or ''
+    if vim.w[win].acp and vim.w[win].acp_bar ~= value then
+      vim.w[win].acp_bar = value
+      set(win, 'winbar', value)
+    end
+  end
+end
+
+return M

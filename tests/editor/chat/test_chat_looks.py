@@ -1,0 +1,165 @@
+"""How a chat looks: who speaks, what was done, code in colours; and what it says as a text."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from tests.support.editor import Editor
+from tests.support.waiting import until
+
+CODE = """Look:
+
+```lua
+local x = 1 -- one
+```
+
+```python
+import os
+```
+
+| Name | What |
+|---|---|
+| a | **bold** it |
+| longer | x |
+
+> said
+
+- item, see [the manual](https://x.org) or [http://a.b](https://c.d)
+"""
+COLOURS = """
+local chat = require('acp.ui.chat.buffers').of(vim.fn.bufnr('acp://chat/1'))
+local found = {}
+for row, spans in pairs(chat.colours) do
+  local line = vim.api.nvim_buf_get_lines(chat.bufnr, row - 1, row, true)[1]
+  for i = 1, #spans, 3 do
+    local text = line:sub(spans[i] + 1, spans[i + 1])
+    found[#found + 1] = { text, vim.fn.synIDattr(spans[i + 2], 'name') }
+  end
+end
+return found
+"""
+TO = "vim.api.nvim_set_current_win(vim.fn.bufwinid('acp://chat/1')) return vim.fn.search(...)"
+
+
+def update(**fields: Any) -> str:
+    return f"update {json.dumps(fields)}"
+
+
+def say(text: str) -> str:
+    return update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": text})
+
+
+def call(n: int, title: str, kind: str = "read", status: str = "completed", **more: Any) -> str:
+    fields = {"toolCallId": f"c{n}", "title": title, "kind": kind, "status": status}
+    return update(sessionUpdate="tool_call", **fields, **more)
+
+
+def diff(path: str, old: str, new: str) -> list[dict[str, Any]]:
+    return [{"type": "diff", "path": path, "oldText": old, "newText": new}]
+
+
+def rows(editor: Editor) -> list[str]:
+    """The rows of the screen that the chat's window has."""
+    left = editor.lua("return vim.fn.win_screenpos(vim.fn.bufwinid('acp://chat/1'))[2] - 1")
+    return [line[left:].rstrip() for line in editor.screen()]
+
+
+def test_the_users_words_are_ruled_and_the_agents_name_stands_once(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn("say one\nthink why\nsay two")
+    until(lambda: editor.chat()[-1].startswith("two"))
+    editor.cmd("redraw")
+    shown = rows(editor)
+    assert re.search(r"^┃ You +\d\d:\d\d$", "\n".join(shown), re.MULTILINE), shown
+    assert "┃ say one" in shown
+    assert "┃ say two" in shown
+    assert shown.count("  Scripted") == 1
+    assert "  one" in shown
+    assert "## You" in editor.chat()
+    assert "## Scripted" in editor.chat()
+    editor.lua(TO, "^## You")
+    until(lambda: any(row.startswith("┃ ## You") for row in rows(editor)))
+
+
+def test_marks_of_markdown_are_concealed_and_tables_aligned(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn(say(CODE) + "\n" + say("end"))
+    for text in ("│ a      │ bold it │", "│ longer │ x       │", "▎ said"):
+        editor.wait_screen(text)
+    editor.wait_screen("• item, see the manual or")
+    editor.wait_screen("[http://a.b](https://c.d)")
+    assert not any("```" in row for row in rows(editor))
+    assert "```lua" in editor.chat()
+    assert "| a | **bold** it |" in editor.chat()
+    editor.lua("vim.wo[vim.fn.bufwinid('acp://chat/1')].conceallevel = 0")
+    editor.wait_screen("```lua")
+    editor.cmd("Acp chat")
+    editor.cmd("Acp chat")
+    assert "| longer | x |" in editor.chat()
+
+
+def test_code_gets_the_colours_of_its_language_once_it_is_complete(editor: Editor) -> None:
+    editor.agent("script")
+    gate = editor.work / "go on"
+    editor.prompt("\n".join([say(CODE[:30]), f"until_there '{gate}'", say(CODE[30:])]))
+    editor.wait_screen("local x")
+    gate.touch()
+    editor.wait_event("AcpTurnEnd")
+    until(lambda: ["import", "pythonInclude"] in editor.lua(COLOURS))
+    found = editor.lua(COLOURS)
+    assert ["local", "@keyword.lua"] in found
+    assert ["-- one", "@comment.lua"] in found
+
+
+def test_a_diff_has_lines_around_colours_and_the_words_that_differ(editor: Editor) -> None:
+    path = str(editor.work / "a.lua")
+    editor.agent("script")
+    old, new = "-- a\nlocal b = 1\nreturn b\n", "-- a\nlocal b = 22\nreturn b\n"
+    content = diff(path, old, new)
+    editor.turn(call(1, "Edit a.lua", "edit", content=content) + "\nsay .end")
+    editor.wait_screen("✓ Edited a.lua +1 -1")
+    editor.lua(TO, "Edited a.lua")
+    editor.keys("zo")
+    until(lambda: ["22", "AcpHunkWord"] in editor.lua(COLOURS))
+    found = editor.lua(COLOURS)
+    assert ["local", "@keyword.lua"] in found
+    assert ["1", "AcpHunkRemoveWord"] in found
+    assert ["return", "@keyword.return.lua"] in found
+    assert "    -- a" in editor.chat()
+    editor.lua(TO, "- local b")
+    editor.keys("<CR>")
+    editor.wait("vim.wo.diff and vim.fn.bufname():find('acp://compare', 1, true) == 1")
+    assert editor.lua("return #vim.api.nvim_tabpage_list_wins(0)") >= 2
+
+
+def test_calls_of_a_kind_become_one_line_that_opens(editor: Editor) -> None:
+    editor.agent("script")
+    calls = [call(n, f"Read {n}.py") for n in range(3)]
+    failed = call(3, "make test", "execute", "failed", rawOutput={"exitCode": 2})
+    more = [call(n, f"Read {n}.py") for n in (4, 5)]
+    running = call(6, "Read 6.py", status="in_progress")
+    editor.turn("\n".join([*calls, failed, *more, running, "say .end"]))
+    editor.wait_screen("✓ Read 3 files")
+    shown = "\n".join(rows(editor))
+    assert "✗ make test · exit 2" in shown
+    assert "✓ Read 2 files" in shown
+    assert "6.py" in shown
+    assert "0.py" not in shown.split("Scripted")[-1]
+    editor.lua(TO, "^. Read 0.py")
+    editor.keys("<CR>")
+    editor.wait_screen("✓ Read 1.py")
+    editor.keys("zc")
+    editor.wait_screen("✓ Read 3 files")
+
+
+def test_a_gathered_call_that_goes_on_is_seen_again(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn("\n".join([*(call(n, f"Read {n}.py") for n in range(3)), "say .end"]))
+    editor.wait_screen("✓ Read 3 files")
+    again = update(sessionUpdate="tool_call_update", toolCallId="c1", status="failed")
+    editor.turn(again + "\nsay .more")
+    until(lambda: "✗ Read 1.py · failed" in "\n".join(editor.chat()))
+    editor.lua(TO, "^. Read 0.py")
+    editor.wait("vim.fn.foldclosed('.') == -1")

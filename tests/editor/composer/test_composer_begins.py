@@ -1,0 +1,58 @@
+"""The composer starts its agent and session: what there is before the first prompt."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.waiting import until
+
+COMMANDS = "#((require('acp').state().sessions[1] or {}).commands or {}) > 0"
+
+
+def test_commands_and_modes_are_there_before_the_first_prompt(editor: Editor) -> None:
+    editor.cmd("AcpPrompt")
+    editor.wait(COMMANDS)
+    editor.wait_screen("Message Tutor · Ask first ")
+    editor.cmd("Acp mode explain")
+    editor.wait_screen("Message Tutor · Explain only ")
+    editor.keys("/keys<C-s>")
+    editor.wait_event("AcpTurnEnd")
+    assert len(editor.state()["sessions"]) == 1
+
+
+@pytest.mark.parametrize("keys", ["say hi<C-s>", "<Esc>:AcpPrompt say hi<CR>"])
+def test_a_prompt_sent_at_once_does_not_start_it_twice(editor: Editor, keys: str) -> None:
+    agent = editor.agent("script")
+    editor.keys(":AcpPrompt<CR>" + keys)
+    editor.wait_event("AcpTurnEnd")
+    assert agent.prompts() == ["say hi"]
+    assert len(agent.received("session/new")) == 1
+    assert len(editor.state()["sessions"]) == 1
+
+
+def test_one_for_a_new_session_is_that_sessions(editor: Editor) -> None:
+    agent = editor.agent("script")
+    editor.turn("say one")
+    editor.cmd("AcpPrompt!")
+    editor.keys("say two<C-s>")
+    editor.wait_event("AcpTurnEnd", 2)
+    assert editor.events("AcpTurnEnd")[-1]["data"]["session"] == 2
+    assert len(agent.received("session/new")) == 2
+
+
+def test_an_agent_that_cannot_start_is_named_in_the_bar_alone(editor: Editor) -> None:
+    editor.agent("script")
+    editor.setup({"agent": "gone", "agents": {"gone": {"command": ["no-such-program"]}}})
+    editor.keys(":AcpPrompt<CR>precious")
+    editor.wait("require('acp').state().sessions[1].status == 'failed'")
+    editor.wait_screen("Message Gone · ")
+    assert editor.lines("acp://composer/1") == ["precious"]
+    assert editor.messages() == ""
+
+
+def test_the_end_of_neovim_right_after_it_leaves_no_process(editor: Editor) -> None:
+    editor.agent("script")
+    editor.cmd("AcpPrompt")
+    until(editor.processes, 10)
+    editor.quit()

@@ -1,0 +1,124 @@
+"""What the pictures show: a user's way through the product, with the tutor as the agent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from tests.pictures.svg import Picture, picture
+from tests.support.editor import ROOT
+from tests.support.terminal import Terminal
+
+
+class Theme(msgspec.Struct, frozen=True):
+    """A terminal's colours, and what Neovim is told of them."""
+
+    name: str
+    ink: str
+    paper: str
+
+
+THEMES = (Theme("dark", "#e0e2ea", "#14161b"), Theme("light", "#14161b", "#e0e2ea"))
+SIZES = ((80, 24), (120, 40), (200, 50))
+SCENES = ("chat", "composer", "question", "inline", "review", "overview")
+STORY_SIZE = (120, 34)
+
+
+class Run:
+    """`make try` in a terminal of one size and one theme."""
+
+    def __init__(self, terminal: Terminal, theme: Theme) -> None:
+        self.terminal = terminal
+        self._theme = theme
+
+    def type(self, keys: str, *awaited: str) -> None:
+        """Type, and wait until all of these are on the screen."""
+        self.terminal.keys(keys)
+        for text in awaited:
+            self.terminal.wait(text)
+
+    def command(self, line: str, *awaited: str) -> None:
+        """Run an Ex command."""
+        self.type(f":{line}\r", *awaited)
+
+    def pending(self, count: int) -> None:
+        """Wait until so many hunks are pending."""
+        edits = "((require('acp').state().sessions[1].edits or {})[1] or { hunks = 0 })"
+        self.terminal.wait_lua(f"{edits}.hunks", str(count))
+
+    def picture(self) -> Picture:
+        """The screen, when nothing is drawn any more."""
+        self.terminal.settle()
+        return picture(self.terminal.screen, self._theme.ink, self._theme.paper)
+
+
+@contextmanager
+def run(home: str, path: str, size: tuple[int, int], theme: Theme) -> Iterator[Run]:
+    """Start it, and end it as a user would."""
+    env = {"PATH": path, "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8", "TZ": "UTC"}
+    socket = Path(home) / "nvim"
+    argv = [str(ROOT / ".ci/try"), "--listen", str(socket)]
+    terminal = Terminal(argv, cwd=ROOT, env=env, size=size, socket=socket)
+    try:
+        terminal.wait("AcpPrompt hello")
+        look = f"set termguicolors background={theme.name}"
+        terminal.keys(f":{look} | redraw!\r")
+        yield Run(terminal, theme)
+        terminal.keys("\x03")
+        terminal.settle()
+        terminal.keys("\x1c\x0e")
+        terminal.settle()
+        terminal.keys(":qa!\r")
+        terminal.wait_end()
+    finally:
+        terminal.close()
+
+
+def scenes(run: Run) -> Iterator[tuple[str, Picture]]:
+    """The pictures of the gallery, in the order of one run."""
+    run.command("AcpPrompt /read till.py", "done")
+    run.command("AcpPrompt /plan", "done")
+    yield "chat", run.picture()
+    run.command("AcpPrompt", "Message Tutor")
+    run.type("look at @", "@README.md")
+    yield "composer", run.picture()
+    run.type("\x1c\x0e")
+    run.terminal.settle()
+    run.command("quit!")
+    run.command("AcpPrompt /edit till.py", "waiting")
+    yield "question", run.picture()
+    run.command("Acp allow")
+    run.pending(2)
+    run.type("\x17tgg]h")
+    yield "inline", run.picture()
+    run.command("Acp review", "base")
+    yield "review", run.picture()
+    run.command("tabclose")
+    run.command("Acp")
+    yield "overview", run.picture()
+
+
+def story(run: Run) -> Iterator[tuple[Picture, float]]:
+    """The README's moving picture: a prompt, a permission, a review; each with its seconds."""
+    run.type(":AcpPrompt /edit till.py")
+    yield run.picture(), 2.0
+    run.type("\r", "waiting")
+    yield run.picture(), 4.0
+    run.type(":Acp allow")
+    yield run.picture(), 1.2
+    run.type("\r", "done")
+    run.pending(2)
+    yield run.picture(), 2.5
+    run.type("gg]h")
+    yield run.picture(), 2.0
+    run.type(",a")
+    run.pending(1)
+    yield run.picture(), 2.0
+    run.command("Acp review", "base")
+    yield run.picture(), 3.0
+    run.type("gg]cdo")
+    run.pending(0)
+    yield run.picture(), 3.0

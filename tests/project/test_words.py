@@ -1,0 +1,209 @@
+"""The words that a user reads: in one Lua and one Python module, and held to rules."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from acp_nvim import wording
+from acp_nvim.tutor import tour_words
+from acp_nvim.tutor import words as tutor_words
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+MESSAGES = ROOT / "lua/acp/base/messages.lua"
+LUA = [path for path in sorted(ROOT.glob("lua/**/*.lua")) if path != MESSAGES]
+PYTHON = [
+    path
+    for path in sorted((ROOT / "acp_nvim").glob("**/*.py"))
+    if "tutor" not in path.parts and path.name != "wording.py"
+]
+COLUMNS = 80
+PART = re.compile(r"(why|part)_", re.IGNORECASE)
+LITERAL = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
+PLACE = re.compile(r"%\w|\{\w*(?:![a-z])?(?::[^}]*)?\}")
+COMMAND = re.compile(r":[A-Z]\w+!|takes no !|#!")
+
+
+def lua_messages() -> dict[str, str]:
+    """Every message of Lua by its name; of a list the first."""
+    found: dict[str, str] = {}
+    for line in MESSAGES.read_text(encoding="utf-8").splitlines():
+        name = re.match(r"  (\w+) = ", line)
+        if name:
+            literal = LITERAL.search(line)
+            assert literal, line
+            found[name[1]] = literal[1] if literal[1] is not None else literal[2]
+    return found
+
+
+LUA_MESSAGES = lua_messages()
+PYTHON_MESSAGES = {name: text for name, text in vars(wording).items() if name.isupper()}
+TEXTS = [*LUA_MESSAGES.items(), *PYTHON_MESSAGES.items()]
+TUTOR = [
+    (f"{module.__name__.rpartition('.')[2]}.{name}", text)
+    for module in (tutor_words, tour_words)
+    for name, text in vars(module).items()
+    if name.isupper() and isinstance(text, str)
+]
+
+STIFF = (
+    *("goes on", "go on", "is said", "is told", "as it was", "by the way", "worked off"),
+    *("that wait", "no more", "anew", "goes by itself", "waits for your word"),
+)
+"""What reads as translated; there is a plain word for each."""
+
+
+def ids(pair: tuple[str, str]) -> str:
+    return pair[0]
+
+
+@pytest.mark.parametrize("pair", [*TEXTS, *TUTOR], ids=ids)
+def test_a_text_is_plain_english(pair: tuple[str, str]) -> None:
+    _, text = pair
+    assert not re.search(r"\b(he|him|his|she|her)\b", text, re.IGNORECASE)
+    assert not re.search(r"\bdecisions?\b", text), "a permission, or a question"
+    assert not [words for words in STIFF if words in text]
+
+
+@pytest.mark.parametrize("pair", TEXTS, ids=ids)
+def test_a_message_is_one_short_line(pair: tuple[str, str]) -> None:
+    _, text = pair
+    shown = PLACE.sub("a name", text)
+    assert len(shown) <= COLUMNS
+    assert "\n" not in text
+    assert not re.search(r"[^.]\.$|\.\.$", text), "a period stands between sentences only"
+    assert "!" not in COMMAND.sub("", PLACE.sub("", text))
+
+
+@pytest.mark.parametrize("pair", TEXTS, ids=ids)
+def test_a_message_begins_as_a_sentence_does(pair: tuple[str, str]) -> None:
+    """With a capital letter, a place, a command or a name; a piece of one begins small."""
+    name, text = pair
+    if PART.match(name):
+        assert not re.match(r"[A-Z][a-z]", text)
+    else:
+        begins = r"[A-Z:⚠\[]|%|\{|1 |\w+\(\) |agents_file|block \{"
+        assert re.match(begins, text)
+    for after in re.findall(r"[.?] (\w)", text):
+        assert after.isupper() or after.isdigit()
+
+
+WAY_OUT = re.compile(
+    r":[Aa]cp|:cd|:w|:checkhealth|:help|<CR>|[Oo]ption|[Pp]ress|\bkey\b|Look again|[Ss]ee |did you"
+    r"|[Kk]nown: |Answers: |Logins: |can: | should be | not \{| not '%s'|wants|needs|\{advice\}"
+)
+QUOTES = "the reason that it quotes says what to do"
+NO_WAY_OUT = {
+    **dict.fromkeys(("FAILED", "CANNOT_WRITE", "NO_BASE64", "SESSIONS_NOT_LISTED"), QUOTES),
+    **dict.fromkeys(("WHY_EXIT_CODE", "TURN_CUT"), "part of a line that names one"),
+    **dict.fromkeys(("not_saved", "not_to_open", "opens_not", "drafts_not_kept"), QUOTES),
+    **dict.fromkeys(("cannot_start", "could_not_open", "dialog_failed", "handler_failed"), QUOTES),
+    "host_refused": QUOTES,
+    **dict.fromkeys(("NO_QUESTION", "NO_SUCH_PERMISSION"), "it is over"),
+    **dict.fromkeys(("NO_LOGOUT", "SESSIONS_LATE", "SESSION_WITHOUT_ACTIONS"), "up to the agent"),
+    **dict.fromkeys(("NOT_OPENED", "ADDRESS_REFUSED"), "it is not to be opened"),
+    **dict.fromkeys(("AGENT_NOT_RUNNING", "PROMPT_EMPTY"), "writing a prompt is the way"),
+    **dict.fromkeys(("no_file", "FORM_VALUES"), "says what is missing"),
+    "UNKNOWN_VERB": "another version's; a restart of Neovim loads one",
+}
+"""Errors and warnings that name no way out, and why."""
+
+
+FIRST_NAMED = re.compile(
+    r"local \w+ = require\('acp\.base\.messages'\)\.(\w+)\n"
+    r"[^\n]*notify'\)\.(?:error\(|echo\('(?:error|warn)')"
+)
+"""A message of which the next line makes an error."""
+
+
+def errors() -> set[str]:
+    """Names of the messages that are shown as errors or warnings."""
+    found = set[str]()
+    for path in LUA:
+        for name, arguments in lua_calls(path):
+            if name == "error" or re.match(r"\s*'(error|warn)'", arguments):
+                found |= set(re.findall(r"messages'?\)?\.(\w+)", arguments))
+        found |= set(FIRST_NAMED.findall(path.read_text(encoding="utf-8")))
+    for path in PYTHON:
+        for call in python_calls(path):
+            level = call.args[0] if call.args else None
+            if isinstance(level, ast.Constant) and level.value in ("error", "warn"):
+                found |= {
+                    node.attr
+                    for node in ast.walk(call)
+                    if isinstance(node, ast.Attribute) and node.attr in PYTHON_MESSAGES
+                }
+    return found
+
+
+def test_an_error_names_the_way_out() -> None:
+    texts = {**LUA_MESSAGES, **PYTHON_MESSAGES}
+    lost = {name for name in errors() & texts.keys() if not WAY_OUT.search(texts[name])}
+    assert lost == NO_WAY_OUT.keys()
+
+
+# -- nowhere else ---------------------------------------------------------------------------------
+
+SHOWS = re.compile(r"\b(?:notify'?\)?|pick'?\)?)\.(echo|error|list|choose)\(|vim\.ui\.(input)\(")
+SPEAKS = {"echo", "notice", "warn", "choose", "ask_text", "_warn", "_notice", "_say", "_told"}
+SENTENCE = re.compile(r"[A-Za-z]{2,}[,;:]? [a-z{(]")
+
+
+def lua_calls(path: Path) -> Iterator[tuple[str, str]]:
+    """Name and arguments of the calls that show a line."""
+    code = re.sub(r"^\s*--.*$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    for match in SHOWS.finditer(code):
+        depth, at = 1, match.end()
+        while depth and at < len(code):
+            depth += {"(": 1, ")": -1}.get(code[at], 0)
+            at += 1
+        yield match[1] or match[2], code[match.end() : at - 1]
+
+
+def python_calls(path: Path) -> Iterator[ast.Call]:
+    """The calls that show a line."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            function = node.func
+            name = function.attr if isinstance(function, ast.Attribute) else ""
+            name = function.id if isinstance(function, ast.Name) else name
+            if name in SPEAKS:
+                yield node
+
+
+def test_no_message_of_lua_stands_elsewhere() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}: {text}"
+        for path in LUA
+        for _, arguments in lua_calls(path)
+        for text in (one or other for one, other in LITERAL.findall(arguments))
+        if SENTENCE.search(text)
+    ]
+    assert not found
+
+
+def test_no_message_of_python_stands_elsewhere() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.value}"
+        for path in PYTHON
+        for call in python_calls(path)
+        for node in ast.walk(call)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and SENTENCE.search(node.value)
+    ]
+    assert not found
+
+
+def test_every_message_is_used_and_every_name_is_one() -> None:
+    lua = "\n".join(path.read_text(encoding="utf-8") for path in LUA)
+    python = "\n".join(path.read_text(encoding="utf-8") for path in PYTHON)
+    used = set(re.findall(r"\bmessages'?\)?\.(\w+)", lua)) - {"lua"}
+    by_name = set(re.findall(r"'(\w+)'", lua))  # `when_running('no_edits', …)`
+    assert used <= LUA_MESSAGES.keys()
+    assert LUA_MESSAGES.keys() <= used | by_name
+    assert set(re.findall(r"\bwording\.(\w+)", python)) == PYTHON_MESSAGES.keys()

@@ -1,0 +1,41 @@
+"""Both sides of a change on disk, as the file's buffer shows them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from acp_nvim.edits.merge import Merged, merge
+from acp_nvim.edits.text import Text
+from acp_nvim.workspace.entered_change import texts
+from acp_nvim.workspace.file_format import Format
+from acp_nvim.workspace.ports import BufferText
+from acp_nvim.workspace.snapshots.snapshots import FileChange
+from acp_nvim.workspace.tracked_file import Holds
+from tests.support.fake_workspace import fake_workspace
+
+DOS = Format(dos=True)
+
+
+@pytest.mark.parametrize("eol", [True, False], ids=["a final newline", "none"])
+async def test_a_line_end_that_neovim_has_shown_for_a_moment_is_no_conflict(
+    tmp_path: Path, eol: bool
+) -> None:
+    """An agent gave a file CR LF line ends; Neovim read it in the old format. The buffer has got
+    the new one since; the user has typed in it, and the agent writes another line.
+    """
+    shown = Text(("one\r", "two\r", "three\r", "four\r" if eol else "four"), eol)
+    live = Text(("mine", "two", "three", "four"), eol)
+    before = b"one\r\ntwo\r\nthree\r\nfour" + b"\r\n" * eol
+    after = before.replace(b"three", b"theirs")
+    async with fake_workspace(tmp_path) as workspace:
+        edits, path = workspace.review.edits, str(workspace.work / "a.txt")
+        edits.tracked[path].hear(Holds(shown, DOS))
+        buffer = BufferText(1, 2, live, live, modified=True, format=DOS)
+        old, new, _ = texts(edits, FileChange(path, before, after), after, buffer)
+    assert old is not None
+    assert new is not None
+    merged = merge(old, live, new)
+    assert isinstance(merged, Merged)
+    assert merged.text == Text(("mine", "two", "theirs", "four"), eol)
