@@ -77,7 +77,24 @@ def test_a_chat_that_was_deleted_is_whole_when_it_is_opened_again(
     editor.wait(whole)
     editor.cmd("Acp info")
     editor.wait("vim.fn.bufname() == 'acp://info'")
-    assert not any("problem" in line for line in editor.lines("acp://info"))
+    info = editor.lines("acp://info")
+    assert "problems" not in info, info[info.index("problems") :]
+
+
+@pytest.mark.parametrize("word", ["bwipeout!", "bdelete!", "bunload!"])
+def test_a_chat_that_goes_before_it_is_drawn_anew_is_drawn_for_the_next(
+    editor: Editor, word: str
+) -> None:
+    """The frame that was on its way when the buffer went finds it gone."""
+    editor.agent("script")
+    editor.turn("say one")
+    errors = editor.lua(
+        f"""vim.cmd("execute '{word}' bufnr('acp://chat/1')")
+        return require('acp.frame').apply({{ {{ 'reset_chat', 1 }} }}).errors"""
+    )
+    assert errors == []
+    editor.cmd("Acp chat")
+    editor.wait("vim.deep_equal(vim.fn.getbufline('acp://chat/1', 1, 2), { '## You', 'say one' })")
 
 
 @pytest.mark.parametrize("key", ["chat_bufnr", "composer_bufnr"])

@@ -298,6 +298,7 @@ end
 function M.reset(n)
   local chat = chats[n]
   if not chat then return end
+  if not api.nvim_buf_is_loaded(chat.bufnr) then return M.create(n) end -- it asks for another one
   edit(chat, function(bufnr)
     api.nvim_buf_clear_namespace(bufnr, -1, 0, -1)
     api.nvim_buf_set_lines(bufnr, 0, -1, true, {})
