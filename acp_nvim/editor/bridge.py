@@ -68,6 +68,10 @@ class Bridge:
         """Run `require(module)[function](...)` in Neovim; one round trip."""
         return self.request("nvim_exec_lua", _CALL, [module, function, *args])
 
+    def tell(self, module: str, function: str, *args: Any) -> None:
+        """Run the same, where nobody waits for the outcome."""
+        self.notify("nvim_exec_lua", _CALL, [module, function, *args])
+
     def notify(self, method: str, *args: Any) -> None:
         """Send an API request whose outcome nobody waits for."""
         if not self.closed:

@@ -28,6 +28,7 @@ from acp_nvim.agent.transport.stdio import StdioTransport
 from acp_nvim.editor import garbage
 from acp_nvim.editor.access import Access
 from acp_nvim.editor.asking import Asking
+from acp_nvim.editor.async_calls import AsyncCalls
 from acp_nvim.editor.bridge import Bridge
 from acp_nvim.editor.buffers import NvimBuffers
 from acp_nvim.editor.comments import Comments
@@ -86,6 +87,7 @@ class Host:
         self.asking = Asking(self.screen.push)
         self.choose, self.ask_text = self.asking.choose, self.asking.ask_text
         self.extensions = in_lua(bridge, self.screen.push, lambda: self.options.extensions)
+        self.async_calls = AsyncCalls(bridge)
         self.sent = SentPrompts(self.problem)
         self.index: IndexFile | None = None
         self.consent = Consent(self.problem, lambda: self._data_file("mcp.json"))

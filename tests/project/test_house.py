@@ -20,6 +20,7 @@ RINGS = {
     "tasks": 1,
     "workspace": 1,
     "agent": 1,
+    "tools": 1,
     "editor": 2,
 }
 FORBIDDEN = {
@@ -93,6 +94,13 @@ def test_the_workspace_knows_no_agent_and_no_protocol() -> None:
             continue
         known = {n.split(".")[1] for n in imports_of(path) if n.startswith("acp_nvim.")}
         assert known <= {"workspace", "edits", "tasks", *LENT}, relative(path)
+
+
+def test_the_tools_know_no_agent() -> None:
+    """They are called over MCP, by agents and by others; the way there is built by the editor."""
+    for path in MODULES:
+        if name_of(path).startswith("acp_nvim.tools"):
+            assert not [n for n in imports_of(path) if n.startswith("acp_nvim.agent")], path
 
 
 LENT = {"session", "render", "wording"}
@@ -234,7 +242,7 @@ def test_nobody_sets_what_belongs_to_another_object() -> None:
     assert not set().union(*map(foreign_assignments, MODULES))
 
 
-FLOORS = ("base", "buffers", "ui", "review", "command")
+FLOORS = ("base", "buffers", "tools", "ui", "review", "command")
 """The rooms of lua/acp, each of which may require itself and those before it."""
 BOTTOM = {"acp.config"}
 """Beside the rooms: requires `base` only, and any room may require it."""

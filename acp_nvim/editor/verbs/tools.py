@@ -1,0 +1,13 @@
+"""Verbs about the editor's own tools for agents."""
+
+from __future__ import annotations
+
+from acp_nvim.editor.host import Host
+from acp_nvim.editor.verbs.table import Args, verb
+
+
+@verb("async_reply")
+def async_reply(host: Host, args: Args) -> None:
+    """A function that answers later has answered."""
+    error = args.get("error")
+    host.async_calls.replied(args["id"], args.get("value"), None if error is None else str(error))

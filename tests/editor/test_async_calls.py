@@ -1,0 +1,75 @@
+"""Functions of Lua that answer the host later."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import anyio.lowlevel
+import pytest
+
+from acp_nvim.editor.async_calls import AsyncCalls
+from acp_nvim.editor.bridge import NvimError
+
+
+class Neovim:
+    """Notes what is called; answers nothing by itself."""
+
+    def __init__(self) -> None:
+        self.called: list[tuple[Any, ...]] = []
+        self.told: list[tuple[Any, ...]] = []
+        self.refuses: str | None = None
+
+    async def call(self, *args: Any) -> None:
+        self.called.append(args)
+        if self.refuses:
+            raise NvimError(self.refuses)
+
+    def tell(self, *args: Any) -> None:
+        self.told.append(args)
+
+
+async def begun(neovim: Neovim, calls: AsyncCalls) -> asyncio.Task[Any]:
+    """A call that waits for its answer."""
+    task = asyncio.create_task(calls.call("acp.x", "f", 1))
+    while not neovim.called:
+        await anyio.lowlevel.checkpoint()
+    return task
+
+
+async def test_an_answer_goes_to_its_call() -> None:
+    neovim = Neovim()
+    calls = AsyncCalls(neovim)
+    task = await begun(neovim, calls)
+    assert neovim.called == [("acp.base.async_calls", "begin", 1, "acp.x", "f", 1)]
+    calls.replied(2, "of another", None)
+    calls.replied(1, {"a": 1}, None)
+    calls.replied(1, "twice", None)
+    assert await task == {"a": 1}
+    calls.replied(1, "late", None)
+
+
+async def test_an_error_is_raised_with_its_words() -> None:
+    neovim = Neovim()
+    calls = AsyncCalls(neovim)
+    task = await begun(neovim, calls)
+    calls.replied(1, None, "no such server")
+    with pytest.raises(NvimError, match="no such server"):
+        await task
+
+
+async def test_who_waits_no_more_cancels_it_in_neovim() -> None:
+    neovim = Neovim()
+    calls = AsyncCalls(neovim)
+    task = await begun(neovim, calls)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert neovim.told == [("acp.base.async_calls", "cancel", 1)]
+
+
+async def test_a_closing_neovim_refuses() -> None:
+    neovim = Neovim()
+    neovim.refuses = "channel closed"
+    with pytest.raises(NvimError, match="channel closed"):
+        await AsyncCalls(neovim).call("acp.x", "f")

@@ -1,0 +1,1 @@
+"""The editor's own tools for agents, without an editor."""
