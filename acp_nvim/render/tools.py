@@ -43,12 +43,14 @@ class Look:
 
 def words(entry: ToolEntry, look: Look) -> tuple[Row, list[str]] | None:
     """Return the line of a tool call and the texts of the rows under it, where these are only short
-    texts, as they mostly are; the same as `draw`, but faster.
+    texts or none, as they mostly are; the same as `draw`, but faster.
     """
     call = entry.call
-    if entry.decisions or call.locations or not 0 < len(call.content) <= lists.ITEMS:
+    if entry.decisions or call.locations or len(call.content) > lists.ITEMS:
         return None
-    if call.raw_input and may_hold_patch(call.raw_input):
+    if call.raw_input and (not call.content or may_hold_patch(call.raw_input)):
+        return None
+    if not call.content and entry.terminals:
         return None
     under: list[str] = []
     for item in call.content:
