@@ -11,7 +11,7 @@ a line that has none.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 Span = tuple[int, int, str]
@@ -89,6 +89,14 @@ class Highlighter:
                 yield edge.group(), "AcpFence"
                 end = edge.end()
             at = end
+
+
+def groups_of(lines: Sequence[str]) -> list[str]:
+    """Return for each line AcpFence, AcpCodeBlock, or nothing where it is neither."""
+    groups: list[str] = []
+    for text, group in Highlighter()._parts("\n" + "\n".join(lines)):
+        groups += [group] * text.count("\n")
+    return groups
 
 
 def _opening(text: str, at: int) -> re.Match[str] | None:

@@ -8,10 +8,11 @@ from typing import Any
 from acp_nvim.protocol import schema
 from acp_nvim.render.call_line import call_line, place
 from acp_nvim.render.cards import UNDER, answered, card, whole_target
+from acp_nvim.render.code_text import code_rows, may_hold_code
 from acp_nvim.render.content import describe, is_aside
 from acp_nvim.render.cutting import folded, head, more
 from acp_nvim.render.diffs import cut, diff_rows, patch_rows, text_rows
-from acp_nvim.render.rows import WIDEST, Row, indent, row
+from acp_nvim.render.rows import WIDEST, Row, ends, indent, row
 from acp_nvim.render.terminals import terminal_rows
 from acp_nvim.render.text import one_line, shown_path, visible
 from acp_nvim.render.tool_input import change_rows
@@ -63,7 +64,7 @@ def words(entry: ToolEntry, look: Look) -> tuple[Row, list[str]] | None:
         if text:
             if len(text) > SHORT or text.count("\n") >= look.tool_lines:
                 return None
-            if may_hold_diff(text):
+            if may_hold_diff(text) or may_hold_code(text, call):
                 return None
             under += (UNDER + visible(text).replace("\n", "\n" + UNDER)).split("\n")
     return call_line(entry, None, look.cwd), under
@@ -190,11 +191,13 @@ def _block(
     text = block.text.rstrip("\n")
     if may_hold_diff(text) and (rows := _diffs(text, call, limit, cwd)):
         return indent(rows, prefix)
+    count = text.count("\n") + 1
+    if text and limit != 0 and may_hold_code(text, call):
+        return indent(_code(text, call, limit, count), prefix)
     if len(text) <= SHORT or limit == WHOLE:
         lines = visible(text).split("\n") if text else []
         if limit is None or len(lines) <= limit:
             return [(prefix + line, (), None) for line in lines]
-    count = text.count("\n") + 1
     if limit == 0:
         return indent([more(count, call.index)], prefix)
     if limit is not None and count > limit:
@@ -203,6 +206,17 @@ def _block(
     if limit is not None and count > limit:
         rows += indent([more(count - limit, call.index)], prefix)
     return rows
+
+
+def _code(text: str, call: ToolCall, limit: int | None, count: int) -> list[Row]:
+    """A text that may hold code; a line that is cut opens in full."""
+    cut_at = limit if limit is not None and limit < count else None
+    lines = visible(text if cut_at is None else head(text, cut_at)).split("\n")
+    long = {at for at, line in enumerate(lines) if limit != WHOLE and len(line) > WIDEST}
+    rows = code_rows([ends(line) if at in long else line for at, line in enumerate(lines)], call)
+    for at in long:
+        rows[at] = (*rows[at][:2], call.index)
+    return rows if cut_at is None else [*rows, more(count - cut_at, call.index)]
 
 
 def _diffs(text: str, call: ToolCall, limit: int | None, cwd: str) -> list[Row]:

@@ -30,6 +30,7 @@ M.groups = {
   -- tool calls
   AcpToolTitle = 'Function',
   AcpToolKind = 'Type',
+  AcpToolCode = 'Normal',
   AcpToolRunning = 'DiagnosticInfo',
   AcpToolCompleted = 'DiagnosticOk',
   AcpToolFailed = 'DiagnosticError',

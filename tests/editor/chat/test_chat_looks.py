@@ -163,3 +163,30 @@ def test_a_gathered_call_that_goes_on_is_seen_again(editor: Editor) -> None:
     until(lambda: "✗ Read 1.py · failed" in "\n".join(editor.chat()))
     editor.lua(TO, "^. Read 0.py")
     editor.wait("vim.fn.foldclosed('.') == -1")
+
+
+def test_code_in_a_tool_call_has_its_colours_and_leads_to_its_line(editor: Editor) -> None:
+    editor.write("a.lua", "-- a\nlocal b = 1\n")
+    path = str(editor.work / "a.lua")
+    read = [{"type": "content", "content": {"type": "text", "text": "1→-- a\n2→local b = 1"}}]
+    found = [{"type": "content", "content": {"type": "text", "text": "So:\n```lua\nreturn\n```"}}]
+    editor.agent("script")
+    editor.turn(
+        "\n".join(
+            [
+                call(1, "Read a.lua", locations=[{"path": path}], content=read),
+                call(2, "Look", kind="other", content=found),
+            ]
+        )
+    )
+    editor.lua(
+        "vim.api.nvim_set_current_win(vim.fn.bufwinid('acp://chat/1')) vim.cmd('normal! zR')"
+    )
+    until(lambda: ["local", "@keyword.lua"] in editor.lua(COLOURS))
+    until(lambda: ["return", "@keyword.return.lua"] in editor.lua(COLOURS))
+    assert ["-- a", "@comment.lua"] in editor.lua(COLOURS)
+    assert not any("→" in text for text, _ in editor.lua(COLOURS))
+    editor.lua(TO, "local b = 1$")
+    editor.keys("<CR>")
+    editor.wait("vim.fn.bufname():find('a.lua', 1, true) ~= nil")
+    assert editor.lua("return vim.fn.line('.')") == 2

@@ -24,6 +24,7 @@ local NONE = {} ---@type integer[] colours of a row that has none, or has been s
 ---@field done fun(chat: acp.Chat, block: acp.Block, lines: string[]): acp.Colours?
 
 local CODE, FENCE, TABLE = 'AcpCodeBlock', 'AcpFence', 'AcpTable'
+local TOOL_CODE = 'AcpToolCode'
 local DIFF = { AcpDiffAdd = '+', AcpDiffRemove = '-', AcpDiffContext = ' ' }
 
 --- What a row is part of.
@@ -33,7 +34,8 @@ local DIFF = { AcpDiffAdd = '+', AcpDiffRemove = '-', AcpDiffContext = ' ' }
 local function group_of(chat, row)
   local look = chat.looks[row + 1]
   if not look then return end
-  if look[3] == 'AcpUserRule' then return look[6], look[4] end
+  local before = look[3] == 'AcpUserRule' or look[3] == 'AcpMuted'
+  if before and look[6] then return look[6], look[4] end
   return look[3], look[1]
 end
 
@@ -53,9 +55,54 @@ local function around(chat, row, belongs)
   return last - first < LONGEST and first or nil, last
 end
 
+--- What a row of a tool call says of its code: the path of a file, or a language.
+---@param chat acp.Chat
+---@return string?
+local function source_of(chat, row)
+  local target = chat.targets[row + 1]
+  if type(target) ~= 'table' then return end
+  return target.kind == 'file' and target.path or target.language
+end
+
+--- Code that a tool call shows: a file that was read, a fence in its content. It may be cut.
+---@param chat acp.Chat
+---@param source string
+---@return acp.Block?
+local function tool_code(chat, row, source)
+  local group = group_of(chat, row)
+  local first, last = around(
+    chat,
+    row,
+    function(other) return group_of(chat, other) == group and source_of(chat, other) == source end
+  )
+  if not first then return end
+  local function colours(_, block, lines)
+    local languages = require('acp.ui.chat.languages')
+    local target = chat.targets[block.first + 1]
+    local is_path = type(target) == 'table' and target.path
+    local filetype = is_path and languages.of_path(source) or languages.named(source)
+    if not filetype then return end
+    local cols, texts = {}, {}
+    for i, line in ipairs(lines) do
+      local _, col = group_of(chat, block.first + i - 1)
+      cols[i], texts[i] = col or 0, line:sub((col or 0) + 1)
+    end
+    local found = languages.colours(texts, filetype)
+    for i, spans in pairs(found or {}) do
+      for n = 1, #spans, 3 do
+        spans[n], spans[n + 1] = spans[n] + cols[i], spans[n + 1] + cols[i]
+      end
+    end
+    return found
+  end
+  return { first = first, last = last, done = colours }
+end
+
 ---@param chat acp.Chat
 ---@return acp.Block?
 local function code(chat, row)
+  local source = source_of(chat, row)
+  if source then return tool_code(chat, row, source) end
   local first, last = around(chat, row, function(other) return group_of(chat, other) == CODE end)
   if not first or first == 0 then return end
   if group_of(chat, first - 1) ~= FENCE or group_of(chat, last + 1) ~= FENCE then return end
@@ -178,7 +225,7 @@ end
 ---@return acp.Block?
 local function block_of(chat, row)
   local group = group_of(chat, row)
-  if group == CODE then return code(chat, row) end
+  if group == CODE or group == TOOL_CODE then return code(chat, row) end
   if group == TABLE then return table_(chat, row) end
   return DIFF[group] and diff(chat, row) or nil
 end
@@ -248,7 +295,7 @@ function M.seen(chat, first, last)
   if due[chat] then return end
   for row = first, last do
     local group = not chat.colours[row + 1] and group_of(chat, row)
-    if group == CODE or group == TABLE or DIFF[group] then
+    if group == CODE or group == TOOL_CODE or group == TABLE or DIFF[group] then
       watch()
       due[chat] = true
       vim.defer_fn(function()

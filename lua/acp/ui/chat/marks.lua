@@ -33,8 +33,8 @@ local WHOLE = {
   AcpDiffRemove = 'AcpDiffRemove',
 }
 
---- Groups of what is drawn in place of marks alone.
-local BARE = { AcpTable = true }
+--- Groups of what is not coloured as such: tables' marks, code that gets colours of its own.
+local BARE = { AcpTable = true, AcpToolCode = true }
 
 --- What marks a row of the user's, and what is drawn before it.
 local USER, RULE = 'AcpUserRule', '%#AcpUserRule#┃ '
