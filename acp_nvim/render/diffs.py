@@ -142,8 +142,16 @@ def patch_rows(
     rows: list[Row] = []
     for one in files:
         rows += [_patch_head(one, cwd), *(row(visible(note), "AcpMuted") for note in one.notes)]
-        rows += cut(_patch_body(one, os.path.join(cwd, one.path)), limit, whole)  # noqa: PTH118
+        path = os.path.join(cwd, one.path)  # noqa: PTH118
+        rows += cut(_patch_body(one, path, _compares(whole)), limit, whole)
     return rows
+
+
+def _compares(whole: Target | int) -> Target | None:
+    """The target that opens diff mode, where a patch is of a tool call."""
+    if not isinstance(whole, dict) or "call" not in whole:
+        return None
+    return {**whole, "kind": "diff"}
 
 
 def _patch_head(one: FilePatch, cwd: str) -> Row:
@@ -159,7 +167,7 @@ def _patch_head(one: FilePatch, cwd: str) -> Row:
     return pieces([*parts, (_KINDS.get(one.kind, ""), "AcpMuted")], where)
 
 
-def _patch_body(one: FilePatch, path: str) -> list[Row]:
+def _patch_body(one: FilePatch, path: str, target: Target | None) -> list[Row]:
     body: list[Row] = []
     grown = 0
     for hunk in one.hunks:
@@ -170,8 +178,9 @@ def _patch_body(one: FilePatch, path: str) -> list[Row]:
         line = None if hunk.row is None else hunk.row + grown + 1
         for text in hunk.lines:
             there = line is not None and text[0] == "+"
-            target: Target | None = {"kind": "file", "line": line} if there else None
-            body.append(diff_row(text[0], visible(text[1:].removesuffix(CR)), path, target))
+            leads: Target | None = {"kind": "file", "line": line} if there else None
+            shown = visible(text[1:].removesuffix(CR))
+            body.append(diff_row(text[0], shown, path, target or leads))
             line = None if line is None else line + (text[0] != "-")
         grown += len(hunk.new) - len(hunk.old)
         if hunk.old_eol != hunk.new_eol:

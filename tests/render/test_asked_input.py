@@ -499,12 +499,15 @@ def test_only_a_diff_that_is_closed_and_stands_for_itself_is_one() -> None:
         assert "```diff" in drawn(99, content=content(text))
 
 
-def test_rows_of_a_patch_lead_to_their_lines() -> None:
+def test_a_patch_leads_to_its_file_and_each_row_of_it_to_diff_mode() -> None:
     entry = ToolEntry(
         ToolCall("c", title="Tool", content=content(FENCED.replace("-1 +1", "-5 +5")))
     )
-    targets = [target for text, _, target in draw(entry, Look(cwd=CWD)) if "+ new" in text]
-    assert targets == [{"kind": "file", "path": "/w/a.py", "line": 5}]
+    rows = draw(entry, Look(cwd=CWD))
+    heads = [target for text, _, target in rows if "a.py +" in text]
+    assert heads == [{"kind": "file", "path": "/w/a.py", "line": 5}]
+    targets = [target for text, _, target in rows if text.strip() in ("+ new", "- old")]
+    assert targets == [{"kind": "diff", "path": "/w/a.py", "call": 0}] * 2
 
 
 @pytest.mark.parametrize("opening", ["```diff\n", "```diff\n@@\n", "~~~~patch\n-a\n"])

@@ -23,6 +23,7 @@ from acp_nvim.editor.verbs.terminals import open_terminal
 from acp_nvim.protocol import schema
 from acp_nvim.render.diffs import changes
 from acp_nvim.render.text import one_line, path_line
+from acp_nvim.session.questions.patches import patches_of
 from acp_nvim.session.session import Session
 from acp_nvim.workspace import private_files
 
@@ -134,7 +135,9 @@ def permissions(host: Host, args: Args) -> None:
 
 
 async def _compare(host: Host, session: Session, call: int) -> None:
-    """The diffs of a tool call in diff mode; while it asks, what it would write."""
+    """The diffs of a tool call in diff mode, of its patches the lines that they have; while it
+    asks, what it would write.
+    """
     entry = session.entries.get(session.tool_calls.at(call))
     if entry is None:
         return
@@ -149,6 +152,12 @@ async def _compare(host: Host, session: Session, call: int) -> None:
             file = files.setdefault(path, {"path": path, "base": [], "after": []})
             file["base"] += base
             file["after"] += after
+    for patch in patches_of(entry.call) if not files else ():
+        path = path_line(str(Path(session.cwd, patch.path)))
+        file = files.setdefault(path, {"path": path, "base": [], "after": []})
+        for hunk in patch.hunks:
+            file["base"] += hunk.old
+            file["after"] += hunk.new
     host.screen.push("compare", list(files.values()))
 
 

@@ -6,6 +6,8 @@ import json
 import re
 from typing import Any
 
+import pytest
+
 from tests.support.editor import Editor
 from tests.support.waiting import until
 
@@ -132,6 +134,25 @@ def test_a_diff_has_lines_around_colours_and_the_words_that_differ(editor: Edito
     editor.keys("<CR>")
     editor.wait("vim.wo.diff and vim.fn.bufname():find('acp://compare', 1, true) == 1")
     assert editor.lua("return #vim.api.nvim_tabpage_list_wins(0)") >= 2
+
+
+PATCH = "--- a/a.lua\n+++ b/a.lua\n@@ -1,2 +1,2 @@\n -- a\n-local b = 1\n+local b = 22\n"
+
+
+@pytest.mark.parametrize("where", ["content", "rawInput"])
+def test_a_patch_opens_in_diff_mode_too(editor: Editor, where: str) -> None:
+    editor.agent("script")
+    text = {"type": "text", "text": f"```diff\n{PATCH}```"}
+    of: dict[str, Any] = {"content": [{"type": "content", "content": text}], "rawInput": {"patch": PATCH}}
+    editor.turn(call(1, "Edit a.lua", "edit", **{where: of[where]}) + "\nsay .end")
+    editor.lua(TO, "Edited a.lua")
+    editor.keys("zo")
+    editor.lua(TO, "+ local b")
+    editor.keys("<CR>")
+    editor.wait("vim.wo.diff and vim.fn.bufname():find('acp://compare', 1, true) == 1")
+    shown = "vim.iter(vim.api.nvim_tabpage_list_wins(0)):map(vim.api.nvim_win_get_buf)"
+    lines = f"{shown}:map(function(b) return vim.fn.getbufline(b, 2)[1] end):totable()"
+    assert {"local b = 1", "local b = 22"} <= set(editor.lua(f"return {lines}"))
 
 
 def test_calls_of_a_kind_become_one_line_that_opens(editor: Editor) -> None:
