@@ -143,7 +143,10 @@ PATCH = "--- a/a.lua\n+++ b/a.lua\n@@ -1,2 +1,2 @@\n -- a\n-local b = 1\n+local 
 def test_a_patch_opens_in_diff_mode_too(editor: Editor, where: str) -> None:
     editor.agent("script")
     text = {"type": "text", "text": f"```diff\n{PATCH}```"}
-    of: dict[str, Any] = {"content": [{"type": "content", "content": text}], "rawInput": {"patch": PATCH}}
+    of: dict[str, Any] = {
+        "content": [{"type": "content", "content": text}],
+        "rawInput": {"patch": PATCH},
+    }
     editor.turn(call(1, "Edit a.lua", "edit", **{where: of[where]}) + "\nsay .end")
     editor.lua(TO, "Edited a.lua")
     editor.keys("zo")
