@@ -22,8 +22,8 @@ Which = Callable[[str], str | None]
 """Finds a program on PATH (`shutil.which`)."""
 
 RUNNERS = {
-    "npx": "npx is not on PATH: install Node.js",
-    "uvx": "uvx is not on PATH: install uv",
+    "npx": "install Node.js, which brings npx",
+    "uvx": "install uv, which brings uvx",
 }
 
 
