@@ -91,11 +91,14 @@ class Ledger:
         back = self._undo_history.brought_back(path, after)
         edited = entry.edited(after, back=back.hunks if back else ())
         if back is not None:
+            if self._undo_history.only_typed_since(entry, back):
+                edited = edited.nearer(back.base)
             edited = msgspec.structs.replace(edited, writers=edited.writers | back.writers)
         if edited.conflict and edited.theirs == after:
             edited = msgspec.structs.replace(edited, conflict=False, theirs=None)
-        self._undo_history.note(entry, edited.weight)
+        self._undo_history.typed(entry, edited)
         self._put(edited)
+        self._undo_history.led_to(self.followed(path))
 
     def formatted(self, path: str, before: Text, after: Text) -> None:
         """A formatter changed ``before`` to ``after`` on a save; changes that touch the agent's

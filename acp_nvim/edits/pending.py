@@ -152,6 +152,13 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         base = from_keys(apply(keys(self.base), outside))
         return msgspec.structs.replace(self, base=base, live=after)
 
+    def nearer(self, base: Text | None) -> Pending:
+        """The same with this base, that of a time when the live text was this one, if it leaves no
+        more lines pending: what was added to the base since was undone as well.
+        """
+        then = msgspec.structs.replace(self, base=base)
+        return then if self.base is not None and then.weight < self.weight else self
+
     def accepted(self, chosen: Collection[Hunk]) -> Pending:
         """These hunks' lines in the base."""
         return msgspec.structs.replace(

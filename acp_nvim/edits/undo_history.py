@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 MAX_UNDONE = 50
 """The most steps remembered."""
+MAX_TOGETHER = 8
+"""The most changes of the user before such a step that Neovim may undo together with it."""
 
 Change = tuple[tuple[str, ...], tuple[str, ...]]
 
@@ -22,6 +24,10 @@ class UndoHistory:
     def __init__(self) -> None:
         self.before: list[Pending] = []
         """The latest step at the end."""
+        self._typed: list[Pending] = []
+        """The entries before the user's latest changes of a file, nobody else's between them."""
+        self._after: Pending | None = None
+        """The entry that these changes have led to."""
 
     def take_over(self, before: Sequence[Pending]) -> None:
         """Go on where another history was."""
@@ -31,6 +37,25 @@ class UndoHistory:
         """Remember a step if it leaves fewer lines (``weight``) pending than before."""
         if entry.base is not None and entry.live is not None and weight < entry.weight:
             self.add(entry)
+
+    def typed(self, entry: Pending, edited: Pending) -> None:
+        """Remember a change of the user, who has made ``edited`` of an entry."""
+        run = self._typed if entry is self._after else []
+        self._typed = [*run, entry][-MAX_UNDONE:]
+        if entry.base is None or entry.live is None or edited.weight >= entry.weight:
+            return
+        known = set(map(id, self.before))
+        for before in self._typed[-MAX_TOGETHER - 1 :]:
+            if id(before) not in known:
+                self.add(before)
+
+    def led_to(self, after: Pending | None) -> None:
+        """This is what the file has after that change."""
+        self._after = after
+
+    def only_typed_since(self, entry: Pending, before: Pending) -> bool:
+        """Whether nothing but the user's own changes lies between two entries of a file."""
+        return entry is self._after and any(one is before for one in self._typed)
 
     def add(self, entry: Pending) -> None:
         """Remember an entry whose text may return."""

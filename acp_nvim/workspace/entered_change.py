@@ -19,6 +19,7 @@ from acp_nvim.workspace.file_format import (
     FormatChange,
     decode_as,
     describe_change,
+    fitting,
     format_change,
     shows_cr,
     text_of,
@@ -103,6 +104,9 @@ def texts(
     entry = edits.ledger.followed(path)
     shown = known or (entry.live if entry else None)
     buffer = _buffer_format(live, reformat, shown) if live else None
+    if live is not None and live.is_void and after is not None and reformat is not None:
+        buffer = fitting(live.format, after)
+        reformat = reformat.in_encoding(buffer.encoding)
     old_format, new_format = reformat.applied_to(buffer) if reformat else (buffer, buffer)
     new = text_of(after, new_format)
     old = None if found is None else decode_as(found, old_format)
@@ -266,6 +270,8 @@ async def _enter_format(edits: PendingEdits, change: EnteredChange, text: Text) 
         return
     if change.live is not None and not change.live.modified and known is not None:
         found = _format_of_clean(known.format, reformat.new, change.live.text, text)
+        if change.live.is_void:
+            found = msgspec.structs.replace(found, encoding=reformat.new.encoding)
         await _set_format(edits, path, found)
     if not reformat.is_change:
         return

@@ -115,6 +115,15 @@ def decode_as(data: bytes, file_format: Format | None) -> Decoded:
     return _decoded(*found, file_format.fileformat)
 
 
+def fitting(buffer: Format, data: bytes) -> Format:
+    """The format in which an empty buffer takes up a file with these bytes: its own where they
+    decode so, else the one that they tell. BinaryError for a NUL.
+    """
+    if buffer.binary or _with_name(data, buffer.encoding) is not None:
+        return buffer
+    return decode(data).format
+
+
 def text_of(data: bytes | None, file_format: Format | None) -> Text | None:
     """The same, the text only; None where there is no file. BinaryError."""
     return None if data is None else decode_as(data, file_format).text
@@ -239,6 +248,11 @@ class FormatChange(msgspec.Struct, frozen=True):
     def is_change(self) -> bool:
         """Whether they differ."""
         return self.old != self.new
+
+    def in_encoding(self, name: str) -> FormatChange:
+        """The same of a file in another encoding."""
+        old, new = (msgspec.structs.replace(it, encoding=name) for it in (self.old, self.new))
+        return FormatChange(old, new)
 
     def applied_to(self, buffer: Format | None) -> tuple[Format | None, Format | None]:
         """The formats that decode the old and the new bytes. These are the buffer's, if there is

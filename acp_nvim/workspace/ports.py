@@ -9,7 +9,7 @@ import msgspec
 
 from acp_nvim.edits.hunks import Hunk
 from acp_nvim.edits.pending import Pending
-from acp_nvim.edits.text import Text
+from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.workspace.file_format import FILEENCODINGS, FILEFORMATS, Format
 from acp_nvim.workspace.nofollow import Rights
 from acp_nvim.workspace.paths import Place
@@ -53,6 +53,11 @@ class BufferText(msgspec.Struct, frozen=True):
     def absent(self) -> bool:
         """Whether there is neither a file nor unsaved text."""
         return self.gone and not self.modified
+
+    @property
+    def is_void(self) -> bool:
+        """Whether it holds nothing, not even unsaved edits: a file's bytes say what it is to be."""
+        return not self.modified and self.raw == EMPTY
 
 
 class Closed(msgspec.Struct, frozen=True):

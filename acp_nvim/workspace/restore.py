@@ -19,7 +19,14 @@ from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.text import Text
 from acp_nvim.workspace import disk, nofollow, obstacles
 from acp_nvim.workspace.disk import signature_of
-from acp_nvim.workspace.file_format import BinaryError, Format, encode, format_change, text_of
+from acp_nvim.workspace.file_format import (
+    BinaryError,
+    Format,
+    encode,
+    fitting,
+    format_change,
+    text_of,
+)
 from acp_nvim.workspace.file_writer import Refused, refused_why
 from acp_nvim.workspace.nofollow import Rights, spot
 from acp_nvim.workspace.obstacles import Blocked
@@ -220,8 +227,11 @@ class Restoring:
         live = found if isinstance(found, BufferText) else None
         data = target.data if stat.S_ISREG(target.mode) else None
         try:
-            reformat = format_change(live.format if live else None, data, data)
-            file_format = reformat.applied_to(live.format)[1] if reformat and live else None
+            buffer = live.format if live else None
+            if live is not None and live.is_void and data is not None:
+                buffer = fitting(live.format, data)
+            reformat = format_change(buffer, data, data)
+            file_format = reformat.applied_to(buffer)[1] if reformat and buffer else None
             text = text_of(data, file_format)
         except BinaryError:
             return changed

@@ -65,6 +65,22 @@ def test_steps_are_undone_at_once() -> None:
     assert base(found) == "abcde"
 
 
+def test_a_block_of_steps_of_which_only_a_later_one_removes_lines_is_undone_at_once() -> None:
+    found = ledger("abcde", "aXcYe")
+    for now in ["aXnocYe", "anocYe", "aXcYe"]:
+        found.user_edited("/f", text(now))
+    assert pending(found) == [(1, 2, "X"), (3, 4, "Y")]
+    assert base(found) == "abcde"
+
+
+def test_lines_put_beside_a_hunk_and_undone_with_a_removal_are_not_the_agents() -> None:
+    found = ledger("abcdefg", "aXcdYfg")
+    for now in ["aXnocdfg", "aXcdYfg"]:
+        found.user_edited("/f", text(now))
+    assert pending(found) == [(1, 2, "X"), (4, 5, "Y")]
+    assert base(found) == "abcdefg"
+
+
 def test_what_was_accepted_since_is_not_pending_again() -> None:
     found = ledger("abcde", "aXcYe")
     for now in ["abcYe", "aXcYe"]:
