@@ -34,6 +34,13 @@ TURN_CUT: Final = "The turn was interrupted"
 EXPORTED: Final = "The chat is in {path}"
 CANNOT_WRITE: Final = "Cannot write {path}: {reason}"
 
+# Unsaved changes that an agent would not see
+UNSAVED_ASK: Final = "The agent reads files on disk. Unsaved: {files}"
+UNSAVED_ATTACH: Final = "Send the changes along"
+UNSAVED_SAVE: Final = "Save first"
+UNSAVED_IGNORE: Final = "Leave them out"
+NOT_SAVED: Final = "{file} is not saved: {reason}"
+
 # Prompts and the queue
 PROMPT_EMPTY: Final = "An empty prompt is not sent"
 PROMPT_PASSED: Final = "Sent ahead of {count} on hold. :Acp queue run sends those"

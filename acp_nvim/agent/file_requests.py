@@ -40,13 +40,18 @@ write no new file when they are missing.
 class FileRequests:
     """The `FileServer` of all sessions."""
 
-    def __init__(self, files: AgentFiles[Session]) -> None:
+    def __init__(
+        self, files: AgentFiles[Session], on_read: Callable[[Session], None] = lambda session: None
+    ) -> None:
+        """``on_read`` is told of each session whose agent reads through the editor."""
         self._files = files
+        self._on_read = on_read
 
     async def read(
         self, session: Session, params: schema.ReadTextFileRequest
     ) -> schema.ReadTextFileResponse:
         """Answer `fs/read_text_file`. RequestError with ``data = {path, reason}``."""
+        self._on_read(session)
         line, limit = _number(params.line), _number(params.limit)
         try:
             content = await self._files.read(session, params.path, line, limit)

@@ -48,6 +48,7 @@ class FileSettings(msgspec.Struct, frozen=True):
     directories: list[str] = field(default_factory=list)
     save: Literal["auto", "always", "never"] = "auto"
     autocmds: bool = True
+    unsaved: Literal["attach", "save", "ask", "ignore"] = "attach"
 
 
 class PermissionSettings(msgspec.Struct, frozen=True):

@@ -129,6 +129,12 @@ class NvimBuffers:
             return {}  # Neovim is closing
         return {it["path"]: Text(tuple(it["lines"]), bool(it["eol"])) for it in found}
 
+    async def save(self, paths: Sequence[str]) -> dict[str, str]:
+        """Save these buffers as the user would, their autocommands included. Returns why, by path
+        of those that could not be.
+        """
+        return dict(await self._bridge.call(OUTSIDE, "save", list(paths)))
+
     async def announce(self, roots: Sequence[str]) -> None:
         """See `Buffers`."""
         with suppress(NvimError):  # Neovim is closing

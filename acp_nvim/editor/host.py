@@ -46,6 +46,7 @@ from acp_nvim.editor.sent import SentPrompts
 from acp_nvim.editor.session_observer import HostObserver
 from acp_nvim.editor.subagent_registry import SubagentRegistry
 from acp_nvim.editor.tool_call_watch import ToolCallWatch
+from acp_nvim.editor.unsaved_changes import UnsavedChanges
 from acp_nvim.editor.unscoped_questions import UnscopedQuestions
 from acp_nvim.protocol.text import clean_text
 from acp_nvim.session.entries import Past
@@ -86,6 +87,8 @@ class Host:
         """Values of forms that the user has to confirm, by id of the decision."""
         self.asking = Asking(self.screen.push)
         self.choose, self.ask_text = self.asking.choose, self.asking.ask_text
+        self.buffers = NvimBuffers(bridge)
+        self.unsaved = UnsavedChanges(self.buffers, lambda: self.file_options, self.choose)
         self.extensions = in_lua(bridge, self.screen.push, lambda: self.options.extensions)
         self.async_calls = AsyncCalls(bridge)
         self.sent = SentPrompts(self.problem)
@@ -144,7 +147,7 @@ class Host:
 
     def _workspace(self) -> Workspace[Session]:
         return Workspace(
-            NvimBuffers(self.bridge),
+            self.buffers,
             ReviewView(self.screen.push, self.notice, lambda n: self.conversations[n].session),
             lambda: self.file_options,
             self.sessions,
@@ -161,7 +164,7 @@ class Host:
     def _surroundings(self) -> Surroundings:
         return Surroundings(
             settings=self.settings,
-            files=FileRequests(self.workspace.files),
+            files=FileRequests(self.workspace.files, self.unsaved.reads),
             reaper=self.reaper,
             transport=partial(StdioTransport, reaper=self.reaper),
             tasks=self.tasks,
@@ -199,6 +202,7 @@ class Host:
             options.limits.message_bytes,
             files.executed,
             options.checkpoints,
+            files.unsaved,
         )
         self.workspace.keep_in(Path(data) / "acp" if data else None)
         self.screen.configured()
@@ -364,6 +368,7 @@ class Host:
     def give_back(self, session: Session, prompt: Prompt) -> None:
         """A prompt that was not sent goes back to its composer, with its attachments."""
         self.sent.came_back(prompt)
+        self.unsaved.forget(session)
         if prompt.text or prompt.attachments:
             self.screen.push("composer", session.n, prompt.text, prompt.files(), prompt.ranges())
 
@@ -379,6 +384,7 @@ class Host:
     async def turn_began(self, session: Session, prompt: Prompt) -> None:
         """A prompt is about to be sent: the files' state is kept."""
         await self.workspace.turn_began(session, prompt, clean_text(prompt.text))
+        await self.unsaved.join(session, prompt)
 
     def under_way(self, session: Session, prompt: Prompt) -> None:
         """A prompt has left the queue: remarks go with it, and it comes back from here when the
@@ -386,6 +392,7 @@ class Host:
         """
         self.pace.release()
         self.sent.went(prompt)
+        self.unsaved.went(session)
         self.comments.join(prompt, session.n)
         if prompt.text or not prompt.given:
             op = ("under_way", session.n, prompt.text, prompt.files(), prompt.ranges())

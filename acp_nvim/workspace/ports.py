@@ -15,6 +15,7 @@ from acp_nvim.workspace.nofollow import Rights
 from acp_nvim.workspace.paths import Place
 
 Save = Literal["auto", "always", "never"]
+Unsaved = Literal["attach", "save", "ask", "ignore"]
 
 
 class FileOptions(msgspec.Struct):
@@ -27,6 +28,7 @@ class FileOptions(msgspec.Struct):
     message_bytes: int = 64 * 1024 * 1024
     executed: Sequence[str] = ()
     checkpoints: bool = True
+    unsaved: Unsaved = "attach"
 
 
 class BufferText(msgspec.Struct, frozen=True):

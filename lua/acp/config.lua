@@ -89,6 +89,7 @@ M.defaults = {
     directories = {},
     save = 'auto',
     autocmds = true,
+    unsaved = 'attach',
   },
   permission = { rules = {} },
   terminal = { enabled = true, output_limit = 1024 * 1024 },

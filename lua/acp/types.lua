@@ -175,6 +175,7 @@
 ---@field directories string[]
 ---@field save 'auto'|'always'|'never'
 ---@field autocmds boolean
+---@field unsaved 'attach'|'save'|'ask'|'ignore'
 
 ---@class acp.ChatConfig
 ---@field open boolean

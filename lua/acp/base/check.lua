@@ -185,6 +185,7 @@ local checks = {
   ['files.directories'] = texts,
   ['files.save'] = one_of('auto', 'always', 'never'),
   ['files.autocmds'] = flag,
+  ['files.unsaved'] = one_of('attach', 'save', 'ask', 'ignore'),
   ['permission.rules'] = list_of(anything),
   ['terminal.enabled'] = flag,
   ['terminal.output_limit'] = number(1, true),

@@ -156,6 +156,26 @@ function M.unsaved()
   return found
 end
 
+--- Save the buffers of these files as `:write` would, but where that would ask.
+---@param paths string[] real
+---@return table<string, string> problems by path of what could not be saved
+function M.save(paths)
+  local problems = vim.empty_dict()
+  for _, bufnr in ipairs(api.nvim_list_bufs()) do
+    local name = api.nvim_buf_is_loaded(bufnr) and api.nvim_buf_get_name(bufnr) or ''
+    local path = name ~= '' and (uv.fs_realpath(name) or vim.fs.normalize(name))
+    if path and vim.tbl_contains(paths, path) and vim.bo[bufnr].modified then
+      local outcome, why = save.check(bufnr, true, false)
+      if not outcome then
+        local ok, err = save.write(bufnr, true)
+        why = not ok and (err or '?') or nil
+      end
+      problems[path] = why
+    end
+  end
+  return problems
+end
+
 --- Neovim finds a file changed by a turn that runs. A clean buffer is read again, in one with
 --- unsaved edits both texts stay until the host has merged them. What is no file any more, or leads
 --- elsewhere, is not read: a pipe would be waited for.

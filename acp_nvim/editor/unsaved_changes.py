@@ -1,0 +1,117 @@
+"""Option `files.unsaved`: agents that read files on disk learn of what is not saved there."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from anyio import to_thread
+
+from acp_nvim import wording
+from acp_nvim.edits.text import Text
+from acp_nvim.session.prompts import Prompt, Variable
+from acp_nvim.session.session import Session
+from acp_nvim.workspace.ports import FileOptions
+from acp_nvim.workspace.unsaved_diff import Told, UnsavedFile, unsaved_files
+
+NAME: Final = "unsaved"
+"""Of the variable that goes with the prompt."""
+HEAD: Final = "Unsaved changes in the user's editor; the files on disk are without them:"
+
+
+class Editor(Protocol):
+    """What is asked of the editor."""
+
+    async def unsaved(self) -> dict[str, Text]:
+        """The texts of all buffers with unsaved edits, by path."""
+        ...
+
+    async def save(self, paths: Sequence[str]) -> Mapping[str, str]:
+        """Save these buffers as the user would. Returns why, by path of those that could not be."""
+        ...
+
+
+class UnsavedChanges:
+    """What each session's agent knows of unsaved text."""
+
+    def __init__(
+        self,
+        editor: Editor,
+        options: Callable[[], FileOptions],
+        choose: Callable[[str, Sequence[str], str], Awaitable[int | None]],
+    ) -> None:
+        """``choose`` puts a question to the user, with its answers and its kind."""
+        self._editor = editor
+        self._options = options
+        self._choose = choose
+        self._readers: set[str] = set()
+        self._told: dict[int, dict[str, Told]] = {}
+        self._joined: dict[int, list[UnsavedFile]] = {}
+
+    def reads(self, session: Session) -> None:
+        """The session's agent reads files through the editor, so it sees unsaved text."""
+        self._readers.add(session.agent)
+
+    async def join(self, session: Session, prompt: Prompt) -> None:
+        """Put what the agent does not know yet into a prompt that is about to be sent."""
+        prompt.attachments = [it for it in prompt.attachments if not _is_ours(it)]
+        self._joined.pop(session.n, None)
+        how = self._options().unsaved
+        if how == "ignore" or session.agent in self._readers:
+            return
+        found = await self._found(session)
+        named = [file.name for file in found if file.told]
+        if how == "ask" and named:
+            how = await self._asked(named)
+        if how == "save" and named:
+            problems = await self._editor.save([file.path for file in found if file.told])
+            for path, why in problems.items():
+                session.notice("warning", wording.NOT_SAVED.format(file=path, reason=why))
+            found = await self._found(session)
+        if found and how != "ignore" and not prompt.text.startswith("/"):
+            patches = "".join(file.patch for file in found)
+            if patches and not _has_diff(prompt):
+                added = Variable(NAME, f"{HEAD}\n\n{patches}")
+                prompt.attachments = [*prompt.attachments, added]
+            self._joined[session.n] = found
+
+    async def _found(self, session: Session) -> list[UnsavedFile]:
+        texts, told = await self._editor.unsaved(), self._told.get(session.n, {})
+        if not texts and not told:
+            return []
+        scope = session.cwd, session.roots, self._options()
+        return await to_thread.run_sync(unsaved_files, texts, told, *scope)
+
+    async def _asked(self, names: Sequence[str]) -> Any:
+        """What the user wants done; nothing where they dismiss the question."""
+        ways = ("attach", "save", "ignore")
+        listed = ", ".join(names)
+        words = [wording.UNSAVED_ATTACH, wording.UNSAVED_SAVE, wording.UNSAVED_IGNORE]
+        picked = await self._choose(wording.UNSAVED_ASK.format(files=listed), words, "unsaved")
+        return "ignore" if picked is None else ways[picked]
+
+    def went(self, session: Session) -> None:
+        """The prompt has gone: the agent knows what went with it."""
+        told = self._told.setdefault(session.n, {})
+        for file in self._joined.pop(session.n, ()):
+            if file.told is None:
+                told.pop(file.path, None)
+            else:
+                told[file.path] = file.told
+
+    def forget(self, session: Session) -> None:
+        """Nobody knows what the agent was told: it is told all again."""
+        self._told.pop(session.n, None)
+        self._joined.pop(session.n, None)
+
+
+def _has_diff(prompt: Prompt) -> bool:
+    """Whether variable `{diff}`, which has unsaved changes as well, goes with a prompt. It is
+    resolved at the moment of sending, as nothing else is.
+    """
+    named = any(isinstance(it, Variable) and it.name == "diff" for it in prompt.attachments)
+    return named or prompt.late is not None
+
+
+def _is_ours(item: object) -> bool:
+    return isinstance(item, Variable) and item.name == NAME

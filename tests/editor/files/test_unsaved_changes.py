@@ -1,0 +1,118 @@
+"""Option `files.unsaved`: what an agent that reads files on disk learns of unsaved text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.editor import Editor
+
+LINES = "one\ntwo\nthree\n"
+
+
+def change(editor: Editor, row: int, text: str) -> None:
+    """The user changes a line, and does not save."""
+    editor.lua("vim.api.nvim_buf_set_lines(0, ...)", row, row + 1, True, [text])
+
+
+def sent(editor: Editor, agent: Any, text: str) -> list[str]:
+    """The texts that went with a prompt, besides its words."""
+    before = len(agent.received("session/prompt"))
+    editor.turn(text)
+    blocks = agent.wait("session/prompt", before + 1)["params"]["prompt"]
+    found = [block.get("text") or block.get("resource", {}).get("text", "") for block in blocks]
+    assert text in found
+    return [it for it in found if it != text]
+
+
+@pytest.fixture
+def agent(editor: Editor) -> Any:
+    """One that reads nothing through the editor; a file is open, its second line is not saved."""
+    started = editor.agent("script")
+    editor.open(editor.write("a.txt", LINES))
+    change(editor, 1, "TWO")
+    return started
+
+
+def test_the_changes_go_along_as_a_diff_each_once(editor: Editor, agent: Any) -> None:
+    [first] = sent(editor, agent, "say one")
+    assert "--- a/a.txt\n+++ b/a.txt" in first
+    assert "-two\n+TWO" in first
+    assert sent(editor, agent, "say two") == []
+    change(editor, 2, "THREE")
+    [third] = sent(editor, agent, "say three")
+    assert "-three\n+THREE" in third
+    assert "+TWO" not in third
+
+
+def test_what_is_saved_is_not_told_and_what_is_given_up_is(editor: Editor, agent: Any) -> None:
+    sent(editor, agent, "say one")
+    editor.cmd("silent write")
+    assert sent(editor, agent, "say two") == []
+    change(editor, 0, "ONE")
+    assert "+ONE" in "".join(sent(editor, agent, "say three"))
+    editor.cmd("edit!")
+    assert "-ONE\n+one" in "".join(sent(editor, agent, "say four"))
+    assert sent(editor, agent, "say five") == []
+
+
+def test_an_agent_that_reads_through_the_editor_is_told_nothing(editor: Editor, agent: Any) -> None:
+    editor.turn(f"read {editor.work}/a.txt")
+    change(editor, 2, "THREE")
+    assert sent(editor, agent, "say more") == []
+
+
+def test_secrets_and_files_elsewhere_are_left_alone(editor: Editor, agent: Any) -> None:
+    editor.cmd("silent write")
+    editor.open(editor.write(".env", "KEY=1\n"))
+    change(editor, 0, "KEY=2")
+    outside = editor.home / "elsewhere.txt"
+    outside.write_text("x\n")
+    editor.open(outside)
+    change(editor, 0, "y")
+    assert sent(editor, agent, "say one") == []
+
+
+def test_with_the_variable_diff_they_go_once(editor: Editor, agent: Any) -> None:
+    editor.turn("look at {diff}")
+    blocks = agent.wait("session/prompt")["params"]["prompt"]
+    assert sum("+TWO" in str(block) for block in blocks) == 1
+    assert sent(editor, agent, "say one") == []
+
+
+def test_they_are_saved(editor: Editor, agent: Any) -> None:
+    editor.setup({"files": {"unsaved": "save"}})
+    assert sent(editor, agent, "say one") == []
+    assert (editor.work / "a.txt").read_text() == "one\nTWO\nthree\n"
+    assert editor.lua("return vim.bo.modified") is False
+
+
+def test_what_cannot_be_saved_is_told_and_goes_along(editor: Editor, agent: Any) -> None:
+    editor.setup({"files": {"unsaved": "save"}})
+    editor.cmd("set readonly")
+    assert "+TWO" in "".join(sent(editor, agent, "say one"))
+    assert any("a.txt is not saved: the buffer is 'readonly'" in row for row in editor.chat())
+    assert (editor.work / "a.txt").read_text() == LINES
+
+
+@pytest.mark.parametrize(
+    ("choice", "goes", "saved"), [(1, True, False), (2, False, True), (3, False, False)]
+)
+def test_the_user_is_asked(
+    editor: Editor, agent: Any, choice: int, goes: bool, saved: bool
+) -> None:
+    editor.setup({"files": {"unsaved": "ask"}})
+    editor.lua(
+        "local n = ... vim.ui.select = function(items, opts, done) "
+        "_G.asked = opts.prompt done(items[n], n) end",
+        choice,
+    )
+    assert bool(sent(editor, agent, "say one")) is goes
+    assert "a.txt" in editor.lua("return _G.asked")
+    assert ((editor.work / "a.txt").read_text() != LINES) is saved
+
+
+def test_they_are_left_out(editor: Editor, agent: Any) -> None:
+    editor.setup({"files": {"unsaved": "ignore"}})
+    assert sent(editor, agent, "say one") == []
