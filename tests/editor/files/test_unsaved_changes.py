@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.git import repository
 
 LINES = "one\ntwo\nthree\n"
 
@@ -75,7 +76,8 @@ def test_secrets_and_files_elsewhere_are_left_alone(editor: Editor, agent: Any) 
 
 
 def test_with_the_variable_diff_they_go_once(editor: Editor, agent: Any) -> None:
-    editor.turn("look at {diff}")
+    repository(editor.work)
+    editor.turn("say {diff}")
     blocks = agent.wait("session/prompt")["params"]["prompt"]
     assert sum("+TWO" in str(block) for block in blocks) == 1
     assert sent(editor, agent, "say one") == []
