@@ -56,6 +56,7 @@ from acp_nvim.session.session import Session
 from acp_nvim.session.terminal import Terminal
 from acp_nvim.tasks import Tasks
 from acp_nvim.tools.door import Door
+from acp_nvim.tools.over_acp import McpOverAcp
 from acp_nvim.tools.toolbox import Toolbox
 from acp_nvim.workspace import private_files
 from acp_nvim.workspace.pending_edits import PendingEdits
@@ -167,7 +168,7 @@ class Host:
     def _own_tools(self) -> EditorTools:
         toolbox = Toolbox(own_tools(self.workspace.files), self.failed)
         door = Door(toolbox, self.tasks, lambda: self.options.stdpath.get("run"))
-        return EditorTools(toolbox, door, self.tasks)
+        return EditorTools(toolbox, door, McpOverAcp(toolbox), self.tasks)
 
     def _surroundings(self) -> Surroundings:
         return Surroundings(
