@@ -43,13 +43,8 @@ class NvimLanguageServers:
         client: int | None = None,
     ) -> Sequence[Answer]:
         """See `LanguageServers`. A file outside of the session's directories is not loaded."""
-        question: dict[str, Any] = {"method": method, "params": params, "wait_ms": wait_ms}
-        if path is None:
-            question["roots"] = [os.path.realpath(root) for root in session.roots]
-        else:
-            question["path"] = path
-            if below(path, session.roots) is not None:
-                question["session"] = session.n
+        question = _about(session, path)
+        question |= {"method": method, "params": params, "wait_ms": wait_ms}
         if at is not None:
             places = (at,) if isinstance(at, Position) else at
             question["at"] = [[place.row, place.column] for place in places]
@@ -67,3 +62,11 @@ class NvimLanguageServers:
             return await self._calls.call(MODULE, function, question)
         except NvimError as error:
             raise ToolError(str(error)) from error
+
+
+def _about(session: Session, path: str | None) -> dict[str, Any]:
+    """Which file is meant, and whether it may be loaded; or which directories."""
+    if path is None:
+        return {"roots": [os.path.realpath(root) for root in session.roots]}
+    inside = below(path, session.roots) is not None
+    return {"path": path, "session": session.n} if inside else {"path": path}

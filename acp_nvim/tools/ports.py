@@ -44,8 +44,8 @@ class LanguageServers(Protocol):
         wait_ms: int = 1500,
         client: int | None = None,
     ) -> Sequence[Answer]:
-        """Ask all servers of a file (real path) that know ``method``, or ``client`` alone; without a
-        path all that work in the session's directories.
+        """Ask all servers of a file (real path) that know ``method``, or ``client`` alone; without
+        a path all that work in the session's directories.
 
         `textDocument` is added to ``params``, and `position` or `range` for ``at`` in each server's
         encoding. A file that no window shows is loaded hidden and let go after the turn. Waits

@@ -1,16 +1,16 @@
-"""A scripted language server over stdio, of the language of `words_language`. Standard library only.
+"""A scripted language server over stdio, of the language of `words_language`. No dependencies.
 
 A test has it started in its Neovim by `served_language.serve`. The script says how it behaves
 beside that:
 
     name          what it calls itself; the source of its diagnostics
-    encoding      positionEncoding: "utf-16" (the default), "utf-8", "utf-32"
+    encoding      its positionEncoding: "utf-16", "utf-8", "utf-32"
     capabilities  merged over its own; null takes one away
     answers       {method: result} in place of its own
     errors        {method: {code, message}}
     never         [method]: not answered
     dead          [method]: it exits when that is asked
-    hold          {method: path}: answered once there is such a file; also "initialize" and "publish"
+    hold          {method: path}: answered once there is such a file; also "publish"
     versions      added to the versions of documents that it sends (a rename of another text)
     publish       false: no diagnostics but when asked ("textDocument/diagnostic")
     many          so many diagnostics for each document
@@ -240,7 +240,7 @@ class Server:
 
     def incoming(self, params: dict[str, Any]) -> Any:
         """Who uses the word: the definition that stands above each use."""
-        found = {}
+        found: dict[str, Any] = {}
         for use in language.uses(self.texts(), params["item"]["name"], self.encoding):
             above = self._above(use)
             if above is not None and above["name"] != params["item"]["name"]:

@@ -70,7 +70,7 @@ def outline(text: str, encoding: str) -> list[dict[str, Any]]:
         match = DEFINED.match(line)
         if not match:
             continue
-        symbol = {
+        symbol: dict[str, Any] = {
             "name": match.group(2),
             "kind": KINDS[match.group(1)],
             "range": span(row, line, 0, len(line), encoding),

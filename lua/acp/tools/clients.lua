@@ -35,7 +35,7 @@ local function words(err)
 end
 
 --- Ask one server. `done(err, result)` is called once, unless the function that is returned was
---- called before: that cancels the request.
+--- called before, which cancels the request.
 ---@param client vim.lsp.Client
 ---@param method string
 ---@param params table
@@ -88,10 +88,8 @@ end
 ---@param only? integer id of a client
 ---@return vim.lsp.Client[]
 function M.of(bufnr, method, only)
-  return vim.tbl_filter(
-    function(client) return (not only or client.id == only) and M.supports(client, method, bufnr) end,
-    vim.lsp.get_clients({ bufnr = bufnr })
-  )
+  local found = vim.lsp.get_clients({ bufnr = bufnr, id = only })
+  return vim.tbl_filter(function(client) return M.supports(client, method, bufnr) end, found)
 end
 
 local function names(clients)

@@ -128,7 +128,7 @@ local function ask_all(reply, question)
   return ask(found, question, reply)
 end
 
---- Ask the servers of a file. The answer is a list of `{ client, name, encoding, result, version }`.
+--- Ask the servers of a file. The answer is a list of Answers of acp_nvim.tools.ports.
 ---@param reply acp.Reply
 ---@param question acp.LspQuestion
 ---@return fun()|nil cancel

@@ -214,7 +214,7 @@ def test_a_file_that_changed_on_disk_is_read_again_first(front: Editor) -> None:
 def test_an_action_is_resolved_by_its_server(front: Editor) -> None:
     front.write("a.txt", "error: bad\n")
     serve(front)
-    params = {"context": {"diagnostics": []}}
+    params: dict[str, Any] = {"context": {"diagnostics": []}}
     (found,) = ask(front, "textDocument/codeAction", at=[[0, 0], [0, 1]], params=params)
     (action,) = found["result"]
     asked = {
