@@ -50,6 +50,11 @@ on('hunks_told', function(path, bufnr, hunks)
   if review then review.told(path, bufnr, hunks) end
 end)
 
+on('lines_shown', function(...)
+  require('acp.ui.highlights').define()
+  require('acp.ui.follow').show(...)
+end)
+
 on('options_changed', function()
   -- What is on the screen already is as the options say now.
   for module, name in pairs({
