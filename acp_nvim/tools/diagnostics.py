@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from acp_nvim.session.session import Session
 from acp_nvim.tools import files
-from acp_nvim.tools.arguments import Limit, Path, WaitMs
+from acp_nvim.tools.fields import Limit, Path, WaitMs
 from acp_nvim.tools.files import ToolFiles
 from acp_nvim.tools.places import counted, more_line
 from acp_nvim.tools.ports import Diagnostic, Diagnostics, Editor

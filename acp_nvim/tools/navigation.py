@@ -10,7 +10,7 @@ from msgspec import Meta
 from acp_nvim.edits.text import Text
 from acp_nvim.session.session import Session
 from acp_nvim.tools import files
-from acp_nvim.tools.arguments import At, Listed
+from acp_nvim.tools.fields import At, Listed
 from acp_nvim.tools.files import ToolFiles
 from acp_nvim.tools.places import Spot, listing, locations, position, result, spot
 from acp_nvim.tools.ports import Answer, LanguageServers, Position

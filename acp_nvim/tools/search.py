@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from acp_nvim.session.session import Session
 from acp_nvim.tools import files
-from acp_nvim.tools.arguments import Limit
+from acp_nvim.tools.fields import Limit
 from acp_nvim.tools.files import Sources, ToolFiles
 from acp_nvim.tools.places import counted, more_line
 from acp_nvim.tools.tool import Call, Tool, ToolError, ToolResult

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from acp_nvim.session.session import Session
-from acp_nvim.tools.arguments import Limit, Path
+from acp_nvim.tools.fields import Limit, Path
 from acp_nvim.tools.files import ToolFiles
 from acp_nvim.tools.places import Spot, listing, result, spot
 from acp_nvim.tools.ports import Answer, LanguageServers

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from acp_nvim.session.session import Session
 from acp_nvim.tools import files
-from acp_nvim.tools.arguments import Limit, Line, Path
+from acp_nvim.tools.fields import Limit, Line, Path
 from acp_nvim.tools.files import ToolFiles
 from acp_nvim.tools.places import counted, more_line
 from acp_nvim.tools.ports import Editor, OpenBuffer, QuickfixItem, Range
@@ -172,7 +172,7 @@ def view_tools(editor: Editor, files: ToolFiles) -> list[Tool[Any]]:
             "nvim_quickfix",
             "Quickfix",
             "The user's list of places (build errors, search results), read; or with items a "
-            "list for the user to walk through, better than many paths in a message. "
+            "list for the user to walk through: better than many paths in a message. "
             'Example: {"title": "Callers", "items": [{"path": "app.py", "line": 3, "text": "here"}]}',
             Quickfix,
             tools.quickfix,
