@@ -43,6 +43,7 @@ class Agent:
             "mcpCapabilities": {},
         }
         self.new_session: Frame = {}  # further keys of the session/new result
+        self.servers: dict[str, list[Frame]] = {}  # mcpServers of each session
         self.note(f"start {os.getpid()}")
 
     # ---- saying
@@ -105,6 +106,10 @@ class Agent:
 
     def reply(self, request: Frame, result: Any) -> None:
         """Answer a request of the client."""
+        params = request.get("params") or {}
+        if "mcpServers" in params:
+            id = result.get("sessionId") or params.get("sessionId", "")
+            self.servers[id] = params["mcpServers"]
         self.send({"jsonrpc": "2.0", "id": request["id"], "result": result})
 
     def refuse(self, request: Frame, code: int, message: str, data: Any = None) -> None:

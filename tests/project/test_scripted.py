@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -92,11 +92,12 @@ class Host:
                 return found
         raise AssertionError("not in time")
 
-    def prompt(self, text: str) -> Json | None:
-        """The whole handshake and one prompt."""
+    def prompt(self, text: str, servers: Sequence[Json] = ()) -> Json | None:
+        """The whole handshake and one prompt; the session has those MCP servers."""
         self.send({"id": 1, "method": "initialize", "params": {"protocolVersion": 1}})
         assert self.run(1)
-        self.send({"id": 2, "method": "session/new", "params": {"cwd": "/", "mcpServers": []}})
+        session = {"cwd": "/", "mcpServers": list(servers)}
+        self.send({"id": 2, "method": "session/new", "params": session})
         assert self.run(2)
         prompt = [{"type": "text", "text": text}]
         params = {"sessionId": "s1", "prompt": prompt}
@@ -213,3 +214,38 @@ def test_an_agent_writes_past_the_client(start: Callable[..., Host], tmp_path: P
     assert host.prompt("x")
     assert host.close() == 0
     assert path.read_bytes() == b"a\r\nb"
+
+
+TOOL_SERVER = """
+import json, os, sys
+for line in sys.stdin:
+    frame = json.loads(line)
+    if "id" not in frame:
+        continue
+    results = {
+        "initialize": {"protocolVersion": frame["params"].get("protocolVersion")},
+        "tools/list": {"tools": [{"name": "one"}, {"name": "two"}]},
+        "tools/call": {"content": [{"type": "text", "text": json.dumps(frame["params"])}]},
+    }
+    answer = {"id": frame["id"], "result": {**results[frame["method"]], "env": os.environ["WHO"]}}
+    print(json.dumps(answer), flush=True)
+"""
+
+
+def test_an_agent_calls_the_tools_of_its_session(start: Callable[..., Host]) -> None:
+    env = [{"name": "WHO", "value": "me"}]
+    server = {"name": "neovim", "command": sys.executable, "args": ["-c", TOOL_SERVER], "env": env}
+    host = start("script")
+    text = 'mcp_tools\nmcp one {"a": 1}\nmcp_together [["one", {}], ["two", {"b": 2}]]\nmcp_leave'
+    assert host.prompt(text, [server])
+    assert host.close() == 0
+    said = "".join(
+        frame["params"]["update"]["content"]["text"]
+        for frame in host.traffic.sent("session/update")
+    )
+    assert said == (
+        'tools: one, two\none: ok\n{"name": "one", "arguments": {"a": 1}}\n'
+        'one: ok\n{"name": "one", "arguments": {}}\n'
+        'two: ok\n{"name": "two", "arguments": {"b": 2}}\n'
+    )
+    assert "mcp exit 0" in host.traffic.notes()

@@ -1,0 +1,167 @@
+"""MCP servers that a session was opened with: started as processes, and their tools called.
+
+Nothing here knows the product: raw JSON lines, as an agent without an SDK would write them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+from typing import Any
+
+from tests.agents.agent import Agent, Frame
+from tests.agents.loop import scenario
+
+VERSION = "2025-11-25"
+
+
+class Server:
+    """A connection to a stdio server: its process, and its lines."""
+
+    def __init__(self, agent: Agent, entry: Frame) -> None:
+        """Start it with the agent's environment and its own."""
+        self.agent = agent
+        self.name = entry["name"]
+        env = {**os.environ, **{it["name"]: it["value"] for it in entry.get("env") or ()}}
+        argv = [entry["command"], *entry.get("args", ())]
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(argv, stdin=pipe, stdout=pipe, env=env)
+        assert self.process.stdin
+        assert self.process.stdout
+        self._in, self._out = self.process.stdin.fileno(), self.process.stdout.fileno()
+        self._buffer = b""
+        self._last = 0
+        agent.note(f"mcp process {self.process.pid}")
+
+    def shake_hands(self) -> None:
+        """The handshake of the time before 2026-07."""
+        info = {"name": "scripted", "version": "1"}
+        asked = {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": info}
+        answer = self.answer(self.ask("initialize", asked))
+        self.agent.note(f"mcp initialized {json.dumps(answer)}")
+        self.send({"method": "notifications/initialized"})
+
+    def send(self, frame: Frame) -> None:
+        """Write one line."""
+        data = json.dumps({"jsonrpc": "2.0", **frame}).encode() + b"\n"
+        while data:
+            data = data[os.write(self._in, data) :]
+
+    def ask(self, method: str, params: Frame) -> int:
+        """Send a request without waiting; returns its id."""
+        self._last += 1
+        self.send({"id": self._last, "method": method, "params": params})
+        return self._last
+
+    def answer(self, id: int) -> Frame:
+        """Wait for the answer `{result}` or `{error}`; `Cancelled` when the user cancels."""
+        while True:
+            frame = self._read()
+            if frame is None:
+                return {"error": {"code": 0, "message": "the server has ended"}}
+            if "method" in frame:
+                self.agent.note(f"mcp told {json.dumps(frame)}")
+            elif frame.get("id") == id:
+                return {key: frame[key] for key in ("result", "error") if key in frame}
+
+    def leave(self) -> None:
+        """Close its input and wait for its end."""
+        assert self.process.stdin
+        self.process.stdin.close()
+        self.agent.note(f"mcp exit {self.process.wait()}")
+
+    def _read(self) -> Frame | None:
+        while b"\n" not in self._buffer:
+            self.agent.check_cancel()
+            if self._out in select.select([0, self._out], [], [])[0]:
+                data = os.read(self._out, 1 << 16)
+                if not data:
+                    return None
+                self._buffer += data
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        frame: Frame = json.loads(line)
+        return frame
+
+
+RUNNING: dict[tuple[str, str], list[Server]] = {}
+"""Connections by session and name of the server, the newest last."""
+
+
+def connect(agent: Agent, name: str = "neovim") -> Server | None:
+    """Start a server of the session once more; None, said, where the session has none so named."""
+    entry = next((it for it in agent.servers[agent.session] if it["name"] == name), None)
+    if entry is None:
+        agent.note(f"mcp no server {name}")
+        agent.say(f"no MCP server {name}\n")
+        return None
+    server = Server(agent, entry)
+    server.shake_hands()
+    RUNNING.setdefault((agent.session, name), []).append(server)
+    return server
+
+
+def connected(agent: Agent, name: str = "neovim") -> Server | None:
+    """The newest connection of this session, made when there is none."""
+    running = RUNNING.get((agent.session, name))
+    return running[-1] if running else connect(agent, name)
+
+
+def told(agent: Agent, what: str, outcome: Frame) -> None:
+    """Note the answer whole; say its texts, or the error."""
+    agent.note(f"mcp {what} {json.dumps(outcome)}")
+    if "error" in outcome:
+        agent.say(f"{what}: error {outcome['error']['code']} {outcome['error']['message']}\n")
+        return
+    result: Any = outcome["result"]
+    kind = "failed" if result.get("isError") else "ok"
+    texts = [it["text"] for it in result.get("content", ()) if it["type"] == "text"]
+    agent.say(f"{what}: {kind}\n" + "".join(f"{text}\n" for text in texts))
+
+
+@scenario
+def mcp(agent: Agent, tool: str, arguments: str = "{}") -> None:
+    """Call TOOL of the server `neovim` with those arguments (JSON); say the text of its result."""
+    server = connected(agent)
+    if server is not None:
+        params = {"name": tool, "arguments": json.loads(arguments)}
+        told(agent, tool, server.answer(server.ask("tools/call", params)))
+
+
+@scenario
+def mcp_together(agent: Agent, calls: str) -> None:
+    """Call several tools at once: a list of `[tool, arguments]` (JSON)."""
+    server = connected(agent)
+    if server is not None:
+        asked = [
+            (tool, server.ask("tools/call", {"name": tool, "arguments": arguments}))
+            for tool, arguments in json.loads(calls)
+        ]
+        for tool, id in asked:
+            told(agent, tool, server.answer(id))
+
+
+@scenario
+def mcp_tools(agent: Agent, name: str = "neovim") -> None:
+    """List the tools of a server; say their names."""
+    server = connected(agent, name)
+    if server is not None:
+        answer = server.answer(server.ask("tools/list", {}))
+        agent.note(f"mcp tools/list {json.dumps(answer)}")
+        agent.say("tools: " + ", ".join(it["name"] for it in answer["result"]["tools"]) + "\n")
+
+
+@scenario
+def mcp_connect(agent: Agent, count: str = "1") -> None:
+    """Connect to the server `neovim` COUNT times more, as some agents do."""
+    for _ in range(int(count)):
+        connect(agent)
+
+
+@scenario
+def mcp_leave(agent: Agent) -> None:
+    """End all connections of this session."""
+    for (session, _), servers in RUNNING.items():
+        while session == agent.session and servers:
+            servers.pop().leave()
