@@ -54,9 +54,9 @@ class ToolEditor:
         """A turn is over: files that were loaded for it are let go."""
         self._bridge.tell(ROOM + "turns", "ended", session.n)
 
-    def closed(self, n: int) -> None:
-        """A session is closed."""
-        self._bridge.tell(ROOM + "turns", "closed", n)
+    def closed(self, session: Session) -> None:
+        """A session is closed, or its agent gone."""
+        self._bridge.tell(ROOM + "turns", "closed", session.n)
 
     # ---- the port
 

@@ -39,8 +39,8 @@ class Quickfix(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Arguments of `nvim_quickfix`."""
 
     items: Annotated[
-        list[Item] | None,
-        Meta(max_length=1000, description="Places to list for the user; without them it is read"),
+        Annotated[list[Item], Meta(max_length=1000)] | None,
+        Meta(description="Places to list for the user; without them the list is read"),
     ] = None
     title: Annotated[str, Meta(max_length=200, description="What they are")] = ""
     limit: Limit = 100
@@ -82,7 +82,7 @@ class ViewTools:
         session, found = call.session, await self._editor.quickfix()
         items = [one for one in found.items if self._files.lists(session, one.path)]
         places = [_place(session, one) for one in items[: args.limit]]
-        lines = [f"{it['path']}:{it['line']}:{it['column']} {it['text']}" for it in places]
+        lines = [f"{it['path']}:{it['line']}:{it['column']} {it['text']}".rstrip() for it in places]
         more = len(items) - len(places)
         text = "\n".join([*lines, *more_line(more)]) or "the quickfix list is empty"
         structured = {"title": found.title, "places": places, "more": more}
@@ -173,7 +173,7 @@ def view_tools(editor: Editor, files: ToolFiles) -> list[Tool[Any]]:
             "Quickfix",
             "The user's list of places (build errors, search results), read; or with items a "
             "list for the user to walk through: better than many paths in a message. "
-            'Example: {"title": "Callers", "items": [{"path": "app.py", "line": 3, "text": "here"}]}',
+            'Example: {"title": "Callers", "items": [{"path": "app.py", "line": 3, "text": "x"}]}',
             Quickfix,
             tools.quickfix,
         ),
