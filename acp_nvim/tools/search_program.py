@@ -57,7 +57,7 @@ def content(path: str) -> str:
             data = file.read()
     except OSError:
         return ""
-    return "" if b"\0" in data[:BINARY_HEAD] else data.decode("utf-8", "replace")
+    return "" if b"\0" in data[:BINARY_HEAD] else data.decode("utf-8-sig", "replace")
 
 
 def texts(job: Job) -> Iterator[tuple[str, str]]:
@@ -76,9 +76,10 @@ def run(job: Job) -> None:
     pattern = re.compile(job["pattern"], re.IGNORECASE if job["ignore_case"] else 0)
     for path, text in texts(job):
         for number, line in enumerate(text.split("\n"), 1):
+            line = line.removesuffix("\r")
             found = pattern.search(line)
             if found:
-                match = [path, number, found.start() + 1, line.rstrip("\r")[:MAX_LINE]]
+                match = [path, number, found.start() + 1, line[:MAX_LINE]]
                 sys.stdout.write(json.dumps(match) + "\n")
     sys.stdout.write("null\n")
 
