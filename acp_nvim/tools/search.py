@@ -48,6 +48,14 @@ class Found(msgspec.Struct):
     complete: bool
     """Whether it came to its end."""
 
+    def begin(self) -> None:
+        """A further program searches."""
+        self.complete = False
+
+    def end(self) -> None:
+        """A program came to its end."""
+        self.complete = True
+
 
 class Query(msgspec.Struct, frozen=True):
     """What is searched for, and where."""

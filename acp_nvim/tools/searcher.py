@@ -59,7 +59,7 @@ class ProgramSearcher:
             return
         if query.texts:
             await _own(query, found, disk=False)
-        found.complete = False
+        found.begin()
         await _read(_ripgrep(program, query), b"", _take_ripgrep, found, query)
         if not found.complete and len(found.matches) < MOST:  # it knows no such expression
             await _own(query, found, disk=True)
@@ -102,7 +102,7 @@ def _take_own(line: bytes, found: Found, query: Query) -> None:
     """Take a line of `search_program`."""
     one = msgspec.json.decode(line, type=Match | None)
     if one is None:
-        found.complete = True
+        found.end()
     else:
         found.matches.append(one)
 
@@ -112,7 +112,7 @@ def _take_ripgrep(line: bytes, found: Found, query: Query) -> None:
     event: dict[str, Any] = msgspec.json.decode(line)
     data = event["data"]
     if event["type"] == "summary":
-        found.complete = True
+        found.end()
     elif event["type"] == "match" and "text" in data["path"] and "text" in data["lines"]:
         path, text = data["path"]["text"], data["lines"]["text"].rstrip("\r\n")
         start = data["submatches"][0]["start"] if data["submatches"] else 0
