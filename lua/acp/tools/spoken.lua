@@ -3,7 +3,7 @@
 local M = {}
 
 local api = vim.api
-local PULL = 'textDocument/diagnostic'
+local PULL, PUBLISH = 'textDocument/diagnostic', 'textDocument/publishDiagnostics'
 
 local told = {} ---@type table<integer, table<integer, integer>> version by client and buffer
 local spoken = {} ---@type table<integer, table<integer, integer>> the one that they spoke on
@@ -11,6 +11,7 @@ local ever = {} ---@type table<integer, true> clients that have spoken
 local mute = {} ---@type table<integer, true> clients that were waited for in vain
 local hidden = {} ---@type table<integer, table<integer, true>> namespaces set just now, by buffer
 local waiting = {} ---@type table<fun(), true>
+local published ---@type integer|nil the version that diagnostics are of which are set just now
 
 local function set(of, client, bufnr, version)
   of[client] = of[client] or {}
@@ -25,9 +26,23 @@ local function look()
   end
 end
 
+--- Servers that name no version have spoken on what they were told last.
 local function speaks(client, bufnr)
   ever[client], mute[client] = true, nil
-  set(spoken, client, bufnr, get(told, client, bufnr) or vim.lsp.util.buf_versions[bufnr])
+  local version = published or get(told, client, bufnr) or vim.lsp.util.buf_versions[bufnr]
+  set(spoken, client, bufnr, math.max(version or -1, get(spoken, client, bufnr) or -1))
+end
+
+--- Neovim drops the version of what a server publishes: it is noted on the way.
+local function note_versions()
+  local publish = vim.lsp.handlers[PUBLISH]
+  rawset(vim.lsp.handlers, PUBLISH, function(err, params, ...)
+    published = type(params) == 'table' and tonumber(params.version) or nil
+    local ok, result = pcall(publish, err, params, ...)
+    published = nil
+    if not ok then error(result, 0) end
+    return result
+  end)
 end
 
 --- Diagnostics were set: those of the namespaces that were taken off the screen just before.
@@ -60,6 +75,7 @@ local watch = require('acp.base.once')(function()
       set(spoken, client.id, bufnr, vim.lsp.util.buf_versions[bufnr])
     end
   end
+  note_versions()
   local on = require('acp.base.autocmds').group('acp.spoken')
   on('LspNotify', on_notify)
   on('DiagnosticChanged', on_changed)

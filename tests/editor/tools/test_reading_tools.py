@@ -10,44 +10,10 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.served_language import attached, received, serve
-from tests.support.traffic import Traffic
+from tests.support.tool_caller import Caller
 from tests.support.waiting import until
 
 TEXT = "def one\n\none two\n  one 🦆 one\ndef two\none\n"
-
-
-class Caller:
-    """An agent that calls tools of the editor it runs in."""
-
-    def __init__(self, editor: Editor) -> None:
-        self.editor = editor
-        self.agent: Traffic = editor.agent("script")
-
-    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """In a turn of its own; the result."""
-        before = len(self.told(tool))
-        self.editor.turn(f"mcp nvim_{tool} {json.dumps(arguments)}", timeout=40)
-        return self.told(tool)[before]
-
-    def told(self, tool: str) -> list[dict[str, Any]]:
-        """The results of a tool so far."""
-        head = f"mcp nvim_{tool} "
-        notes = [note.removeprefix(head) for note in self.agent.notes() if note.startswith(head)]
-        return [json.loads(note)["result"] for note in notes]
-
-    def text(self, tool: str, **arguments: Any) -> str:
-        """The text of a result that is no error."""
-        found = self.call(tool, **arguments)
-        assert not found.get("isError"), found
-        text: str = found["content"][0]["text"]
-        return text
-
-    def error(self, tool: str, **arguments: Any) -> str:
-        """The text of one that is."""
-        found = self.call(tool, **arguments)
-        assert found.get("isError"), found
-        text: str = found["content"][0]["text"]
-        return text
 
 
 @pytest.fixture
@@ -198,6 +164,21 @@ def test_a_server_that_is_late_is_named(editor: Editor, caller: Caller, tmp_path
     attached(editor, "a.txt")
     caller.text("diagnostics", path="a.txt", wait_ms=1)
     editor.keys("Achanged<Esc>")
+    text = caller.text("diagnostics", path="a.txt", wait_ms=1)
+    assert "(words has not answered for the last change yet" in text
+
+
+def test_what_is_said_of_an_earlier_text_does_not_count(editor: Editor, caller: Caller) -> None:
+    serve(editor, behind=True)
+    editor.open("a.txt")
+    attached(editor, "a.txt")
+    caller.text("diagnostics", path="a.txt", wait_ms=1)
+    editor.lua(
+        "vim.api.nvim_create_autocmd('DiagnosticChanged',"
+        "{ callback = function() _G.said = (_G.said or 0) + 1 end })"
+    )
+    editor.keys("Achanged<Esc>")
+    editor.wait("_G.said")
     text = caller.text("diagnostics", path="a.txt", wait_ms=1)
     assert "(words has not answered for the last change yet" in text
 
