@@ -36,6 +36,7 @@ from acp_nvim.editor.environment import agent_environment
 from acp_nvim.editor.extending import in_lua
 from acp_nvim.editor.flow import Flow
 from acp_nvim.editor.frames import Frames
+from acp_nvim.editor.language_servers import NvimLanguageServers
 from acp_nvim.editor.limit_reports import LimitReports
 from acp_nvim.editor.live_terminals import TerminalViews
 from acp_nvim.editor.pace import Pace
@@ -46,6 +47,7 @@ from acp_nvim.editor.sent import SentPrompts
 from acp_nvim.editor.session_observer import HostObserver
 from acp_nvim.editor.subagent_registry import SubagentRegistry
 from acp_nvim.editor.tool_call_watch import ToolCallWatch
+from acp_nvim.editor.tool_editor import ToolEditor
 from acp_nvim.editor.tools import EditorTools, own_tools
 from acp_nvim.editor.unsaved_changes import UnsavedChanges
 from acp_nvim.editor.unscoped_questions import UnscopedQuestions
@@ -57,7 +59,10 @@ from acp_nvim.session.session import Session
 from acp_nvim.session.terminal import Terminal
 from acp_nvim.tasks import Tasks
 from acp_nvim.tools.door import Door
+from acp_nvim.tools.files import ToolFiles
 from acp_nvim.tools.over_acp import McpOverAcp
+from acp_nvim.tools.reading import reading_tools
+from acp_nvim.tools.searcher import ProgramSearcher
 from acp_nvim.tools.toolbox import Toolbox
 from acp_nvim.workspace import private_files
 from acp_nvim.workspace.pending_edits import PendingEdits
@@ -95,6 +100,8 @@ class Host:
         self.unsaved = UnsavedChanges(self.buffers, lambda: self.file_options, self.choose)
         self.extensions = in_lua(bridge, self.screen.push, lambda: self.options.extensions)
         self.async_calls = AsyncCalls(bridge)
+        self.language_servers = NvimLanguageServers(self.async_calls)
+        self.tool_editor = ToolEditor(bridge, self.async_calls)
         self.sent = SentPrompts(self.problem)
         self.index: IndexFile | None = None
         self.consent = Consent(self.problem, lambda: self._data_file("mcp.json"))
@@ -169,7 +176,10 @@ class Host:
         return self.proposed
 
     def _own_tools(self) -> EditorTools:
-        toolbox = Toolbox(own_tools(self.workspace.files), self.failed)
+        files = self.workspace.files
+        seen = ToolFiles(files, self.workspace.edits.buffers, lambda: self.file_options)
+        reading = reading_tools(self.language_servers, self.tool_editor, seen, ProgramSearcher())
+        toolbox = Toolbox(own_tools(files, reading), self.failed)
         door = Door(toolbox, self.tasks, lambda: self.options.stdpath.get("run"))
         return EditorTools(toolbox, door, McpOverAcp(toolbox), self.tasks)
 
@@ -396,6 +406,8 @@ class Host:
 
     async def turn_began(self, session: Session, prompt: Prompt) -> None:
         """A prompt is about to be sent: the files' state is kept."""
+        if session.tools is not None:
+            self.tool_editor.turn_began(session)
         await self.workspace.turn_began(session, prompt, clean_text(prompt.text))
         await self.unsaved.join(session, prompt)
 
@@ -418,11 +430,15 @@ class Host:
 
     def left_agent(self, session: Session) -> None:
         """A session is closed, or its agent gone: its tools go with it."""
+        if session.tools is not None:
+            self.tool_editor.closed(session)
         self.tools.withdraw(session)
 
     async def turn_ended(self, session: Session) -> None:
         """A turn is over: its changes on disk are taken up before the next one."""
         self.screen.push("under_way", session.n)
+        if session.tools is not None:
+            self.tool_editor.turn_ended(session)
         await self.workspace.turn_ended(session)
 
     def login_needed(self, connection: Connection, session: Session | None) -> None:

@@ -72,7 +72,8 @@ def test_an_agent_reads_unsaved_text(editor: Editor) -> None:
     assert text(agent, 1) == "two\n"
     tools = editor.session()["tools"]
     assert tools.pop("slowest_ms") >= 0
-    assert tools == {"names": ["nvim_read"], "connected": 1, "calls": 2, "failed": 0}
+    assert "nvim_read" in tools.pop("names")
+    assert tools == {"connected": 1, "calls": 2, "failed": 0}
 
 
 def test_what_is_read_is_the_base_of_the_next_write(editor: Editor) -> None:
