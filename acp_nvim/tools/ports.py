@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
 import msgspec
 
 from acp_nvim.session.session import Session
 from acp_nvim.tools.positions import Encoding
+from acp_nvim.workspace.change_set import FileChange
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -55,4 +57,38 @@ class LanguageServers(Protocol):
 
     async def resolve(self, client: int, path: str, method: str, params: Any) -> Any:
         """Send a request of these very params to one server: `codeAction/resolve`, a command."""
+        ...
+
+
+class Proposed(msgspec.Struct, frozen=True):
+    """Changes of files that the user is asked about, under a title of ours."""
+
+    title: str
+    changes: Sequence[FileChange]
+    guarded: Mapping[str, str] = {}
+    """Files that are always asked about, with the reason: `outside`, `secret` or `executed`."""
+
+
+class Permissions(Protocol):
+    """Asks the user for changes, by a question like those of the agent's own permissions."""
+
+    def asked(self, session: Session, proposed: Proposed) -> AbstractAsyncContextManager[str]:
+        """Ask, by the user's rules first. Yields why not, empty when they are allowed; the body
+        then makes them. What it raises is shown as the failure of the call.
+        """
+        ...
+
+
+class Document(msgspec.Struct, frozen=True):
+    """A loaded file: the changedtick of its buffer, and the version that servers were told last."""
+
+    tick: int
+    version: int | None = None
+
+
+class Documents(Protocol):
+    """The loaded files of the editor."""
+
+    async def loaded(self) -> Mapping[str, Document]:
+        """All of them, by real path."""
         ...

@@ -113,7 +113,8 @@ def text_edits(found: Any) -> list[TextEdit]:
     listed = found if isinstance(found, list) else []
     if any("snippet" in it or it.get("insertTextFormat") == 2 for it in listed):
         raise ToolError(_SNIPPET)
-    return _converted(listed, list[TextEdit])
+    found_edits: list[TextEdit] = _converted(listed, list[TextEdit])
+    return found_edits
 
 
 def paths_of(steps: Iterable[Operation]) -> list[str]:
@@ -161,7 +162,7 @@ class _Document(msgspec.Struct, frozen=True):
     version: int | None = None
 
 
-def _converted(found: Any, kind: type[Any]) -> Any:
+def _converted(found: Any, kind: Any) -> Any:
     try:
         return msgspec.convert(found, kind, strict=False)
     except msgspec.ValidationError as error:

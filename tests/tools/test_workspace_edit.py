@@ -263,10 +263,13 @@ def test_moved_files_are_known_as_such() -> None:
     back = {"kind": "rename", "oldUri": "file:///n", "newUri": "file:///a"}
     again = done({"documentChanges": [RENAME, back]}, {"/a": "a\n", "/n": None})
     assert (again.moved, again.texts) == ({}, {})
-    anew = done({"documentChanges": [RENAME, DELETE | {"uri": "file:///n"}, CREATE]}, {
-        "/a": "a\n",
-        "/n": None,
-    })
+    anew = done(
+        {"documentChanges": [RENAME, DELETE | {"uri": "file:///n"}, CREATE]},
+        {
+            "/a": "a\n",
+            "/n": None,
+        },
+    )
     assert (anew.moved, anew.texts) == ({}, {"/a": None, "/n": EMPTY})
 
 
