@@ -20,7 +20,7 @@ class Answer(msgspec.Struct, frozen=True):
     """Neovim's id of the client."""
     name: str
     encoding: Encoding
-    result: Any
+    result: Any = None
     version: int | None = None
     """Changedtick of the buffer the server was asked about."""
 
@@ -38,7 +38,7 @@ class LanguageServers(Protocol):
     async def ask(
         self,
         session: Session,
-        path: str,
+        path: str | None,
         method: str,
         params: dict[str, Any],
         *,
@@ -46,7 +46,8 @@ class LanguageServers(Protocol):
         wait_ms: int = 1500,
         client: int | None = None,
     ) -> Sequence[Answer]:
-        """Ask all servers of a file (real path) that know ``method``, or ``client`` alone.
+        """Ask all servers of a file (real path) that know ``method``, or ``client`` alone; without
+        a path all that work in the session's directories.
 
         `textDocument` is added to ``params``, and `position` or `range` for ``at`` in each server's
         encoding. A file that no window shows is loaded hidden and let go after the turn. Waits

@@ -88,6 +88,20 @@ function M.read(path, real, known_bufnr, known_tick)
   return refreshed(bufnr, real, bufnr == known_bufnr and known_tick or nil)
 end
 
+--- The loaded buffer that serves a file, brought up to date with it; nil, and why it cannot be read
+--- where there is a reason beside that none is loaded.
+---@param real string resolved path
+---@return integer|nil bufnr
+---@return string|nil why
+function M.buffer(real)
+  local bufnr, none = serving(real, real, 0)
+  if not bufnr then return nil, none[4] end
+  silent_saves.check(bufnr)
+  local _, _, moved = save.refresh(bufnr)
+  if moved then return nil, moved end
+  return bufnr
+end
+
 --- The same as it is, not brought up to date.
 function M.peek(path, real)
   local bufnr, none = serving(path, real, 0)

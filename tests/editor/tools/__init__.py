@@ -1,0 +1,1 @@
+"""What the editor's own tools ask of Neovim."""

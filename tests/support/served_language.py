@@ -1,0 +1,80 @@
+"""Scripted language servers (`language_server`) in a test's Neovim, and questions to them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.support.editor import ROOT, Editor
+
+SERVE = """
+local name, argv, root, pattern = ...
+vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile' }, {
+  pattern = pattern,
+  callback = function(args)
+    vim.lsp.start({
+      name = name,
+      cmd = argv,
+      cmd_env = { PYTHONPATH = root },
+      root_dir = vim.fn.getcwd(),
+      flags = { debounce_text_changes = 0 },
+    }, { bufnr = args.buf })
+  end,
+})
+"""
+BEGIN = "require('acp.base.async_calls').begin(...)"
+REPLY = """
+for _, sent in ipairs(_G.sent) do
+  if sent[1] == 'async_reply' and sent[2].id == ... then return sent[2] end
+end
+"""
+_numbers = itertools.count(1)
+
+
+class LuaError(Exception):
+    """The words that a function of Lua answered with."""
+
+
+def serve(editor: Editor, pattern: str = "*.txt", **script: Any) -> None:
+    """Have a server for all files of a pattern from now on, as a user's configuration does. What
+    it may be told stands in `language_server`.
+    """
+    name = script.setdefault("name", "words")
+    argv = [sys.executable, "-m", "tests.support.language_server", json.dumps(script)]
+    editor.lua(SERVE, name, argv, str(ROOT), pattern)
+
+
+def attached(editor: Editor, name: str, count: int = 1) -> None:
+    """Wait until so many servers serve the buffer of a file of the project."""
+    path = str(editor.work / name)
+    there = "#vim.lsp.get_clients({ bufnr = vim.fn.bufnr((...)) }) >= select(2, ...)"
+    editor.wait(f"return {there}", path, count)
+
+
+def received(log: Path, method: str) -> list[dict[str, Any]]:
+    """The messages of a method that a server was sent so far."""
+    lines = log.read_text().splitlines() if log.exists() else []
+    return [message for line in lines if (message := json.loads(line)).get("method") == method]
+
+
+def begin(editor: Editor, module: str, function: str, *args: Any) -> int:
+    """Begin a function of Lua that answers later, in a front without a host; its number."""
+    number = next(_numbers)
+    editor.lua(BEGIN, number, module, function, *args)
+    return number
+
+
+def answer(editor: Editor, number: int) -> Any:
+    """Wait for its answer. LuaError with the words of an error."""
+    reply = editor.wait(REPLY, number)
+    if reply.get("error") is not None:
+        raise LuaError(reply["error"])
+    return reply.get("value")
+
+
+def call(editor: Editor, module: str, function: str, *args: Any) -> Any:
+    """Both."""
+    return answer(editor, begin(editor, module, function, *args))
