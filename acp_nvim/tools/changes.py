@@ -5,7 +5,7 @@ pending hunks for review. All files are changed or none.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,9 +47,11 @@ class Changes:
         self._change_sets = change_sets
         self._permissions = permissions
 
-    async def seen(self, path: str) -> Seen:
-        """The live text of a file (real path), for tools that do not show it. Refusal."""
-        return await self._change_sets.seen(path)
+    async def seen(self, path: str, *, saved: bool = False) -> Seen:
+        """The live text of a file (real path), or the saved one, for tools that do not show it.
+        Refusal.
+        """
+        return await self._change_sets.seen(path, saved=saved)
 
     async def read(self, session: Session, path: str) -> str:
         """The same for one that answers about it: a guarded file is asked about. Refusal."""
@@ -73,6 +75,28 @@ class Changes:
                 raise ToolError(refused)
             landed = await self._change_sets.carry_out(session, wanted, knows=knows)
         return _result(session, wanted, landed)
+
+    async def run(
+        self,
+        call: Call,
+        title: str,
+        path: str,
+        work: Callable[[], Awaitable[Sequence[FileChange]]],
+    ) -> ToolResult:
+        """Ask for work whose changes nobody knows before it is done, under a title and the real
+        path of a file; then make them. A file that is always asked about is refused.
+        """
+        session = call.session
+        found: list[FileChange] = []
+        landed: list[Landed] = []
+        async with self._permissions.asked(session, Proposed(title, path=path)) as refused:
+            if refused:
+                raise ToolError(refused)
+            found += await work()
+            for guarded, why in (await self._guarded(session, found)).items():
+                raise ToolError(f"{shown(session, guarded)}: {why}, so the user has to be asked")
+            landed += await self._change_sets.carry_out(session, found, knows=False)
+        return _result(session, found, landed)
 
     async def _guarded(self, session: Session, changes: Sequence[FileChange]) -> Mapping[str, str]:
         """The files that are always asked about. Refusal for one that an option forbids."""

@@ -16,7 +16,7 @@ from acp_nvim.edits.agent_bases import Act
 from acp_nvim.edits.merge import Conflict, merge
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
-from acp_nvim.workspace import nofollow
+from acp_nvim.workspace import disk, nofollow
 from acp_nvim.workspace.agent_files import AgentFiles, Landed
 from acp_nvim.workspace.file_writer import FileWriter, Refused, refused_why
 from acp_nvim.workspace.paths import Place, place
@@ -62,11 +62,14 @@ class ChangeSets(Generic[S]):
         self._look = look
         self._writer = FileWriter(edits)
 
-    async def seen(self, path: str) -> Seen:
-        """The live text of a file, by its real path. Refusal."""
+    async def seen(self, path: str, *, saved: bool = False) -> Seen:
+        """The live text of a file, by its real path, or the ``saved`` one. Refusal."""
         await self._look(path)
         text = await self._edits.live(path)
         buffer = self._edits.buffers.get(path)
+        if saved and buffer is not None and buffer.modified:
+            limit, where = self._edits.options().message_bytes, Place(path, path)
+            text = await to_thread.run_sync(disk.saved, where, limit, buffer.format)
         return Seen(text, buffer.tick if buffer is not None and text is not None else None)
 
     async def check(self, changes: Sequence[FileChange]) -> None:

@@ -291,9 +291,7 @@ function M.check(bufnr, due, synced)
 end
 
 --- Whether a file could be written that no buffer has: nil, or why not.
-function M.check_closed(name)
-  return check_file(name, uv.fs_stat(name))
-end
+function M.check_closed(name) return check_file(name, uv.fs_stat(name)) end
 
 --- Read a file again that is another one, whatever its time says.
 local function reread(bufnr)
