@@ -151,6 +151,10 @@ class WritingTools:
     def disk(self, name: str) -> str:
         return Path(self.path(name)).read_bytes().decode()
 
+    def names(self) -> list[str]:
+        """The files that there are."""
+        return sorted(it.name for it in self.workspace.work.iterdir())
+
     async def result(self, tool: str, session: int = 0, /, **arguments: Any) -> ToolResult:
         """A call. ToolError, Refusal."""
         found = self.tools[tool]
