@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
 
+import anyio
 import msgspec
 from anyio import to_thread
 
@@ -116,7 +117,14 @@ class ChangeSets(Generic[S]):
     ) -> list[Landed]:
         """Make all changes, or none. Returns those that changed something; `knows` as in
         `AgentFiles.put`. Refusal, whose text names what could not be put back, if anything.
+        Who cancels this waits for its end.
         """
+        with anyio.CancelScope(shield=True):
+            return await self._carry_out(session, changes, knows)
+
+    async def _carry_out(
+        self, session: S, changes: Sequence[FileChange], knows: bool
+    ) -> list[Landed]:
         await self.check(changes)
         places = [path for it in changes for path in (it.path, it.origin) if path is not None]
         pending = {path: self._edits.ledger.get(path) for path in places}

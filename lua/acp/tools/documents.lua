@@ -62,8 +62,8 @@ end
 ---@field lines string[] the text
 ---@field range? integer[] first and last row, 0-based
 
---- Format a text as the user's formatters do; the buffer stays as it is. Answers with the options of
---- the file and, where there are formatters, `lines` and whether `ranged`: only the range was
+--- Format a text as the user's formatters do; the buffer stays as it is. Answers with the options
+--- of the file and, where there are formatters, `lines` and whether `ranged`: only the range was
 --- formatted.
 ---@param reply acp.Reply
 ---@param question acp.FormatQuestion
