@@ -119,8 +119,10 @@ class ChangeSets(Generic[S]):
         `AgentFiles.put`. Refusal, whose text names what could not be put back, if anything.
         Who cancels this waits for its end.
         """
+        landed: list[Landed] = []
         with anyio.CancelScope(shield=True):
-            return await self._carry_out(session, changes, knows)
+            landed = await self._carry_out(session, changes, knows)
+        return landed
 
     async def _carry_out(
         self, session: S, changes: Sequence[FileChange], knows: bool
