@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Literal, cast, get_args
 
@@ -24,7 +25,7 @@ from acp_nvim.agent.consent import Consent
 from acp_nvim.agent.elicitations import Elicitations
 from acp_nvim.agent.extensions import Extensions
 from acp_nvim.agent.protocol_warnings import ProtocolWarnings
-from acp_nvim.agent.servers import FileServer
+from acp_nvim.agent.servers import FileServer, NoTools, OwnTools
 from acp_nvim.agent.session_params import SessionParams
 from acp_nvim.agent.session_router import ReportLimit, SessionRouter
 from acp_nvim.agent.settings import AgentSettings, Settings
@@ -68,6 +69,7 @@ class Surroundings:
     env: Callable[[], Mapping[str, str]]
     extensions: Extensions = field(default_factory=Extensions)
     consent: Consent = field(default_factory=Consent)
+    tools: OwnTools = field(default_factory=NoTools)
     ask_unscoped: Callable[[Decision], None] = lambda decision: None
     new_child: Callable[[Session, str], Session] | None = None
     report_limit: ReportLimit = lambda limit, text, session: None
@@ -142,11 +144,20 @@ class Connection:
         inherited = self._transport.inherited if self._transport is not None else {}
         return {**self._around.env(), **self.spec.env, **inherited}
 
-    def session_params(self, cwd: str) -> SessionParams:
-        """Return the parameters of a session in `cwd`; their secrets stay out of the log."""
-        env = {**self._around.env(), **self.spec.env}
-        capabilities, said = self.agent.capabilities, self._around.consent.said
-        found = session_params.of(self._around.settings(), self.spec, cwd, capabilities, env, said)
+    def session_params(self, session: Session) -> SessionParams:
+        """Return the parameters of a session that is opened; their secrets stay out of the log."""
+        settings, around = self._around.settings(), self._around
+        env = {**around.env(), **self.spec.env}
+        wanted = settings.tools if self.spec.tools is None else self.spec.tools
+        found = session_params.of(
+            settings,
+            self.spec,
+            session.cwd,
+            self.agent.capabilities,
+            env,
+            around.consent.said,
+            partial(around.tools.offer, session, wanted),
+        )
         self.traffic.hide(found.secrets)
         return found
 

@@ -239,6 +239,7 @@ class Conversation:
             session.status = "cancelling"
             session.change("status")
             connection.agent.cancel(session.id)
+            self._delegate.turn_cancelled(session)
         many = self._cancel_asked("cancel")
         if already:
             return True
@@ -417,6 +418,7 @@ class Conversation:
         session.status = "closed"
         session.notice("info", wording.CLOSED)
         session.let_go()
+        self._delegate.left_agent(session)
         try:
             if was_open:
                 await self._let_go()
@@ -441,6 +443,7 @@ class Conversation:
         session = self.session
         if connection is not self.connection or session.status == "closed":
             return
+        self._delegate.left_agent(session)
         session.decisions.cancel_all("agent exit")
         session.close_calls("failed")
         subagents.abandon(session)

@@ -43,6 +43,14 @@ class ConversationDelegate(Protocol):
         """A turn is over; the next one begins when this returns."""
         ...
 
+    def turn_cancelled(self, session: Session) -> None:
+        """The user has cancelled the running turn; the agent may still work on it."""
+        ...
+
+    def left_agent(self, session: Session) -> None:
+        """The session is closed, or its agent's process is gone."""
+        ...
+
     def leave(self, n: int) -> None:
         """This session is not to be the current one any longer."""
         ...

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from acp_nvim.agent.wire.calls import IncomingCall
@@ -43,3 +44,29 @@ class TerminalServer(Protocol):
     def forget(self, session: Session) -> None:
         """Begin to end the terminals of a session."""
         ...
+
+
+@dataclass(frozen=True)
+class OwnServer:
+    """The MCP server with the editor's own tools, and the values in it that must not be logged."""
+
+    server: schema.McpServerStdio
+    secrets: Sequence[str]
+
+
+class OwnTools(Protocol):
+    """Offers the editor's own tools to sessions (`editor/tools.py`)."""
+
+    def offer(self, session: Session, wanted: bool | Sequence[str]) -> OwnServer | None:
+        """The server for a session that is being opened; None: it gets none. ``wanted`` is option
+        `tools`. What it was offered before ends.
+        """
+        ...
+
+
+class NoTools:
+    """An editor without tools of its own."""
+
+    def offer(self, session: Session, wanted: bool | Sequence[str]) -> OwnServer | None:
+        """There are none."""
+        return None

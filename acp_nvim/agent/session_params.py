@@ -13,9 +13,12 @@ from msgspec import UNSET, UnsetType
 from acp_nvim import wording
 from acp_nvim.agent import mcp
 from acp_nvim.agent.consent import Project
+from acp_nvim.agent.servers import OwnServer
 from acp_nvim.agent.settings import AgentSettings, Settings
 from acp_nvim.protocol import schema
 
+OWN: Final = "neovim"
+"""The name of the MCP server that is ours."""
 TRACE: Final = ("traceparent", "tracestate", "baggage")
 """Keys of `_meta` that tie requests to a trace (W3C trace context; rfds/meta-propagation)."""
 
@@ -52,8 +55,13 @@ def of(
     capabilities: schema.AgentCapabilities,
     env: Mapping[str, str],
     said: Callable[[Project], bool | None],
+    own: Callable[[], OwnServer | None] = lambda: None,
 ) -> SessionParams:
-    """Return the parameters of a session in `cwd` for an agent with those capabilities."""
+    """Return the parameters of a session in `cwd` for an agent with those capabilities.
+
+    ``own`` offers the server of ours, which comes first; it is not asked where the user has one of
+    that name.
+    """
     found = mcp.servers(
         [*spec.mcp_servers, *settings.mcp_servers],
         cwd,
@@ -62,6 +70,11 @@ def of(
         said,
     )
     remarks = [*found.left_out, *found.doubts]
+    if any(server.name == OWN for server in found.servers):
+        remarks.append(wording.TOOLS_NAME_TAKEN.format(server=OWN))
+    elif offered := own():
+        found.servers.insert(0, offered.server)
+        found.secrets.extend(offered.secrets)
     if spec.protocol not in (None, 1):
         remarks.append(wording.PROTOCOL_IGNORED.format(version=spec.protocol))
     prompt = _system_prompt(spec, capabilities, remarks)

@@ -94,7 +94,7 @@ class SessionSetup:
         session.change("status")
         session.transcript.speaker = connection.title
         initial = self._initial_options(connection)
-        self._params = connection.session_params(session.cwd)
+        self._params = connection.session_params(session)
         for note in self._params.notes if not self.opened else ():
             session.notice("info", note)
         for remark in self._params.remarks:

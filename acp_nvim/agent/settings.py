@@ -32,6 +32,7 @@ class AgentSettings(msgspec.Struct, frozen=True):
     mode: str | None = None
     options: dict[str, str | bool] = field(default_factory=dict)
     mcp_servers: list[dict[str, Any]] = field(default_factory=list)
+    tools: bool | list[str] | None = None
     system_prompt: str | SystemPromptSettings | None = None
     protocol: int | str | None = None
     meta: dict[str, Any] = field(default_factory=dict)
@@ -103,6 +104,7 @@ class Settings(msgspec.Struct, frozen=True):
     stdpath: dict[str, str] = field(default_factory=dict)
     neovim: str = ""
     mcp_servers: list[dict[str, Any]] = field(default_factory=list)
+    tools: bool | list[str] = True
     meta: dict[str, Any] = field(default_factory=dict)
     extensions: list[str] = field(default_factory=list)
     files: FileSettings = field(default_factory=FileSettings)

@@ -46,6 +46,7 @@ from acp_nvim.editor.sent import SentPrompts
 from acp_nvim.editor.session_observer import HostObserver
 from acp_nvim.editor.subagent_registry import SubagentRegistry
 from acp_nvim.editor.tool_call_watch import ToolCallWatch
+from acp_nvim.editor.tools import EditorTools, own_tools
 from acp_nvim.editor.unscoped_questions import UnscopedQuestions
 from acp_nvim.protocol.text import clean_text
 from acp_nvim.session.entries import Past
@@ -54,6 +55,8 @@ from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
 from acp_nvim.session.terminal import Terminal
 from acp_nvim.tasks import Tasks
+from acp_nvim.tools.door import Door
+from acp_nvim.tools.toolbox import Toolbox
 from acp_nvim.workspace import private_files
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.ports import FileOptions
@@ -100,6 +103,7 @@ class Host:
         self.workspace: Workspace[Session]
         self.proposed: ProposedEdits
         self.observer: HostObserver
+        self.tools: EditorTools
         self.tasks: Tasks
         self.agents: Agents
         self.restarts: Restarts
@@ -121,6 +125,7 @@ class Host:
                 self.workspace = self._workspace()
                 watch = ToolCallWatch(self.workspace.tool_calls)
                 self.observer = HostObserver(self.screen, self.pace, watch)
+                self.tools = self._own_tools()
                 self.agents = Agents(self._surroundings(), self.spec)
                 self.restarts = Restarts(self.agents, self.served)
                 self.tasks.start_soon(self.frames.run)
@@ -134,6 +139,7 @@ class Host:
 
     async def close(self) -> None:
         """End all process trees."""
+        self.tools.close()
         async with anyio.create_task_group() as group:
             group.start_soon(self.workspace.persistence.close)
             for connection in self.agents.connections.values():
@@ -158,6 +164,11 @@ class Host:
         self.proposed = ProposedEdits(edits, self.comments)
         return self.proposed
 
+    def _own_tools(self) -> EditorTools:
+        toolbox = Toolbox(own_tools(self.workspace.files), self.failed)
+        door = Door(toolbox, self.tasks, lambda: self.options.stdpath.get("run"))
+        return EditorTools(toolbox, door, self.tasks)
+
     def _surroundings(self) -> Surroundings:
         return Surroundings(
             settings=self.settings,
@@ -174,6 +185,7 @@ class Host:
             env=agent_environment,
             extensions=self.extensions,
             consent=self.consent,
+            tools=self.tools,
             ask_unscoped=self.unscoped_questions.ask,
             new_child=self.subagents.child,
         )
@@ -386,10 +398,19 @@ class Host:
         """
         self.pace.release()
         self.sent.went(prompt)
+        self.tools.prompted(session)
         self.comments.join(prompt, session.n)
         if prompt.text or not prompt.given:
             op = ("under_way", session.n, prompt.text, prompt.files(), prompt.ranges())
             self.screen.push(*op)
+
+    def turn_cancelled(self, session: Session) -> None:
+        """The user has cancelled a turn: calls of the editor's own tools end with it."""
+        self.tools.cancel(session)
+
+    def left_agent(self, session: Session) -> None:
+        """A session is closed, or its agent gone: its tools go with it."""
+        self.tools.withdraw(session)
 
     async def turn_ended(self, session: Session) -> None:
         """A turn is over: its changes on disk are taken up before the next one."""

@@ -23,6 +23,7 @@ from acp_nvim.session.entries import Message, Part, TerminalEntry, ToolEntry
 from acp_nvim.session.prompts import quoted
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
+from acp_nvim.session.tool_use import ToolUse
 
 if TYPE_CHECKING:
     from acp_nvim.editor.host import Host
@@ -40,7 +41,7 @@ def info(host: Host) -> list[str]:
         lines += [*_agent(connection), ""]
     for conversation in host.conversations.values():
         lines += [*_session(conversation.session), ""]
-    lines += [*host.limit_reports.lines(), ""]
+    lines += [*host.limit_reports.lines(), *host.tools.lines(), ""]
     if host.problems:
         lines += ["problems", *("  " + visible(line).replace("\n", " ") for line in host.problems)]
     if not host.agents.connections and not host.conversations:
@@ -80,8 +81,21 @@ def _session(session: Session) -> list[str]:
         f"  context: {_usage(session)}",
         f"  entries: {len(session.transcript.entries)}, tool calls: {len(session.tool_calls)}",
         f"  queue: {len(session.queue)}",
+        *_tools(session.tools),
     ]
     return [visible(line) for line in lines]
+
+
+def _tools(use: ToolUse | None) -> list[str]:
+    """The use of the editor's own tools, where they are offered."""
+    if use is None:
+        return []
+    if not use.connected and not use.calls:
+        return ["  tools: not connected"]
+    slowest = f", {use.failed} failed, slowest {use.slowest_ms} ms" if use.calls else ""
+    one = "connection" if use.connected == 1 else "connections"
+    calls = "call" if use.calls == 1 else "calls"
+    return [f"  tools: {use.connected} {one}, {use.calls} {calls}{slowest}"]
 
 
 def _usage(session: Session) -> str:

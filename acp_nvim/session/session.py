@@ -31,6 +31,7 @@ from acp_nvim.session.prompts import Prompt, shown
 from acp_nvim.session.questions.decisions import Decision, Decisions, Outcome
 from acp_nvim.session.terminals import Terminals
 from acp_nvim.session.tool_calls import FINISHED, ToolCall, ToolCalls
+from acp_nvim.session.tool_use import ToolUse
 from acp_nvim.session.transcript import Transcript
 
 T = TypeVar("T")
@@ -110,6 +111,8 @@ class Session:
     usage: schema.UsageUpdate | None = None
     user: str | None = None
     """Who speaks as the user here, where that is not the user."""
+    tools: ToolUse | None = None
+    """The use of the editor's own tools, where they are offered."""
     echo = ""
     """The rest of the running prompt that the agent may echo."""
     _announced: tuple[Prompt, Message] | None = None
@@ -185,6 +188,12 @@ class Session:
             if not silent:
                 self.change("edits")
 
+    def offer_tools(self, names: Sequence[str]) -> None:
+        """The agent may use these of the editor's own tools."""
+        self.tools = self.tools or ToolUse()
+        self.tools.offer(names)
+        self.change("tools")
+
     def keep_checkpoints(self, listed: list[dict[str, Any]]) -> None:
         """Its checkpoints, as `state().checkpoints` has them."""
         self.checkpoints = listed
@@ -221,11 +230,13 @@ class Session:
 
     def let_go(self) -> None:
         """Drop what a closed session needs no more: its chat and pending edits stay."""
-        self.modes = self.mode = self.models = self.usage = None
+        self.modes = self.mode = self.models = self.usage = self.tools = None
         self.plan, self.commands, self.options, self.echo = (), (), (), ""
         self.plans.clear()
         self.cut.clear()
-        self.change("status", "modes", "usage", "plan", "commands", "options", "more", "tool_calls")
+        self.change(
+            "status", "modes", "usage", "plan", "commands", "options", "more", "tool_calls", "tools"
+        )
 
     # -- turns ------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from acp_nvim.session.entries import Subagent
 from acp_nvim.session.lists import ITEMS, OPTIONS
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.tool_calls import ToolCall
+from acp_nvim.session.tool_use import ToolUse
 
 
 def present(value: Any) -> Any:
@@ -106,6 +107,14 @@ def elicitation(decision: Decision) -> dict[str, Any]:
     message = asked.message if asked is not None else decision.title
     url = getattr(asked, "url", None)
     return compact(id=decision.id, mode=decision.kind or "form", message=message, url=url)
+
+
+def tools(use: ToolUse | None) -> dict[str, Any] | None:
+    """`{names, connected, calls, failed, slowest_ms}`."""
+    if use is None:
+        return None
+    counts = {name: getattr(use, name) for name in ("connected", "calls", "failed", "slowest_ms")}
+    return {"names": list(use.names), **counts}
 
 
 def subagent(link: Subagent) -> dict[str, Any]:

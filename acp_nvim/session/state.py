@@ -78,6 +78,7 @@ _SHOWN: Final[dict[str, Callable[[Session], Any]]] = {
     "commands": lambda session: snapshot.commands(session.commands),
     "subagents": lambda session: [snapshot.subagent(link) for link in session.links.values()],
     "terminals": lambda session: [it.snapshot() for it in session.terminals.newest(lists.NEWEST)],
+    "tools": lambda session: snapshot.tools(session.tools),
     "usage": lambda session: snapshot.usage(session.usage),
     "more": _more,
     "permissions": lambda session: _pending(session, "permissions"),

@@ -16,6 +16,12 @@ class ToolError(Exception):
     """What was asked cannot be done. The text is one line that says why, for the model."""
 
 
+class AnyArguments(msgspec.Struct, frozen=True):
+    """Arguments that only the tool's own ``schema`` describes, as they came."""
+
+    values: dict[str, Any]
+
+
 class ToolResult(msgspec.Struct, frozen=True):
     """What a call gives: ``text`` for the model, and the same as data where there is any."""
 

@@ -9,6 +9,8 @@ M.defaults = {
   agents_file = nil,
   python = nil,
   mcp_servers = {},
+  -- The editor's own tools: true, false, or a list of their names; also per agent.
+  tools = true,
   -- `_meta` of every session; `traceparent`, `tracestate` and `baggage` go with prompts, too.
   meta = {},
   files = {
@@ -286,7 +288,7 @@ function M.for_host()
   end
   args.agents, args.meta = map(args.agents), map(args.meta)
   args.stdpath = {}
-  for _, what in ipairs({ 'cache', 'data', 'log', 'state' }) do
+  for _, what in ipairs({ 'cache', 'data', 'log', 'run', 'state' }) do
     args.stdpath[what] = vim.fn.stdpath(what)
   end
   args.neovim = tostring(vim.version()):gsub('%+.*', '')

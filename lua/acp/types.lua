@@ -68,8 +68,16 @@
 ---@field edits? acp.Edit[]
 ---@field checkpoints? { n: integer, label: string }[] the oldest first
 ---@field terminals? acp.Terminal[]
+---@field tools? acp.ToolUse the editor's own tools, where they are offered
 ---@field chat_bufnr? integer
 ---@field composer_bufnr? integer
+
+---@class acp.ToolUse
+---@field names string[]
+---@field connected integer connections that are open
+---@field calls integer
+---@field failed integer
+---@field slowest_ms integer
 
 ---@class acp.Mode
 ---@field id string
@@ -134,6 +142,7 @@
 ---@field mode? string
 ---@field options? table<string, string|boolean>
 ---@field mcp_servers? table[]
+---@field tools? boolean|string[]
 ---@field system_prompt? string|{ text: string, mode?: 'append'|'override' }
 ---@field meta? table<string, any> `_meta` of its sessions
 ---@field protocol? 1|2
@@ -153,6 +162,7 @@
 ---@field agents_file? string
 ---@field python? string
 ---@field mcp_servers table[]
+---@field tools boolean|string[]
 ---@field meta table<string, any>
 ---@field files acp.FilesConfig
 ---@field permission { rules: acp.Rule[] }

@@ -164,7 +164,8 @@ def test_a_session_gets_them_and_the_log_does_not(edit: Any) -> None:
     editor.wait("#require('acp').state().sessions[1].questions == 0")
     editor.cmd("AcpPrompt! hi")
     editor.wait_event("AcpTurnEnd", 2)
-    servers = agent.received("session/new")[1]["params"]["mcpServers"]
+    own, *servers = agent.received("session/new")[1]["params"]["mcpServers"]
+    assert own["name"] == "neovim"
     assert servers == [
         {"name": "zero", "command": shutil.which("sh"), "args": [], "env": []},
         {
@@ -226,5 +227,9 @@ def test_the_setup_is_the_same_when_a_session_is_resumed(editor: Editor) -> None
     editor.turn("hi")
     editor.cmd("Acp restart")
     again, first = setup_of(agent, "session/resume"), setup_of(agent)
-    for key in ("systemPrompt", "mcpServers", "_meta", "cwd"):
+    for key in ("systemPrompt", "_meta", "cwd"):
         assert again[key] == first[key]
+    assert [it["name"] for it in first["mcpServers"]] == ["neovim", "zero"]
+    assert again["mcpServers"][1:] == first["mcpServers"][1:]
+    own, own_again = first["mcpServers"][0], again["mcpServers"][0]
+    assert {**own_again, "env": own["env"]} == own  # with a token of its own

@@ -122,6 +122,7 @@ local agent_fields = {
   mode = text,
   options = map_of(anything),
   mcp_servers = list_of(named),
+  tools = either(flag, texts),
   system_prompt = either(
     text,
     record({ text = text, mode = one_of('append', 'override') }, 'text')
@@ -178,6 +179,7 @@ local checks = {
   ['agents_file'] = text,
   ['python'] = text,
   ['mcp_servers'] = list_of(named),
+  ['tools'] = either(flag, texts),
   ['meta'] = map_of(anything),
   ['files.outside'] = one_of('ask', 'deny', 'allow'),
   ['files.secret'] = texts,

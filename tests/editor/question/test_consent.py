@@ -22,9 +22,9 @@ def project(editor: Editor, **servers: Any) -> Path:
 
 
 def passed(agent: Traffic) -> list[list[str]]:
-    """Names of the servers of each session that was opened."""
+    """Names of the servers of each session that was opened, behind the editor's own."""
     return [
-        [server["name"] for server in frame["params"]["mcpServers"]]
+        [server["name"] for server in frame["params"]["mcpServers"][1:]]
         for frame in agent.received("session/new")
     ]
 

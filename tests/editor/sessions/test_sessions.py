@@ -53,7 +53,8 @@ def test_a_stored_session_is_loaded_with_its_history_shown(picker: Editor) -> No
     assert [call["status"] for call in session["tool_calls"]] == ["completed"]
     assert not picker.events("AcpToolCall")
     picker.wait("#require('acp').state().sessions[1].commands == 1")
-    assert traffic.received("session/load")[0]["params"]["mcpServers"] == []
+    servers = traffic.received("session/load")[0]["params"]["mcpServers"]
+    assert [server["name"] for server in servers] == ["neovim"]
     assert picker.turn("say more")["stop_reason"] == "end_turn"
     assert picker.chat(1)[-2:] == ["more", ""] or picker.chat(1)[-1] == "more"
 

@@ -1,0 +1,92 @@
+"""The editor's own tools: which there are, and how sessions are offered them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+
+from acp_nvim import wording
+from acp_nvim.agent.servers import OwnServer
+from acp_nvim.agent.session_params import OWN
+from acp_nvim.protocol import schema
+from acp_nvim.session.session import Session
+from acp_nvim.tasks import Tasks
+from acp_nvim.tools import relay
+from acp_nvim.tools.door import Door
+from acp_nvim.tools.read_file import Files, read_tool
+from acp_nvim.tools.tool import Tool
+from acp_nvim.tools.toolbox import Toolbox
+
+PATIENCE_S: Final = 30.0
+"""How long an agent may take to connect after its first prompt, in seconds."""
+RELAY: Final = str(Path(relay.__file__).resolve())
+
+
+def own_tools(files: Files) -> list[Tool[Any]]:
+    """All tools of the editor, in the order in which they are listed."""
+    return [read_tool(files)]
+
+
+class EditorTools:
+    """The `OwnTools` of all sessions of a host."""
+
+    def __init__(
+        self, toolbox: Toolbox, door: Door, tasks: Tasks, patience_s: float = PATIENCE_S
+    ) -> None:
+        """Nothing listens before the first session that has tools."""
+        self._toolbox = toolbox
+        self._door = door
+        self._tasks = tasks
+        self._patience_s = patience_s
+        self._prompted: set[str] = set()
+
+    def offer(self, session: Session, wanted: bool | Sequence[str]) -> OwnServer | None:
+        """See `OwnTools`. Where the socket cannot be made the session goes without."""
+        try:
+            entrance = self._door.admit(session, wanted)
+        except OSError as error:
+            session.notice("warning", wording.TOOLS_NOT_OFFERED.format(reason=error))
+            return None
+        if entrance is None:
+            return None
+        variables = {"ACP_NVIM_SOCKET": entrance.address, "ACP_NVIM_TOKEN": entrance.token}
+        env = [schema.EnvVariable(name, value) for name, value in variables.items()]
+        server = schema.McpServerStdio(OWN, sys.executable, ["-I", "-S", RELAY], env)
+        return OwnServer(server, [entrance.token])
+
+    def prompted(self, session: Session) -> None:
+        """A prompt goes to the agent: after the first one it should connect before long."""
+        if session.tools is not None and session.key not in self._prompted:
+            self._prompted.add(session.key)
+            if not session.tools.ever:
+                self._tasks.start_soon(self._look_later, session)
+
+    async def _look_later(self, session: Session) -> None:
+        await anyio.sleep(self._patience_s)
+        use = session.tools
+        if use is not None and not use.ever and not session.is_over:
+            agent = session.transcript.speaker or session.agent.capitalize()
+            session.notice("info", wording.TOOLS_NOT_CONNECTED.format(agent=agent))
+
+    def cancel(self, session: Session) -> None:
+        """End the calls of a session whose turn is cancelled."""
+        self._toolbox.cancel(session)
+
+    def withdraw(self, session: Session) -> None:
+        """End what a session was offered."""
+        self._door.withdraw(session)
+
+    def close(self) -> None:
+        """End all of it."""
+        self._door.close()
+
+    def lines(self) -> Iterator[str]:
+        """What `:Acp info` says of clients that were refused."""
+        refused = self._door.refused
+        if refused:
+            counts = ", ".join(f"{count} {kind}" for kind, count in sorted(refused.items()))
+            yield f"editor's tools, refused: {counts}"

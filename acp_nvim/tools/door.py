@@ -1,0 +1,285 @@
+"""The Unix socket at which relays arrive: who may come in, and for how long they stay.
+
+A token opens the tools of one session. It stands in the environment of the relay alone, and ends
+with the session, as its connections do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import os
+import secrets
+import socket
+import struct
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import msgspec
+from anyio.abc import TaskGroup
+
+from acp_nvim.session.session import Session
+from acp_nvim.tasks import Tasks
+from acp_nvim.tools.mcp_server import McpServer
+from acp_nvim.tools.session_tools import SessionTools
+from acp_nvim.tools.toolbox import Enabled, Toolbox
+from acp_nvim.workspace import private_files
+
+TOKEN_S: Final = 5.0
+"""How long a client may take for its token, in seconds."""
+TOKEN_BYTES: Final = 256
+CONNECTIONS: Final = 8
+"""Of a session at the same time: some agents connect twice."""
+STRANGERS: Final = 64
+"""Clients that may be without a session at the same time."""
+PATH_BYTES: Final = 100
+"""A socket's path may have 108 bytes on Linux, 104 on macOS."""
+REST_S: Final = 1.0
+"""How long calls may go on whose client asks no more, in seconds."""
+PIECE: Final = 1 << 16
+BACKLOG_BYTES: Final = 16 << 20
+"""A client that has so much to read is not read from."""
+
+
+class Entrance(msgspec.Struct, frozen=True):
+    """What a relay needs to get in."""
+
+    address: str
+    token: str
+
+
+class Grant:
+    """What a token opens: the tools of a session, and the connections that came with it."""
+
+    def __init__(self, session: Session, tools: SessionTools) -> None:
+        """Nobody has come yet."""
+        self.session = session
+        self.tools = tools
+        self.token = secrets.token_urlsafe(32)
+        self.connections: set[anyio.CancelScope] = set()
+
+    def came(self, scope: anyio.CancelScope) -> None:
+        """A client has come in."""
+        self.connections.add(scope)
+        self._tell()
+
+    def left(self, scope: anyio.CancelScope) -> None:
+        """A client is gone."""
+        self.connections.discard(scope)
+        self._tell()
+
+    def _tell(self) -> None:
+        use = self.session.tools
+        if use is not None:
+            use.connect(len(self.connections))
+            self.session.change("tools")
+
+
+class Door:
+    """Listens from the first session on that has tools, until `close`."""
+
+    def __init__(self, toolbox: Toolbox, tasks: Tasks, run: Callable[[], str | None]) -> None:
+        """``run`` is the directory for sockets of this user, None where there is none."""
+        self._toolbox = toolbox
+        self._tasks = tasks
+        self._run = run
+        self._grants: dict[str, Grant] = {}
+        self._socket: socket.socket | None = None
+        self._path: Path | None = None
+        self._own_directory: Path | None = None
+        self._strangers = 0
+        self._ends = anyio.CancelScope()
+        self.refused: Counter[str] = Counter()
+        """Clients that were not let in, and faults of those that were, by kind."""
+
+    def admit(self, session: Session, enabled: Enabled) -> Entrance | None:
+        """Give a session a new token; its earlier one ends. None: it has no tools. OSError."""
+        self.withdraw(session)
+        names = [tool.name for tool in self._toolbox.listed(enabled)]
+        if not names:
+            return None
+        address = self._listen()
+        grant = Grant(session, SessionTools(self._toolbox, session, enabled))
+        self._grants[session.key] = grant
+        session.offer_tools(names)
+        return Entrance(address, grant.token)
+
+    def withdraw(self, session: Session) -> None:
+        """End the session's token and connections."""
+        grant = self._grants.pop(session.key, None)
+        for scope in list(grant.connections) if grant is not None else ():
+            scope.cancel()
+
+    def close(self) -> None:
+        """End all connections, and take the socket away."""
+        for grant in list(self._grants.values()):
+            self.withdraw(grant.session)
+        self._ends.cancel()
+        self._socket = None
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
+            self._path = None
+        if self._own_directory is not None:
+            self._own_directory.rmdir()
+            self._own_directory = None
+
+    # -- the socket -------------------------------------------------------------------------------
+
+    def _listen(self) -> str:
+        """The address; listens from now on."""
+        if self._socket is None:
+            self._path = path = self._directory() / f"{os.getpid()}-{secrets.token_hex(4)}.sock"
+            listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            listener.setblocking(False)
+            listener.bind(str(path))
+            path.chmod(private_files.FILE)
+            listener.listen()
+            self._socket = listener
+            self._ends = anyio.CancelScope()
+            self._tasks.start_soon(self._accept, listener, self._ends)
+        return str(self._path)
+
+    def _directory(self) -> Path:
+        """A directory that only the user may enter: below the one for such files, or a new one."""
+        run = self._run()
+        if run is not None and len(os.fsencode(run)) + 40 < PATH_BYTES:
+            directory = private_files.directory(Path(run) / "acp.nvim")
+            if directory.lstat().st_uid == os.getuid() and not directory.is_symlink():
+                _sweep(directory)
+                return directory
+        base = tempfile.gettempdir()
+        self._own_directory = Path(
+            tempfile.mkdtemp(prefix="acp-", dir=base if len(base) < PATH_BYTES - 40 else "/tmp")
+        )
+        return self._own_directory
+
+    async def _accept(self, listener: socket.socket, ends: anyio.CancelScope) -> None:
+        loop = asyncio.get_running_loop()
+        with ends, listener:
+            while True:
+                client, _ = await loop.sock_accept(listener)
+                if self._strangers >= STRANGERS or not _is_ours(client):
+                    self.refused["stranger"] += 1
+                    client.close()
+                else:
+                    self._strangers += 1
+                    self._tasks.start_soon(self._welcome, client, ends)
+
+    # -- a client ---------------------------------------------------------------------------------
+
+    async def _welcome(self, client: socket.socket, ends: anyio.CancelScope) -> None:
+        """Serve one client for as long as it and its session last."""
+        client.setblocking(False)
+        reader, writer = await asyncio.open_unix_connection(sock=client)
+        try:
+            try:
+                grant, rest = await self._identify(reader)
+            finally:
+                self._strangers -= 1
+            if grant is not None and not ends.cancel_called:
+                with anyio.CancelScope() as scope:
+                    grant.came(scope)
+                    try:
+                        await self._serve(grant, reader, writer, rest)
+                    finally:
+                        grant.left(scope)
+        finally:
+            writer.transport.abort()
+
+    async def _identify(self, reader: asyncio.StreamReader) -> tuple[Grant | None, bytes]:
+        """The grant that the first line opens, and what came behind that line."""
+        data = b""
+        with anyio.move_on_after(TOKEN_S), suppress(ConnectionError):
+            while b"\n" not in data and len(data) <= TOKEN_BYTES:
+                piece = await reader.read(PIECE)
+                if not piece:
+                    break
+                data += piece
+        token, newline, rest = data.partition(b"\n")
+        if not newline or len(token) > TOKEN_BYTES:
+            self.refused["no token"] += 1
+            return None, b""
+        found = None
+        for grant in self._grants.values():
+            if hmac.compare_digest(token, grant.token.encode()):
+                found = grant
+        if found is None:
+            self.refused["wrong token"] += 1
+        elif len(found.connections) >= CONNECTIONS:
+            self.refused["too many connections"] += 1
+            found = None
+        return found, rest
+
+    async def _serve(
+        self,
+        grant: Grant,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        data: bytes,
+    ) -> None:
+        async with anyio.create_task_group() as group:
+            start = partial(_start, group)
+            server = McpServer(grant.tools, writer.write, start, self._violated)
+            writer.transport.set_write_buffer_limits(high=BACKLOG_BYTES)
+            try:
+                while True:
+                    await writer.drain()
+                    server.receive(data)
+                    if server.is_hopeless or not (data := await reader.read(PIECE)):
+                        break
+                with anyio.move_on_after(REST_S):
+                    await server.idle()
+                    writer.close()
+                    await writer.wait_closed()
+            except ConnectionError:
+                pass  # it is gone, and so are its calls
+            group.cancel_scope.cancel()
+
+    def _violated(self, kind: str) -> None:
+        self.refused[f"bad message: {kind}"] += 1
+
+
+def _start(group: TaskGroup, call: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    group.start_soon(call)
+
+
+def _is_ours(client: socket.socket) -> bool:
+    """Whether the process at the other end is the user's, where the system tells."""
+    credentials = getattr(socket, "SO_PEERCRED", None)
+    if credentials is None:
+        return True
+    size = struct.calcsize("3i")
+    told = client.getsockopt(socket.SOL_SOCKET, credentials, size)
+    uid: int = struct.unpack("3i", told)[1]
+    return uid == os.getuid()
+
+
+def _sweep(directory: Path) -> None:
+    """Take away sockets whose host was killed."""
+    for path in directory.glob("*.sock"):
+        if _lives(path.name.partition("-")[0]):
+            continue
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            try:
+                probe.connect(str(path))
+            except ConnectionRefusedError:
+                path.unlink(missing_ok=True)
+            except OSError:
+                continue  # it is in use, or another host takes it away now
+
+
+def _lives(pid: str) -> bool:
+    """Whether there is a process of that number."""
+    try:
+        os.kill(int(pid), 0)
+    except (ProcessLookupError, ValueError):
+        return False
+    except PermissionError:
+        return True
+    return True

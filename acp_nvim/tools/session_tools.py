@@ -1,0 +1,33 @@
+"""The tools of one session, as its MCP server needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from acp_nvim.session.session import Session
+from acp_nvim.tools.tool import Tool
+from acp_nvim.tools.toolbox import Enabled, Outcome, Toolbox
+
+
+class SessionTools:
+    """A toolbox, as far as a session may use it."""
+
+    def __init__(self, toolbox: Toolbox, session: Session, enabled: Enabled) -> None:
+        self._toolbox = toolbox
+        self._session = session
+        self._enabled = enabled
+
+    def listed(self) -> list[Tool[Any]]:
+        """Those on offer."""
+        return self._toolbox.listed(self._enabled)
+
+    async def call(
+        self, name: str, arguments: msgspec.Raw | None, progress: Callable[[str], None]
+    ) -> Outcome:
+        """Run one. Raises `UnknownTool`."""
+        return await self._toolbox.call(
+            self._session, name, arguments, enabled=self._enabled, progress=progress
+        )

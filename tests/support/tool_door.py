@@ -1,0 +1,172 @@
+"""A door with tools behind it, without Neovim, and relays that knock at it.
+
+Example:
+
+    async with open_door(tmp_path, [echo]) as house:
+        relay = await house.relay()
+        await relay.ask("tools/list")
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import anyio
+from msgspec import Meta, Struct
+
+from acp_nvim.session.session import Session
+from acp_nvim.tasks import Tasks
+from acp_nvim.tools import relay
+from acp_nvim.tools.door import Door, Entrance
+from acp_nvim.tools.tool import Call, Tool, ToolError, ToolResult
+from acp_nvim.tools.toolbox import Enabled, Toolbox
+
+Json = dict[str, Any]
+RELAY = str(Path(relay.__file__).resolve())
+
+
+class Said(Struct, frozen=True):
+    """Arguments of `echo`."""
+
+    text: Annotated[str, Meta(description="What to say")]
+    times: Annotated[int, Meta(ge=1)] = 1
+
+
+async def _echo(call: Call, given: Said) -> ToolResult:
+    for at in range(given.times - 1):
+        call.progress(f"{at + 1} of {given.times}")
+    if given.text == "error":
+        raise ToolError("nothing to say")
+    return ToolResult(given.text * given.times, {"said": given.text})
+
+
+ECHO: Tool[Any] = Tool("echo", "Echo", "Says a text.", Said, _echo)
+
+
+class Waits:
+    """A tool that goes on until it is cancelled, and tells of it."""
+
+    def __init__(self, timeout_s: float | None = None) -> None:
+        self.began = asyncio.Event()
+        self.ended = asyncio.Event()
+        self.tool: Tool[Any] = Tool("wait", "Wait", "Waits.", Said, self._run, timeout_s=timeout_s)
+
+    async def _run(self, call: Call, given: Said) -> ToolResult:
+        self.began.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            self.ended.set()
+        return ToolResult("never")
+
+
+class Relay:
+    """A relay that runs, as an agent has started it."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        self._last = 0
+
+    def send(self, frame: Json) -> None:
+        """Write one line."""
+        assert self.process.stdin
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **frame}).encode() + b"\n")
+
+    def begin(self, method: str, params: Json | None = None) -> int:
+        """Send a request; returns its id."""
+        self._last += 1
+        self.send({"id": self._last, "method": method, "params": params or {}})
+        return self._last
+
+    async def next(self) -> Json | None:
+        """The next line; None at the end."""
+        assert self.process.stdout
+        line = await self.process.stdout.readline()
+        frame: Json | None = json.loads(line) if line else None
+        return frame
+
+    async def ask(self, method: str, params: Json | None = None) -> Json:
+        """Send a request; returns its answer, which comes next."""
+        id = self.begin(method, params)
+        frame = await self.next()
+        assert frame is not None, "the relay has ended"
+        assert frame["id"] == id
+        return frame
+
+    async def end(self) -> int:
+        """Wait for its end; returns the exit code."""
+        return await self.process.wait()
+
+
+class House:
+    """A door, its toolbox, and a session that was let in."""
+
+    def __init__(self, door: Door, toolbox: Toolbox, faults: list[str]) -> None:
+        self.door = door
+        self.toolbox = toolbox
+        self.faults = faults
+        self.session = Session(1, "agent", "/")
+        self.entrance: Entrance
+        self._relays: list[Relay] = []
+
+    def admit(self, enabled: Enabled = True) -> Entrance:
+        """Let the session in anew."""
+        entrance = self.door.admit(self.session, enabled)
+        assert entrance is not None
+        self.entrance = entrance
+        return entrance
+
+    def env(self) -> Mapping[str, str]:
+        """The environment of a relay for the session."""
+        return {
+            "ACP_NVIM_SOCKET": self.entrance.address,
+            "ACP_NVIM_TOKEN": self.entrance.token,
+        }
+
+    async def relay(self, **env: str) -> Relay:
+        """Start a relay."""
+        pipe = asyncio.subprocess.PIPE
+        argv = [sys.executable, "-I", "-S", RELAY]
+        process = await asyncio.create_subprocess_exec(
+            *argv, stdin=pipe, stdout=pipe, stderr=pipe, env={**self.env(), **env}, limit=1 << 25
+        )
+        self._relays.append(Relay(process))
+        return self._relays[-1]
+
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A client without a relay."""
+        return await asyncio.open_unix_connection(self.entrance.address)
+
+    async def close(self) -> None:
+        """End the relays that are left."""
+        for one in self._relays:
+            if one.process.returncode is None:
+                one.process.kill()
+            await one.process.communicate()
+
+
+@asynccontextmanager
+async def open_door(run: Path, tools: Iterable[Tool[Any]]) -> AsyncIterator[House]:
+    """A door whose socket is below ``run``, with a session that has these tools."""
+    faults: list[str] = []
+
+    def fault(what: str, error: Exception) -> None:
+        faults.append(f"{what}: {error!r}")
+
+    async with anyio.create_task_group() as group:
+        toolbox = Toolbox(tools, fault)
+        door = Door(toolbox, Tasks(group, fault), lambda: str(run))
+        house = House(door, toolbox, faults)
+        house.admit()
+        try:
+            yield house
+        finally:
+            await house.close()
+            door.close()
+            group.cancel_scope.cancel()

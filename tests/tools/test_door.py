@@ -1,0 +1,320 @@
+"""Who is let in at the socket of the tools, and when relays end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from acp_nvim.tools import door as doors
+from acp_nvim.tools import toolbox
+from tests.support.tool_door import ECHO, RELAY, House, Waits, open_door
+from tests.support.waiting import eventually
+
+CALL = {"name": "echo", "arguments": {"text": "a"}}
+
+
+async def refused(house: House, kind: str, count: int = 1) -> None:
+    await eventually(lambda: house.door.refused[kind] == count, kind)
+
+
+def connections(house: House) -> int:
+    assert house.session.tools is not None
+    return house.session.tools.connected
+
+
+async def test_a_relay_carries_calls(tmp_path: Path) -> None:
+    async with open_door(tmp_path, [ECHO]) as house:
+        relay = await house.relay()
+        assert (await relay.ask("tools/call", CALL))["result"]["structuredContent"] == {"said": "a"}
+        use = house.session.tools
+        assert use is not None
+        assert (use.names, use.connected, use.calls, use.ever) == (["echo"], 1, 1, True)
+        assert not house.faults
+        assert not house.door.refused
+
+
+async def test_big_calls_pass_both_ways_at_once(tmp_path: Path) -> None:
+    """Neither end waits for the other one to read."""
+    text = "x" * 1_000_000
+    async with open_door(tmp_path, [ECHO]) as house:
+        relay = await house.relay()
+        params = {"name": "echo", "arguments": {"text": text}}
+        for _ in range(20):
+            relay.begin("tools/call", params)
+        for _ in range(20):
+            frame = await relay.next()
+            assert frame is not None
+            assert frame["result"]["content"][0]["text"] == text
+
+
+@pytest.fixture
+def short() -> Iterator[Path]:
+    """A directory whose path leaves room for a socket's."""
+    with tempfile.TemporaryDirectory(prefix="acp-", dir="/tmp") as path:
+        yield Path(path)
+
+
+def names(directory: Path) -> list[str]:
+    return [path.name for path in directory.iterdir()]
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+async def test_the_socket_is_for_the_user_alone_and_goes_with_the_door(short: Path) -> None:
+    async with open_door(short, [ECHO]) as house:
+        path = Path(house.entrance.address)
+        assert path.parent == short / "acp.nvim"
+        assert (mode(path.parent), mode(path)) == (0o700, 0o600)
+        relay = await house.relay()
+        await relay.ask("ping")
+        house.door.close()
+        assert not names(path.parent)
+        assert await relay.end() == 0
+
+
+async def test_a_long_path_gives_way_to_a_directory_of_its_own(tmp_path: Path) -> None:
+    async with open_door(tmp_path / ("x" * 120), [ECHO]) as house:
+        path = Path(house.entrance.address)
+        assert len(house.entrance.address) < doors.PATH_BYTES
+        assert (mode(path.parent), mode(path)) == (0o700, 0o600)
+        assert "result" in await (await house.relay()).ask("ping")
+    assert not list(path.parents[1].glob(path.parent.name))
+
+
+def dead_sockets(directory: Path, *pids: int) -> list[str]:
+    """Sockets at which nobody listens, by the process in their names."""
+    directory.mkdir()
+    for pid in pids:
+        with socket.socket(socket.AF_UNIX) as dead:
+            dead.bind(str(directory / f"{pid}-0.sock"))
+    return names(directory)
+
+
+async def test_sockets_of_killed_hosts_are_taken_away(short: Path) -> None:
+    program = await asyncio.create_subprocess_exec("true")
+    await program.wait()
+    left, lives = sorted(
+        dead_sockets(short / "acp.nvim", program.pid, os.getppid()),
+        key=lambda name: name.startswith(f"{os.getppid()}-"),
+    )
+    async with open_door(short, [ECHO]):
+        there = names(short / "acp.nvim")
+    assert left not in there
+    assert lives in there
+
+
+async def test_no_session_without_tools_is_let_in(tmp_path: Path) -> None:
+    async with open_door(tmp_path, [ECHO]) as house:
+        assert house.door.admit(house.session, False) is None
+        assert house.door.admit(house.session, ["other"]) is None
+        assert await (await house.relay()).end() == 0  # its token has ended
+        await refused(house, "wrong token")
+
+
+# -- clients that lie ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("first", "kind"),
+    [
+        (b"guessed\n", "wrong token"),
+        (b"\n", "wrong token"),
+        (b"\xff\xfe\n", "wrong token"),
+        (b"x" * 100_000, "no token"),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "wrong token"),
+    ],
+)
+async def test_a_client_without_a_token_is_refused(tmp_path: Path, first: bytes, kind: str) -> None:
+    async with open_door(tmp_path, [ECHO]) as house:
+        reader, writer = await house.connect()
+        writer.write(first)
+        assert await ended(reader) == b""
+        await refused(house, kind)
+        writer.close()
+        assert "result" in await (await house.relay()).ask("ping")
+
+
+async def ended(reader: asyncio.StreamReader) -> bytes:
+    """What came until the door closed the connection."""
+    data = b""
+    with suppress(ConnectionError):
+        while piece := await reader.read(1 << 16):
+            data += piece
+    return data
+
+
+async def test_a_silent_client_is_refused_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doors, "TOKEN_S", 0.02)
+    async with open_door(tmp_path, [ECHO]) as house:
+        reader, writer = await house.connect()
+        assert await ended(reader) == b""
+        await refused(house, "no token")
+        writer.close()
+
+
+async def test_a_client_that_goes_at_once_is_no_fault(tmp_path: Path) -> None:
+    async with open_door(tmp_path, [ECHO]) as house:
+        _, writer = await house.connect()
+        writer.transport.abort()
+        await refused(house, "no token")
+        assert not house.faults
+
+
+async def test_a_hundred_megabytes_of_a_line_cost_nothing(tmp_path: Path) -> None:
+    async with open_door(tmp_path, [ECHO]) as house:
+        reader, writer = await house.connect()
+        writer.write(house.entrance.token.encode() + b"\n")
+        for _ in range(100):
+            writer.write(b"x" * (1 << 20))
+            await writer.drain()
+        writer.write(b'\n{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+        assert await reader.readline() == b'{"jsonrpc":"2.0","id":1,"result":{}}\n'
+        writer.close()
+        await refused(house, "bad message: oversize")
+
+
+async def test_garbage_ends_a_connection(tmp_path: Path) -> None:
+    async with open_door(tmp_path, [ECHO]) as house:
+        reader, writer = await house.connect()
+        writer.write(house.entrance.token.encode() + b"\n" + b"garbage\n" * 1000)
+        assert b"-32700" in await ended(reader)
+        await eventually(lambda: connections(house) == 0)
+        assert house.door.refused["bad message: json"] > 100
+        writer.close()
+
+
+async def test_only_so_many_connections_come_in(tmp_path: Path) -> None:
+    async with open_door(tmp_path, [ECHO]) as house:
+        relays = [await house.relay() for _ in range(doors.CONNECTIONS)]
+        for relay in relays:
+            assert "result" in await relay.ask("ping")
+        assert await (await house.relay()).end() == 0
+        await refused(house, "too many connections")
+        relays[0].process.kill()
+        await eventually(lambda: connections(house) < doors.CONNECTIONS)
+        assert "result" in await (await house.relay()).ask("ping")
+
+
+async def test_a_token_opens_its_own_session(tmp_path: Path) -> None:
+    async with open_door(tmp_path, [ECHO]) as house:
+        other = House(house.door, house.toolbox, house.faults)
+        other.session = type(house.session)(2, "agent", "/")
+        other.admit()
+        assert other.entrance.token != house.entrance.token
+        relay = await other.relay()
+        await relay.ask("tools/call", CALL)
+        assert other.session.tools is not None
+        assert house.session.tools is not None
+        assert (house.session.tools.calls, other.session.tools.calls) == (0, 1)
+        await other.close()
+
+
+# -- ends ------------------------------------------------------------------------------------------
+
+
+async def test_a_relay_ends_with_its_session(tmp_path: Path) -> None:
+    wait = Waits()
+    async with open_door(tmp_path, [wait.tool]) as house:
+        relay = await house.relay()
+        relay.begin("tools/call", {"name": "wait", "arguments": {"text": ""}})
+        await wait.began.wait()
+        house.door.withdraw(house.session)
+        assert await relay.end() == 0
+        await wait.ended.wait()
+
+
+async def test_a_relay_ends_when_a_session_is_let_in_anew(tmp_path: Path) -> None:
+    async with open_door(tmp_path, [ECHO]) as house:
+        relay = await house.relay()
+        await relay.ask("ping")
+        house.admit()
+        assert await relay.end() == 0
+        assert "result" in await (await house.relay()).ask("ping")
+
+
+async def test_a_relay_ends_with_the_input_of_its_agent(tmp_path: Path) -> None:
+    async with open_door(tmp_path, [ECHO]) as house:
+        relay = await house.relay()
+        relay.begin("tools/call", CALL)
+        assert relay.process.stdin
+        relay.process.stdin.close()
+        frame = await relay.next()
+        assert frame is not None
+        assert frame["result"]["structuredContent"] == {"said": "a"}
+        assert await relay.end() == 0
+
+
+async def test_a_call_ends_with_its_relay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doors, "REST_S", 0.05)
+    wait = Waits()
+    async with open_door(tmp_path, [wait.tool]) as house:
+        relay = await house.relay()
+        relay.begin("tools/call", {"name": "wait", "arguments": {"text": ""}})
+        await wait.began.wait()
+        relay.process.send_signal(signal.SIGKILL)
+        await wait.ended.wait()
+        await eventually(lambda: connections(house) == 0)
+        assert not house.faults
+
+
+async def test_a_relay_ends_when_nobody_reads_it(tmp_path: Path) -> None:
+    """Its agent is gone, while another process still holds its input."""
+    async with open_door(tmp_path, [ECHO]) as house:
+        ours, theirs = os.pipe()
+        keep_in, keep_out = os.pipe()
+        argv = [sys.executable, "-I", "-S", RELAY]
+        relay = await asyncio.create_subprocess_exec(
+            *argv, stdin=keep_in, stdout=theirs, env=house.env()
+        )
+        os.close(theirs)
+        await eventually(lambda: connections(house) == 1)
+        os.close(ours)
+        assert await relay.wait() == 0
+        for end in (keep_in, keep_out):
+            os.close(end)
+
+
+@pytest.mark.parametrize(
+    "env", [{}, {"ACP_NVIM_SOCKET": "/nowhere", "ACP_NVIM_TOKEN": "x"}, {"ACP_NVIM_SOCKET": "x"}]
+)
+def test_a_relay_without_a_door_says_so_in_one_line(env: dict[str, str]) -> None:
+    argv = [sys.executable, "-I", "-S", RELAY]
+    ran = subprocess.run(argv, env=env, capture_output=True, timeout=20, check=False)
+    assert ran.returncode == 1
+    assert ran.stdout == b""
+    assert ran.stderr.startswith(b"acp.nvim: ")
+    assert ran.stderr.count(b"\n") == 1
+
+
+def test_a_relay_needs_little() -> None:
+    """Each import is time that an agent waits."""
+    code = f"import sys; sys.argv = ['x']; exec(open({RELAY!r}).read().split('if __name__')[0])"
+    shown = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", f"{code}\nprint(*sys.modules)"],
+        capture_output=True,
+        check=True,
+    )
+    assert not {"socket", "re", "enum", "asyncio"} & set(shown.stdout.decode().split())
+
+
+async def test_too_long_a_text_is_cut_on_the_way(tmp_path: Path) -> None:
+    async with open_door(tmp_path, [ECHO]) as house:
+        relay = await house.relay()
+        params = {"name": "echo", "arguments": {"text": "x" * 100_000, "times": 100}}
+        answer = await relay.ask("tools/call", params)
+        assert len(answer["result"]["content"][0]["text"]) < toolbox.TEXT_CHARACTERS + 100

@@ -1,0 +1,74 @@
+"""The official client of the Model Context Protocol, in both eras, through the real relay."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.shared.exceptions import MCPError
+from mcp.types import TextContent
+
+from tests.support.tool_door import ECHO, RELAY, House, Waits, open_door
+
+MODES = {"legacy": "2025-11-25", "auto": "2026-07-28", "2026-07-28": "2026-07-28"}
+
+
+def official(house: House, mode: str) -> Client:
+    """The official client, which starts a relay of its own."""
+    argv = ["-I", "-S", RELAY]
+    program = StdioServerParameters(command=sys.executable, args=argv, env=dict(house.env()))
+    return Client(stdio_client(program), mode=mode)
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_it_lists_and_calls_tools(tmp_path: Path, mode: str) -> None:
+    told: list[str | None] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        told.append(message)
+
+    async with open_door(tmp_path, [ECHO]) as house, official(house, mode) as client:
+        assert client.protocol_version == MODES[mode]
+        assert bool(client.instructions) == (mode != "2026-07-28")  # where it has asked for them
+        (tool,) = (await client.list_tools()).tools
+        assert (tool.name, tool.title) == ("echo", "Echo")
+        assert tool.annotations is not None
+        assert tool.annotations.read_only_hint
+        result: Any = await client.call_tool(
+            "echo", {"text": "a", "times": 2}, progress_callback=hear
+        )
+        assert result.content == [TextContent(type="text", text="aa")]
+        assert result.structured_content == {"said": "a"}
+        assert told == ["1 of 2"]
+        result = await client.call_tool("echo", {"times": 2})
+        assert result.is_error
+        assert result.content[0].text == "text: missing"
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_it_takes_a_call_back(tmp_path: Path, mode: str) -> None:
+    wait = Waits()
+    async with open_door(tmp_path, [wait.tool, ECHO]) as house, official(house, mode) as client:
+        async with anyio.create_task_group() as group:
+            group.start_soon(client.call_tool, "wait", {"text": ""})
+            await wait.began.wait()
+            group.cancel_scope.cancel()
+        await wait.ended.wait()
+        result: Any = await client.call_tool("echo", {"text": "still here"})
+        assert result.content[0].text == "still here"
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_it_is_refused_with_a_wrong_token(tmp_path: Path, mode: str) -> None:
+    async with open_door(tmp_path, [ECHO]) as house:
+        stranger = House(house.door, house.toolbox, [])
+        stranger.entrance = type(house.entrance)(house.entrance.address, "guessed")
+        with pytest.raises((MCPError, ExceptionGroup)):
+            async with official(stranger, mode) as client:
+                await client.list_tools()
+        assert house.door.refused["wrong token"] == 1
