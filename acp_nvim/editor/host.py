@@ -32,10 +32,12 @@ from acp_nvim.editor.async_calls import AsyncCalls
 from acp_nvim.editor.bridge import Bridge
 from acp_nvim.editor.buffers import NvimBuffers
 from acp_nvim.editor.comments import Comments
+from acp_nvim.editor.documents import NvimDocuments
 from acp_nvim.editor.environment import agent_environment
 from acp_nvim.editor.extending import in_lua
 from acp_nvim.editor.flow import Flow
 from acp_nvim.editor.frames import Frames
+from acp_nvim.editor.language_servers import NvimLanguageServers
 from acp_nvim.editor.limit_reports import LimitReports
 from acp_nvim.editor.live_terminals import TerminalViews
 from acp_nvim.editor.pace import Pace
@@ -46,6 +48,7 @@ from acp_nvim.editor.sent import SentPrompts
 from acp_nvim.editor.session_observer import HostObserver
 from acp_nvim.editor.subagent_registry import SubagentRegistry
 from acp_nvim.editor.tool_call_watch import ToolCallWatch
+from acp_nvim.editor.tool_permissions import ToolPermissions
 from acp_nvim.editor.tools import EditorTools, own_tools
 from acp_nvim.editor.unscoped_questions import UnscopedQuestions
 from acp_nvim.protocol.text import clean_text
@@ -55,8 +58,10 @@ from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
 from acp_nvim.session.terminal import Terminal
 from acp_nvim.tasks import Tasks
+from acp_nvim.tools.changes import Changes
 from acp_nvim.tools.door import Door
 from acp_nvim.tools.toolbox import Toolbox
+from acp_nvim.tools.writing import writing_tools
 from acp_nvim.workspace import private_files
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.ports import FileOptions
@@ -165,7 +170,16 @@ class Host:
         return self.proposed
 
     def _own_tools(self) -> EditorTools:
-        toolbox = Toolbox(own_tools(self.workspace.files), self.failed)
+        writing = writing_tools(
+            NvimLanguageServers(self.async_calls),
+            NvimDocuments(self.bridge, self.async_calls),
+            Changes(
+                self.workspace.files,
+                self.workspace.change_sets,
+                ToolPermissions(self.settings),
+            ),
+        )
+        toolbox = Toolbox([*own_tools(self.workspace.files), *writing], self.failed)
         door = Door(toolbox, self.tasks, lambda: self.options.stdpath.get("run"))
         return EditorTools(toolbox, door, self.tasks)
 

@@ -83,12 +83,12 @@ class Permissions(Protocol):
 
 
 class Document(msgspec.Struct, frozen=True):
-    """A loaded file: its changedtick, the version that servers were told last (0: none), and
-    Neovim's ids of those servers.
+    """A loaded file: its changedtick, the version that servers were told last (None: there
+    are none), and Neovim's ids of those servers.
     """
 
     tick: int
-    version: int = 0
+    version: int | None = None
     clients: Sequence[int] = ()
 
 

@@ -68,16 +68,16 @@ class ServerEdits:
         after = await self._documents.loaded()
         if any(_changed(before.get(path), after.get(path)) for path in paths):
             return None
-        versions = {path: after[path].version for path in paths if path in after}
-        known_versions = {path: version for path, version in versions.items() if version}
-        return _as_changes(files, carry_out(steps, files, known_versions, given.encoding))
+        told = {path: after[path].version for path in paths if path in after}
+        versions = {path: version for path, version in told.items() if version is not None}
+        return _as_changes(files, carry_out(steps, files, versions, given.encoding))
 
 
 def _changed(before: Document | None, after: Document | None) -> bool:
     """Whether the text has changed; a file that is loaded or let go keeps its text."""
     if before is None or after is None:
         return False
-    if before.version and after.version:
+    if before.version is not None and after.version is not None:
         return before.version != after.version
     return before.tick != after.tick
 

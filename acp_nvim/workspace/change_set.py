@@ -121,7 +121,7 @@ class ChangeSets(Generic[S]):
         """
         landed: list[Landed] = []
         with anyio.CancelScope(shield=True):
-            landed = await self._carry_out(session, changes, knows)
+            landed += await self._carry_out(session, changes, knows)
         return landed
 
     async def _carry_out(

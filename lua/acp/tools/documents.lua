@@ -12,7 +12,7 @@ end
 
 --- All loaded files by real path: changedtick, the version that servers were told last, and the ids
 --- of those servers.
----@return table<string, { tick: integer, version: integer, clients: integer[] }>
+---@return table<string, { tick: integer, version?: integer, clients: integer[] }>
 function M.loaded()
   local found = vim.empty_dict()
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
@@ -21,7 +21,7 @@ function M.loaded()
       local clients = vim.lsp.get_clients({ bufnr = bufnr })
       found[path] = {
         tick = api.nvim_buf_get_changedtick(bufnr),
-        version = #clients > 0 and vim.lsp.util.buf_versions[bufnr] or 0,
+        version = #clients > 0 and vim.lsp.util.buf_versions[bufnr] or nil,
         clients = vim.tbl_map(function(client) return client.id end, clients),
       }
     end

@@ -35,4 +35,5 @@ def test_an_agent_reads_unsaved_text(editor: Editor) -> None:
     }
     tools = editor.session()["tools"]
     assert tools.pop("slowest_ms") >= 0
-    assert tools == {"names": ["nvim_read"], "connected": 1, "calls": 1, "failed": 0}
+    assert "nvim_read" in tools.pop("names")
+    assert tools == {"connected": 1, "calls": 1, "failed": 0}
