@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.editor import Editor
+from tests.support.editor import ROOT, Editor
 from tests.support.pending_edits import edits_by_name, wait_count
 from tests.support.served_language import attached, serve
 
@@ -318,7 +319,8 @@ def test_a_file_is_formatted_by_the_server(project: Project) -> None:
     assert project.disk("a.txt") == "one  \ntwo\nthree\n"
 
 
-PLUGIN = Path(__file__).resolve().parents[3].parent / "shared/plugins/conform.nvim"
+PLUGINS = os.environ.get("ACP_PLUGINS") or str(ROOT.parent / "shared/plugins")
+PLUGIN = Path(PLUGINS, "conform.nvim")
 SETUP = """
 vim.opt.runtimepath:prepend(...)
 require('conform').setup({
