@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
+import anyio
 import msgspec
 from msgspec import Meta
 
@@ -17,6 +18,8 @@ from acp_nvim.tools.workspace_edit import apply as apply_edits
 from acp_nvim.tools.workspace_edit import text_edits
 from acp_nvim.workspace.change_set import FileChange
 
+PATIENCE_S: Final = 10.0
+"""How long the user's formatters may take."""
 Rows = tuple[int, int]
 """First and last row, 0-based."""
 
@@ -58,13 +61,18 @@ class Formats:
         name = shown(session, path)
         text = parse(await self._changes.read(session, arguments.path))
         rows = _rows(name, text, arguments)
-        found = await self._documents.format(session, path, text.lines, rows)
+        found = await self._formatted(call, path, text, rows)
         if found.lines is not None:
             after = _by_formatters(text, found, rows)
         else:
             after = await self._by_server(call, path, text, rows, found)
         title = f"Format {name}"
         return await self._changes.make(call, title, [FileChange(path, text, after)])
+
+    async def _formatted(self, call: Call, path: str, text: Text, rows: Rows | None) -> Formatted:
+        with anyio.move_on_after(PATIENCE_S):
+            return await self._documents.format(call.session, path, text.lines, rows)
+        raise ToolError(f"the formatter took more than {PATIENCE_S:g} s")
 
     async def _by_server(
         self, call: Call, path: str, text: Text, rows: Rows | None, found: Formatted

@@ -13,6 +13,7 @@ import pytest
 from tests.support.editor import ROOT, Editor
 from tests.support.pending_edits import edits_by_name, wait_count
 from tests.support.served_language import attached, serve
+from tests.support.waiting import until
 
 A = "def load\nload two\n"
 B = "🦆 load and load\nmore\n"
@@ -191,7 +192,7 @@ def test_a_rename_in_three_files_with_unsaved_text(project: Project) -> None:
     editor.keys("ggO🦆🦆 load unsaved<Esc>")
     project.begin("nvim_rename", **RENAME)
     assert project.asked()["title"] == "Rename load to fetch"
-    editor.wait_screen("wants to edit 3 files (+5 -5)")
+    editor.wait_screen("wants to rename load to fetch")
     editor.keys("Gotyped meanwhile<Esc>")
     editor.cmd("Acp allow")
     said = project.ended("nvim_rename")
@@ -357,3 +358,89 @@ def test_calls_at_once_have_a_card_each(project: Project) -> None:
     editor.lua("require('acp').answer(...)", cards["Edit a.txt"], "allow_once")
     editor.wait_event("AcpTurnEnd", 1, 20)
     assert (project.disk("a.txt"), project.disk("c.txt")) == (A.replace("load", "x"), C)
+
+
+# -- files that come, move and go -----------------------------------------------------------------
+
+
+def refactoring(editor: Editor) -> dict[str, Any]:
+    """What a server answers to a rename: `a.txt` moves, `b.txt` goes, `n.txt` is new."""
+
+    def uri(name: str) -> str:
+        return f"file://{editor.work}/{name}"
+
+    def edit(name: str, new: str) -> dict[str, Any]:
+        place = {"line": 0, "character": 0}
+        found = {"range": {"start": place, "end": place}, "newText": new}
+        return {"textDocument": {"uri": uri(name), "version": None}, "edits": [found]}
+
+    steps = [
+        {"kind": "rename", "oldUri": uri("a.txt"), "newUri": uri("sub/moved.txt")},
+        edit("sub/moved.txt", "moved\n"),
+        {"kind": "create", "uri": uri("n.txt")},
+        edit("n.txt", "new\n"),
+        {"kind": "delete", "uri": uri("b.txt")},
+    ]
+    return {"textDocument/rename": {"documentChanges": steps}}
+
+
+def files(project: Project) -> dict[str, str]:
+    """All texts of the project."""
+    found = (it for it in sorted(project.editor.work.rglob("*")) if it.is_file())
+    return {it.name: it.read_text() for it in found}
+
+
+BEFORE = {"a.txt": A, "b.txt": B, "c.txt": C}
+AFTER = {"c.txt": C, "n.txt": "new\n", "moved.txt": f"moved\n{A}"}
+
+
+def test_files_come_move_and_go(make: Callable[..., Project], editor: Editor) -> None:
+    project = make(answers=refactoring(editor))
+    editor.open("b.txt")
+    editor.open("a.txt")
+    project.begin("nvim_rename", **RENAME)
+    project.asked()
+    editor.cmd("Acp review")
+    editor.wait("#vim.api.nvim_list_tabpages() == 2")
+    assert files(project) == BEFORE
+    editor.cmd("Acp allow")
+    said = project.ended("nvim_rename")
+    assert said[0] == "ok"
+    assert sorted(said[1:]) == [
+        "created n.txt: +1 -0, pending review",
+        "deleted b.txt: +0 -2, pending review",
+        "moved sub/moved.txt from a.txt: +1 -0, pending review",
+    ]
+    assert files(project) == AFTER
+    kinds = {name: it["kind"] for name, it in wait_count(editor, 3).items()}
+    assert kinds == {"moved.txt": "modified", "n.txt": "created", "b.txt": "deleted"}
+    editor.cmd("Acp reject all")
+    wait_count(editor, 0)
+    assert files(project) == BEFORE
+    editor.cmd("Acp unreject")
+    wait_count(editor, 3)
+    assert files(project) == AFTER
+    editor.cmd("Acp accept all")
+    wait_count(editor, 0)
+    assert files(project) == AFTER
+
+
+def test_a_checkpoint_brings_all_files_back(make: Callable[..., Project], editor: Editor) -> None:
+    project = make(answers=refactoring(editor))
+    project.begin("nvim_rename", **RENAME)
+    project.asked()
+    editor.cmd("Acp allow")
+    assert project.ended("nvim_rename")[0] == "ok"
+    assert files(project) == AFTER
+    editor.cmd("Acp restore 1")
+    until(lambda: files(project) == BEFORE)
+    wait_count(editor, 0)
+
+
+def test_unsaved_text_is_never_deleted(make: Callable[..., Project], editor: Editor) -> None:
+    project = make(answers=refactoring(editor))
+    editor.open("b.txt")
+    editor.keys("ggOmine<Esc>")
+    said = " ".join(project.call("nvim_rename", **RENAME))
+    assert said.endswith("its buffer has unsaved changes")
+    assert files(project) == BEFORE
