@@ -20,7 +20,7 @@ from acp_nvim.edits.text import EMPTY, Text, size
 from acp_nvim.workspace.disk import holds
 from acp_nvim.workspace.file_format import Format, clean
 from acp_nvim.workspace.paths import Place
-from acp_nvim.workspace.ports import BufferText, Change, Closed, Written
+from acp_nvim.workspace.ports import BufferText, Change, Closed, Save, Written
 
 MODULE: Final = "acp.buffers.live"
 OUTSIDE: Final = "acp.buffers.disk_changes"
@@ -103,6 +103,11 @@ class NvimBuffers:
             held = await self._verified(change.verify, after, stamp)
             return Written("done", "", saved, after, held)
         return Written(outcome, why, False, await self._restored(live, _text(answer, [])))
+
+    async def obstacles(self, paths: Sequence[str], save: Save) -> dict[str, str]:
+        """See `Buffers`."""
+        found: dict[str, str] = await self._bridge.call(MODULE, "obstacles", list(paths), save)
+        return found
 
     async def mark_conflict(self, live: BufferText) -> None:
         """See `Buffers`."""

@@ -32,6 +32,7 @@ from acp_nvim.editor.async_calls import AsyncCalls
 from acp_nvim.editor.bridge import Bridge
 from acp_nvim.editor.buffers import NvimBuffers
 from acp_nvim.editor.comments import Comments
+from acp_nvim.editor.documents import NvimDocuments
 from acp_nvim.editor.environment import agent_environment
 from acp_nvim.editor.extending import in_lua
 from acp_nvim.editor.flow import Flow
@@ -48,6 +49,7 @@ from acp_nvim.editor.session_observer import HostObserver
 from acp_nvim.editor.subagent_registry import SubagentRegistry
 from acp_nvim.editor.tool_call_watch import ToolCallWatch
 from acp_nvim.editor.tool_editor import ToolEditor
+from acp_nvim.editor.tool_permissions import ToolPermissions
 from acp_nvim.editor.tools import EditorTools, own_tools
 from acp_nvim.editor.unsaved_changes import UnsavedChanges
 from acp_nvim.editor.unscoped_questions import UnscopedQuestions
@@ -58,12 +60,14 @@ from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
 from acp_nvim.session.terminal import Terminal
 from acp_nvim.tasks import Tasks
+from acp_nvim.tools.changes import Changes
 from acp_nvim.tools.door import Door
 from acp_nvim.tools.files import ToolFiles
 from acp_nvim.tools.over_acp import McpOverAcp
 from acp_nvim.tools.reading import reading_tools
 from acp_nvim.tools.searcher import ProgramSearcher
 from acp_nvim.tools.toolbox import Toolbox
+from acp_nvim.tools.writing import writing_tools
 from acp_nvim.workspace import private_files
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.ports import FileOptions
@@ -179,7 +183,13 @@ class Host:
         files = self.workspace.files
         seen = ToolFiles(files, self.workspace.edits.buffers, lambda: self.file_options)
         reading = reading_tools(self.language_servers, self.tool_editor, seen, ProgramSearcher())
-        toolbox = Toolbox(own_tools(files, reading), self.failed)
+        permissions = ToolPermissions(self.settings)
+        writing = writing_tools(
+            self.language_servers,
+            NvimDocuments(self.bridge, self.async_calls),
+            Changes(files, self.workspace.change_sets, permissions),
+        )
+        toolbox = Toolbox(own_tools(files, [*reading, *writing]), self.failed)
         door = Door(toolbox, self.tasks, lambda: self.options.stdpath.get("run"))
         return EditorTools(toolbox, door, McpOverAcp(toolbox), self.tasks)
 

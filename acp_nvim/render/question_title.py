@@ -18,6 +18,7 @@ from acp_nvim.session.lists import ITEMS
 from acp_nvim.session.questions import tool_input
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.questions.patches import patches_of
+from acp_nvim.session.questions.proposals import WHOLE
 from acp_nvim.session.questions.requests import commands
 from acp_nvim.session.tool_calls import ToolCall
 
@@ -100,7 +101,7 @@ def _of_call(decision: Decision, call: ToolCall, cwd: str) -> Title:
     if told and (call.kind == "execute" or not changed):
         return _run(told, own)
     if changed:
-        return _changed(decision, changed, own, cwd)
+        return _changed(decision, call, changed, own, cwd)
     paths, verb = _named(call), VERBS.get(call.kind)
     if verb is not None and verb != "run" and len(paths) == 1:
         said = _object(decision, paths[0], cwd)
@@ -134,7 +135,11 @@ def _run(told: Sequence[str], own: str) -> Title:
     return Title(_wants("run", line), command=told[0], own=_other(own, line, line))
 
 
-def _changed(decision: Decision, changed: Sequence[Change], own: str, cwd: str) -> Title:
+def _changed(
+    decision: Decision, call: ToolCall, changed: Sequence[Change], own: str, cwd: str
+) -> Title:
+    if call.meta and WHOLE in call.meta and call.title.startswith("Rename "):
+        return _renamed(call.title, changed)
     verbs = {_OF_KINDS.get(one.kind, "edit") for one in changed}
     verb = verbs.pop() if len(verbs) == 1 else "edit"
     counts = _counts(changed, verb)
@@ -146,6 +151,14 @@ def _changed(decision: Decision, changed: Sequence[Change], own: str, cwd: str) 
         said = f"{shown_path(os.path.join(cwd, one.origin), cwd)} to {said}"  # noqa: PTH118
     other = _other(own, one.path, said)
     return Title([*_wants(verb, said), *counts], change=one, path=one.path, own=other)
+
+
+def _renamed(own: str, changed: Sequence[Change]) -> Title:
+    """The title of a rename by a tool of the editor."""
+    count = f"{len(changed)} file{'' if len(changed) == 1 else 's'}"
+    where: Parts = [(f" in {count}", "AcpPermission")]
+    said = _wants("rename", own.removeprefix("Rename "))
+    return Title([*said, *where, *_counts(changed, "edit")])
 
 
 def _counts(changed: Sequence[Change], verb: str) -> Parts:

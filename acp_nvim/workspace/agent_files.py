@@ -10,10 +10,14 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Generic, Literal, Protocol, TypeVar
 
+import msgspec
+from msgspec import UNSET, UnsetType
+
 from acp_nvim.edits.agent_bases import Act, AgentBases
+from acp_nvim.edits.merge import overlaid
 from acp_nvim.edits.text import EMPTY, Text, parse
 from acp_nvim.workspace import disk, key_files
-from acp_nvim.workspace.agent_write import AgentWrite
+from acp_nvim.workspace.agent_write import AgentWrite, Made
 from acp_nvim.workspace.buffer_cache import BufferCache
 from acp_nvim.workspace.path_guard import Ask, PathGuard
 from acp_nvim.workspace.paths import Place
@@ -72,6 +76,16 @@ class Amends(Protocol[S_contra]):
         ...
 
 
+class Landed(msgspec.Struct, frozen=True):
+    """One write that was made: the text before (None: there was no such file) and after."""
+
+    path: str
+    before: Text | None
+    after: Text | None
+    amended: bool = False
+    """The user had changed the proposal of it."""
+
+
 class AgentFiles(Generic[S]):
     """Answers agents' file requests, or raises a `Refusal`."""
 
@@ -104,6 +118,15 @@ class AgentFiles(Generic[S]):
         """The live text, or ``limit`` lines from the 1-based ``line`` on; never the middle of a
         write.
         """
+        where, text, content = await self._read(session, path, line, limit)
+        self._bases.note(session.key, where.real, text)
+        self._observer.was_read(where.real, text)
+        self._on_location(session, where.real, line)
+        return content
+
+    async def _read(
+        self, session: S, path: str, line: int | None, limit: int | None
+    ) -> tuple[Place, Text, str]:
         where, why = await self.guard.allowed(session, "read", path)
         text = await self._settled(where)
         content = excerpt(text, line, limit)
@@ -116,10 +139,7 @@ class AgentFiles(Generic[S]):
             content = excerpt(text, line, limit)
         if len(content) > options.message_bytes:
             raise Refusal("too_large", where.path, f"{len(content)} characters")
-        self._bases.note(session.key, where.real, text)
-        self._observer.was_read(where.real, text)
-        self._on_location(session, where.real, line)
-        return content
+        return where, text, content
 
     async def look(self, session: S, path: str) -> tuple[Place, Text]:
         """The file and its live text, for answers about places in it: the agent has not read it.
@@ -143,32 +163,72 @@ class AgentFiles(Generic[S]):
         where, _ = await self.guard.allowed(session, "write", path)
         if path.endswith("/"):
             raise Refusal("directory", where.path, "names a directory")
+        await self._write(session, where, parse(content), UNSET, answer)
+
+    async def put(
+        self, session: S, where: Place, base: Text | None, text: Text, *, knows: bool
+    ) -> Landed | None:
+        """Merge the change from ``base`` to ``text``, which the user has allowed, into the live
+        text; without base the file must not exist. None where nothing is to change.
+
+        ``knows``: the agent has this change in mind from now on, whatever it last saw of the file;
+        else it is like one of the user's.
+        """
+        seen = self._bases.last(session.key, where.real)
+
+        def remember(work: AgentWrite, before: Text | None) -> None:
+            if knows and (seen is not None or base is None):
+                mind = EMPTY if seen is None else seen
+                made = work.believed if base is None else overlaid(base, mind, work.believed)
+                self._bases.wrote(session.key, where.real, mind, made, work.present)
+            else:
+                self._bases.changed(where.real, work.present, Act.TYPED, before)
+
+        return await self._write(session, where, text, base, lambda: None, remember)
+
+    async def _write(
+        self,
+        session: S,
+        where: Place,
+        content: Text,
+        base: Text | UnsetType | None,
+        answer: Callable[[], None],
+        remember: Callable[[AgentWrite, Text | None], None] | None = None,
+    ) -> Landed | None:
         file = self._files[where.real]
         async with file.in_line():  # the write that came last stands
             await self._observer.before_write(where.real)
             async with file.alone():
                 amend = partial(self._amends.amend, session)
+                options = self._options()
                 work = AgentWrite(
-                    self._buffers,
-                    self._options(),
-                    where,
-                    parse(content),
-                    self._bases,
-                    session.key,
-                    amend,
+                    self._buffers, options, where, content, self._bases, session.key, amend, base
                 )
                 made = await work.run()
-                self._bases.wrote(session.key, where.real, work.base, work.believed, work.present)
-        failed = made is not None and made.unsaved
-        if not failed:
+                if remember is None:
+                    self._bases.wrote(
+                        session.key, where.real, work.base, work.believed, work.present
+                    )
+                else:
+                    remember(work, made.before if made else work.present)
+        if made is None or not made.unsaved:
             answer()
+        return self._landed(session, where, made)
+
+    def _landed(self, session: S, where: Place, made: Made | None) -> Landed | None:
+        """A write is done: follow it, and review it."""
+        landed: Landed | None = None
         if made is not None:
             kind: Kind = "created" if made.before is None else "modified"
+            agents = self._amends.agents(session, where.real)
+            is_amended = agents is not None and agents != made.after
+            landed = Landed(where.real, made.before, made.after, is_amended)
             self._on_location(session, where.real, made.line)
             self._observer.wrote(session, where.real, made.before, made.after, kind)
         self._amends.landed(session, where.real)
-        if failed:
-            raise Refusal("failed", where.path, failed)
+        if made is not None and made.unsaved:
+            raise Refusal("failed", where.path, made.unsaved)
+        return landed
 
     def forget(self, session_key: str) -> None:
         """Drop the memory of a session that has ended."""

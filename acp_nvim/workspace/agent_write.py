@@ -13,6 +13,7 @@ from typing import Final
 import anyio
 import msgspec
 from anyio import to_thread
+from msgspec import UNSET, UnsetType
 
 from acp_nvim.edits.agent_bases import Act, AgentBases, Stale
 from acp_nvim.edits.hunks import Hunk, diff
@@ -71,8 +72,11 @@ class AgentWrite:
         bases: AgentBases,
         session: str,
         amend: Amend,
+        given: Text | UnsetType | None = UNSET,
     ) -> None:
-        """``bases`` has the text that the ``session`` last saw."""
+        """``bases`` has the text that the ``session`` last saw. With ``given`` that is the base
+        instead, whatever was seen; None: there must be no such file.
+        """
         self.believed = self.base = self.present = content
         self._buffers = buffers
         self._options = options
@@ -81,6 +85,7 @@ class AgentWrite:
         self._bases = bases
         self._session = session
         self._amend = amend
+        self._given = given
         self._created = False
         self._fresh = False
 
@@ -92,6 +97,7 @@ class AgentWrite:
             return await self._into_buffer(live)
         stored = disk.stored(self._where, self._limit, live.fileencodings, live.fileformats)
         self._created = stored is None
+        self._check_given()
         if stored is None:
             self._bases.changed(self._where.real, None, Act.REPLACED)
         else:
@@ -111,6 +117,14 @@ class AgentWrite:
             self._bases.changed(self._where.real, None, Act.REPLACED)
         else:
             self._bases.found(self._where.real, self._present(live), Act.TYPED)
+        self._check_given()
+
+    def _check_given(self) -> None:
+        """Refuse where there is a file that was to be created, or none to be changed."""
+        if self._given is None and not self._created:
+            raise self._refuse("conflict", "there is such a file already")
+        if isinstance(self._given, Text) and self._created:
+            raise self._refuse("conflict", "the file is gone")
 
     @property
     def _limit(self) -> int:
@@ -181,6 +195,8 @@ class AgentWrite:
 
     def _known(self, present: Iterable[Text]) -> Text | None:
         """The text that the agent last saw; None when it never did."""
+        if not isinstance(self._given, UnsetType):
+            return self._given
         found = self._bases.base_of(self._session, self._where.real, present)
         if isinstance(found, Stale):
             raise self._refuse("conflict", f"{found.reason}; read it again")

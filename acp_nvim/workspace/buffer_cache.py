@@ -17,7 +17,7 @@ from acp_nvim.workspace import buffer_state
 from acp_nvim.workspace.buffer_state import News, Saving
 from acp_nvim.workspace.file_format import Format, clean
 from acp_nvim.workspace.paths import Place
-from acp_nvim.workspace.ports import BufferEdit, Buffers, BufferText, Change, Closed, Written
+from acp_nvim.workspace.ports import BufferEdit, Buffers, BufferText, Change, Closed, Save, Written
 from acp_nvim.workspace.text_fit import restored
 from acp_nvim.workspace.tracked_file import TrackedFiles
 
@@ -127,6 +127,10 @@ class BufferCache:
     async def unsaved(self) -> dict[str, Text]:
         """See `Buffers`."""
         return await self._inner.unsaved()
+
+    async def obstacles(self, paths: Sequence[str], save: Save) -> dict[str, str]:
+        """See `Buffers`."""
+        return await self._inner.obstacles(paths, save)
 
     async def mark_conflict(self, live: BufferText) -> None:
         """See `Buffers`."""

@@ -232,6 +232,18 @@ def remove(path: str) -> os.stat_result | None:
         return None
 
 
+def rename(old: str, new: str) -> None:
+    """Move a regular file to a path where nothing is; directories above are made. OSError."""
+    with spot(old) as source, spot(new, create=True) as target:
+        info = source.info()
+        if info is None:
+            raise FileNotFoundError(errno.ENOENT, "no such file")
+        source.check_regular(info)
+        if target.info() is not None:
+            raise FileExistsError(errno.EEXIST, "there is something already")
+        os.rename(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder)
+
+
 def symlink(path: str, target: bytes) -> None:
     """Make a link there, in place of a file or a link. OSError."""
     with spot(path, create=True) as at:

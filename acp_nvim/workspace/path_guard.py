@@ -35,6 +35,15 @@ class PathGuard(Generic[S]):
 
     async def allowed(self, session: S, verb: Verb, path: str) -> tuple[Place, Why | None]:
         """Resolve the path; also returns why the user was asked, if they were. Refusal."""
+        where, why = await self.guarded(session, verb, path)
+        if why is not None:
+            await self.question(session, verb, where, why)
+        return where, why
+
+    async def guarded(self, session: S, verb: Verb, path: str) -> tuple[Place, Why | None]:
+        """Resolve the path; also returns why the user has to be asked. Refusal where an option
+        forbids it.
+        """
         where = place(path)
         options = self._options()
         inside = below(where.real, session.roots)
@@ -44,8 +53,6 @@ class PathGuard(Generic[S]):
         why = why or await by_link(where, session.roots, verb, options)
         if why is None and inside is None and options.outside == "ask":
             why = "outside"
-        if why is not None:
-            await self.question(session, verb, where, why)
         return where, why
 
     async def question(self, session: S, verb: Verb, where: Place, why: Why) -> None:

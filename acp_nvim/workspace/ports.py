@@ -172,6 +172,12 @@ class Buffers(Protocol):
         """
         ...
 
+    async def obstacles(self, paths: Sequence[str], save: Save) -> dict[str, str]:
+        """Why files (real paths) cannot be written and saved by this policy: write-protected, not
+        'modifiable'. Those that can be are left out.
+        """
+        ...
+
     async def mark_conflict(self, live: BufferText) -> None:
         """Buffer and file are in conflict; Neovim does not warn of the file as it is now."""
         ...

@@ -16,6 +16,7 @@ from acp_nvim import wording
 from acp_nvim.edits.text import Text
 from acp_nvim.tasks import Tasks
 from acp_nvim.workspace.agent_files import AgentFiles, Amends, OnLocation
+from acp_nvim.workspace.change_set import ChangeSets
 from acp_nvim.workspace.commits import Commits
 from acp_nvim.workspace.decisions import ReviewDecisions
 from acp_nvim.workspace.disk import signature_of
@@ -86,6 +87,7 @@ class Workspace(Generic[S]):
             self,
             self._amends,
         )
+        self.change_sets = ChangeSets(self.edits, self.files, self.disk.before_write)
         self._pruned = False
         self._open_checkpoints: dict[int, Checkpoint | None] = {}
         """The checkpoints of the turns that run, by our number of the session."""

@@ -33,6 +33,8 @@ class Server:
         self._in, self._out = self.process.stdin.fileno(), self.process.stdout.fileno()
         self._buffer = b""
         self._last = 0
+        self._early: dict[int, Frame] = {}
+        """Answers that came before they were waited for."""
         agent.note(f"mcp process {self.process.pid}")
 
     def shake_hands(self) -> None:
@@ -58,13 +60,15 @@ class Server:
     def answer(self, id: int) -> Frame:
         """Wait for the answer `{result}` or `{error}`; `Cancelled` when the user cancels."""
         while True:
-            frame = self._read()
+            frame = self._early.pop(id) if id in self._early else self._read()
             if frame is None:
                 return {"error": {"code": 0, "message": "the server has ended"}}
             if "method" in frame:
                 self.agent.note(f"mcp told {json.dumps(frame)}")
             elif frame.get("id") == id:
                 return {key: frame[key] for key in ("result", "error") if key in frame}
+            else:
+                self._early[frame["id"]] = frame
 
     def leave(self) -> None:
         """Close its input and wait for its end."""

@@ -98,6 +98,11 @@ class FakeNeovim:
             buffer.modified = want["modified"]
         return ["done", "", due, self._snapshot(buffer, False, 0), buffer.stamp if due else None]
 
+    def live_obstacles(self, paths: list[str], _save: str) -> dict[str, str]:
+        """Which files are write-protected."""
+        there = [path for path in paths if Path(path).exists()]
+        return {path: "write-protected" for path in there if not Path(path).stat().st_mode & 0o222}
+
     def _check(self, buffer: Buffer) -> str:
         now = signature_of(buffer.path)
         if not buffer.modified:

@@ -14,6 +14,7 @@ beside that:
     versions      added to the versions of documents that it sends (a rename of another text)
     behind        true: what it publishes is of the version before the last
     publish       false: no diagnostics but when asked ("textDocument/diagnostic")
+    commands      {name: WorkspaceEdit}: commands that have the editor apply that edit
     many          so many diagnostics for each document
     log           a file that gets a line of JSON for each message it is sent
 """
@@ -49,6 +50,7 @@ METHODS: Final = {
     "textDocument/codeAction": "code_action",
     "codeAction/resolve": "resolve_action",
     "textDocument/diagnostic": "diagnostic",
+    "workspace/executeCommand": "execute",
 }
 
 PROVIDED: Final = (
@@ -160,6 +162,8 @@ class Server:
                 "interFileDependencies": False,
                 "workspaceDiagnostics": False,
             }
+        if "commands" in self.script:
+            own["executeCommandProvider"] = {"commands": list(self.script["commands"])}
         own |= self.script.get("capabilities", {})
         capabilities = {name: value for name, value in own.items() if value is not None}
         return {"capabilities": capabilities, "serverInfo": {"name": self.name}}
@@ -335,6 +339,12 @@ class Server:
             "end": {"line": row + 1, "character": 0},
         }
         return {**action, "edit": {"changes": {uri: [{"range": place, "newText": ""}]}}}
+
+    def execute(self, params: dict[str, Any]) -> Any:
+        """A command: the editor is to apply its edit."""
+        edit = self.script["commands"][params["command"]]
+        self.send({"id": "edit", "method": "workspace/applyEdit", "params": {"edit": edit}})
+        return None
 
     def diagnostic(self, params: dict[str, Any]) -> Any:
         """A full report."""

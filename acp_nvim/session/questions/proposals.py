@@ -8,7 +8,7 @@ A diff of the protocol holds either the whole file or the piece that is replaced
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET
@@ -22,12 +22,15 @@ from acp_nvim.edits.text import EMPTY, Text, from_lines, parse
 from acp_nvim.protocol import schema
 from acp_nvim.session.tool_calls import ToolCall
 
+WHOLE: Final = "acp.nvim/whole"
+"""The key of `_meta` by which a tool call says that its diffs hold whole files."""
+
 
 class Change(msgspec.Struct, frozen=True):
     """One diff of a tool call. ``old`` is the whole text or a piece of it; empty: the file is new.
 
     ``line`` (1-based) is the agent's location in the file; ``everywhere``: all such pieces are
-    replaced.
+    replaced; ``whole``: ``old`` is known to be the whole text, perhaps an earlier one.
     """
 
     path: str
@@ -35,6 +38,7 @@ class Change(msgspec.Struct, frozen=True):
     new: str
     line: int | None = None
     everywhere: bool = False
+    whole: bool = False
 
 
 class Proposal(msgspec.Struct, frozen=True):
@@ -70,6 +74,7 @@ def changes_of(call: ToolCall, asked: schema.ToolCallUpdate | None = None) -> li
     found = found or [item for item in call.content if isinstance(item, schema.Diff)]
     lines = {at.path: at.line for at in call.locations if isinstance(at.line, int)}
     raw = call.raw_input if isinstance(call.raw_input, dict) else {}
+    whole = bool((call.meta or {}).get(WHOLE))
     everywhere = raw.get("replace_all") is True or raw.get("replaceAll") is True
     return [
         Change(
@@ -78,6 +83,7 @@ def changes_of(call: ToolCall, asked: schema.ToolCallUpdate | None = None) -> li
             item.new_text,
             lines.get(item.path),
             everywhere,
+            whole,
         )
         for item in found
     ]
@@ -172,7 +178,7 @@ def _changed(text: Text | None, change: Change, known: Sequence[Text]) -> Text |
     content = str(text)
     if old == content:
         return parse(new)
-    if any(str(one) == old for one in known):
+    if change.whole or any(str(one) == old for one in known):
         merged = merge(parse(old), text, parse(new))
         return merged.text if isinstance(merged, Merged) else None
     made = _replaced(content, old, new, change)

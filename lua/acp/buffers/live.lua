@@ -242,4 +242,28 @@ function M.write(bufnr, tick, hunks, want)
   return answer
 end
 
+local function obstacle(path, policy)
+  local bufnr, none = serving(path, path, 0)
+  if not bufnr then
+    if none[4] then return 'failed', none[4] end
+    if policy ~= 'never' then return save.check_closed(path) end
+    return
+  end
+  local due = policy == 'always' or (policy == 'auto' and not vim.bo[bufnr].modified)
+  return save.check(bufnr, due)
+end
+
+--- Why files cannot be written and saved, by path; those that can be are left out.
+---@param paths string[] real ones
+---@param policy 'auto'|'always'|'never'
+---@return table<string, string>
+function M.obstacles(paths, policy)
+  local found = vim.empty_dict()
+  for _, path in ipairs(paths) do
+    local outcome, why = obstacle(path, policy)
+    if outcome and outcome ~= 'moved' and outcome ~= 'busy' then found[path] = why end
+  end
+  return found
+end
+
 return M

@@ -290,6 +290,9 @@ function M.check(bufnr, due, synced)
   return check_disk(bufnr, stat, synced)
 end
 
+--- Whether a file could be written that no buffer has: nil, or why not.
+function M.check_closed(name) return check_file(name, uv.fs_stat(name)) end
+
 --- Read a file again that is another one, whatever its time says.
 local function reread(bufnr)
   local tick = api.nvim_buf_get_changedtick(bufnr)

@@ -1,0 +1,72 @@
+"""The loaded files of the user's Neovim, over the bridge: the port `Documents`."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from acp_nvim.editor.bridge import NvimError
+from acp_nvim.session.session import Session
+from acp_nvim.tools.ports import Document, Formatted
+from acp_nvim.tools.tool import ToolError
+from acp_nvim.workspace.paths import below
+
+MODULE: Final = "acp.tools.documents"
+COMMANDS: Final = "acp.tools.commands"
+
+
+class Caller(Protocol):
+    """The part of the bridge, and of `AsyncCalls`, that is needed here."""
+
+    def call(self, module: str, function: str, *args: Any) -> Awaitable[Any]:
+        """Run a function of Lua."""
+        ...
+
+
+class NvimDocuments:
+    """See `Documents`."""
+
+    def __init__(self, bridge: Caller, later: Caller) -> None:
+        """``later`` calls functions that answer later."""
+        self._bridge = bridge
+        self._later = later
+
+    async def loaded(self) -> Mapping[str, Document]:
+        """See `Documents`."""
+        return msgspec.convert(await self._bridge.call(MODULE, "loaded"), dict[str, Document])
+
+    async def diagnostics(self, path: str, first: int, last: int) -> Sequence[Any]:
+        """See `Documents`."""
+        found: list[Any] = await self._bridge.call(MODULE, "diagnostics", path, first, last)
+        return found
+
+    async def format(
+        self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
+    ) -> Formatted:
+        """See `Documents`."""
+        question = _about(session, path) | {"lines": list(lines)}
+        if rows is not None:
+            question["range"] = list(rows)
+        return msgspec.convert(await self._ask(MODULE, "format", question), Formatted)
+
+    async def run(
+        self, session: Session, client: int, path: str, command: Mapping[str, Any]
+    ) -> Sequence[Any]:
+        """See `Documents`."""
+        question = _about(session, path) | {"client": client, "command": dict(command)}
+        found: list[Any] = await self._ask(COMMANDS, "run", question)
+        return found
+
+    async def _ask(self, module: str, function: str, question: dict[str, Any]) -> Any:
+        try:
+            return await self._later.call(module, function, question)
+        except NvimError as error:
+            raise ToolError(str(error)) from error
+
+
+def _about(session: Session, path: str) -> dict[str, Any]:
+    """The file that is meant, and for whom it may be loaded."""
+    inside = below(path, session.roots) is not None
+    return {"path": path, "session": session.n} if inside else {"path": path}

@@ -1,0 +1,131 @@
+"""`nvim_format`: a file, or some of its lines, formatted as the user has it formatted."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import anyio
+import msgspec
+from msgspec import Meta
+
+from acp_nvim.edits.hunks import apply, diff
+from acp_nvim.edits.text import Text, from_lines, parse
+from acp_nvim.tools.changes import Changes, real_path, shown
+from acp_nvim.tools.ports import Documents, Formatted, LanguageServers, Position
+from acp_nvim.tools.symbol_places import row_of
+from acp_nvim.tools.tool import Call, Tool, ToolError, ToolResult
+from acp_nvim.tools.workspace_edit import apply as apply_edits
+from acp_nvim.tools.workspace_edit import text_edits
+from acp_nvim.workspace.change_set import FileChange
+
+PATIENCE_S: Final = 10.0
+"""How long the user's formatters may take."""
+Rows = tuple[int, int]
+"""First and last row, 0-based."""
+
+
+class FormatArguments(msgspec.Struct, frozen=True):
+    """Arguments of `nvim_format`."""
+
+    path: Annotated[str, Meta(description="File, absolute or relative to the working directory.")]
+    line: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="First line to format, from 1; else the whole file."),
+    ] = None
+    end_line: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="Last line to format; else `line` alone."),
+    ] = None
+
+
+DESCRIPTION: Final = (
+    "Format a file, or some of its lines, the way the user's editor does: by their formatters "
+    "(conform.nvim), else by the language server. Prefer it over running a formatter yourself: it "
+    "has the user's settings and their unsaved text. The user is asked with a diff, and what "
+    'changed is pending their review. Example: {"path": "app.py"}'
+)
+
+
+class Formats:
+    """Formats texts; no buffer is touched before the user agrees."""
+
+    def __init__(self, servers: LanguageServers, documents: Documents, changes: Changes) -> None:
+        self._servers = servers
+        self._documents = documents
+        self._changes = changes
+
+    async def run(self, call: Call, arguments: FormatArguments) -> ToolResult:
+        """Format by the user's formatters, else by a language server."""
+        session = call.session
+        path = real_path(session, arguments.path)
+        name = shown(session, path)
+        text = parse(await self._changes.read(session, arguments.path))
+        rows = _rows(name, text, arguments)
+        found = await self._formatted(call, path, text, rows)
+        if found.lines is not None:
+            after = _by_formatters(text, found, rows)
+        else:
+            after = await self._by_server(call, path, text, rows, found)
+        title = f"Format {name}"
+        return await self._changes.make(call, title, [FileChange(path, text, after)])
+
+    async def _formatted(self, call: Call, path: str, text: Text, rows: Rows | None) -> Formatted:
+        with anyio.move_on_after(PATIENCE_S):
+            return await self._documents.format(call.session, path, text.lines, rows)
+        raise ToolError(f"the formatter took more than {PATIENCE_S:g} s")
+
+    async def _by_server(
+        self, call: Call, path: str, text: Text, rows: Rows | None, found: Formatted
+    ) -> Text:
+        method = "textDocument/formatting"
+        at: tuple[Position, Position] | None = None
+        if rows is not None:
+            method = "textDocument/rangeFormatting"
+            at = Position(rows[0], 0), Position(rows[1], len(text.lines[rows[1]]))
+        params = {"options": dict(found.options)}
+        try:
+            answers = await self._servers.ask(call.session, path, method, params, at=at)
+        except ToolError as error:
+            raise ToolError(f"no formatter for this file: {error}") from error
+        answer = answers[0]
+        if (await self._changes.seen(path)).text != text:
+            raise ToolError("the user is typing in this file; try again")
+        return apply_edits(text, text_edits(answer.result or []), answer.encoding)
+
+
+def _rows(name: str, text: Text, arguments: FormatArguments) -> Rows | None:
+    if arguments.line is None:
+        return None
+    first = row_of(name, text, arguments.line)
+    last = first if arguments.end_line is None else row_of(name, text, arguments.end_line)
+    if last < first:
+        raise ToolError("`end_line` comes before `line`")
+    return first, last
+
+
+def _by_formatters(text: Text, found: Formatted, rows: Rows | None) -> Text:
+    """The formatted text; of formatters that know no ranges only what concerns these rows."""
+    lines = found.lines or ()
+    if rows is None or found.ranged:
+        return from_lines(lines, text.eol)
+    hunks = [
+        hunk
+        for hunk in diff(text.lines, tuple(lines))
+        if hunk.start <= rows[1] and max(hunk.end, hunk.start + 1) > rows[0]
+    ]
+    return from_lines(apply(text.lines, hunks), text.eol)
+
+
+def format_tool(
+    servers: LanguageServers, documents: Documents, changes: Changes
+) -> Tool[FormatArguments]:
+    """The tool."""
+    return Tool(
+        name="nvim_format",
+        title="Format",
+        description=DESCRIPTION,
+        arguments=FormatArguments,
+        run=Formats(servers, documents, changes).run,
+        writes=True,
+        timeout_s=None,
+    )

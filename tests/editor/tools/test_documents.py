@@ -1,0 +1,133 @@
+"""What Neovim tells the writing tools of loaded files, formatters and commands of servers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.front_without_host import HOST
+from tests.support.served_language import LuaError, attached, call, received, serve
+
+CONFORM = """
+package.loaded['conform.runner'] = {
+  format_lines_async = function(bufnr, formatters, range, lines, opts, callback)
+    _G.formatted = { bufnr = bufnr, range = range }
+    vim.schedule(function()
+      if _G.fails then return callback({ message = 'broken: line 1' }) end
+      callback(nil, vim.tbl_map(vim.trim, lines), false)
+    end)
+  end,
+}
+package.loaded['conform'] = {
+  list_formatters_to_run = function() return { { name = 'trim' } }, false end,
+}
+"""
+OBSTACLES = "return require('acp.buffers.live').obstacles(...)"
+
+
+@pytest.fixture
+def front(edit: Callable[..., Editor]) -> Editor:
+    return edit(init=HOST)
+
+
+def loaded(editor: Editor) -> dict[str, Any]:
+    """By file name."""
+    found = editor.lua("return require('acp.tools.documents').loaded()")
+    return {Path(path).name: it for path, it in found.items()}
+
+
+def test_loaded_files_have_the_versions_that_servers_know(front: Editor) -> None:
+    log = front.home / "server.jsonl"
+    front.write("a.txt", "one\n")
+    front.write("b.lua", "\n")
+    serve(front, log=str(log))
+    front.open("b.lua")
+    front.open("a.txt")
+    attached(front, "a.txt")
+    front.keys("ggOabove<Esc>")
+    front.cmd("write")
+    found = loaded(front)
+    assert "version" not in found["b.lua"]
+    assert found["b.lua"]["clients"] == []
+    assert len(found["a.txt"]["clients"]) == 1
+    call(front, "acp.tools.lsp", "ask", question(front))
+    told = [it["params"]["textDocument"]["version"] for it in received(log, CHANGED)]
+    assert found["a.txt"]["version"] == told[-1]
+    assert found["a.txt"]["tick"] > told[-1], "a save counts for Neovim alone"
+
+
+CHANGED = "textDocument/didChange"
+
+
+def question(editor: Editor, **more: Any) -> dict[str, Any]:
+    path = str(editor.work / "a.txt")
+    asked = {"path": path, "session": 1, "method": "textDocument/hover", "params": {}}
+    return {**asked, "at": [[0, 0]], "wait_ms": 20_000, **more}
+
+
+def test_formatters_get_a_text_and_leave_the_buffer(front: Editor) -> None:
+    front.lua(CONFORM)
+    front.write("a.txt", "  one\n")
+    front.open("a.txt")
+    front.cmd("setlocal shiftwidth=3 expandtab")
+    path = str(front.work / "a.txt")
+    asked = {"path": path, "session": 1, "lines": ["  x", " y"], "range": [0, 1]}
+    assert call(front, "acp.tools.documents", "format", asked) == {
+        "options": {"tabSize": 3, "insertSpaces": True},
+        "lines": ["x", "y"],
+        "ranged": False,
+    }
+    assert front.lua("return _G.formatted.range") == {"start": [1, 0], "end": [2, 2]}
+    assert front.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)") == ["  one"]
+    front.lua("_G.fails = true")
+    with pytest.raises(LuaError, match="broken: line 1"):
+        call(front, "acp.tools.documents", "format", asked)
+
+
+def test_without_formatters_there_are_the_options_alone(front: Editor) -> None:
+    front.write("a.txt", "one\n")
+    path = str(front.work / "a.txt")
+    found = call(front, "acp.tools.documents", "format", {"path": path, "session": 1, "lines": []})
+    assert set(found) == {"options"}
+
+
+def test_the_edit_of_a_command_is_handed_over_and_not_applied(front: Editor) -> None:
+    front.write("a.txt", "one\n")
+    place = {"line": 0, "character": 0}
+    edit = {"range": {"start": place, "end": place}, "newText": "x"}
+    change = {"changes": {f"file://{front.work}/a.txt": [edit]}}
+    serve(front, commands={"words.fix": change})
+    front.open("a.txt")
+    attached(front, "a.txt")
+    path = str(front.work / "a.txt")
+    client = front.lua("return vim.lsp.get_clients()[1].id")
+    asked = {"client": client, "path": path, "session": 1, "command": {"command": "words.fix"}}
+    assert call(front, "acp.tools.commands", "run", asked) == [change]
+    assert front.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)") == ["one"]
+    assert front.lua("return vim.lsp.get_clients()[1].handlers['workspace/applyEdit']") is None
+    with pytest.raises(LuaError, match=r"the command words\.no is none of words"):
+        call(front, "acp.tools.commands", "run", asked | {"command": {"command": "words.no"}})
+
+
+def test_what_stands_against_a_write_is_told(front: Editor) -> None:
+    for name in ("a", "b", "c", "d"):
+        front.write(name, "one\n")
+    front.open("b")
+    front.cmd("setlocal nomodifiable")
+    front.open("c")
+    front.cmd("setlocal readonly")
+    (front.work / "d").chmod(0o444)
+    paths = [str(front.work / name) for name in ("a", "b", "c", "d", "new", "a/below")]
+    found = front.lua(OBSTACLES, paths, "auto")
+    assert {Path(path).name: why for path, why in found.items()} == {
+        "b": "the buffer is not 'modifiable'",
+        "c": "the buffer is 'readonly'",
+        "d": "the file is write-protected",
+        "below": f"{front.work}/a is not a directory",
+    }
+    found = front.lua(OBSTACLES, paths[:4], "never")
+    assert {Path(path).name for path in found} == {"b"}

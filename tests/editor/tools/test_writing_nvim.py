@@ -1,0 +1,446 @@
+"""The writing tools in a real Neovim, called by a real agent process, with a language server."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.editor import ROOT, Editor
+from tests.support.pending_edits import edits_by_name, wait_count
+from tests.support.served_language import attached, serve
+from tests.support.waiting import until
+
+A = "def load\nload two\n"
+B = "🦆 load and load\nmore\n"
+C = "one\ntwo\nload\n"
+RENAME = {"path": "a.txt", "line": 1, "symbol": "load", "new_name": "fetch"}
+
+
+class Project:
+    """Three files of words, a language server, and an agent that calls tools."""
+
+    def __init__(self, editor: Editor, **script: Any) -> None:
+        self.editor = editor
+        for name, text in (("a.txt", A), ("b.txt", B), ("c.txt", C)):
+            editor.write(name, text)
+        serve(editor, **script)
+        editor.agent("script")
+
+    def begin(self, tool: str, **arguments: Any) -> None:
+        """The agent calls a tool; its turn goes on."""
+        self.editor.prompt(f"mcp {tool} {json.dumps(arguments, ensure_ascii=False)}")
+
+    def call(self, tool: str, **arguments: Any) -> list[str]:
+        """The lines of its result, first whether it is `ok` or `failed`."""
+        turns = len(self.editor.events("AcpTurnEnd"))
+        self.begin(tool, **arguments)
+        return self.ended(tool, turns + 1)
+
+    def ended(self, tool: str, turns: int = 1) -> list[str]:
+        """The same, of the call that runs."""
+        self.editor.wait_event("AcpTurnEnd", turns, 30)
+        lines = self.editor.chat()
+        last = max(row for row, line in enumerate(lines) if line.startswith(f"{tool}: "))
+        said = [line for line in lines[last:] if line.strip()]
+        return [said[0].removeprefix(f"{tool}: "), *said[1:]]
+
+    def asked(self) -> dict[str, Any]:
+        """The question that waits."""
+        self.editor.wait("#require('acp').state().sessions[1].permissions > 0", timeout=20)
+        found: dict[str, Any] = self.editor.session(1)["permissions"][0]
+        return found
+
+    def text(self, name: str) -> str:
+        """The live text."""
+        lines = self.editor.lines(str(self.editor.work / name))
+        return "\n".join([*lines, ""])
+
+    def disk(self, name: str) -> str:
+        return (self.editor.work / name).read_text()
+
+
+@pytest.fixture
+def project(editor: Editor) -> Project:
+    return Project(editor)
+
+
+@pytest.fixture
+def make(editor: Editor) -> Callable[..., Project]:
+    return lambda **script: Project(editor, **script)
+
+
+def replaced(text: str) -> str:
+    return text.replace("load", "fetch")
+
+
+# -- nvim_edit ------------------------------------------------------------------------------------
+
+
+def test_an_edit_is_asked_for_and_pending(project: Project) -> None:
+    editor = project.editor
+    editor.open("a.txt")
+    editor.keys("Gounsaved<Esc>gg")
+    project.begin("nvim_edit", path="a.txt", edits=[{"old": "load two", "new": "load 2"}])
+    asked = project.asked()
+    assert (asked["title"], asked["kind"]) == ("Edit a.txt", "edit")
+    assert [it["kind"] for it in asked["options"]] == ["allow_once", "allow_always", "reject_once"]
+    editor.cmd("Acp allow")
+    assert project.ended("nvim_edit") == ["ok", "edited a.txt: +1 -1, pending review"]
+    assert project.text("a.txt") == "def load\nload 2\nunsaved\n"
+    assert project.disk("a.txt") == A, "unsaved text stays so"
+    assert edits_by_name(editor)["a.txt"]["hunks"] == 1
+    assert editor.events("AcpEdit")[-1]["data"]["kind"] == "modified"
+    editor.keys("u")
+    assert project.text("a.txt") == A + "unsaved\n"
+    statuses = [it["data"]["status"] for it in editor.events("AcpToolCall")]
+    assert statuses[-3:] == ["pending", "in_progress", "completed"]
+
+
+def test_a_refusal_is_told_to_the_agent(project: Project) -> None:
+    project.begin("nvim_edit", path="a.txt", edits=[{"old": "two", "new": "2"}])
+    project.asked()
+    project.editor.cmd("Acp deny")
+    assert project.ended("nvim_edit") == ["failed", "the user refused"]
+    assert project.disk("a.txt") == A
+
+
+@pytest.mark.parametrize(
+    ("action", "said", "text"),
+    [
+        ("allow", ["ok", "edited a.txt: +1 -1, pending review"], A.replace("two", "2")),
+        ("deny", ["failed", "a rule of the user refuses"], A),
+    ],
+)
+def test_rules_answer(project: Project, action: str, said: list[str], text: str) -> None:
+    rules = [{"action": action, "kind": "edit", "path": "*.txt"}]
+    project.editor.setup({"permission": {"rules": rules}})
+    edits = [{"old": "two", "new": "2"}]
+    assert project.call("nvim_edit", path="a.txt", edits=edits) == said
+    assert project.disk("a.txt") == text
+
+
+def test_all_later_edits_of_the_session_can_be_allowed(project: Project) -> None:
+    project.begin("nvim_edit", path="a.txt", edits=[{"old": "two", "new": "2"}])
+    project.asked()
+    project.editor.cmd("Acp allow allow_always")
+    assert project.ended("nvim_edit")[0] == "ok"
+    said = project.call("nvim_edit", path="c.txt", edits=[{"old": "two", "new": "2"}])
+    assert said == ["ok", "edited c.txt: +1 -1, pending review"]
+
+
+def test_a_file_outside_is_asked_about_by_its_reason(project: Project) -> None:
+    editor = project.editor
+    outside = editor.home / "outside.txt"
+    outside.write_text(A)
+    editor.setup({"permission": {"rules": [{"action": "allow", "kind": "edit"}]}})
+    project.begin("nvim_edit", path=str(outside), edits=[{"old": "two", "new": "2"}])
+    assert "read outside the project" in project.asked()["title"]
+    editor.cmd("Acp allow")
+    editor.wait_screen("outside the project")
+    editor.wait("(require('acp').state().sessions[1].permissions[1] or {}).title:find('^Edit')")
+    editor.cmd("Acp allow")
+    assert project.ended("nvim_edit")[0] == "ok"
+    assert outside.read_text() == A.replace("two", "2")
+
+
+def test_a_file_outside_is_refused_where_the_user_wants_that(project: Project) -> None:
+    (project.editor.home / "outside.txt").write_text(A)
+    project.editor.setup({"files": {"outside": "deny"}})
+    said = project.call("nvim_edit", path="../outside.txt", edits=[{"old": "two", "new": "2"}])
+    assert said[0] == "failed"
+    assert "outside of the session's directories" in said[1]
+
+
+def test_the_users_amendment_is_written_and_told(project: Project) -> None:
+    editor = project.editor
+    editor.open("a.txt")
+    project.begin("nvim_edit", path="a.txt", edits=[{"old": "load two", "new": "load 2"}])
+    project.asked()
+    editor.cmd("Acp review")
+    editor.wait("#vim.api.nvim_list_tabpages() == 2")
+    editor.keys("ggGA!<Esc>")
+    editor.cmd("Acp allow")
+    said = " ".join(project.ended("nvim_edit"))
+    assert "the user changed your edit before they allowed it" in said
+    assert project.disk("a.txt") == "def load\nload 2!\n"
+    editor.wait("#vim.api.nvim_list_tabpages() == 1")
+
+
+def test_a_cancel_of_the_turn_takes_the_question_away(project: Project) -> None:
+    editor = project.editor
+    project.begin("nvim_edit", path="a.txt", edits=[{"old": "two", "new": "2"}])
+    project.asked()
+    editor.cmd("AcpCancel")
+    editor.wait_event("AcpTurnEnd", 1, 20)
+    editor.wait("#(require('acp').state().sessions[1].permissions or {}) == 0")
+    assert project.disk("a.txt") == A
+    assert edits_by_name(editor) == {}
+
+
+# -- nvim_rename ----------------------------------------------------------------------------------
+
+
+def test_a_rename_in_three_files_with_unsaved_text(project: Project) -> None:
+    editor = project.editor
+    editor.open("b.txt")
+    attached(editor, "b.txt")
+    editor.keys("ggO🦆🦆 load unsaved<Esc>")
+    project.begin("nvim_rename", **RENAME)
+    assert project.asked()["title"] == "Rename load to fetch"
+    editor.wait_screen("wants to rename load to fetch")
+    editor.keys("Gotyped meanwhile<Esc>")
+    editor.cmd("Acp allow")
+    said = project.ended("nvim_rename")
+    assert said[0] == "ok"
+    assert sorted(said[1:]) == [
+        "edited a.txt: +2 -2, pending review",
+        "edited b.txt: +2 -2, pending review",
+        "edited c.txt: +1 -1, pending review",
+    ]
+    unsaved = replaced(f"🦆🦆 load unsaved\n{B}typed meanwhile\n")
+    assert project.text("b.txt") == unsaved
+    assert project.disk("b.txt") == B, "a buffer with unsaved text is the user's to save"
+    assert (project.disk("a.txt"), project.disk("c.txt")) == (replaced(A), replaced(C))
+    assert set(wait_count(editor, 3)) == {"a.txt", "b.txt", "c.txt"}
+    editor.keys("u")
+    assert project.text("b.txt") == f"🦆🦆 load unsaved\n{B}typed meanwhile\n"
+    editor.keys("<C-r>")
+    editor.open("a.txt")
+    editor.wait("#require('acp').state().sessions[1].edits == 3")
+    editor.keys("ggu")
+    assert project.text("a.txt") == A, "one step"
+    editor.keys("<C-r>")
+    assert project.text("a.txt") == replaced(A)
+
+
+def test_one_hunk_of_a_rename_is_rejected(project: Project) -> None:
+    editor = project.editor
+    editor.open("c.txt")
+    project.begin("nvim_rename", **RENAME)
+    project.asked()
+    editor.cmd("Acp allow")
+    project.ended("nvim_rename")
+    wait_count(editor, 3)
+    editor.keys("3G")
+    editor.cmd("Acp reject")
+    wait_count(editor, 2)
+    assert (project.disk("c.txt"), project.disk("a.txt")) == (C, replaced(A))
+
+
+def test_a_dry_run_asks_nobody(project: Project) -> None:
+    said = project.call("nvim_rename", **RENAME, dry_run=True)
+    assert said[:2] == ["ok", "4 lines in 3 files would change; nothing is changed yet"]
+    assert "c.txt:3 load" in said
+    assert project.editor.events("AcpPermission") == []
+
+
+def test_a_rename_of_another_version_is_refused(make: Callable[..., Project]) -> None:
+    project = make(versions=1)
+    project.editor.open("a.txt")
+    attached(project.editor, "a.txt")
+    said = " ".join(project.call("nvim_rename", **RENAME))
+    assert said.startswith("failed")
+    assert "has changed since the server looked at it" in said
+    assert project.editor.events("AcpPermission") == []
+
+
+def test_one_readonly_file_stops_all(project: Project) -> None:
+    (project.editor.work / "c.txt").chmod(0o444)
+    said = " ".join(project.call("nvim_rename", **RENAME))
+    assert said.startswith("failed")
+    assert said.endswith("the file is write-protected")
+    assert (project.disk("a.txt"), project.disk("b.txt")) == (A, B)
+
+
+def test_a_server_with_other_columns(make: Callable[..., Project]) -> None:
+    project = make(encoding="utf-8")
+    project.begin("nvim_rename", **RENAME)
+    project.asked()
+    project.editor.cmd("Acp allow")
+    assert project.ended("nvim_rename")[0] == "ok"
+    assert project.disk("b.txt") == replaced(B)
+
+
+def test_without_a_server_the_agent_is_told(editor: Editor) -> None:
+    editor.agent("script")
+    project = Project.__new__(Project)
+    project.editor = editor
+    editor.write("a.lua", "local x\n")
+    said = project.call("nvim_rename", path="a.lua", line=1, symbol="x", new_name="y")
+    assert said[0] == "failed"
+    assert said[1].startswith("no language server for a.lua")
+
+
+# -- code actions, formatting ---------------------------------------------------------------------
+
+
+def test_a_code_action_is_listed_and_applied(project: Project) -> None:
+    editor = project.editor
+    editor.write("a.txt", "def load\nerror: wrong\nrest\n")
+    said = project.call("nvim_code_actions", path="a.txt", line=2)
+    assert said == ["ok", "a1 quickfix Remove line 2"]
+    project.begin("nvim_apply_code_action", id="a1")
+    assert project.asked()["title"] == "Remove line 2"
+    editor.cmd("Acp allow")
+    assert project.ended("nvim_apply_code_action", 2) == [
+        "ok",
+        "edited a.txt: +0 -1, pending review",
+    ]
+    assert project.disk("a.txt") == "def load\nrest\n"
+
+
+def test_a_command_runs_after_the_question(make: Callable[..., Project], editor: Editor) -> None:
+    place = {"line": 0, "character": 0}
+    edit = {"range": {"start": place, "end": place}, "newText": "fixed "}
+    change = {"changes": {f"file://{editor.work}/a.txt": [edit]}}
+    actions = [{"title": "Fix it", "command": "words.fix"}]
+    project = make(commands={"words.fix": change}, answers={"textDocument/codeAction": actions})
+    assert project.call("nvim_code_actions", path="a.txt", line=1) == ["ok", "a1 Fix it"]
+    project.begin("nvim_apply_code_action", id="a1")
+    assert project.asked()["title"] == "Fix it"
+    assert project.disk("a.txt") == A
+    editor.cmd("Acp allow")
+    assert project.ended("nvim_apply_code_action", 2)[0] == "ok"
+    assert project.disk("a.txt") == f"fixed {A}"
+    assert set(wait_count(editor, 1)) == {"a.txt"}
+
+
+def test_a_file_is_formatted_by_the_server(project: Project) -> None:
+    editor = project.editor
+    editor.write("a.txt", "one  \ntwo\nthree \n")
+    project.begin("nvim_format", path="a.txt", line=3)
+    assert project.asked()["title"] == "Format a.txt"
+    editor.cmd("Acp allow")
+    assert project.ended("nvim_format") == ["ok", "edited a.txt: +1 -1, pending review"]
+    assert project.disk("a.txt") == "one  \ntwo\nthree\n"
+
+
+PLUGINS = os.environ.get("ACP_PLUGINS") or str(ROOT.parent / "shared/plugins")
+PLUGIN = Path(PLUGINS, "conform.nvim")
+SETUP = """
+vim.opt.runtimepath:prepend(...)
+require('conform').setup({
+  formatters = { upper = { format = function(_, _, lines, callback)
+    callback(nil, vim.tbl_map(string.upper, lines))
+  end } },
+  formatters_by_ft = { text = { 'upper' } },
+})
+"""
+
+
+@pytest.mark.skipif(not PLUGIN.exists(), reason=f"{PLUGIN} is not there")
+def test_a_file_is_formatted_by_conform(project: Project) -> None:
+    editor = project.editor
+    editor.lua(SETUP, str(PLUGIN))
+    project.begin("nvim_format", path="a.txt")
+    project.asked()
+    assert project.disk("a.txt") == A
+    editor.cmd("Acp allow")
+    assert project.ended("nvim_format")[0] == "ok"
+    assert project.disk("a.txt") == A.upper()
+
+
+def test_calls_at_once_have_a_card_each(project: Project) -> None:
+    editor = project.editor
+    calls = [
+        ["nvim_edit", {"path": name, "edits": [{"old": "load", "new": "x", "all": True}]}]
+        for name in ("a.txt", "c.txt")
+    ]
+    editor.prompt(f"mcp_together {json.dumps(calls)}")
+    editor.wait("#require('acp').state().sessions[1].permissions == 2")
+    cards = {it["title"]: it["id"] for it in editor.session(1)["permissions"]}
+    editor.lua("require('acp').answer(...)", cards["Edit c.txt"], "reject_once")
+    editor.lua("require('acp').answer(...)", cards["Edit a.txt"], "allow_once")
+    editor.wait_event("AcpTurnEnd", 1, 20)
+    assert (project.disk("a.txt"), project.disk("c.txt")) == (A.replace("load", "x"), C)
+
+
+# -- files that come, move and go -----------------------------------------------------------------
+
+
+def refactoring(editor: Editor) -> dict[str, Any]:
+    """What a server answers to a rename: `a.txt` moves, `b.txt` goes, `n.txt` is new."""
+
+    def uri(name: str) -> str:
+        return f"file://{editor.work}/{name}"
+
+    def edit(name: str, new: str) -> dict[str, Any]:
+        place = {"line": 0, "character": 0}
+        found = {"range": {"start": place, "end": place}, "newText": new}
+        return {"textDocument": {"uri": uri(name), "version": None}, "edits": [found]}
+
+    steps = [
+        {"kind": "rename", "oldUri": uri("a.txt"), "newUri": uri("sub/moved.txt")},
+        edit("sub/moved.txt", "moved\n"),
+        {"kind": "create", "uri": uri("n.txt")},
+        edit("n.txt", "new\n"),
+        {"kind": "delete", "uri": uri("b.txt")},
+    ]
+    return {"textDocument/rename": {"documentChanges": steps}}
+
+
+def files(project: Project) -> dict[str, str]:
+    """All texts of the project."""
+    found = (it for it in sorted(project.editor.work.rglob("*")) if it.is_file())
+    return {it.name: it.read_text() for it in found}
+
+
+BEFORE = {"a.txt": A, "b.txt": B, "c.txt": C}
+AFTER = {"c.txt": C, "n.txt": "new\n", "moved.txt": f"moved\n{A}"}
+
+
+def test_files_come_move_and_go(make: Callable[..., Project], editor: Editor) -> None:
+    project = make(answers=refactoring(editor))
+    editor.open("b.txt")
+    editor.open("a.txt")
+    project.begin("nvim_rename", **RENAME)
+    project.asked()
+    editor.cmd("Acp review")
+    editor.wait("#vim.api.nvim_list_tabpages() == 2")
+    assert files(project) == BEFORE
+    editor.cmd("Acp allow")
+    said = project.ended("nvim_rename")
+    assert said[0] == "ok"
+    assert sorted(said[1:]) == [
+        "created n.txt: +1 -0, pending review",
+        "deleted b.txt: +0 -2, pending review",
+        "moved sub/moved.txt from a.txt: +1 -0, pending review",
+    ]
+    assert files(project) == AFTER
+    kinds = {name: it["kind"] for name, it in wait_count(editor, 3).items()}
+    assert kinds == {"moved.txt": "modified", "n.txt": "created", "b.txt": "deleted"}
+    editor.cmd("Acp reject all")
+    wait_count(editor, 0)
+    assert files(project) == BEFORE
+    editor.cmd("Acp unreject")
+    wait_count(editor, 3)
+    assert files(project) == AFTER
+    editor.cmd("Acp accept all")
+    wait_count(editor, 0)
+    assert files(project) == AFTER
+
+
+def test_a_checkpoint_brings_all_files_back(make: Callable[..., Project], editor: Editor) -> None:
+    project = make(answers=refactoring(editor))
+    project.begin("nvim_rename", **RENAME)
+    project.asked()
+    editor.cmd("Acp allow")
+    assert project.ended("nvim_rename")[0] == "ok"
+    assert files(project) == AFTER
+    editor.cmd("Acp restore 1")
+    until(lambda: files(project) == BEFORE)
+    wait_count(editor, 0)
+
+
+def test_unsaved_text_is_never_deleted(make: Callable[..., Project], editor: Editor) -> None:
+    project = make(answers=refactoring(editor))
+    editor.open("b.txt")
+    editor.keys("ggOmine<Esc>")
+    said = " ".join(project.call("nvim_rename", **RENAME))
+    assert said.endswith("its buffer has unsaved changes")
+    assert files(project) == BEFORE

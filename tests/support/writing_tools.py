@@ -1,0 +1,177 @@
+"""The writing tools over a fake of Neovim, with language servers and a user that tests script.
+
+Example:
+
+    async with writing_tools(tmp_path) as tools:
+        tools.write("a", "one\\n")
+        assert await tools.call("nvim_edit", path="a", edits=[...]) == "edited a: +1 -1, …"
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from acp_nvim.edits.text import parse
+from acp_nvim.session.session import Session
+from acp_nvim.tools.changes import Changes
+from acp_nvim.tools.ports import Answer, Document, Formatted, Proposed
+from acp_nvim.tools.tool import Call, ToolError, ToolResult
+from acp_nvim.tools.writing import writing_tools as all_tools
+from acp_nvim.workspace.refusals import Refusal
+from tests.support.fake_neovim import FakeNeovim
+from tests.support.fake_workspace import FakeWorkspace, fake_workspace
+
+CLIENT = 7
+
+
+class FakeServers:
+    """One language server: ``answers`` by method, values or functions of what is asked."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Any] = {}
+        self.asked: list[tuple[str, Any]] = []
+        self.encoding: Any = "utf-16"
+
+    async def ask(
+        self,
+        session: Session,
+        path: str | None,
+        method: str,
+        params: dict[str, Any],
+        *,
+        at: Any = None,
+        wait_ms: int = 1500,
+        client: int | None = None,
+    ) -> Sequence[Answer]:
+        del session, path, wait_ms, client
+        self.asked.append((method, at))
+        return [Answer(CLIENT, "fake", self.encoding, self._answer(method, params))]
+
+    async def resolve(self, client: int, path: str, method: str, params: Any) -> Any:
+        del client, path
+        self.asked.append((method, params))
+        return self._answer(method, params)
+
+    def _answer(self, method: str, params: Any) -> Any:
+        if method not in self.answers:
+            raise ToolError(f"fake does not know {method}")
+        found = self.answers[method]
+        return found(params) if callable(found) else found
+
+
+class FakeDocuments:
+    """The buffers of the fake Neovim, all served by the one server but those in ``strange``."""
+
+    def __init__(self, neovim: FakeNeovim) -> None:
+        self.neovim = neovim
+        self.strange: set[str] = set()
+        self.said: list[Any] = []
+        self.formatted = Formatted({"tabSize": 8, "insertSpaces": True})
+        self.command: Callable[[Mapping[str, Any]], Sequence[Any]] = lambda _: ()
+
+    async def loaded(self) -> Mapping[str, Document]:
+        return {
+            path: Document(it.tick, it.tick, () if path in self.strange else (CLIENT,))
+            for path, it in self.neovim.buffers.items()
+        }
+
+    async def diagnostics(self, path: str, first: int, last: int) -> Sequence[Any]:
+        del path, first, last
+        return self.said
+
+    async def format(
+        self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
+    ) -> Formatted:
+        del session, path, lines, rows
+        return self.formatted
+
+    async def run(
+        self, session: Session, client: int, path: str, command: Mapping[str, Any]
+    ) -> Sequence[Any]:
+        del session, client, path
+        return self.command(command)
+
+
+class FakePermissions:
+    """A user who says yes, unless ``refusal`` says why not; ``meanwhile`` is what they do first."""
+
+    def __init__(self) -> None:
+        self.refusal = ""
+        self.proposed: list[Proposed] = []
+        self.meanwhile: Callable[[], Any] = lambda: None
+
+    @asynccontextmanager
+    async def asked(self, session: Session, proposed: Proposed) -> AsyncIterator[str]:
+        del session
+        self.proposed.append(proposed)
+        self.meanwhile()
+        yield self.refusal
+
+
+class WritingTools:
+    """All of it, and files by their names in the session's directory."""
+
+    def __init__(self, workspace: FakeWorkspace) -> None:
+        self.workspace = workspace
+        self.servers = FakeServers()
+        self.documents = FakeDocuments(workspace.neovim)
+        self.user = FakePermissions()
+        review = workspace.review
+        changes = Changes(review.files, review.change_sets, self.user)
+        self.tools = {it.name: it for it in all_tools(self.servers, self.documents, changes)}
+
+    def path(self, name: str) -> str:
+        return str(self.workspace.work / name)
+
+    def uri(self, name: str) -> str:
+        return f"file://{self.path(name)}"
+
+    def write(self, name: str, content: str) -> None:
+        (self.workspace.work / name).write_text(content, newline="")
+
+    def open(self, name: str, unsaved: str | None = None) -> None:
+        """A window shows the file; the user has typed this since."""
+        self.workspace.neovim.open(self.path(name))
+        if unsaved is not None:
+            self.type(name, unsaved)
+
+    def type(self, name: str, content: str) -> None:
+        self.workspace.neovim.type(self.path(name), parse(content))
+
+    def text(self, name: str) -> str:
+        """The live text."""
+        buffer = self.workspace.neovim.buffers.get(self.path(name))
+        return str(buffer.text) if buffer else self.disk(name)
+
+    def disk(self, name: str) -> str:
+        return Path(self.path(name)).read_bytes().decode()
+
+    def names(self) -> list[str]:
+        """The files that there are."""
+        return sorted(it.name for it in self.workspace.work.iterdir())
+
+    async def result(self, tool: str, session: int = 0, /, **arguments: Any) -> ToolResult:
+        """A call. ToolError, Refusal."""
+        found = self.tools[tool]
+        run: Callable[[Call, Any], Awaitable[ToolResult]] = found.run
+        call = Call(self.workspace.sessions[session])
+        return await run(call, msgspec.convert(arguments, found.arguments))
+
+    async def call(self, tool: str, session: int = 0, /, **arguments: Any) -> str:
+        """The text of its result, or why there is none."""
+        try:
+            return (await self.result(tool, session, **arguments)).text
+        except (ToolError, Refusal) as error:
+            return f"error: {error}".replace(f"{self.workspace.work}/", "")
+
+
+@asynccontextmanager
+async def writing_tools(root: Path, agents: int = 1) -> AsyncIterator[WritingTools]:
+    """They, for the length of a block."""
+    async with fake_workspace(root, agents) as workspace:
+        yield WritingTools(workspace)

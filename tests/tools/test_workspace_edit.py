@@ -1,0 +1,278 @@
+"""Edits of language servers on texts: what becomes of the files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_nvim.edits.text import EMPTY, Text, parse
+from acp_nvim.tools.positions import Encoding, to_character
+from acp_nvim.tools.tool import ToolError
+from acp_nvim.tools.workspace_edit import (
+    Point,
+    Range,
+    Result,
+    TextEdit,
+    apply,
+    carry_out,
+    operations,
+    paths_of,
+)
+
+ENCODINGS: list[Encoding] = ["utf-8", "utf-16", "utf-32"]
+
+
+def edit(row: int, column: int, end_row: int, end_column: int, new: str) -> dict[str, Any]:
+    """A TextEdit as on the wire."""
+    start, end = ({"line": r, "character": c} for r, c in ((row, column), (end_row, end_column)))
+    return {"range": {"start": start, "end": end}, "newText": new}
+
+
+def change(path: str, *edits: dict[str, Any], version: int | None = None) -> dict[str, Any]:
+    """A TextDocumentEdit."""
+    document = {"uri": f"file://{path}", "version": version}
+    return {"textDocument": document, "edits": list(edits)}
+
+
+def done(
+    found: dict[str, Any],
+    files: dict[str, str | None],
+    versions: dict[str, int] | None = None,
+    encoding: Encoding = "utf-16",
+) -> Result:
+    """A WorkspaceEdit carried out on these contents."""
+    steps = operations(found, lambda path: path)
+    assert set(paths_of(steps)) <= set(files)
+    texts = {path: None if it is None else parse(it) for path, it in files.items()}
+    return carry_out(steps, texts, versions or {}, encoding)
+
+
+def contents(result: Result) -> dict[str, str | None]:
+    """The new contents by path."""
+    return {path: None if text is None else str(text) for path, text in result.texts.items()}
+
+
+# -- one document ---------------------------------------------------------------------------------
+
+CHARACTERS = st.sampled_from("ab é文𝒜\t\r\x0c\u2028")
+CONTENTS = st.lists(st.text(CHARACTERS, max_size=6), min_size=1, max_size=6).map("\n".join)
+
+
+@st.composite
+def spans(draw: st.DrawFn) -> tuple[str, list[tuple[int, int, str]]]:
+    """A text, and pieces of it that do not overlap, with what replaces them; in any order."""
+    content = draw(CONTENTS)
+    cuts = sorted(draw(st.lists(st.integers(0, len(content)), max_size=8)))
+    pairs = list(zip(cuts[::2], cuts[1::2], strict=False))
+    found = [(first, last, draw(CONTENTS)) for first, last in pairs]
+    return content, found
+
+
+def model(content: str, found: list[tuple[int, int, str]]) -> str:
+    """What must come of it: replaced from the last one to the first."""
+    for first, last, new in reversed(found):
+        content = content[:first] + new + content[last:]
+    return content
+
+
+def point(content: str, at: int, encoding: Encoding) -> Point:
+    """What a server calls a place in the text."""
+    before = content[:at]
+    row = before.count("\n")
+    start = before.rfind("\n") + 1
+    line = content[start:].split("\n", 1)[0]
+    return Point(row, to_character(line, at - start, encoding))
+
+
+@given(spans(), st.sampled_from(ENCODINGS))
+def test_edits_are_those_of_the_plain_text(
+    given_: tuple[str, list[tuple[int, int, str]]], encoding: Encoding
+) -> None:
+    content, found = given_
+    edits = [
+        TextEdit(Range(point(content, a, encoding), point(content, b, encoding)), new)
+        for a, b, new in found
+    ]
+    text = parse(content)
+    if any(line.endswith("\r") for line in text.lines):
+        wanted = model(content, found)
+    else:
+        wanted = model(content, [(a, b, new.replace("\r\n", "\n")) for a, b, new in found])
+    assert apply(text, edits, encoding) == parse(wanted)
+
+
+@given(spans(), st.sampled_from(ENCODINGS), st.randoms(use_true_random=False))
+def test_the_order_of_edits_of_different_places_makes_no_difference(
+    given_: tuple[str, list[tuple[int, int, str]]], encoding: Encoding, random: Any
+) -> None:
+    content, found = given_
+    apart = [
+        one
+        for k, one in enumerate(found)
+        if all(one[0] > other[1] for other in found[:k]) and one[1] > one[0]
+    ]
+    edits = [
+        TextEdit(Range(point(content, a, encoding), point(content, b, encoding)), new)
+        for a, b, new in apart
+    ]
+    shuffled = edits.copy()
+    random.shuffle(shuffled)
+    assert apply(parse(content), shuffled, encoding) == apply(parse(content), edits, encoding)
+
+
+@pytest.mark.parametrize(
+    ("content", "edits", "wanted"),
+    [
+        ("a\nb\n", [edit(0, 0, 0, 0, "x"), edit(0, 0, 0, 0, "y")], "xya\nb\n"),
+        ("a\nb\n", [edit(0, 0, 0, 1, "z"), edit(0, 0, 0, 0, "x")], "xz\nb\n"),
+        ("a\nb\n", [edit(2, 0, 2, 0, "c\n")], "a\nb\nc\n"),
+        ("a\nb\n", [edit(9, 9, 99, 0, "c\n")], "a\nb\nc\n"),
+        ("a\nb", [edit(1, 99, 1, 99, "c")], "a\nbc"),
+        ("a\nb", [edit(2, 0, 2, 0, "\nc")], "a\nb\nc"),
+        ("a\nb\n", [edit(0, 0, 2, 0, "")], ""),
+        ("", [edit(0, 0, 0, 0, "a\n")], "a\n"),
+        ("a\nb\n", [edit(1, 1, 0, 1, "")], "a\n"),
+        ("a\nb\n", [edit(0, 1, 1, 0, "\r\n")], "a\nb\n"),
+        ("a\r\nb\r\n", [edit(0, 2, 0, 2, "\r\nc\r")], "a\r\r\nc\r\nb\r\n"),
+        ("𝒜b\n", [edit(0, 2, 0, 3, "x")], "𝒜x\n"),
+    ],
+)
+def test_text_edits(content: str, edits: list[dict[str, Any]], wanted: str) -> None:
+    assert contents(done({"changes": {"file:///a": edits}}, {"/a": content})).get(
+        "/a", content
+    ) == (wanted)
+
+
+def test_edits_of_the_same_place_are_refused() -> None:
+    both = [edit(0, 0, 0, 3, "x"), edit(0, 2, 0, 4, "y")]
+    with pytest.raises(ToolError, match="overlap"):
+        done({"changes": {"file:///a": both}}, {"/a": "abcdef\n"})
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [
+        {"range": edit(0, 0, 0, 0, "")["range"], "snippet": {"kind": "snippet", "value": "$0"}},
+        {**edit(0, 0, 0, 0, "$0"), "insertTextFormat": 2},
+    ],
+)
+def test_snippets_are_refused(strange: dict[str, Any]) -> None:
+    with pytest.raises(ToolError, match="snippets"):
+        done({"documentChanges": [change("/a", strange)]}, {"/a": "a\n"})
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        None,
+        3,
+        {"changes": [1]},
+        {"documentChanges": ["x"]},
+        {"documentChanges": [{"textDocument": {"version": 1}, "edits": []}]},
+        {"changes": {"file:///a": [{"newText": "x"}]}},
+        {"changes": {"untitled:a": [edit(0, 0, 0, 0, "x")]}},
+        {"changes": {"file://host/a": [edit(0, 0, 0, 0, "x")]}},
+        {"documentChanges": [{"kind": "paint", "uri": "file:///a"}]},
+    ],
+)
+def test_what_is_no_edit_is_refused(broken: Any) -> None:
+    with pytest.raises(ToolError):
+        done(broken, {"/a": "a\n"})
+
+
+# -- several files --------------------------------------------------------------------------------
+
+
+def test_document_changes_win_over_changes_and_escapes_are_read() -> None:
+    found = {
+        "changes": {"file:///a%20b": [edit(0, 0, 0, 0, "no")]},
+        "documentChanges": [change("/a%20b", edit(0, 0, 0, 0, "yes "))],
+    }
+    assert contents(done(found, {"/a b": "a\n"})) == {"/a b": "yes a\n"}
+
+
+def test_edits_of_one_document_follow_one_another() -> None:
+    both = [change("/a", edit(0, 0, 0, 0, "x")), change("/a", edit(0, 1, 0, 1, "y"))]
+    assert contents(done({"documentChanges": both}, {"/a": "a\n"})) == {"/a": "xya\n"}
+
+
+def test_annotations_change_nothing() -> None:
+    found = {
+        "documentChanges": [change("/a", {**edit(0, 0, 0, 0, "x"), "annotationId": "1"})],
+        "changeAnnotations": {"1": {"label": "Sure?", "needsConfirmation": True}},
+    }
+    assert contents(done(found, {"/a": "a\n"})) == {"/a": "xa\n"}
+
+
+@pytest.mark.parametrize(
+    ("version", "told", "is_refused"),
+    [(3, 3, False), (None, 3, False), (0, 3, False), (3, None, False), (2, 3, True), (4, 3, True)],
+)
+def test_versions_are_checked(version: int | None, told: int | None, is_refused: bool) -> None:
+    found = {"documentChanges": [change("/a", edit(0, 0, 0, 0, "x"), version=version)]}
+    versions = {} if told is None else {"/a": told}
+    if is_refused:
+        with pytest.raises(ToolError, match="has changed"):
+            done(found, {"/a": "a\n"}, versions)
+    else:
+        assert contents(done(found, {"/a": "a\n"}, versions)) == {"/a": "xa\n"}
+
+
+CREATE = {"kind": "create", "uri": "file:///n"}
+RENAME = {"kind": "rename", "oldUri": "file:///a", "newUri": "file:///n"}
+DELETE = {"kind": "delete", "uri": "file:///a"}
+
+
+@pytest.mark.parametrize(
+    ("steps", "there", "wanted"),
+    [
+        ([CREATE], None, {"/n": ""}),
+        ([CREATE, change("/n", edit(0, 0, 0, 0, "n\n"))], None, {"/n": "n\n"}),
+        ([CREATE], "n\n", "already"),
+        ([{**CREATE, "options": {"ignoreIfExists": True}}], "n\n", {}),
+        ([{**CREATE, "options": {"overwrite": True, "ignoreIfExists": True}}], "n\n", {"/n": ""}),
+        ([RENAME], None, {"/n": "a\n", "/a": None}),
+        ([RENAME, change("/n", edit(0, 0, 0, 0, "x"))], None, {"/n": "xa\n", "/a": None}),
+        ([change("/a", edit(0, 0, 0, 0, "x")), RENAME], None, {"/n": "xa\n", "/a": None}),
+        ([RENAME, change("/a", edit(0, 0, 0, 0, "x"))], None, "no such file"),
+        ([RENAME], "n\n", "already"),
+        ([{**RENAME, "options": {"ignoreIfExists": True}}], "n\n", {}),
+        ([{**RENAME, "options": {"overwrite": True}}], "n\n", {"/n": "a\n", "/a": None}),
+        ([DELETE], None, {"/a": None}),
+        ([DELETE, DELETE], None, "no such file"),
+        ([DELETE, {**DELETE, "options": {"ignoreIfNotExists": True}}], None, {"/a": None}),
+        ([change("/n", edit(0, 0, 0, 0, "x"))], None, "no such file"),
+    ],
+)
+def test_files_come_and_go(
+    steps: list[dict[str, Any]], there: str | None, wanted: dict[str, str | None] | str
+) -> None:
+    files = {"/a": "a\n", "/n": there}
+    if isinstance(wanted, str):
+        with pytest.raises(ToolError, match=wanted):
+            done({"documentChanges": steps}, files)
+    else:
+        assert contents(done({"documentChanges": steps}, files)) == wanted
+
+
+def test_moved_files_are_known_as_such() -> None:
+    assert done({"documentChanges": [RENAME]}, {"/a": "a\n", "/n": None}).moved == {"/n": "/a"}
+    back = {"kind": "rename", "oldUri": "file:///n", "newUri": "file:///a"}
+    again = done({"documentChanges": [RENAME, back]}, {"/a": "a\n", "/n": None})
+    assert (again.moved, again.texts) == ({}, {})
+    anew = done(
+        {"documentChanges": [RENAME, DELETE | {"uri": "file:///n"}, CREATE]},
+        {
+            "/a": "a\n",
+            "/n": None,
+        },
+    )
+    assert (anew.moved, anew.texts) == ({}, {"/a": None, "/n": EMPTY})
+
+
+def test_a_file_that_only_moves_is_told_with_its_text() -> None:
+    result = done({"documentChanges": [RENAME]}, {"/a": "a\n", "/n": None})
+    assert result.texts == {"/a": None, "/n": Text(("a",))}
