@@ -137,14 +137,14 @@ async def test_both_kinds_of_symbols(project: Project) -> None:
         "containerName": "m",
     }
     tree = {"name": "one", "kind": 12, "range": span, "children": [{**flat, "name": "two"}]}
+    servers: Any = Servers()
     for result, lines in [
         ([flat], ["a.py:1:5 function one of m: def one"]),
         ([tree], ["a.py:1:5 function one: def one", "a.py:1:5 function two of m: def one"]),
         (None, ["a.py has no such symbols"]),
     ]:
-        servers: Any = Servers(result)
-        tool = SymbolTools(servers, project.files)
-        told = await tool.symbols(project.call, Symbols(path="a.py"))
+        servers = Servers(result)
+        told = await SymbolTools(servers, project.files).symbols(project.call, Symbols(path="a.py"))
         assert told.text.split("\n") == lines
     with pytest.raises(ToolError, match="give `path`"):
-        await tool.symbols(project.call, Symbols())
+        await SymbolTools(servers, project.files).symbols(project.call, Symbols())
