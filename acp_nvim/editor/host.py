@@ -59,6 +59,7 @@ from acp_nvim.session.terminal import Terminal
 from acp_nvim.tasks import Tasks
 from acp_nvim.tools.door import Door
 from acp_nvim.tools.files import ToolFiles
+from acp_nvim.tools.over_acp import McpOverAcp
 from acp_nvim.tools.reading import reading_tools
 from acp_nvim.tools.searcher import ProgramSearcher
 from acp_nvim.tools.toolbox import Toolbox
@@ -177,7 +178,7 @@ class Host:
         reading = reading_tools(self.language_servers, self.tool_editor, seen, ProgramSearcher())
         toolbox = Toolbox(own_tools(files, reading), self.failed)
         door = Door(toolbox, self.tasks, lambda: self.options.stdpath.get("run"))
-        return EditorTools(toolbox, door, self.tasks)
+        return EditorTools(toolbox, door, McpOverAcp(toolbox), self.tasks)
 
     def _surroundings(self) -> Surroundings:
         return Surroundings(

@@ -13,11 +13,13 @@ import anyio
 import msgspec
 
 from acp_nvim.editor.tools import RELAY, EditorTools, own_tools
+from acp_nvim.protocol import schema
 from acp_nvim.session.entries import Line
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 from acp_nvim.tools import arguments
 from acp_nvim.tools.door import Door
+from acp_nvim.tools.over_acp import McpOverAcp
 from acp_nvim.tools.toolbox import Toolbox
 from tests.support.tool_door import ECHO
 from tests.support.waiting import eventually
@@ -41,7 +43,8 @@ async def tools_of(run: Path, patience_s: float) -> AsyncIterator[EditorTools]:
     async with anyio.create_task_group() as group:
         tasks = Tasks(group, no_fault)
         toolbox = Toolbox([ECHO], no_fault)
-        tools = EditorTools(toolbox, Door(toolbox, tasks, lambda: str(run)), tasks, patience_s)
+        door = Door(toolbox, tasks, lambda: str(run))
+        tools = EditorTools(toolbox, door, McpOverAcp(toolbox), tasks, patience_s)
         yield tools
         tools.close()
         group.cancel_scope.cancel()
@@ -66,9 +69,10 @@ def test_every_tool_of_ours_is_described_and_can_be_called() -> None:
 async def test_the_server_is_the_relay_with_the_address_in_its_environment(tmp_path: Path) -> None:
     session = Session(1, "agent", "/")
     async with tools_of(tmp_path, 30) as tools:
-        offered = tools.offer(session, True)
+        offered = tools.offer(session, True, over_acp=False)
     assert offered is not None
     server = offered.server
+    assert isinstance(server, schema.McpServerStdio)
     assert (server.name, server.command) == ("neovim", sys.executable)
     assert server.args == ["-I", "-S", RELAY]
     assert [it.name for it in server.env] == ["ACP_NVIM_SOCKET", "ACP_NVIM_TOKEN"]
@@ -78,11 +82,11 @@ async def test_the_server_is_the_relay_with_the_address_in_its_environment(tmp_p
 async def test_an_agent_that_does_not_connect_is_named_once(tmp_path: Path) -> None:
     session = Session(1, "agent", "/")
     async with tools_of(tmp_path, 0.01) as tools:
-        tools.offer(session, True)
+        tools.offer(session, True, over_acp=False)
         tools.prompted(session)
         tools.prompted(session)
         await eventually(lambda: told(session))
-        tools.offer(session, True)
+        tools.offer(session, True, over_acp=False)
         tools.prompted(session)
     assert told(session) == ["Agent has not connected to the editor's tools (:Acp info)"]
 
@@ -91,7 +95,7 @@ async def test_an_agent_that_has_connected_is_not_named(tmp_path: Path) -> None:
     session, silent = Session(1, "agent", "/"), Session(2, "agent", "/")
     async with tools_of(tmp_path, 0.01) as tools:
         for one in (session, silent):
-            tools.offer(one, True)
+            tools.offer(one, True, over_acp=False)
             tools.prompted(one)
         assert session.tools is not None
         session.tools.connect(1)
@@ -104,7 +108,7 @@ async def test_a_session_without_tools_has_no_timer(tmp_path: Path) -> None:
     session = Session(1, "agent", "/")
     async with tools_of(tmp_path, 0) as tools:
         before = len(asyncio.all_tasks())
-        assert tools.offer(session, False) is None
+        assert tools.offer(session, False, over_acp=False) is None
         tools.prompted(session)
         assert len(asyncio.all_tasks()) == before
     assert session.tools is None
@@ -119,7 +123,7 @@ async def test_a_socket_that_cannot_be_made_is_told_and_no_hindrance(
     monkeypatch.setattr(Door, "_directory", full)
     session = Session(1, "agent", "/")
     async with tools_of(tmp_path, 0) as tools:
-        assert tools.offer(session, True) is None
+        assert tools.offer(session, True, over_acp=False) is None
     assert told(session) == [
         "The editor's own tools are not offered: [Errno 28] No space left on device"
     ]

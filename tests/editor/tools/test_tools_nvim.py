@@ -264,3 +264,21 @@ def test_a_relay_ends_with_its_host_and_the_session_goes_on(editor: Editor) -> N
     assert not socket.exists()
     assert again.name.startswith(f"{editor.lua(HOST_PID)}-")
     assert before != editor.lua(HOST_PID)
+
+
+def test_an_agent_that_takes_servers_over_its_connection_gets_one(editor: Editor) -> None:
+    editor.write("app.py", "one\n")
+    agent = editor.agent("script", capabilities={"mcpCapabilities": {"acp": True}})
+    editor.turn("say hi")
+    (server,) = offered(agent)
+    assert server == {"type": "acp", "name": "neovim", "serverId": server["serverId"]}
+    inner = {"name": "nvim_read", "arguments": {"path": "app.py"}}
+    message = {"serverId": server["serverId"], "requestId": "1", "method": "tools/call"}
+    editor.turn(f"request mcp/message {json.dumps({**message, 'params': inner})}")
+    (answer,) = agent.answers("mcp/message")
+    assert answer["result"]["result"]["content"] == [{"type": "text", "text": "one\n"}]
+    assert not relays(editor)
+    tools = editor.session()["tools"]
+    assert (tools["connected"], tools["calls"]) == (1, 1)
+    editor.turn(f"request mcp/message {json.dumps({**message, 'serverId': 'guessed'})}")
+    assert agent.answers("mcp/message")[1]["error"]["code"] == -33001
