@@ -48,6 +48,7 @@ from acp_nvim.editor.sent import SentPrompts
 from acp_nvim.editor.session_observer import HostObserver
 from acp_nvim.editor.subagent_registry import SubagentRegistry
 from acp_nvim.editor.tool_call_watch import ToolCallWatch
+from acp_nvim.editor.tool_editor import ToolEditor
 from acp_nvim.editor.tool_permissions import ToolPermissions
 from acp_nvim.editor.tools import EditorTools, own_tools
 from acp_nvim.editor.unscoped_questions import UnscopedQuestions
@@ -60,6 +61,9 @@ from acp_nvim.session.terminal import Terminal
 from acp_nvim.tasks import Tasks
 from acp_nvim.tools.changes import Changes
 from acp_nvim.tools.door import Door
+from acp_nvim.tools.files import ToolFiles
+from acp_nvim.tools.reading import reading_tools
+from acp_nvim.tools.searcher import ProgramSearcher
 from acp_nvim.tools.toolbox import Toolbox
 from acp_nvim.tools.writing import writing_tools
 from acp_nvim.workspace import private_files
@@ -96,6 +100,8 @@ class Host:
         self.choose, self.ask_text = self.asking.choose, self.asking.ask_text
         self.extensions = in_lua(bridge, self.screen.push, lambda: self.options.extensions)
         self.async_calls = AsyncCalls(bridge)
+        self.language_servers = NvimLanguageServers(self.async_calls)
+        self.tool_editor = ToolEditor(bridge, self.async_calls)
         self.sent = SentPrompts(self.problem)
         self.index: IndexFile | None = None
         self.consent = Consent(self.problem, lambda: self._data_file("mcp.json"))
@@ -170,16 +176,16 @@ class Host:
         return self.proposed
 
     def _own_tools(self) -> EditorTools:
+        files = self.workspace.files
+        seen = ToolFiles(files, self.workspace.edits.buffers, lambda: self.file_options)
+        reading = reading_tools(self.language_servers, self.tool_editor, seen, ProgramSearcher())
+        permissions = ToolPermissions(self.settings)
         writing = writing_tools(
-            NvimLanguageServers(self.async_calls),
+            self.language_servers,
             NvimDocuments(self.bridge, self.async_calls),
-            Changes(
-                self.workspace.files,
-                self.workspace.change_sets,
-                ToolPermissions(self.settings),
-            ),
+            Changes(files, self.workspace.change_sets, permissions),
         )
-        toolbox = Toolbox([*own_tools(self.workspace.files), *writing], self.failed)
+        toolbox = Toolbox([*own_tools(files, reading), *writing], self.failed)
         door = Door(toolbox, self.tasks, lambda: self.options.stdpath.get("run"))
         return EditorTools(toolbox, door, self.tasks)
 
@@ -404,6 +410,8 @@ class Host:
 
     async def turn_began(self, session: Session, prompt: Prompt) -> None:
         """A prompt is about to be sent: the files' state is kept."""
+        if session.tools is not None:
+            self.tool_editor.turn_began(session)
         await self.workspace.turn_began(session, prompt, clean_text(prompt.text))
 
     def under_way(self, session: Session, prompt: Prompt) -> None:
@@ -424,11 +432,15 @@ class Host:
 
     def left_agent(self, session: Session) -> None:
         """A session is closed, or its agent gone: its tools go with it."""
+        if session.tools is not None:
+            self.tool_editor.closed(session)
         self.tools.withdraw(session)
 
     async def turn_ended(self, session: Session) -> None:
         """A turn is over: its changes on disk are taken up before the next one."""
         self.screen.push("under_way", session.n)
+        if session.tools is not None:
+            self.tool_editor.turn_ended(session)
         await self.workspace.turn_ended(session)
 
     def login_needed(self, connection: Connection, session: Session | None) -> None:

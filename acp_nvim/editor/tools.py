@@ -26,9 +26,9 @@ PATIENCE_S: Final = 30.0
 RELAY: Final = str(Path(relay.__file__).resolve())
 
 
-def own_tools(files: Files) -> list[Tool[Any]]:
+def own_tools(files: Files, reading: Sequence[Tool[Any]]) -> list[Tool[Any]]:
     """All tools of the editor, in the order in which they are listed."""
-    return [read_tool(files)]
+    return [*reading, read_tool(files)]
 
 
 class EditorTools:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import msgspec
 
 from acp_nvim.session.session import Session
 from acp_nvim.tools.positions import Encoding
-from acp_nvim.workspace.change_set import FileChange
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -61,70 +59,114 @@ class LanguageServers(Protocol):
         ...
 
 
-class Proposed(msgspec.Struct, frozen=True):
-    """Changes of files that the user is asked about, under a title of ours."""
+class Diagnostic(msgspec.Struct, frozen=True):
+    """What a language server or linter says; lines and columns from 1, columns in characters."""
+
+    path: str
+    severity: str
+    message: str
+    line: int = 1
+    column: int = 1
+    end_line: int = 1
+    source: str | None = None
+    code: str | None = None
+
+
+class Diagnostics(msgspec.Struct, frozen=True):
+    """What is said now, or what a turn has added (``items``) and removed."""
+
+    items: list[Diagnostic]
+    silent: list[str]
+    """Servers that have not spoken on the last change."""
+    served: bool
+    """Whether a server was there to speak."""
+    counts: dict[str, int] = {}
+    """How many there are, by severity."""
+    removed: list[Diagnostic] = []
+    added: int = 0
+    gone: int = 0
+    """How many a turn has added, and removed."""
+    unknown: list[str] = []
+    """Files that were not open when the turn began: all of theirs count as added."""
+
+
+class Range(msgspec.Struct, frozen=True):
+    """Lines and columns from 1, both ends included; no columns: whole lines."""
+
+    line: int
+    end_line: int
+    column: int | None = None
+    end_column: int | None = None
+
+
+class Cursor(msgspec.Struct, frozen=True):
+    """From 1, in characters."""
+
+    line: int
+    column: int
+
+
+class OpenBuffer(msgspec.Struct, frozen=True):
+    """A listed buffer of a file, by its resolved path."""
+
+    path: str
+    modified: bool
+    current: bool
+    cursor: Cursor | None = None
+    visible: Range | None = None
+    selection: Range | None = None
+
+
+class QuickfixItem(msgspec.Struct, frozen=True):
+    """A place with a word about it, from 1."""
+
+    path: str
+    line: int
+    column: int | None = None
+    text: str = ""
+
+
+class Quickfix(msgspec.Struct, frozen=True):
+    """The user's quickfix list."""
 
     title: str
-    changes: Sequence[FileChange] = ()
-    guarded: Mapping[str, str] = {}
-    """Files that are always asked about, with the reason: `outside`, `secret` or `executed`."""
-    path: str | None = None
-    """The file that it is about, where the changes are not known yet."""
+    items: list[QuickfixItem]
 
 
-class Permissions(Protocol):
-    """Asks the user for changes, by a question like those of the agent's own permissions."""
+class Editor(Protocol):
+    """What the tools see and show in the editor. No method opens a window or moves the focus."""
 
-    def asked(self, session: Session, proposed: Proposed) -> AbstractAsyncContextManager[str]:
-        """Ask, by the user's rules first. Yields why not, empty when they are allowed; the body
-        then makes them. What it raises is shown as the failure of the call.
+    async def diagnostics(
+        self,
+        session: Session,
+        path: str | None,
+        *,
+        severity: int,
+        turn: bool,
+        wait_ms: int,
+        limit: int,
+    ) -> Diagnostics:
+        """What is said of a file (resolved path), or of all in the session's directories: at least
+        of ``severity`` (1 error … 4 hint), once the servers have spoken on the last change or
+        ``wait_ms`` are over. ``turn``: beside what was said when the turn began. ToolError: no
+        server and nothing said, or no such file.
         """
         ...
 
-
-class Document(msgspec.Struct, frozen=True):
-    """A loaded file: its changedtick, the version that servers were told last (None: there
-    are none), and Neovim's ids of those servers.
-    """
-
-    tick: int
-    version: int | None = None
-    clients: Sequence[int] = ()
-
-
-class Formatted(msgspec.Struct, frozen=True):
-    """``options``: those of a file as LSP's FormattingOptions. ``lines``: the text as the user's
-    formatters have it, None where there are none; ``ranged``: they have left the rest as it was.
-    """
-
-    options: Mapping[str, Any]
-    lines: Sequence[str] | None = None
-    ranged: bool = False
-
-
-class Documents(Protocol):
-    """The loaded files of the editor, by real path. Nothing blocks it, prompts, or moves the
-    focus.
-    """
-
-    async def loaded(self) -> Mapping[str, Document]:
-        """All of them."""
+    async def buffers(self) -> list[OpenBuffer]:
+        """The files that are open."""
         ...
 
-    async def diagnostics(self, path: str, first: int, last: int) -> Sequence[Any]:
-        """The diagnostics of language servers on these rows (0-based), as they sent them."""
+    async def quickfix(self) -> Quickfix:
+        """The quickfix list."""
         ...
 
-    async def format(
-        self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
-    ) -> Formatted:
-        """Format a text of the file by the user's formatters. ToolError."""
+    async def set_quickfix(self, items: Sequence[QuickfixItem], title: str) -> None:
+        """Set a new one."""
         ...
 
-    async def run(
-        self, session: Session, client: int, path: str, command: Mapping[str, Any]
-    ) -> Sequence[Any]:
-        """Have a server run a command of its own; returns the WorkspaceEdits that it sent
-        meanwhile, which are not applied. ToolError.
+    async def show(self, session: Session, path: str, first: int, last: int, text: str) -> None:
+        """Mark these lines (from 1) until the session's next turn begins, and say ``text`` there; a
+        window that follows goes there.
         """
         ...

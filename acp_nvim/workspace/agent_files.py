@@ -6,9 +6,9 @@ saved) goes into the present text, whole or not at all. Nothing that a user type
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Final, Generic, Literal, Protocol, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -19,8 +19,8 @@ from acp_nvim.edits.text import EMPTY, Text, parse
 from acp_nvim.workspace import disk, key_files
 from acp_nvim.workspace.agent_write import AgentWrite, Made
 from acp_nvim.workspace.buffer_cache import BufferCache
-from acp_nvim.workspace.guard import Guarded, Verb, by_link, by_name
-from acp_nvim.workspace.paths import Place, below, place
+from acp_nvim.workspace.path_guard import Ask, PathGuard
+from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.ports import AgentSession, BufferText, Closed, FileOptions
 from acp_nvim.workspace.refusals import Refusal
 from acp_nvim.workspace.text_fit import excerpt
@@ -32,15 +32,6 @@ Kind = Literal["created", "modified"]
 S = TypeVar("S", bound=AgentSession)
 S_contra = TypeVar("S_contra", contravariant=True)
 
-Why = Guarded | Literal["outside"]
-_ABOUT: Final[dict[Why, str]] = {
-    "outside": "outside of the session's directories",
-    "secret": "a secret file",
-    "executed": "a file that other programs run",
-}
-
-Ask = Callable[[S, Verb, Place, Why], Awaitable[bool]]
-"""Puts a question to the user, with the path and why it is asked; true when the agent may."""
 OnLocation = Callable[[S, str, int | None], None]
 """Called with each file that an agent uses, and the 1-based line where there is one."""
 
@@ -116,7 +107,7 @@ class AgentFiles(Generic[S]):
         self._buffers = buffers
         self._bases = bases
         self._options = options
-        self._ask = ask
+        self.guard = PathGuard(options, ask)
         self._on_location = on_location
         self._observer = observer
         self._amends = amends
@@ -127,32 +118,34 @@ class AgentFiles(Generic[S]):
         """The live text, or ``limit`` lines from the 1-based ``line`` on; never the middle of a
         write.
         """
-        where, text, content = await self._read(session, path, line, limit)
-        self._bases.note(session.key, where.real, text)
-        self._observer.was_read(where.real, text)
-        self._on_location(session, where.real, line)
-        return content
-
-    async def peek(self, session: S, path: str) -> str:
-        """The same text, of which the agent is not told: what it knows of the file stays."""
-        return (await self._read(session, path, None, None))[2]
-
-    async def _read(
-        self, session: S, path: str, line: int | None, limit: int | None
-    ) -> tuple[Place, Text, str]:
-        where, why = await self._allowed(session, "read", path)
+        where, why = await self.guard.allowed(session, "read", path)
         text = await self._settled(where)
         content = excerpt(text, line, limit)
         whole = line is None and limit is None
         options = self._options()
         unknown = why != "secret" and bool(options.secret)
         if unknown and key_files.is_secret(where, text, content, whole=whole):
-            await self._question(session, "read", where, "secret")
+            await self.guard.question(session, "read", where, "secret")
             text = await self._settled(where)
             content = excerpt(text, line, limit)
         if len(content) > options.message_bytes:
             raise Refusal("too_large", where.path, f"{len(content)} characters")
-        return where, text, content
+        self._bases.note(session.key, where.real, text)
+        self._observer.was_read(where.real, text)
+        self._on_location(session, where.real, line)
+        return content
+
+    async def look(self, session: S, path: str) -> tuple[Place, Text]:
+        """The file and its live text, for answers about places in it: the agent has not read it.
+
+        Refusal as for `read`.
+        """
+        where, why = await self.guard.allowed(session, "read", path)
+        text = await self._settled(where)
+        unknown = why != "secret" and bool(self._options().secret)
+        if unknown and key_files.is_secret(where, text, str(text), whole=True):
+            await self.guard.question(session, "read", where, "secret")
+        return where, text
 
     async def write(
         self, session: S, path: str, content: str, answer: Callable[[], None] = lambda: None
@@ -161,7 +154,7 @@ class AgentFiles(Generic[S]):
 
         ``answer`` is called as soon as the file is written, before that is reviewed.
         """
-        where, _ = await self._allowed(session, "write", path)
+        where, _ = await self.guard.allowed(session, "write", path)
         if path.endswith("/"):
             raise Refusal("directory", where.path, "names a directory")
         await self._write(session, where, parse(content), UNSET, answer)
@@ -234,37 +227,6 @@ class AgentFiles(Generic[S]):
     def forget(self, session_key: str) -> None:
         """Drop the memory of a session that has ended."""
         self._bases.forget(session_key)
-
-    # ---- who may
-
-    async def _allowed(self, session: S, verb: Verb, path: str) -> tuple[Place, Why | None]:
-        """Resolve the path; also returns why the user was asked, if they were."""
-        where, why = await self.guarded(session, verb, path)
-        if why is not None:
-            await self._question(session, verb, where, why)
-        return where, why
-
-    async def guarded(self, session: S, verb: Verb, path: str) -> tuple[Place, Why | None]:
-        """Resolve the path; also returns why the user has to be asked. Refusal where an option
-        forbids it.
-        """
-        where = place(path)
-        options = self._options()
-        inside = below(where.real, session.roots)
-        if inside is None and options.outside == "deny":
-            raise Refusal("outside", path, "outside of the session's directories")
-        why: Why | None = by_name(where, inside, verb, options)
-        why = why or await by_link(where, session.roots, verb, options)
-        if why is None and inside is None and options.outside == "ask":
-            why = "outside"
-        return where, why
-
-    async def _question(self, session: S, verb: Verb, where: Place, why: Why) -> None:
-        if not await self._ask(session, verb, where, why):
-            what = f"the user did not allow to {verb} {_ABOUT[why]}"
-            raise Refusal("denied", where.path, what)
-        if place(where.path).real != where.real:
-            raise Refusal("failed", where.path, "leads elsewhere since the user was asked about it")
 
     async def _settled(self, where: Place) -> Text:
         """The text after all writes that were requested before."""

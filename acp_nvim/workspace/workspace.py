@@ -15,12 +15,13 @@ from msgspec import UNSET
 from acp_nvim import wording
 from acp_nvim.edits.text import Text
 from acp_nvim.tasks import Tasks
-from acp_nvim.workspace.agent_files import AgentFiles, Amends, Ask, OnLocation
+from acp_nvim.workspace.agent_files import AgentFiles, Amends, OnLocation
 from acp_nvim.workspace.change_set import ChangeSets
 from acp_nvim.workspace.commits import Commits
 from acp_nvim.workspace.decisions import ReviewDecisions
 from acp_nvim.workspace.disk import signature_of
 from acp_nvim.workspace.disk_changes import DiskChanges
+from acp_nvim.workspace.path_guard import Ask
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.persistence import Persistence

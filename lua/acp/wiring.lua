@@ -4,7 +4,6 @@ local on = require('acp.base.signals').on
 
 --- Signal -> module and function, loaded when it is first given.
 for name, call in pairs({
-  host_gone = { 'acp.command.session_restore', 'host_gone' },
   chat_replaced = { 'acp.ui.composer_swap', 'changed' },
   chat_opened = { 'acp.ui.composer_swap', 'opened' },
   draft_changed = { 'acp.command.drafts', 'changed' },
@@ -14,6 +13,16 @@ for name, call in pairs({
 }) do
   on(name, function(...) return require(call[1])[call[2]](...) end)
 end
+
+on('host_gone', function(message)
+  for module, name in pairs({
+    ['acp.base.async_calls'] = 'host_gone',
+    ['acp.tools.hidden'] = 'let_go',
+  }) do
+    if package.loaded[module] then package.loaded[module][name]() end
+  end
+  require('acp.command.session_restore').host_gone(message)
+end)
 
 --- The first prompt does not wait until the module of drafts is loaded; Neovim may end before.
 on('draft_goes', function()
@@ -48,6 +57,11 @@ on('host_starts', function(args) args.past = require('acp.command.session_restor
 on('hunks_told', function(path, bufnr, hunks)
   local review = package.loaded['acp.review']
   if review then review.told(path, bufnr, hunks) end
+end)
+
+on('lines_shown', function(...)
+  require('acp.ui.highlights').define()
+  require('acp.ui.follow').show(...)
 end)
 
 on('options_changed', function()

@@ -12,6 +12,7 @@ beside that:
     dead          [method]: it exits when that is asked
     hold          {method: path}: answered once there is such a file; also "publish"
     versions      added to the versions of documents that it sends (a rename of another text)
+    behind        true: what it publishes is of the version before the last
     publish       false: no diagnostics but when asked ("textDocument/diagnostic")
     commands      {name: WorkspaceEdit}: commands that have the editor apply that edit
     many          so many diagnostics for each document
@@ -184,7 +185,7 @@ class Server:
     def _publish(self, uri: str) -> None:
         if self.script.get("publish") is False:
             return
-        version = self.open[uri][1]
+        version = self.open[uri][1] - bool(self.script.get("behind"))
         params = {"uri": uri, "version": version, "diagnostics": self._said(uri)}
         message = {"method": "textDocument/publishDiagnostics", "params": params}
         self._later("publish", lambda: self.send(message))

@@ -56,7 +56,7 @@ def attached(editor: Editor, name: str, count: int = 1) -> None:
 
 def received(log: Path, method: str) -> list[dict[str, Any]]:
     """The messages of a method that a server was sent so far."""
-    lines = log.read_text().splitlines() if log.exists() else []
+    lines = log.read_text().split("\n")[:-1] if log.exists() else []  # the last may be half
     return [message for line in lines if (message := json.loads(line)).get("method") == method]
 
 

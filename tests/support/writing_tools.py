@@ -18,8 +18,9 @@ import msgspec
 
 from acp_nvim.edits.text import parse
 from acp_nvim.session.session import Session
+from acp_nvim.tools.change_ports import Document, Formatted, Proposed
 from acp_nvim.tools.changes import Changes
-from acp_nvim.tools.ports import Answer, Document, Formatted, Proposed
+from acp_nvim.tools.ports import Answer
 from acp_nvim.tools.tool import Call, ToolError, ToolResult
 from acp_nvim.tools.writing import writing_tools as all_tools
 from acp_nvim.workspace.refusals import Refusal

@@ -138,6 +138,37 @@ def head(repository: Repository, env: Mapping[str, str], timeout: float = TIMEOU
         return ""
 
 
+def listed(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> list[str]:
+    """The files below a directory that its repository tracks or does not ignore, absolute.
+    StoreError where there is no repository, or it cannot be read so.
+    """
+    repository = find(directory, env, timeout)
+    with tempfile.TemporaryDirectory(prefix="acp-git-") as folder:
+        for inner in ("refs", "objects"):
+            private_files.directory(Path(folder) / inner)
+        _put(Path(folder) / "HEAD", b"ref: refs/heads/none\n")
+        exclude = Path(folder) / "exclude"
+        _stand_in(repository.options["core.excludesfile"], exclude)
+        ours = {
+            "GIT_DIR": folder,
+            "GIT_WORK_TREE": repository.top,
+            "GIT_INDEX_FILE": repository.index,
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "HOME": folder,
+        }
+        ask = [*_CAREFUL, "ls-files", "-z", "--cached", "--others", "--deduplicate"]
+        ask.append("--exclude-per-directory=.gitignore")
+        ask += [
+            f"--exclude-from={path}"
+            for path in (exclude, repository.exclude)
+            if Path(path).exists()
+        ]
+        found = call(ask, directory, environment(env) | ours, timeout=timeout)
+    names = map(os.fsdecode, filter(None, found.split(b"\0")))
+    return [os.path.join(directory, name) for name in names]  # noqa: PTH118
+
+
 def _options(top: str, env: Mapping[str, str], timeout: float) -> dict[str, str]:
     """The options that matter to us, with safe values only; paths are absolute."""
     names = [name.partition(".")[2] for name in (*_STAT, *_CONVERSION, *_PATHS)]

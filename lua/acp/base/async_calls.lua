@@ -2,14 +2,17 @@
 --- user's tool. The host begins them with a number and hears the verb `async_reply`.
 local M = {}
 
-local cancels = {} ---@type table<integer, fun()|false> of calls that wait; false: it cannot be
+---@class acp.AsyncCall
+---@field cancel? fun()
+
+local calls = {} ---@type table<integer, acp.AsyncCall> those that wait
 
 --- What a function is given to answer with: once, at any time, from any context.
 ---@alias acp.Reply fun(value: any, err?: string)
 
-local function answer(id, value, err)
-  if cancels[id] == nil then return end -- answered, or nobody waits
-  cancels[id] = nil
+local function answer(id, call, value, err)
+  if calls[id] ~= call then return end -- answered, or nobody waits
+  calls[id] = nil
   require('acp.base.host').notify('async_reply', {
     id = id,
     value = value,
@@ -23,22 +26,30 @@ end
 ---@param module string
 ---@param name string
 function M.begin(id, module, name, ...)
-  cancels[id] = false
-  local reply = vim.schedule_wrap(function(value, err) answer(id, value, err) end)
+  local call = {} ---@type acp.AsyncCall
+  calls[id] = call
+  local reply = vim.schedule_wrap(function(value, err) answer(id, call, value, err) end)
   local ok, cancel = pcall(require(module)[name], reply, ...)
   if not ok then
-    answer(id, nil, (tostring(cancel):gsub('^[^\n]-:%d+: ', '')))
-  elseif cancels[id] ~= nil and vim.is_callable(cancel) then
-    cancels[id] = cancel
+    answer(id, call, nil, (tostring(cancel):gsub('^[^\n]-:%d+: ', '')))
+  elseif vim.is_callable(cancel) then
+    call.cancel = cancel
   end
 end
 
 --- Nobody waits for this call any more.
 ---@param id integer
 function M.cancel(id)
-  local cancel = cancels[id]
-  cancels[id] = nil
-  if cancel then cancel() end
+  local call = calls[id]
+  calls[id] = nil
+  if call and call.cancel then call.cancel() end
+end
+
+--- The host is gone: the next one begins with the same numbers.
+function M.host_gone()
+  for _, id in ipairs(vim.tbl_keys(calls)) do
+    M.cancel(id)
+  end
 end
 
 return M

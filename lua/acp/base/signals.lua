@@ -13,6 +13,7 @@
 --- attached (n)                             other files go with the next prompt of composer n
 --- prompt_comes_back (n, text)              a prompt could not be sent
 --- hunks_told (path, bufnr, hunks)          the pending hunks of a file in a buffer
+--- lines_shown (session, path, line)        an agent shows lines of a file to the user
 --- options_changed ()                       `setup()` was called
 --- options_wrong (mistakes)                 it had mistakes, one line each
 local M = {}

@@ -54,7 +54,9 @@ M.groups = {
   AcpSignRemove = 'Removed',
   AcpConflict = 'DiagnosticError',
   AcpComment = 'DiagnosticInfo',
-  -- where the agent works
+  -- where the agent works, and what it shows
+  AcpShown = 'Visual',
+  AcpShownText = 'DiagnosticInfo',
   AcpFlash = 'IncSearch',
   AcpFollow = 'DiagnosticInfo',
   AcpFollowPaused = 'Comment',

@@ -1,0 +1,40 @@
+"""Arguments that several tools take, with what a model is told of them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+Path = Annotated[
+    str, Meta(min_length=1, description="File: absolute, or relative to the session's directory")
+]
+Line = Annotated[int, Meta(ge=1, description="Line, from 1")]
+Symbol = Annotated[
+    str | None,
+    Meta(description="Text that stands on that line, such as a name; or give column"),
+]
+Column = Annotated[
+    Annotated[int, Meta(ge=1)] | None,
+    Meta(description="Column, from 1, in characters; only where symbol is not clear enough"),
+]
+Limit = Annotated[int, Meta(ge=1, le=1000, description="At most so many; the rest is counted")]
+WaitMs = Annotated[
+    int, Meta(ge=0, le=30_000, description="How long to wait for the language servers")
+]
+
+
+class At(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A place in a file."""
+
+    path: Path
+    line: Line
+    symbol: Symbol = None
+    column: Column = None
+
+
+class Listed(At, kw_only=True, forbid_unknown_fields=True):
+    """A place, and how much is wanted of what is found from there."""
+
+    limit: Limit = 100

@@ -1,0 +1,128 @@
+"""The files that tools look at: live texts behind the guard, and names as agents know them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol
+
+from anyio import to_thread
+
+from acp_nvim.edits.text import Text
+from acp_nvim.session.session import Session
+from acp_nvim.workspace import disk, key_files
+from acp_nvim.workspace.agent_files import AgentFiles
+from acp_nvim.workspace.file_format import FILEENCODINGS, FILEFORMATS, clean
+from acp_nvim.workspace.paths import Place
+from acp_nvim.workspace.ports import FileOptions
+from acp_nvim.workspace.refusals import Refusal, one_line
+
+LINE_WIDTH: Final = 300
+"""Characters of a line that stand in an answer."""
+
+
+class Unsaved(Protocol):
+    """The part of the editor's buffers that is needed here."""
+
+    async def unsaved(self) -> Mapping[str, Text]:
+        """The texts of all buffers with unsaved edits, by path."""
+        ...
+
+
+class ToolFiles:
+    """Files of sessions, as their agents may see them."""
+
+    def __init__(
+        self, files: AgentFiles[Session], buffers: Unsaved, options: Callable[[], FileOptions]
+    ) -> None:
+        self._files = files
+        self._buffers = buffers
+        self._options = options
+        self.lists = files.guard.lists
+
+    async def look(self, session: Session, path: str) -> tuple[Place, Text]:
+        """A file that an agent names, absolute or relative to the session's directory, and its live
+        text. Refusal, perhaps after a question to the user.
+        """
+        return await self._files.look(session, absolute(session, path))
+
+    async def allowed(self, session: Session, path: str) -> Place:
+        """The same where the text is of no interest."""
+        return (await self._files.guard.allowed(session, "read", absolute(session, path)))[0]
+
+    def sources(self, session: Session) -> Sources:
+        """The texts of files that an answer quotes."""
+        return Sources(self._files, self._buffers, self._options(), session)
+
+
+class Sources:
+    """Texts of files for one answer: each is read once, and no question is asked."""
+
+    def __init__(
+        self,
+        files: AgentFiles[Session],
+        buffers: Unsaved,
+        options: FileOptions,
+        session: Session,
+    ) -> None:
+        self._guard = files.guard
+        self._buffers = buffers
+        self._options = options
+        self._session = session
+        self._texts: dict[str, Text | None] = {}
+        self._unsaved: dict[str, Text] | None = None
+
+    async def unsaved(self) -> Mapping[str, Text]:
+        """All unsaved texts of the editor, fit for JSON, by path."""
+        if self._unsaved is None:
+            found = await self._buffers.unsaved()
+            self._unsaved = {path: clean(text) for path, text in found.items()}
+        return self._unsaved
+
+    async def text(self, real: str) -> Text | None:
+        """The live text of a file; None where it may not be shown or cannot be read."""
+        if real not in self._texts:
+            self._texts[real] = await self._read(real)
+        return self._texts[real]
+
+    async def line(self, real: str, row: int) -> str | None:
+        """One line of it, 0-based."""
+        text = await self.text(real)
+        return text.lines[row] if text is not None and 0 <= row < len(text.lines) else None
+
+    async def _read(self, real: str) -> Text | None:
+        if not await self._guard.shows(self._session, real):
+            return None
+        text = (await self.unsaved()).get(real)
+        if text is None:
+            text = await to_thread.run_sync(_saved, real, self._options.message_bytes)
+        if text is None or not self._options.secret:
+            return text
+        secret = key_files.is_secret(Place(real, real), text, str(text), whole=True)
+        return None if secret else text
+
+
+def _saved(real: str, limit: int) -> Text | None:
+    try:
+        found = disk.stored(Place(real, real), limit, FILEENCODINGS, FILEFORMATS)
+    except Refusal:
+        return None
+    return None if found is None else found.text
+
+
+def absolute(session: Session, path: str) -> str:
+    """A path as agents write it, from the root on."""
+    return os.path.join(session.cwd, path)  # noqa: PTH118
+
+
+def name(session: Session, real: str) -> str:
+    """A resolved path for the agent: relative to the session's directory where it is below."""
+    root = os.path.realpath(session.cwd)
+    inside = real.startswith(root.rstrip(os.sep) + os.sep)
+    return os.path.relpath(real, root) if inside else real
+
+
+def shown(line: str) -> str:
+    """A line of a file for an answer: without indentation, on one line, not too long."""
+    text = line.replace("\t", " ").strip()
+    return one_line(text if len(text) <= LINE_WIDTH else text[:LINE_WIDTH] + "…")

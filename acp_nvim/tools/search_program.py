@@ -1,0 +1,88 @@
+"""Finds lines in files: a program of its own, which needs the standard library alone.
+
+A search in another process holds nobody up, and ends when it is killed: an expression may take for
+ever. The job is one line of JSON on stdin:
+
+    pattern      a regular expression of Python
+    ignore_case
+    texts        {path: text}: searched in place of the files of these names
+    files        paths of files to search
+    roots        directories to search, but what is below `.git`
+
+Each line of the output is `[path, line, column, text]`, from 1 and in characters; the last one is
+`null`: the search came to its end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TypedDict
+
+MAX_BYTES = 8 * 1024 * 1024
+"""Larger files are not searched."""
+MAX_LINE = 2000
+"""Characters of a line that are handed on."""
+BINARY_HEAD = 8192
+
+
+class Job(TypedDict):
+    """See above."""
+
+    pattern: str
+    ignore_case: bool
+    texts: dict[str, str]
+    files: list[str]
+    roots: list[str]
+
+
+def walked(root: str) -> Iterator[str]:
+    """All files below a directory but those of `.git`."""
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if name != ".git")
+        yield from (os.path.join(folder, name) for name in sorted(names))  # noqa: PTH118
+
+
+def content(path: str) -> str:
+    """The text of a file; empty for what has none: links, pipes, bytes that are no text."""
+    try:
+        found = os.lstat(path)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_BYTES:
+            return ""
+        with open(path, "rb") as file:  # noqa: PTH123
+            data = file.read()
+    except OSError:
+        return ""
+    return "" if b"\0" in data[:BINARY_HEAD] else data.decode("utf-8-sig", "replace")
+
+
+def texts(job: Job) -> Iterator[tuple[str, str]]:
+    """What is searched, each file once."""
+    yield from job["texts"].items()
+    seen = set(job["texts"])
+    files: list[Iterable[str]] = [job["files"], *map(walked, job["roots"])]
+    for path in (path for paths in files for path in paths):
+        if path not in seen:
+            seen.add(path)
+            yield path, content(path)
+
+
+def run(job: Job) -> None:
+    """Search, and write what is found."""
+    pattern = re.compile(job["pattern"], re.IGNORECASE if job["ignore_case"] else 0)
+    for path, text in texts(job):
+        for number, line in enumerate(text.split("\n"), 1):
+            line = line.removesuffix("\r")
+            found = pattern.search(line)
+            if found:
+                match = [path, number, found.start() + 1, line[:MAX_LINE]]
+                sys.stdout.write(json.dumps(match) + "\n")
+    sys.stdout.write("null\n")
+
+
+if __name__ == "__main__":
+    run(json.loads(sys.stdin.readline()))

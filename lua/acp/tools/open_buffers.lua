@@ -1,0 +1,75 @@
+--- The open files, as the user sees them.
+local M = {}
+
+local api, fn = vim.api, vim.fn
+
+local VISUAL = { v = true, V = true, ['\22'] = true }
+
+--- The window of a file that the user is in, or was in before one of ours.
+---@return integer|nil
+local function user_window()
+  local function shows_file(win)
+    local bufnr = win ~= 0 and api.nvim_win_get_buf(win)
+    return bufnr and vim.bo[bufnr].buftype == ''
+  end
+  local current, previous = api.nvim_get_current_win(), fn.win_getid(fn.winnr('#'))
+  if shows_file(current) then return current end
+  if shows_file(previous) then return previous end
+  return vim.iter(api.nvim_tabpage_list_wins(0)):find(shows_file)
+end
+
+--- A position of |getpos()|, 1-based, in characters.
+local function place(bufnr, at)
+  local line = api.nvim_buf_get_lines(bufnr, at[2] - 1, at[2], false)[1] or ''
+  local column = fn.strchars(line:sub(1, math.max(at[3] - 1, 0))) + 1
+  return { line = at[2], column = column }
+end
+
+--- What is selected in Visual mode, first to last place, both included.
+local function selection(win)
+  local mode = api.nvim_get_mode().mode
+  if win ~= api.nvim_get_current_win() or not VISUAL[mode:sub(1, 1)] then return nil end
+  local bufnr = api.nvim_win_get_buf(win)
+  local first, last = place(bufnr, fn.getpos('v')), place(bufnr, fn.getpos('.'))
+  if last.line < first.line or last.line == first.line and last.column < first.column then
+    first, last = last, first
+  end
+  if mode:sub(1, 1) == 'V' then
+    first.column, last.column = 1, nil
+  end
+  return {
+    line = first.line,
+    column = first.column,
+    end_line = last.line,
+    end_column = last.column,
+  }
+end
+
+local function buffer(bufnr, win)
+  local name = api.nvim_buf_get_name(bufnr)
+  local current = win ~= nil and api.nvim_win_get_buf(win) == bufnr
+  local shown = current and win or fn.win_findbuf(bufnr)[1]
+  local cursor = shown and api.nvim_win_get_cursor(shown)
+  return {
+    path = vim.uv.fs_realpath(name) or name,
+    modified = vim.bo[bufnr].modified,
+    current = current,
+    cursor = cursor and place(bufnr, { 0, cursor[1], cursor[2] + 1 }) or nil,
+    visible = shown and { line = fn.line('w0', shown), end_line = fn.line('w$', shown) } or nil,
+    selection = current and selection(win) or nil,
+  }
+end
+
+--- The listed buffers of files: `{ path, modified, current, cursor, visible, selection }` each.
+function M.list()
+  local win, found = user_window(), {}
+  for _, bufnr in ipairs(api.nvim_list_bufs()) do
+    local options = vim.bo[bufnr]
+    if options.buflisted and options.buftype == '' and api.nvim_buf_get_name(bufnr) ~= '' then
+      found[#found + 1] = buffer(bufnr, win)
+    end
+  end
+  return found
+end
+
+return M

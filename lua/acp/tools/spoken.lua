@@ -1,0 +1,184 @@
+--- Which language servers have spoken on the last change of which buffer: what they were told, and
+--- when diagnostics of theirs came after that.
+local M = {}
+
+local api = vim.api
+local PULL, PUBLISH = 'textDocument/diagnostic', 'textDocument/publishDiagnostics'
+
+local told = {} ---@type table<integer, table<integer, integer>> version by client and buffer
+local spoken = {} ---@type table<integer, table<integer, integer>> the one that they spoke on
+local ever = {} ---@type table<integer, true> clients that have spoken
+local mute = {} ---@type table<integer, true> clients that were waited for in vain
+local hidden = {} ---@type table<integer, table<integer, true>> namespaces set just now, by buffer
+local waiting = {} ---@type table<fun(), true>
+local published ---@type integer|nil the version that diagnostics are of which are set just now
+
+local function set(of, client, bufnr, version)
+  of[client] = of[client] or {}
+  of[client][bufnr] = version
+end
+
+local function get(of, client, bufnr) return of[client] and of[client][bufnr] end
+
+local function look()
+  for check in pairs(vim.deepcopy(waiting, true)) do
+    check()
+  end
+end
+
+--- Servers that name no version have spoken on what they were told last.
+local function speaks(client, bufnr)
+  ever[client], mute[client] = true, nil
+  local version = published or get(told, client, bufnr) or vim.lsp.util.buf_versions[bufnr]
+  set(spoken, client, bufnr, math.max(version or -1, get(spoken, client, bufnr) or -1))
+end
+
+--- Neovim drops the version of what a server publishes: it is noted on the way.
+local function note_versions()
+  local publish = vim.lsp.handlers[PUBLISH]
+  rawset(vim.lsp.handlers, PUBLISH, function(err, params, ...)
+    published = type(params) == 'table' and tonumber(params.version) or nil
+    local ok, result = pcall(publish, err, params, ...)
+    published = nil
+    if not ok then error(result, 0) end
+    return result
+  end)
+end
+
+--- Diagnostics were set: those of the namespaces that were taken off the screen just before.
+local function on_changed(args)
+  local spaces = hidden[args.buf] or {}
+  hidden[args.buf] = nil
+  local first = args.data and args.data.diagnostics[1]
+  if first then spaces[first.namespace] = true end
+  for _, client in ipairs(vim.lsp.get_clients({ bufnr = args.buf })) do
+    local namespace = vim.lsp.diagnostic.get_namespace(client.id, false)
+    if spaces[namespace] then speaks(client.id, args.buf) end
+  end
+  vim.schedule(look)
+end
+
+local function on_notify(args)
+  local document = (args.data.params or {}).textDocument
+  local changed = args.data.method == 'textDocument/didOpen'
+    or args.data.method == 'textDocument/didChange'
+  if not changed or not document then return end
+  set(told, args.data.client_id, vim.uri_to_bufnr(document.uri), document.version)
+end
+
+--- Servers that are there already have spoken on what they know.
+local watch = require('acp.base.once')(function()
+  for _, client in ipairs(vim.lsp.get_clients()) do
+    ever[client.id] = true
+    for bufnr in pairs(client.attached_buffers) do
+      set(told, client.id, bufnr, vim.lsp.util.buf_versions[bufnr])
+      set(spoken, client.id, bufnr, vim.lsp.util.buf_versions[bufnr])
+    end
+  end
+  note_versions()
+  local on = require('acp.base.autocmds').group('acp.spoken')
+  on('LspNotify', on_notify)
+  on('DiagnosticChanged', on_changed)
+  on('LspDetach', function(args)
+    set(told, args.data.client_id, args.buf, nil)
+    set(spoken, args.data.client_id, args.buf, nil)
+    vim.schedule(look)
+  end)
+  -- Neovim names the namespace here, also where its diagnostics are none any more.
+  rawset(vim.diagnostic.handlers, 'acp/spoken', {
+    hide = function(namespace, bufnr)
+      hidden[bufnr] = hidden[bufnr] or {}
+      hidden[bufnr][namespace] = true
+    end,
+  })
+end)
+
+--- Follow what servers say from now on.
+function M.watch() watch() end
+
+--- The servers of a buffer that have not spoken on its last change.
+---@param bufnr integer
+---@return vim.lsp.Client[]
+function M.silent(bufnr)
+  local version = vim.lsp.util.buf_versions[bufnr] or -1
+  local function waited_for(client)
+    local last = get(spoken, client.id, bufnr) or -1
+    return last < version and not mute[client.id]
+  end
+  return vim.tbl_filter(waited_for, vim.lsp.get_clients({ bufnr = bufnr }))
+end
+
+--- Ask the servers that speak when they are asked.
+---@return fun()[] cancels
+local function pull(bufnr, limit_ms)
+  local cancels, clients = {}, require('acp.tools.clients')
+  for _, client in ipairs(M.silent(bufnr)) do
+    if clients.supports(client, PULL, bufnr) then
+      local version = vim.lsp.util.buf_versions[bufnr]
+      local params = { textDocument = { uri = vim.uri_from_bufnr(bufnr) } }
+      local function answered(err, result)
+        if not err and result and api.nvim_buf_is_loaded(bufnr) then
+          local context = { client_id = client.id, bufnr = bufnr, method = PULL, params = params }
+          vim.lsp.diagnostic.on_diagnostic(nil, result, context)
+        end
+        ever[client.id] = true
+        set(spoken, client.id, bufnr, version)
+        look()
+      end
+      cancels[#cancels + 1] = clients.ask(client, PULL, params, bufnr, limit_ms, answered)
+    end
+  end
+  return cancels
+end
+
+--- Those that were waited for and have never spoken, of any file, are not waited for again.
+local function note_mute(bufnrs)
+  for _, bufnr in ipairs(bufnrs) do
+    for _, client in ipairs(M.silent(bufnr)) do
+      mute[client.id] = not ever[client.id] or nil
+    end
+  end
+end
+
+--- Wait until the servers of these buffers have spoken on the last change; `done` is called once,
+--- unless the function that is returned was called before.
+---@param bufnrs integer[]
+---@param wait_ms integer
+---@param done fun()
+---@return fun() cancel
+function M.wait(bufnrs, wait_ms, done)
+  local over, cancels, check = false, {}, nil
+  local function stop()
+    over = true
+    waiting[check] = nil
+    for _, cancel in ipairs(cancels) do
+      cancel()
+    end
+  end
+  function check()
+    local left = vim.iter(bufnrs):any(
+      function(bufnr) return api.nvim_buf_is_loaded(bufnr) and #M.silent(bufnr) > 0 end
+    )
+    if over or left then return end
+    stop()
+    done()
+  end
+  waiting[check] = true
+  for _, bufnr in ipairs(bufnrs) do
+    vim.list_extend(cancels, pull(bufnr, math.max(wait_ms, 1)))
+  end
+  check()
+  if not over then
+    vim.defer_fn(function()
+      if over then return end
+      stop()
+      note_mute(bufnrs)
+      done()
+    end, wait_ms)
+  end
+  return function()
+    if not over then stop() end
+  end
+end
+
+return M
