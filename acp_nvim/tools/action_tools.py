@@ -139,7 +139,7 @@ class CodeActions:
             raise ToolError(f"there is no code action {arguments.id}; nvim_code_actions lists them")
         if (await self._changes.seen(offer.path)).text != offer.text:
             raise ToolError(CHANGED)
-        offer = await self._resolved(offer)
+        offer = await self._resolved(call, offer)
         if offer.action.get("edit"):
             given = Given(offer.answer.client, offer.answer.encoding, offer.action["edit"])
             found = await self._edits.computed(given, offer.loaded)
@@ -150,7 +150,7 @@ class CodeActions:
             raise ToolError(f"{offer.title}: the language server says nothing of what it changes")
         return await self._run(call, offer, offer.command)
 
-    async def _resolved(self, offer: Offer) -> Offer:
+    async def _resolved(self, call: Call, offer: Offer) -> Offer:
         """The action with its edit, which some servers give only then."""
         if "edit" in offer.action or isinstance(offer.action.get("command"), str):
             return offer
@@ -159,7 +159,9 @@ class CodeActions:
         loaded = await self._documents.loaded()
         method, client = "codeAction/resolve", offer.answer.client
         try:
-            found = await self._servers.resolve(client, offer.path, method, dict(offer.action))
+            found = await self._servers.resolve(
+                client, offer.path, method, dict(offer.action), call.session
+            )
         except ToolError:
             if offer.command is None:
                 raise

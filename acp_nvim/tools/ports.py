@@ -54,8 +54,12 @@ class LanguageServers(Protocol):
         """
         ...
 
-    async def resolve(self, client: int, path: str, method: str, params: Any) -> Any:
-        """Send a request of these very params to one server: `codeAction/resolve`, a command."""
+    async def resolve(
+        self, client: int, path: str, method: str, params: Any, session: Session | None = None
+    ) -> Any:
+        """Send a request of these very params to one server: `codeAction/resolve`, a command. With
+        a session the file is loaded for it where it is not.
+        """
         ...
 
 

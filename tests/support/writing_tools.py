@@ -53,8 +53,10 @@ class FakeServers:
         self.asked.append((method, at))
         return [Answer(CLIENT, "fake", self.encoding, self._answer(method, params))]
 
-    async def resolve(self, client: int, path: str, method: str, params: Any) -> Any:
-        del client, path
+    async def resolve(
+        self, client: int, path: str, method: str, params: Any, session: Session | None = None
+    ) -> Any:
+        del client, path, session
         self.asked.append((method, params))
         return self._answer(method, params)
 
