@@ -9,7 +9,7 @@ import msgspec
 
 from acp_nvim.editor.bridge import NvimError
 from acp_nvim.session.session import Session
-from acp_nvim.tools.ports import Document, Formatted
+from acp_nvim.tools.change_ports import Document, Formatted
 from acp_nvim.tools.tool import ToolError
 from acp_nvim.workspace.paths import below
 

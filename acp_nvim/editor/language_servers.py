@@ -52,9 +52,12 @@ class NvimLanguageServers:
             question["client"] = client
         return msgspec.convert(await self._call("ask", question), list[Answer])
 
-    async def resolve(self, client: int, path: str, method: str, params: Any) -> Any:
+    async def resolve(
+        self, client: int, path: str, method: str, params: Any, session: Session | None = None
+    ) -> Any:
         """See `LanguageServers`."""
-        question = {"client": client, "path": path, "method": method, "params": params}
+        question = {"path": path} if session is None else _about(session, path)
+        question |= {"client": client, "method": method, "params": params}
         return await self._call("resolve", question)
 
     async def _call(self, function: str, question: dict[str, Any]) -> Any:

@@ -28,7 +28,7 @@ from acp_nvim.session.questions.questions import permission_decision, rule_case
 from acp_nvim.session.questions.rules import Action
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall
-from acp_nvim.tools.ports import Proposed
+from acp_nvim.tools.change_ports import Proposed
 from acp_nvim.workspace.change_set import FileChange
 
 OPTIONS: Final = (

@@ -11,11 +11,12 @@ import anyio
 import msgspec
 from msgspec import Meta
 
-from acp_nvim.edits.text import Text, parse
-from acp_nvim.tools.changes import Changes, real_path, shown
-from acp_nvim.tools.ports import Answer, Documents, LanguageServers, Position
+from acp_nvim.edits.text import Text
+from acp_nvim.tools.change_ports import Documents
+from acp_nvim.tools.changes import Changes, real_path, row_of, shown
+from acp_nvim.tools.fields import Line, Path
+from acp_nvim.tools.ports import Answer, LanguageServers, Position
 from acp_nvim.tools.server_edits import Given, Loaded, ServerEdits
-from acp_nvim.tools.symbol_places import row_of
 from acp_nvim.tools.tool import Call, Tool, ToolError, ToolResult
 from acp_nvim.workspace.change_set import FileChange
 
@@ -25,11 +26,11 @@ KEPT: Final = 2000
 CHANGED: Final = "the file has changed since these code actions were listed; list them again"
 
 
-class ActionsArguments(msgspec.Struct, frozen=True):
+class ActionsArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Arguments of `nvim_code_actions`."""
 
-    path: Annotated[str, Meta(description="File, absolute or relative to the working directory.")]
-    line: Annotated[int, Meta(description="First line, from 1.", ge=1)]
+    path: Path
+    line: Line
     end_line: Annotated[
         Annotated[int, Meta(ge=1)] | None, Meta(description="Last line; else `line` alone.")
     ] = None
@@ -39,7 +40,7 @@ class ActionsArguments(msgspec.Struct, frozen=True):
     ] = None
 
 
-class ApplyArguments(msgspec.Struct, frozen=True):
+class ApplyArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Arguments of `nvim_apply_code_action`."""
 
     id: Annotated[str, Meta(description="Id of a code action that nvim_code_actions gave.")]
@@ -102,7 +103,7 @@ class CodeActions:
         """The code actions of some lines."""
         session = call.session
         path = real_path(session, arguments.path)
-        text = parse(await self._changes.read(session, arguments.path))
+        text = await self._changes.look(session, arguments.path)
         name = shown(session, path)
         first = row_of(name, text, arguments.line)
         last = first if arguments.end_line is None else row_of(name, text, arguments.end_line)
@@ -138,7 +139,7 @@ class CodeActions:
             raise ToolError(f"there is no code action {arguments.id}; nvim_code_actions lists them")
         if (await self._changes.seen(offer.path)).text != offer.text:
             raise ToolError(CHANGED)
-        offer = await self._resolved(offer)
+        offer = await self._resolved(call, offer)
         if offer.action.get("edit"):
             given = Given(offer.answer.client, offer.answer.encoding, offer.action["edit"])
             found = await self._edits.computed(given, offer.loaded)
@@ -149,7 +150,7 @@ class CodeActions:
             raise ToolError(f"{offer.title}: the language server says nothing of what it changes")
         return await self._run(call, offer, offer.command)
 
-    async def _resolved(self, offer: Offer) -> Offer:
+    async def _resolved(self, call: Call, offer: Offer) -> Offer:
         """The action with its edit, which some servers give only then."""
         if "edit" in offer.action or isinstance(offer.action.get("command"), str):
             return offer
@@ -158,7 +159,9 @@ class CodeActions:
         loaded = await self._documents.loaded()
         method, client = "codeAction/resolve", offer.answer.client
         try:
-            found = await self._servers.resolve(client, offer.path, method, dict(offer.action))
+            found = await self._servers.resolve(
+                client, offer.path, method, dict(offer.action), call.session
+            )
         except ToolError:
             if offer.command is None:
                 raise

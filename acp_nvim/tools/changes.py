@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from acp_nvim.edits.hunks import diff
-from acp_nvim.edits.text import keys
+from acp_nvim.edits.text import Text, keys
 from acp_nvim.session.session import Session
-from acp_nvim.tools.ports import Permissions, Proposed
+from acp_nvim.tools.change_ports import Permissions, Proposed
 from acp_nvim.tools.tool import Call, ToolError, ToolResult
 from acp_nvim.workspace.agent_files import AgentFiles, Landed
 from acp_nvim.workspace.change_set import ChangeSets, FileChange, Seen
@@ -34,6 +34,13 @@ def shown(session: Session, path: str) -> str:
     return str(found.relative_to(root)) if found.is_relative_to(root) else path
 
 
+def row_of(name: str, text: Text, line: int) -> int:
+    """The 0-based row of a line. ToolError where the file has no such one."""
+    if not 1 <= line <= len(text.lines):
+        raise ToolError(f"{name} has {len(text.lines)} lines, there is no line {line}")
+    return line - 1
+
+
 class Changes:
     """Asks for changes and makes them."""
 
@@ -53,9 +60,11 @@ class Changes:
         """
         return await self._change_sets.seen(path, saved=saved)
 
-    async def read(self, session: Session, path: str) -> str:
-        """The same for one that answers about it: a guarded file is asked about. Refusal."""
-        return str((await self._files.look(session, absolute(session, path)))[1])
+    async def look(self, session: Session, path: str) -> Text:
+        """The live text of an argument's file, for an answer about it: a guarded one is asked
+        about. The agent has not read it. Refusal.
+        """
+        return (await self._files.look(session, absolute(session, path)))[1]
 
     async def make(
         self, call: Call, title: str, changes: Sequence[FileChange], *, knows: bool = False
@@ -102,7 +111,7 @@ class Changes:
         """The files that are always asked about. Refusal for one that an option forbids."""
         found: dict[str, str] = {}
         for path in {path: None for it in changes for path in (it.path, it.origin) if path}:
-            _, why = await self._files.guard.guarded(session, "write", path)
+            _, why = await self._files.guard.needed(session, "write", path)
             if why is not None:
                 found[path] = why
         return found

@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from acp_nvim.edits.text import EMPTY, parse
 from acp_nvim.tools.changes import Changes, real_path, shown
+from acp_nvim.tools.fields import Path
 from acp_nvim.tools.tool import Call, Tool, ToolError, ToolResult
 from acp_nvim.workspace.change_set import FileChange
 from acp_nvim.workspace.refusals import Refusal
@@ -21,7 +22,7 @@ COMPARED: Final = 20_000
 """Lines of a file among which the nearest one is looked for."""
 
 
-class Replacement(msgspec.Struct, frozen=True):
+class Replacement(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """One piece and what takes its place."""
 
     old: Annotated[
@@ -35,10 +36,10 @@ class Replacement(msgspec.Struct, frozen=True):
     all: Annotated[bool, Meta(description="Replace all such places.")] = False
 
 
-class EditArguments(msgspec.Struct, frozen=True):
+class EditArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Arguments of `nvim_edit`."""
 
-    path: Annotated[str, Meta(description="File, absolute or relative to the working directory.")]
+    path: Path
     edits: Annotated[
         Sequence[Replacement],
         Meta(description="Replacements, made one after the other; all or none.", min_length=1),
@@ -82,7 +83,7 @@ def edit_tool(changes: Changes) -> Tool[EditArguments]:
 async def _content(changes: Changes, call: Call, arguments: EditArguments) -> str | None:
     """The live text; None where there is no such file, and the first edit creates it."""
     try:
-        return await changes.read(call.session, arguments.path)
+        return str(await changes.look(call.session, arguments.path))
     except Refusal as refusal:
         if refusal.reason != "missing" or arguments.edits[0].old:
             raise

@@ -9,10 +9,11 @@ import msgspec
 from msgspec import Meta
 
 from acp_nvim.edits.hunks import apply, diff
-from acp_nvim.edits.text import Text, from_lines, parse
-from acp_nvim.tools.changes import Changes, real_path, shown
-from acp_nvim.tools.ports import Documents, Formatted, LanguageServers, Position
-from acp_nvim.tools.symbol_places import row_of
+from acp_nvim.edits.text import Text, from_lines
+from acp_nvim.tools.change_ports import Documents, Formatted
+from acp_nvim.tools.changes import Changes, real_path, row_of, shown
+from acp_nvim.tools.fields import Path
+from acp_nvim.tools.ports import LanguageServers, Position
 from acp_nvim.tools.tool import Call, Tool, ToolError, ToolResult
 from acp_nvim.tools.workspace_edit import apply as apply_edits
 from acp_nvim.tools.workspace_edit import text_edits
@@ -24,10 +25,10 @@ Rows = tuple[int, int]
 """First and last row, 0-based."""
 
 
-class FormatArguments(msgspec.Struct, frozen=True):
+class FormatArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Arguments of `nvim_format`."""
 
-    path: Annotated[str, Meta(description="File, absolute or relative to the working directory.")]
+    path: Path
     line: Annotated[
         Annotated[int, Meta(ge=1)] | None,
         Meta(description="First line to format, from 1; else the whole file."),
@@ -59,7 +60,7 @@ class Formats:
         session = call.session
         path = real_path(session, arguments.path)
         name = shown(session, path)
-        text = parse(await self._changes.read(session, arguments.path))
+        text = await self._changes.look(session, arguments.path)
         rows = _rows(name, text, arguments)
         found = await self._formatted(call, path, text, rows)
         if found.lines is not None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import msgspec
 
 from acp_nvim.session.session import Session
 from acp_nvim.tools.positions import Encoding
-from acp_nvim.workspace.change_set import FileChange
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -56,8 +54,12 @@ class LanguageServers(Protocol):
         """
         ...
 
-    async def resolve(self, client: int, path: str, method: str, params: Any) -> Any:
-        """Send a request of these very params to one server: `codeAction/resolve`, a command."""
+    async def resolve(
+        self, client: int, path: str, method: str, params: Any, session: Session | None = None
+    ) -> Any:
+        """Send a request of these very params to one server: `codeAction/resolve`, a command. With
+        a session the file is loaded for it where it is not.
+        """
         ...
 
 
@@ -170,74 +172,5 @@ class Editor(Protocol):
     async def show(self, session: Session, path: str, first: int, last: int, text: str) -> None:
         """Mark these lines (from 1) until the session's next turn begins, and say ``text`` there; a
         window that follows goes there.
-        """
-        ...
-
-
-class Proposed(msgspec.Struct, frozen=True):
-    """Changes of files that the user is asked about, under a title of ours."""
-
-    title: str
-    changes: Sequence[FileChange] = ()
-    guarded: Mapping[str, str] = {}
-    """Files that are always asked about, with the reason: `outside`, `secret` or `executed`."""
-    path: str | None = None
-    """The file that it is about, where the changes are not known yet."""
-
-
-class Permissions(Protocol):
-    """Asks the user for changes, by a question like those of the agent's own permissions."""
-
-    def asked(self, session: Session, proposed: Proposed) -> AbstractAsyncContextManager[str]:
-        """Ask, by the user's rules first. Yields why not, empty when they are allowed; the body
-        then makes them. What it raises is shown as the failure of the call.
-        """
-        ...
-
-
-class Document(msgspec.Struct, frozen=True):
-    """A loaded file: its changedtick, the version that servers were told last (None: there
-    are none), and Neovim's ids of those servers.
-    """
-
-    tick: int
-    version: int | None = None
-    clients: Sequence[int] = ()
-
-
-class Formatted(msgspec.Struct, frozen=True):
-    """``options``: those of a file as LSP's FormattingOptions. ``lines``: the text as the user's
-    formatters have it, None where there are none; ``ranged``: they have left the rest as it was.
-    """
-
-    options: Mapping[str, Any]
-    lines: Sequence[str] | None = None
-    ranged: bool = False
-
-
-class Documents(Protocol):
-    """The loaded files of the editor, by real path. Nothing blocks it, prompts, or moves the
-    focus.
-    """
-
-    async def loaded(self) -> Mapping[str, Document]:
-        """All of them."""
-        ...
-
-    async def diagnostics(self, path: str, first: int, last: int) -> Sequence[Any]:
-        """The diagnostics of language servers on these rows (0-based), as they sent them."""
-        ...
-
-    async def format(
-        self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
-    ) -> Formatted:
-        """Format a text of the file by the user's formatters. ToolError."""
-        ...
-
-    async def run(
-        self, session: Session, client: int, path: str, command: Mapping[str, Any]
-    ) -> Sequence[Any]:
-        """Have a server run a command of its own; returns the WorkspaceEdits that it sent
-        meanwhile, which are not applied. ToolError.
         """
         ...

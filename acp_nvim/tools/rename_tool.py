@@ -8,11 +8,11 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from acp_nvim.edits.text import parse
 from acp_nvim.tools.changes import Changes, real_path, shown
+from acp_nvim.tools.fields import Line, Path
+from acp_nvim.tools.places import position
 from acp_nvim.tools.ports import LanguageServers, Position
 from acp_nvim.tools.server_edits import Given, ServerEdits, places
-from acp_nvim.tools.symbol_places import find_symbol
 from acp_nvim.tools.tool import Call, Tool, ToolError, ToolResult
 from acp_nvim.workspace.change_set import FileChange
 
@@ -21,11 +21,11 @@ LISTED: Final = 100
 PREPARE: Final = "textDocument/prepareRename"
 
 
-class RenameArguments(msgspec.Struct, frozen=True):
+class RenameArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Arguments of `nvim_rename`."""
 
-    path: Annotated[str, Meta(description="File, absolute or relative to the working directory.")]
-    line: Annotated[int, Meta(description="Line where the symbol stands, from 1.", ge=1)]
+    path: Path
+    line: Line
     symbol: Annotated[str, Meta(description="The symbol as it stands on that line.", min_length=1)]
     new_name: Annotated[str, Meta(description="Its new name.", min_length=1)]
     dry_run: Annotated[
@@ -66,8 +66,8 @@ class Renames:
 
     async def _ask(self, call: Call, path: str, arguments: RenameArguments) -> Given:
         session, name = call.session, shown(call.session, path)
-        text = parse(await self._changes.read(session, arguments.path))
-        at = find_symbol(name, text, arguments.line, arguments.symbol)
+        text = await self._changes.look(session, arguments.path)
+        at = position(text, name, arguments.line, arguments.symbol, None)
         client = await self._prepared(call, path, at)
         params = {"newName": arguments.new_name}
         answers = await self._servers.ask(

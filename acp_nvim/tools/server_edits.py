@@ -13,8 +13,8 @@ import msgspec
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.session.session import Session
+from acp_nvim.tools.change_ports import Document, Documents
 from acp_nvim.tools.changes import Changes, shown
-from acp_nvim.tools.ports import Document, Documents
 from acp_nvim.tools.positions import Encoding
 from acp_nvim.tools.tool import ToolError
 from acp_nvim.tools.workspace_edit import Result, carry_out, operations, paths_of

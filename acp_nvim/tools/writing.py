@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from acp_nvim.tools.action_tools import CodeActions, action_tools
+from acp_nvim.tools.change_ports import Documents
 from acp_nvim.tools.changes import Changes
 from acp_nvim.tools.edit_tool import edit_tool
 from acp_nvim.tools.format_tool import format_tool
-from acp_nvim.tools.ports import Documents, LanguageServers
+from acp_nvim.tools.ports import LanguageServers
 from acp_nvim.tools.rename_tool import rename_tool
 from acp_nvim.tools.server_edits import ServerEdits
 from acp_nvim.tools.tool import Tool

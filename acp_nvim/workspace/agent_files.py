@@ -118,15 +118,6 @@ class AgentFiles(Generic[S]):
         """The live text, or ``limit`` lines from the 1-based ``line`` on; never the middle of a
         write.
         """
-        where, text, content = await self._read(session, path, line, limit)
-        self._bases.note(session.key, where.real, text)
-        self._observer.was_read(where.real, text)
-        self._on_location(session, where.real, line)
-        return content
-
-    async def _read(
-        self, session: S, path: str, line: int | None, limit: int | None
-    ) -> tuple[Place, Text, str]:
         where, why = await self.guard.allowed(session, "read", path)
         text = await self._settled(where)
         content = excerpt(text, line, limit)
@@ -139,7 +130,10 @@ class AgentFiles(Generic[S]):
             content = excerpt(text, line, limit)
         if len(content) > options.message_bytes:
             raise Refusal("too_large", where.path, f"{len(content)} characters")
-        return where, text, content
+        self._bases.note(session.key, where.real, text)
+        self._observer.was_read(where.real, text)
+        self._on_location(session, where.real, line)
+        return content
 
     async def look(self, session: S, path: str) -> tuple[Place, Text]:
         """The file and its live text, for answers about places in it: the agent has not read it.

@@ -35,12 +35,12 @@ class PathGuard(Generic[S]):
 
     async def allowed(self, session: S, verb: Verb, path: str) -> tuple[Place, Why | None]:
         """Resolve the path; also returns why the user was asked, if they were. Refusal."""
-        where, why = await self.guarded(session, verb, path)
+        where, why = await self.needed(session, verb, path)
         if why is not None:
             await self.question(session, verb, where, why)
         return where, why
 
-    async def guarded(self, session: S, verb: Verb, path: str) -> tuple[Place, Why | None]:
+    async def needed(self, session: S, verb: Verb, path: str) -> tuple[Place, Why | None]:
         """Resolve the path; also returns why the user has to be asked. Refusal where an option
         forbids it.
         """

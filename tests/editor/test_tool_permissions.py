@@ -16,7 +16,7 @@ from acp_nvim.session.questions.decisions import CANCELLED, Decision, Outcome
 from acp_nvim.session.questions.proposals import changes_of
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall
-from acp_nvim.tools.ports import Proposed
+from acp_nvim.tools.change_ports import Proposed
 from acp_nvim.workspace.change_set import FileChange
 
 OLD, NEW = parse("one\ntwo\n"), parse("one\n2\n")

@@ -18,8 +18,9 @@ import msgspec
 
 from acp_nvim.edits.text import parse
 from acp_nvim.session.session import Session
+from acp_nvim.tools.change_ports import Document, Formatted, Proposed
 from acp_nvim.tools.changes import Changes
-from acp_nvim.tools.ports import Answer, Document, Formatted, Proposed
+from acp_nvim.tools.ports import Answer
 from acp_nvim.tools.tool import Call, ToolError, ToolResult
 from acp_nvim.tools.writing import writing_tools as all_tools
 from acp_nvim.workspace.refusals import Refusal
@@ -52,8 +53,10 @@ class FakeServers:
         self.asked.append((method, at))
         return [Answer(CLIENT, "fake", self.encoding, self._answer(method, params))]
 
-    async def resolve(self, client: int, path: str, method: str, params: Any) -> Any:
-        del client, path
+    async def resolve(
+        self, client: int, path: str, method: str, params: Any, session: Session | None = None
+    ) -> Any:
+        del client, path, session
         self.asked.append((method, params))
         return self._answer(method, params)
 

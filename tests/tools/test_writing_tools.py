@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from acp_nvim.tools.change_ports import Formatted
 from acp_nvim.tools.edit_tool import nearest
-from acp_nvim.tools.ports import Formatted
 from tests.support.writing_tools import WritingTools, writing_tools
 
 OLD = "".join(f"line {n}\n" for n in range(1, 9))
@@ -180,8 +180,8 @@ async def test_a_dry_run_lists_the_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "symbol", "why"),
     [
-        (1, "g", "'g' does not stand on line 1 of a: def f"),
-        (3, "f", "a has 2 lines, so there is no line 3"),
+        (1, "g", "'g' is not on that line: a:1 holds 'def f'"),
+        (3, "f", "a has 2 lines, there is no line 3"),
         (2, "x", "there is nothing to rename at a"),
     ],
 )
@@ -216,7 +216,7 @@ async def test_a_rename_is_asked_for_again_while_the_user_types(tmp_path: Path) 
         tools.servers.answers = {"textDocument/rename": answer}
         asked = {"path": "a", "symbol": "f", "new_name": "g"}
         said = await tools.call("nvim_rename", **asked, line=1)
-        assert said == "error: 'f' does not stand on line 1 of a: mine"
+        assert said == "error: 'f' is not on that line: a:1 holds 'mine' ('f' is on line 2)"
         assert tools.text("a") == "mine\ndef f\n"
         assert "edited a" in await tools.call("nvim_rename", **asked, line=2)
 

@@ -9,6 +9,7 @@ local files = require('acp.buffers.loaded')
 ---@field sessions table<integer, true> for whose turns it is loaded
 ---@field known boolean the buffer was there before, unloaded
 ---@field swapfile boolean the option, once it is shown
+---@field changed? boolean its text was changed: the buffer has the way back
 
 local held = {} ---@type table<integer, acp.HiddenFile> by buffer
 
@@ -34,6 +35,13 @@ local function load(real)
     return nil, ok and 'the file does not load' or save.reason(err)
   end
   held[bufnr] = { sessions = {}, known = known, swapfile = swapfile }
+  api.nvim_buf_attach(bufnr, false, {
+    on_lines = function()
+      local file = held[bufnr]
+      if not file then return true end
+      file.changed = true
+    end,
+  })
   require('acp.base.autocmds').in_buffer(bufnr, 'BufWinEnter', function() keep(bufnr) end)
   return bufnr
 end
@@ -58,6 +66,10 @@ end
 ---@param file acp.HiddenFile
 local function let_go(bufnr, file)
   local options = vim.bo[bufnr]
+  if file.changed then
+    options.buflisted = true
+    return keep(bufnr)
+  end
   if options.modified or options.buflisted and not file.known then return keep(bufnr) end
   if #vim.fn.win_findbuf(bufnr) > 0 then return keep(bufnr) end
   held[bufnr] = nil

@@ -157,11 +157,11 @@ end
 
 --- Send a request of these very parameters to one server; the answer is its result.
 ---@param reply acp.Reply
----@param question { client: integer, path: string, method: string, params: any }
+---@param question { client: integer, path: string, session?: integer, method: string, params: any }
 ---@return fun()|nil cancel
 function M.resolve(reply, question)
   local client = vim.lsp.get_client_by_id(question.client)
-  local bufnr, why = require('acp.tools.hidden').buffer(question.path)
+  local bufnr, why = require('acp.tools.hidden').buffer(question.path, question.session)
   if not client then return reply(nil, 'the language server has stopped') end
   if not bufnr then return reply(nil, why) end
   return clients.ask(
