@@ -30,6 +30,7 @@ from acp_nvim.protocol.errors import (
     RequestError,
 )
 from acp_nvim.protocol.jsonrpc import Violation
+from acp_nvim.session.own_tools import needs_no_question
 from acp_nvim.session.questions.decisions import CANCELLED, Outcome
 from acp_nvim.session.questions.questions import permission_decision, rule_case
 from acp_nvim.session.session import Session
@@ -218,6 +219,10 @@ class Client:
             option = decision.first("allow_once" if action == "allow" else "reject_once")
             if option is not None:
                 decision.resolve(Outcome("selected", option), "rule")
+        elif action is None and not settings.tools_ask:
+            option = decision.first("allow_once")
+            if option is not None and needs_no_question(tool_call, session.root.tools):
+                decision.resolve(Outcome("selected", option), "neovim's own tool")
         cancel_with(call, decision)
         answer_by(decision, call, _permitted)
         session.ask(decision, tool_call)

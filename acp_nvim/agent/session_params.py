@@ -19,6 +19,12 @@ from acp_nvim.protocol import schema
 
 OWN: Final = "neovim"
 """The name of the MCP server that is ours."""
+ABOUT_TOOLS: Final = (
+    "The user works in Neovim and may have unsaved changes that the files on disk lack: the tools "
+    "nvim_read and nvim_search of the MCP server neovim see them, and nvim_diagnostics, "
+    "nvim_definition, nvim_references and nvim_rename know what the language servers know."
+)
+"""The system prompt where the tools are offered and the user has none of their own."""
 TRACE: Final = ("traceparent", "tracestate", "baggage")
 """Keys of `_meta` that tie requests to a trace (W3C trace context; rfds/meta-propagation)."""
 
@@ -79,6 +85,8 @@ def of(
     if spec.protocol not in (None, 1):
         remarks.append(wording.PROTOCOL_IGNORED.format(version=spec.protocol))
     prompt = _system_prompt(spec, capabilities, remarks)
+    if len(servers) > len(found.servers) and isinstance(prompt, UnsetType) and _takes_prompt(capabilities):
+        prompt = schema.SystemPrompt("append", [schema.TextContent(ABOUT_TOOLS)])
     meta = {**settings.meta, **spec.meta}
     notes = [
         wording.MCP_SERVERS.format(file=file, names=", ".join(names))
@@ -92,6 +100,11 @@ def trace(settings: Settings, spec: AgentSettings) -> dict[str, Any]:
     """Return the keys of the configured `_meta` that go with each prompt as well."""
     meta = {**settings.meta, **spec.meta}
     return {key: meta[key] for key in TRACE if key in meta}
+
+
+def _takes_prompt(capabilities: schema.AgentCapabilities) -> bool:
+    offered = (capabilities.session_capabilities or schema.SessionCapabilities()).system_prompt
+    return bool(offered)
 
 
 def _system_prompt(

@@ -30,15 +30,17 @@ _REASON = 80
 def call_line(entry: ToolEntry, asks: Decision | None, cwd: str) -> Row:
     """Return the line of a tool call."""
     call = entry.call
-    title, verb = call.title or call.name or call.id, 0
-    if call.kind in ABOUT_FILES:
+    title, verb = call.own or call.title or call.name or call.id, 0
+    if call.own:
+        title = one_line(title)
+    elif call.kind in ABOUT_FILES:
         title, verb = done_title(shown_title(title, call.kind, cwd), call.kind, call.status)
     elif call.kind == "fetch":
         title, verb = done_title(one_line(title), call.kind, call.status)
     else:
         title = one_line(title)
     long = len(title) if title.isascii() else width(title)
-    name = _name(call.name, title) if call.name else ""
+    name = _name(call.name, title) if call.name and not call.own else ""
     counts = (0, 0)
     if call.kind == "edit" and asks is None and (edited := edits(call)):
         path, counts = edited

@@ -8,7 +8,7 @@ something changed (`SessionObserver`) and reads what: `state.take_changes`, `tra
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Literal, Protocol, TypeVar
 
 from acp_nvim import wording
@@ -188,10 +188,12 @@ class Session:
             if not silent:
                 self.change("edits")
 
-    def offer_tools(self, names: Sequence[str]) -> None:
-        """The agent may use these of the editor's own tools."""
+    def offer_tools(self, names: Sequence[str], writing: Collection[str]) -> None:
+        """The agent may use these of the editor's own tools; `writing` are those that change
+        files.
+        """
         self.tools = self.tools or ToolUse()
-        self.tools.offer(names)
+        self.tools.offer(names, writing)
         self.change("tools")
 
     def keep_checkpoints(self, listed: list[dict[str, Any]]) -> None:

@@ -36,6 +36,8 @@ class ToolCall(Struct, eq=False):
     meta: dict[str, Any] | None = None
     index: int = 0
     """Position among the session's tool calls, from 0."""
+    own: str = ""
+    """What the chat says in place of the title of a call of one of the editor's own tools."""
 
     @property
     def finished(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -11,6 +11,8 @@ class ToolUse(msgspec.Struct):
     """Names of the tools on offer, connections that are open, and calls so far."""
 
     names: Sequence[str] = ()
+    writing: Collection[str] = ()
+    """Those of them that change files."""
     connected: int = 0
     calls: int = 0
     failed: int = 0
@@ -18,9 +20,9 @@ class ToolUse(msgspec.Struct):
     ever: bool = False
     """Whether the agent has connected at all."""
 
-    def offer(self, names: Sequence[str]) -> None:
-        """These tools are on offer from now on."""
-        self.names = names
+    def offer(self, names: Sequence[str], writing: Collection[str]) -> None:
+        """These tools are on offer from now on; `writing` are those that change files."""
+        self.names, self.writing = names, writing
 
     def connect(self, connected: int) -> None:
         """So many connections are open."""

@@ -103,13 +103,13 @@ class Door:
     def admit(self, session: Session, enabled: Enabled) -> Entrance | None:
         """Give a session a new token; its earlier one ends. None: it has no tools. OSError."""
         self.withdraw(session)
-        names = [tool.name for tool in self._toolbox.listed(enabled)]
-        if not names:
+        tools = SessionTools(self._toolbox, session, enabled)
+        if not tools.listed():
             return None
         address = self._listen()
-        grant = Grant(session, SessionTools(self._toolbox, session, enabled))
+        grant = Grant(session, tools)
         self._grants[session.key] = grant
-        session.offer_tools(names)
+        tools.offer()
         return Entrance(address, grant.token)
 
     def withdraw(self, session: Session) -> None:

@@ -37,12 +37,12 @@ class McpOverAcp:
     def admit(self, session: Session, enabled: Enabled) -> str | None:
         """Give a session a server, by its id; an earlier one ends. None: it has no tools."""
         self.withdraw(session)
-        names = [tool.name for tool in self._toolbox.listed(enabled)]
-        if not names:
+        tools = SessionTools(self._toolbox, session, enabled)
+        if not tools.listed():
             return None
         id = secrets.token_urlsafe(32)
-        self._servers[id] = session, SessionTools(self._toolbox, session, enabled)
-        session.offer_tools(names)
+        self._servers[id] = session, tools
+        tools.offer()
         return id
 
     def withdraw(self, session: Session) -> None:

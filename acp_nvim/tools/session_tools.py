@@ -20,6 +20,12 @@ class SessionTools:
         self._session = session
         self._enabled = enabled
 
+    def offer(self) -> None:
+        """Let the session know which there are."""
+        tools = self.listed()
+        writing = {tool.name for tool in tools if tool.writes}
+        self._session.offer_tools([tool.name for tool in tools], writing)
+
     def listed(self) -> list[Tool[Any]]:
         """Those on offer."""
         return self._toolbox.listed(self._enabled)

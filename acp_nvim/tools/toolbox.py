@@ -10,6 +10,7 @@ import anyio
 import msgspec
 
 from acp_nvim.protocol.text import clean, clean_text
+from acp_nvim.session import own_tools
 from acp_nvim.session.session import Session
 from acp_nvim.tools import arguments as tool_arguments
 from acp_nvim.tools.tool import Call, Tool, ToolError, ToolResult
@@ -82,11 +83,14 @@ class Toolbox:
         if tool is None:
             raise UnknownTool(name)
         began = self._clock()
+        shown = own_tools.begins(session, name, tool.title)
         outcome = _failed("cancelled")
         try:
             outcome = await self._bounded(tool, Call(session, progress), arguments)
         finally:
             self._count(session, outcome, self._clock() - began)
+            if shown is not None:
+                own_tools.ends(session, shown, tool.title, outcome.result.summary)
         return outcome
 
     def cancel(self, session: Session) -> None:

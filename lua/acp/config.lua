@@ -11,6 +11,8 @@ M.defaults = {
   mcp_servers = {},
   -- The editor's own tools: true, false, or a list of their names; also per agent.
   tools = true,
+  -- Whether an agent's question about such a tool is put to you.
+  tools_ask = false,
   -- `_meta` of every session; `traceparent`, `tracestate` and `baggage` go with prompts, too.
   meta = {},
   files = {

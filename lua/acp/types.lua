@@ -163,6 +163,7 @@
 ---@field python? string
 ---@field mcp_servers table[]
 ---@field tools boolean|string[]
+---@field tools_ask boolean
 ---@field meta table<string, any>
 ---@field files acp.FilesConfig
 ---@field permission { rules: acp.Rule[] }

@@ -216,6 +216,19 @@ def test_the_system_prompt_stands_behind_its_gate(
         assert any("The system prompt was left out" in line for line in editor.chat())
 
 
+def test_without_one_of_the_users_it_tells_of_the_editors_tools(editor: Editor) -> None:
+    capabilities = {"sessionCapabilities": {"systemPrompt": {}}}
+    agent = editor.agent("hello", capabilities=capabilities)
+    editor.turn("hi")
+    prompt = setup_of(agent)["systemPrompt"]
+    assert prompt["mode"] == "append"
+    assert "nvim_read" in prompt["content"][0]["text"]
+    editor.setup({"tools": False})
+    editor.cmd("AcpPrompt! hi")
+    editor.wait_event("AcpTurnEnd", 2)
+    assert "systemPrompt" not in agent.received("session/new")[1]["params"]
+
+
 def test_the_setup_is_the_same_when_a_session_is_resumed(editor: Editor) -> None:
     agent = editor.agent(
         "hello",

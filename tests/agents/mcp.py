@@ -12,7 +12,8 @@ import subprocess
 from typing import Any
 
 from tests.agents.agent import Agent, Frame
-from tests.agents.loop import scenario
+from tests.agents.loop import scenario, update_of
+from tests.agents.permissions import METHOD, question, report
 
 VERSION = "2025-11-25"
 
@@ -169,3 +170,16 @@ def mcp_leave(agent: Agent) -> None:
     for (session, _), servers in RUNNING.items():
         while session == agent.session and servers:
             servers.pop().leave()
+
+
+@scenario
+def mcp_asked(agent: Agent, tool: str, arguments: str = "{}") -> None:
+    """Call a tool as agents do that ask the user before: as a tool call with the server's name."""
+    call = {"toolCallId": f"m{tool}", "title": f"mcp__neovim__{tool}", "kind": "other"}
+    agent.update(update_of("tool_call", **call, status="pending"))
+    about = {"title": call["title"], "kind": call["kind"]}
+    choice = report(agent, tool, agent.ask(METHOD, question(call["toolCallId"], **about)))
+    if choice == "allow":
+        mcp(agent, tool, arguments)
+    status = "completed" if choice == "allow" else "failed"
+    agent.update(update_of("tool_call_update", toolCallId=call["toolCallId"], status=status))

@@ -180,6 +180,7 @@ local checks = {
   ['python'] = text,
   ['mcp_servers'] = list_of(named),
   ['tools'] = either(flag, texts),
+  ['tools_ask'] = flag,
   ['meta'] = map_of(anything),
   ['files.outside'] = one_of('ask', 'deny', 'allow'),
   ['files.secret'] = texts,

@@ -1,0 +1,69 @@
+"""Calls of the editor's own tools, as agents name them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from acp_nvim.protocol import schema
+from acp_nvim.session.own_tools import needs_no_question, own_tool
+from acp_nvim.session.tool_calls import ToolCall
+from acp_nvim.session.tool_use import ToolUse
+
+USE = ToolUse(["nvim_read", "nvim_edit"], {"nvim_edit"})
+
+
+def call(title: str = "Tool", **fields: Any) -> ToolCall:
+    return ToolCall("c", title, **{"kind": "other", **fields})
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        call("nvim_read"),
+        call("mcp__neovim__nvim_read"),
+        call("mcp_neovim_nvim_read"),
+        call("neovim/nvim_read"),
+        call("neovim.nvim_read"),
+        call("neovim - nvim_read"),
+        call("Tool: neovim/nvim_read"),
+        call("nvim_read (neovim MCP Server)"),
+        call(name="mcp__neovim__nvim_read"),
+        call(meta={"claudeCode": {"toolName": "mcp__neovim__nvim_read"}}),
+        call(meta={"tool_name": "nvim_read"}),
+    ],
+)
+def test_a_call_names_the_tool_in_the_forms_of_agents(named: ToolCall) -> None:
+    assert own_tool(named, USE) == "nvim_read"
+    assert needs_no_question(named, USE)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        call("nvim_read and more"),
+        call("rm -rf / # nvim_read"),
+        call("nvim_write"),
+        call("mcp__other__nvim_read"),
+        call("NVIM_READ"),
+        call(meta={"note": "nvim_read"}),
+        call("nvim_read\nrm"),
+    ],
+)
+def test_nothing_else_is_taken_for_one(other: ToolCall) -> None:
+    assert own_tool(other, USE) is None
+    assert own_tool(call("nvim_read"), None) is None
+    assert own_tool(call("nvim_read"), ToolUse()) is None
+
+
+@pytest.mark.parametrize("kind", ["edit", "delete", "move", "execute", "switch_mode"])
+def test_a_kind_that_changes_something_is_asked_about(kind: str) -> None:
+    assert not needs_no_question(call("nvim_read", kind=kind), USE)
+    assert needs_no_question(call("nvim_edit", kind=kind), USE) is (kind == "edit")
+
+
+def test_what_shows_a_diff_or_a_terminal_is_asked_about() -> None:
+    diff = schema.Diff("/w/a", "new")
+    assert not needs_no_question(call("nvim_edit", kind="edit", content=[diff]), USE)
+    assert not needs_no_question(call("nvim_read", content=[schema.Terminal("t1")]), USE)
