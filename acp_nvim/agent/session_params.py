@@ -85,7 +85,11 @@ def of(
     if spec.protocol not in (None, 1):
         remarks.append(wording.PROTOCOL_IGNORED.format(version=spec.protocol))
     prompt = _system_prompt(spec, capabilities, remarks)
-    if len(servers) > len(found.servers) and isinstance(prompt, UnsetType) and _takes_prompt(capabilities):
+    if (
+        len(servers) > len(found.servers)
+        and isinstance(prompt, UnsetType)
+        and _takes_prompt(capabilities)
+    ):
         prompt = schema.SystemPrompt("append", [schema.TextContent(ABOUT_TOOLS)])
     meta = {**settings.meta, **spec.meta}
     notes = [

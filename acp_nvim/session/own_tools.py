@@ -65,7 +65,7 @@ def ends(session: Session, call: ToolCall, title: str, summary: str) -> None:
 def _say(session: Session, call: ToolCall, words: str) -> None:
     entry = session.entries.get(call)
     if entry is not None:
-        call.own = words
+        call.say(words)
         session.transcript.touch(entry)
         session.observer.changed(session)
 

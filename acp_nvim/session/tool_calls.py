@@ -44,6 +44,10 @@ class ToolCall(Struct, eq=False):
         """Whether the agent (or the end of the turn) closed it."""
         return self.status in FINISHED
 
+    def say(self, words: str) -> None:
+        """The chat says this in place of the title from now on."""
+        self.own = words
+
     def merge(self, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
         """Take over the fields that are present; absent and null leave what is there (v1)."""
         # One by one: a loop over names costs more than all the rest that an update takes.
