@@ -159,6 +159,12 @@ class Agent:
         """
         self._endpoint.notify("session/cancel", schema.CancelNotification(session_id))
 
+    def tell_mcp(self, note: schema.MessageMcpNotification) -> None:
+        """How far a request is that the agent has put to a server of type `acp`
+        (rfds/mcp-over-acp).
+        """
+        self._endpoint.notify("mcp/message", note)
+
     # -- stored sessions, each behind its capability ----------------------------------------------
 
     async def list_sessions(self, cursor: str | None, archived: str | None) -> Any:

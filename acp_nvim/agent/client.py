@@ -47,6 +47,11 @@ def _permitted(outcome: Outcome) -> schema.RequestPermissionResponse:
     )
 
 
+async def no_server(request: schema.MessageMcpRequest) -> schema.MessageMcpResponse:
+    """Refuse a message to a server that was not offered."""
+    raise RequestError(METHOD_NOT_FOUND, "there are no servers of type acp")
+
+
 class Client:
     """The handler of one connection's endpoint (`wire.ports.Handler`)."""
 
@@ -63,6 +68,7 @@ class Client:
         extensions: Extensions | None = None,
         report_limit: ReportLimit = lambda limit, text, session: None,
         on_auth_status: Callable[[schema.AuthStatusUpdateNotification], None] = lambda _: None,
+        on_mcp_message: Callable[[schema.MessageMcpRequest], Awaitable[Any]] = no_server,
     ) -> None:
         """`name` is the agent's in the configuration; ``extensions`` are the user's handlers of
         methods outside of the protocol.
@@ -75,6 +81,7 @@ class Client:
         self._report_limit = report_limit
         self._extensions = extensions or Extensions()
         self._on_auth_status = on_auth_status
+        self._on_mcp_message = on_mcp_message
         self._told: set[str] = set()
         self._files = files
         self._terminals = terminals
@@ -160,6 +167,7 @@ class Client:
             **self._terminals.handlers,
             "session/request_permission": self._permission,
             "elicitation/create": self._elicitation,
+            "mcp/message": lambda _, params, __: self._on_mcp_message(params),
             "fs/read_text_file": lambda session, params, _: self._files.read(session.root, params),
             "fs/write_text_file": lambda session, params, call: self._files.write(
                 session.root, params, call.answer
@@ -168,8 +176,10 @@ class Client:
 
     def _addressed(self, params: Any) -> Any:
         """The session of a request; None where an elicitation is about a request of ours that has
-        none.
+        none, and where a server of ours is named in place of a session.
         """
+        if isinstance(params, schema.MessageMcpRequest):
+            return None
         if not isinstance(params, schema.CreateElicitationRequest):
             return self._session(params.session_id)
         id = self._elicitations.session_id(params)

@@ -114,6 +114,7 @@ class Connection:
             extensions=around.extensions,
             report_limit=self._limit_exceeded,
             on_auth_status=self._auth_status,
+            on_mcp_message=lambda request: around.tools.message(request, self._tell_mcp),
         )
         self._transport: AgentTransport | None = None
         self._around = around
@@ -149,6 +150,8 @@ class Connection:
         settings, around = self._around.settings(), self._around
         env = {**around.env(), **self.spec.env}
         wanted = settings.tools if self.spec.tools is None else self.spec.tools
+        capabilities = self.agent.capabilities.mcp_capabilities or schema.McpCapabilities()
+        over_acp = capabilities.acp is True
         found = session_params.of(
             settings,
             self.spec,
@@ -156,10 +159,13 @@ class Connection:
             self.agent.capabilities,
             env,
             around.consent.said,
-            partial(around.tools.offer, session, wanted),
+            partial(around.tools.offer, session, wanted, over_acp=over_acp),
         )
         self.traffic.hide(found.secrets)
         return found
+
+    def _tell_mcp(self, note: schema.MessageMcpNotification) -> None:
+        self.agent.tell_mcp(note)
 
     def ask(self, session: Session, found: SessionParams) -> None:
         """Ask the user about the servers of the project; nothing waits for the answer."""

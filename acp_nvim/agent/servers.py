@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.protocol import schema
+from acp_nvim.protocol.errors import METHOD_NOT_FOUND, RequestError
 from acp_nvim.session.session import Session
 
 Handler = Callable[[Session, Any, IncomingCall], Awaitable[Any] | None]
@@ -50,23 +51,44 @@ class TerminalServer(Protocol):
 class OwnServer:
     """The MCP server with the editor's own tools, and the values in it that must not be logged."""
 
-    server: schema.McpServerStdio
+    server: schema.McpServerStdio | schema.McpServerAcp
     secrets: Sequence[str]
 
 
 class OwnTools(Protocol):
     """Offers the editor's own tools to sessions (`editor/tools.py`)."""
 
-    def offer(self, session: Session, wanted: bool | Sequence[str]) -> OwnServer | None:
+    def offer(
+        self, session: Session, wanted: bool | Sequence[str], *, over_acp: bool
+    ) -> OwnServer | None:
         """The server for a session that is being opened; None: it gets none. ``wanted`` is option
-        `tools`. What it was offered before ends.
+        `tools`; ``over_acp`` says whether the agent takes servers that need no process. What the
+        session was offered before ends.
         """
+        ...
+
+    def message(
+        self,
+        request: schema.MessageMcpRequest,
+        send: Callable[[schema.MessageMcpNotification], None],
+    ) -> Awaitable[schema.MessageMcpResponse]:
+        """Answer `mcp/message`; ``send`` tells of progress. RequestError."""
         ...
 
 
 class NoTools:
     """An editor without tools of its own."""
 
-    def offer(self, session: Session, wanted: bool | Sequence[str]) -> OwnServer | None:
+    def offer(
+        self, session: Session, wanted: bool | Sequence[str], *, over_acp: bool
+    ) -> OwnServer | None:
         """There are none."""
         return None
+
+    async def message(
+        self,
+        request: schema.MessageMcpRequest,
+        send: Callable[[schema.MessageMcpNotification], None],
+    ) -> schema.MessageMcpResponse:
+        """No session has such a server."""
+        raise RequestError(METHOD_NOT_FOUND, "there are no servers of type acp")

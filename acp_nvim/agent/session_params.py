@@ -70,10 +70,11 @@ def of(
         said,
     )
     remarks = [*found.left_out, *found.doubts]
+    servers: list[schema.McpServerAcp | mcp.Server] = list(found.servers)
     if any(server.name == OWN for server in found.servers):
         remarks.append(wording.TOOLS_NAME_TAKEN.format(server=OWN))
     elif offered := own():
-        found.servers.insert(0, offered.server)
+        servers.insert(0, offered.server)
         found.secrets.extend(offered.secrets)
     if spec.protocol not in (None, 1):
         remarks.append(wording.PROTOCOL_IGNORED.format(version=spec.protocol))
@@ -84,9 +85,7 @@ def of(
         for file, names in found.files.items()
     ]
     notes += [wording.MCP_ASKED.format(servers=project.servers) for project in found.asks]
-    return SessionParams(
-        found.servers, prompt, meta or UNSET, remarks, notes, found.secrets, found.asks
-    )
+    return SessionParams(servers, prompt, meta or UNSET, remarks, notes, found.secrets, found.asks)
 
 
 def trace(settings: Settings, spec: AgentSettings) -> dict[str, Any]:

@@ -62,6 +62,7 @@ from acp_nvim.tasks import Tasks
 from acp_nvim.tools.changes import Changes
 from acp_nvim.tools.door import Door
 from acp_nvim.tools.files import ToolFiles
+from acp_nvim.tools.over_acp import McpOverAcp
 from acp_nvim.tools.reading import reading_tools
 from acp_nvim.tools.searcher import ProgramSearcher
 from acp_nvim.tools.toolbox import Toolbox
@@ -187,7 +188,7 @@ class Host:
         )
         toolbox = Toolbox([*own_tools(files, reading), *writing], self.failed)
         door = Door(toolbox, self.tasks, lambda: self.options.stdpath.get("run"))
-        return EditorTools(toolbox, door, self.tasks)
+        return EditorTools(toolbox, door, McpOverAcp(toolbox), self.tasks)
 
     def _surroundings(self) -> Surroundings:
         return Surroundings(

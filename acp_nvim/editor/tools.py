@@ -17,6 +17,7 @@ from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 from acp_nvim.tools import relay
 from acp_nvim.tools.door import Door
+from acp_nvim.tools.over_acp import McpOverAcp
 from acp_nvim.tools.read_file import Files, read_tool
 from acp_nvim.tools.tool import Tool
 from acp_nvim.tools.toolbox import Toolbox
@@ -26,7 +27,7 @@ PATIENCE_S: Final = 30.0
 RELAY: Final = str(Path(relay.__file__).resolve())
 
 
-def own_tools(files: Files, reading: Sequence[Tool[Any]]) -> list[Tool[Any]]:
+def own_tools(files: Files, reading: Sequence[Tool[Any]] = ()) -> list[Tool[Any]]:
     """All tools of the editor, in the order in which they are listed."""
     return [*reading, read_tool(files)]
 
@@ -35,17 +36,30 @@ class EditorTools:
     """The `OwnTools` of all sessions of a host."""
 
     def __init__(
-        self, toolbox: Toolbox, door: Door, tasks: Tasks, patience_s: float = PATIENCE_S
+        self,
+        toolbox: Toolbox,
+        door: Door,
+        over_acp: McpOverAcp,
+        tasks: Tasks,
+        patience_s: float = PATIENCE_S,
     ) -> None:
         """Nothing listens before the first session that has tools."""
         self._toolbox = toolbox
         self._door = door
+        self._over_acp = over_acp
+        self.message = over_acp.message
         self._tasks = tasks
         self._patience_s = patience_s
         self._prompted: set[str] = set()
 
-    def offer(self, session: Session, wanted: bool | Sequence[str]) -> OwnServer | None:
+    def offer(
+        self, session: Session, wanted: bool | Sequence[str], *, over_acp: bool
+    ) -> OwnServer | None:
         """See `OwnTools`. Where the socket cannot be made the session goes without."""
+        self.withdraw(session)
+        if over_acp:
+            id = self._over_acp.admit(session, wanted)
+            return None if id is None else OwnServer(schema.McpServerAcp(OWN, id), [id])
         try:
             entrance = self._door.admit(session, wanted)
         except OSError as error:
@@ -79,6 +93,7 @@ class EditorTools:
     def withdraw(self, session: Session) -> None:
         """End what a session was offered."""
         self._door.withdraw(session)
+        self._over_acp.withdraw(session)
 
     def close(self) -> None:
         """End all of it."""

@@ -42,6 +42,8 @@ PATH_BYTES: Final = 100
 """A socket's path may have 108 bytes on Linux, 104 on macOS."""
 REST_S: Final = 1.0
 """How long calls may go on whose client asks no more, in seconds."""
+NAME_BYTES: Final = 28
+"""The longest name of a socket, its slash included."""
 PIECE: Final = 1 << 16
 BACKLOG_BYTES: Final = 16 << 20
 """A client that has so much to read is not read from."""
@@ -146,17 +148,20 @@ class Door:
         return str(self._path)
 
     def _directory(self) -> Path:
-        """A directory that only the user may enter: below the one for such files, or a new one."""
-        run = self._run()
-        if run is not None and len(os.fsencode(run)) + 40 < PATH_BYTES:
-            directory = private_files.directory(Path(run) / "acp.nvim")
-            if directory.lstat().st_uid == os.getuid() and not directory.is_symlink():
-                _sweep(directory)
-                return directory
-        base = tempfile.gettempdir()
-        self._own_directory = Path(
-            tempfile.mkdtemp(prefix="acp-", dir=base if len(base) < PATH_BYTES - 40 else "/tmp")
-        )
+        """A directory that only the user may enter: the first of the usual ones that will do, else
+        a new one that goes with the door.
+        """
+        run, temporary = self._run(), Path(tempfile.gettempdir())
+        usual = [temporary / f"acp.nvim-{os.getuid()}"]
+        if run is not None:
+            usual.insert(0, Path(run) / "acp.nvim")
+        for path in usual:
+            if len(os.fsencode(path)) + NAME_BYTES < PATH_BYTES and _is_private(path):
+                _sweep(path)
+                return path
+        short = len(os.fsencode(temporary)) + 2 * NAME_BYTES < PATH_BYTES
+        made = tempfile.mkdtemp(prefix="acp-", dir=temporary if short else "/tmp")
+        self._own_directory = Path(made)
         return self._own_directory
 
     async def _accept(self, listener: socket.socket, ends: anyio.CancelScope) -> None:
@@ -258,6 +263,18 @@ def _is_ours(client: socket.socket) -> bool:
     told = client.getsockopt(socket.SOL_SOCKET, credentials, size)
     uid: int = struct.unpack("3i", told)[1]
     return uid == os.getuid()
+
+
+def _is_private(path: Path) -> bool:
+    """Whether this is a directory of the user's own and nobody else's, made if need be. No link:
+    others may have laid one in a directory that is open to all.
+    """
+    try:
+        if path.is_symlink() or (path.exists() and path.stat().st_uid != os.getuid()):
+            return False
+        return private_files.directory(path).is_dir()
+    except OSError:
+        return False
 
 
 def _sweep(directory: Path) -> None:

@@ -42,10 +42,8 @@ NOT_OURS = {
     "providers/set": PROVIDERS,
     "providers/disable": PROVIDERS,
     "providers": PROVIDERS,
-    "mcpCapabilities.acp": "MCP servers that live in the client are not offered",
     "proxy/initialize": "between a client and proxies; this client starts agents alone",
     "proxy/successor": "between a client and proxies; this client starts agents alone",
-    "mcp/message": "MCP servers that live in the client are not offered",
 }
 """What is left out, and why. Rows of these names may have empty cells."""
 

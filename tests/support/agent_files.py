@@ -57,6 +57,9 @@ class FakeBuffers:
         await anyio.lowlevel.checkpoint()
         return self.live(where.real) if where.real in self.texts else Closed()
 
+    async def unsaved(self) -> dict[str, Text]:
+        return dict(self.texts)
+
     async def load(self, where: Place, file_format: object = None) -> BufferText | Closed:
         del file_format
         if where.real not in self.texts:

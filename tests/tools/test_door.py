@@ -85,13 +85,32 @@ async def test_the_socket_is_for_the_user_alone_and_goes_with_the_door(short: Pa
         assert await relay.end() == 0
 
 
-async def test_a_long_path_gives_way_to_a_directory_of_its_own(tmp_path: Path) -> None:
-    async with open_door(tmp_path / ("x" * 120), [ECHO]) as house:
+async def test_a_long_path_gives_way_to_a_shorter_one(
+    short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(short))
+    async with open_door(short / ("x" * 120), [ECHO]) as house:
         path = Path(house.entrance.address)
-        assert len(house.entrance.address) < doors.PATH_BYTES
+        assert path.parent == short / f"acp.nvim-{os.getuid()}"
         assert (mode(path.parent), mode(path)) == (0o700, 0o600)
         assert "result" in await (await house.relay()).ask("ping")
-    assert not list(path.parents[1].glob(path.parent.name))
+
+
+async def test_a_directory_that_others_may_have_made_is_not_entered(
+    short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(short))
+    theirs = short / "theirs"
+    theirs.mkdir()
+    for name in ("acp.nvim", f"acp.nvim-{os.getuid()}"):
+        (short / name).symlink_to(theirs)
+    async with open_door(short, [ECHO]) as house:
+        path = Path(house.entrance.address)
+        assert mode(path.parent) == 0o700
+        assert path.parent.name.startswith("acp-")
+        assert "result" in await (await house.relay()).ask("ping")
+    assert not names(theirs)
+    assert path.parent.name not in names(short)
 
 
 def dead_sockets(directory: Path, *pids: int) -> list[str]:

@@ -5,10 +5,14 @@ local M = {}
 local api = vim.api
 local PULL, PUBLISH = 'textDocument/diagnostic', 'textDocument/publishDiagnostics'
 
+--- A server that has never spoken is waited for so often, each time for at least so long: many only
+--- complete or format.
+local PATIENCE, LONG_MS = 2, 1000
+
 local told = {} ---@type table<integer, table<integer, integer>> version by client and buffer
 local spoken = {} ---@type table<integer, table<integer, integer>> the one that they spoke on
 local ever = {} ---@type table<integer, true> clients that have spoken
-local mute = {} ---@type table<integer, true> clients that were waited for in vain
+local vain = {} ---@type table<integer, integer> how often a client was waited for in vain
 local hidden = {} ---@type table<integer, table<integer, true>> namespaces set just now, by buffer
 local waiting = {} ---@type table<fun(), true>
 local published ---@type integer|nil the version that diagnostics are of which are set just now
@@ -28,7 +32,7 @@ end
 
 --- Servers that name no version have spoken on what they were told last.
 local function speaks(client, bufnr)
-  ever[client], mute[client] = true, nil
+  ever[client] = true
   local version = published or get(told, client, bufnr) or vim.lsp.util.buf_versions[bufnr]
   set(spoken, client, bufnr, math.max(version or -1, get(spoken, client, bufnr) or -1))
 end
@@ -36,6 +40,7 @@ end
 --- Neovim drops the version of what a server publishes: it is noted on the way.
 local function note_versions()
   local publish = vim.lsp.handlers[PUBLISH]
+  if not publish then return end
   rawset(vim.lsp.handlers, PUBLISH, function(err, params, ...)
     published = type(params) == 'table' and tonumber(params.version) or nil
     local ok, result = pcall(publish, err, params, ...)
@@ -66,10 +71,15 @@ local function on_notify(args)
   set(told, args.data.client_id, vim.uri_to_bufnr(document.uri), document.version)
 end
 
---- Servers that are there already have spoken on what they know.
+local function has_spoken(client)
+  local namespace = vim.lsp.diagnostic.get_namespace(client.id, false)
+  return next(vim.diagnostic.count(nil, { namespace = namespace })) ~= nil or nil
+end
+
+--- Servers that are there already have spoken on what they know, if they ever speak.
 local watch = require('acp.base.once')(function()
   for _, client in ipairs(vim.lsp.get_clients()) do
-    ever[client.id] = true
+    ever[client.id] = has_spoken(client)
     for bufnr in pairs(client.attached_buffers) do
       set(told, client.id, bufnr, vim.lsp.util.buf_versions[bufnr])
       set(spoken, client.id, bufnr, vim.lsp.util.buf_versions[bufnr])
@@ -103,7 +113,8 @@ function M.silent(bufnr)
   local version = vim.lsp.util.buf_versions[bufnr] or -1
   local function waited_for(client)
     local last = get(spoken, client.id, bufnr) or -1
-    return last < version and not mute[client.id]
+    local patient = ever[client.id] or (vain[client.id] or 0) < PATIENCE
+    return last < version and patient
   end
   return vim.tbl_filter(waited_for, vim.lsp.get_clients({ bufnr = bufnr }))
 end
@@ -119,7 +130,7 @@ local function pull(bufnr, limit_ms)
       local function answered(err, result)
         if not err and result and api.nvim_buf_is_loaded(bufnr) then
           local context = { client_id = client.id, bufnr = bufnr, method = PULL, params = params }
-          vim.lsp.diagnostic.on_diagnostic(nil, result, context)
+          pcall(vim.lsp.diagnostic.on_diagnostic, nil, result, context)
         end
         ever[client.id] = true
         set(spoken, client.id, bufnr, version)
@@ -131,12 +142,16 @@ local function pull(bufnr, limit_ms)
   return cancels
 end
 
---- Those that were waited for and have never spoken, of any file, are not waited for again.
-local function note_mute(bufnrs)
+--- These were waited for in vain.
+local function note_vain(bufnrs)
+  local clients = {}
   for _, bufnr in ipairs(bufnrs) do
     for _, client in ipairs(M.silent(bufnr)) do
-      mute[client.id] = not ever[client.id] or nil
+      clients[client.id] = true
     end
+  end
+  for client in pairs(clients) do
+    vain[client] = (vain[client] or 0) + 1
   end
 end
 
@@ -172,7 +187,7 @@ function M.wait(bufnrs, wait_ms, done)
     vim.defer_fn(function()
       if over then return end
       stop()
-      note_mute(bufnrs)
+      if wait_ms >= LONG_MS then note_vain(bufnrs) end
       done()
     end, wait_ms)
   end

@@ -201,6 +201,16 @@ def test_who_waits_no_more_cancels_the_request(front: Editor, tmp_path: Path) ->
     assert front.lua("return #_G.sent") == 0
 
 
+def test_a_host_that_dies_leaves_nothing_behind(front: Editor, tmp_path: Path) -> None:
+    front.write("a.txt", TEXT)
+    serve(front, never=["textDocument/hover"], log=str(tmp_path / "log"))
+    begin(front, MODULE, "ask", question(front, "textDocument/hover", at=[[1, 0]]))
+    until(lambda: bool(received(tmp_path / "log", "textDocument/hover")))
+    front.lua("require('acp.base.async_calls').host_gone() require('acp.tools.hidden').let_go()")
+    until(lambda: bool(received(tmp_path / "log", "$/cancelRequest")))
+    assert not loaded(front)
+
+
 def test_a_file_that_changed_on_disk_is_read_again_first(front: Editor) -> None:
     path = front.write("a.txt", TEXT)
     serve(front)

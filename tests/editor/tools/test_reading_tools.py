@@ -183,6 +183,19 @@ def test_what_is_said_of_an_earlier_text_does_not_count(editor: Editor, caller: 
     assert "(words has not answered for the last change yet" in text
 
 
+def test_a_server_that_never_speaks_is_not_waited_for_again(editor: Editor, caller: Caller) -> None:
+    serve(editor, publish=False, capabilities={"diagnosticProvider": None})
+    editor.open("a.txt")
+    attached(editor, "a.txt")
+    caller.text("diagnostics", path="a.txt", wait_ms=0)
+    late = []
+    for _ in range(3):
+        editor.keys("Achanged<Esc>")
+        text = caller.text("diagnostics", path="a.txt", wait_ms=1000)
+        late.append("has not answered" in text)
+    assert late == [True, False, False]
+
+
 def test_diagnostics_that_are_pulled(editor: Editor, caller: Caller) -> None:
     editor.write("b.txt", "error: bad\n")
     serve(editor, publish=False)

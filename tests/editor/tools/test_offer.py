@@ -1,0 +1,129 @@
+"""What a session is told of the editor's own tools."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import msgspec
+
+from acp_nvim.editor.tools import RELAY, EditorTools, own_tools
+from acp_nvim.protocol import schema
+from acp_nvim.session.entries import Line
+from acp_nvim.session.session import Session
+from acp_nvim.tasks import Tasks
+from acp_nvim.tools import arguments
+from acp_nvim.tools.door import Door
+from acp_nvim.tools.over_acp import McpOverAcp
+from acp_nvim.tools.toolbox import Toolbox
+from tests.support.tool_door import ECHO
+from tests.support.waiting import eventually
+
+
+def no_fault(name: str, error: Exception) -> None:
+    raise AssertionError(f"{name}: {error}")
+
+
+class Unread:
+    """Files that nobody reads."""
+
+    async def read(
+        self, session: Session, path: str, line: int | None = None, limit: int | None = None
+    ) -> str:
+        raise AssertionError(path)
+
+
+@asynccontextmanager
+async def tools_of(run: Path, patience_s: float) -> AsyncIterator[EditorTools]:
+    async with anyio.create_task_group() as group:
+        tasks = Tasks(group, no_fault)
+        toolbox = Toolbox([ECHO], no_fault)
+        door = Door(toolbox, tasks, lambda: str(run))
+        tools = EditorTools(toolbox, door, McpOverAcp(toolbox), tasks, patience_s)
+        yield tools
+        tools.close()
+        group.cancel_scope.cancel()
+
+
+def told(session: Session) -> list[str]:
+    return [entry.title for entry in session.transcript.entries if isinstance(entry, Line)]
+
+
+def test_every_tool_of_ours_is_described_and_can_be_called() -> None:
+    """Also by agents that show nothing but the name of a tool."""
+    tools = own_tools(Unread())
+    assert len({tool.name for tool in tools}) == len(tools)
+    for tool in tools:
+        assert tool.name.startswith("nvim_")
+        assert len(tool.title.split()) <= 2
+        schema = arguments.input_schema(tool.arguments)
+        assert all("description" in it for it in schema["properties"].values()), tool.name
+        msgspec.json.Decoder(tool.arguments)  # raises where a bound does not fit its type
+
+
+async def test_the_server_is_the_relay_with_the_address_in_its_environment(tmp_path: Path) -> None:
+    session = Session(1, "agent", "/")
+    async with tools_of(tmp_path, 30) as tools:
+        offered = tools.offer(session, True, over_acp=False)
+    assert offered is not None
+    server = offered.server
+    assert isinstance(server, schema.McpServerStdio)
+    assert (server.name, server.command) == ("neovim", sys.executable)
+    assert server.args == ["-I", "-S", RELAY]
+    assert [it.name for it in server.env] == ["ACP_NVIM_SOCKET", "ACP_NVIM_TOKEN"]
+    assert offered.secrets == [server.env[1].value]
+
+
+async def test_an_agent_that_does_not_connect_is_named_once(tmp_path: Path) -> None:
+    session = Session(1, "agent", "/")
+    async with tools_of(tmp_path, 0.01) as tools:
+        tools.offer(session, True, over_acp=False)
+        tools.prompted(session)
+        tools.prompted(session)
+        await eventually(lambda: told(session))
+        tools.offer(session, True, over_acp=False)
+        tools.prompted(session)
+    assert told(session) == ["Agent has not connected to the editor's tools (:Acp info)"]
+
+
+async def test_an_agent_that_has_connected_is_not_named(tmp_path: Path) -> None:
+    session, silent = Session(1, "agent", "/"), Session(2, "agent", "/")
+    async with tools_of(tmp_path, 0.01) as tools:
+        for one in (session, silent):
+            tools.offer(one, True, over_acp=False)
+            tools.prompted(one)
+        assert session.tools is not None
+        session.tools.connect(1)
+        session.tools.connect(0)
+        await eventually(lambda: told(silent))
+    assert not told(session)
+
+
+async def test_a_session_without_tools_has_no_timer(tmp_path: Path) -> None:
+    session = Session(1, "agent", "/")
+    async with tools_of(tmp_path, 0) as tools:
+        before = len(asyncio.all_tasks())
+        assert tools.offer(session, False, over_acp=False) is None
+        tools.prompted(session)
+        assert len(asyncio.all_tasks()) == before
+    assert session.tools is None
+
+
+async def test_a_socket_that_cannot_be_made_is_told_and_no_hindrance(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    def full(door: Door) -> Path:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Door, "_directory", full)
+    session = Session(1, "agent", "/")
+    async with tools_of(tmp_path, 0) as tools:
+        assert tools.offer(session, True, over_acp=False) is None
+    assert told(session) == [
+        "The editor's own tools are not offered: [Errno 28] No space left on device"
+    ]

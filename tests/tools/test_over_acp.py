@@ -1,0 +1,111 @@
+"""The tools for agents that speak MCP over the connection which they have."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from msgspec import UNSET
+
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.errors import RequestError
+from acp_nvim.session.session import Session
+from acp_nvim.tools.over_acp import McpOverAcp
+from acp_nvim.tools.toolbox import Toolbox
+from tests.support.tool_door import ECHO, Waits
+
+META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+def no_fault(name: str, error: Exception) -> None:
+    raise AssertionError(f"{name}: {error}")
+
+
+class Agent:
+    """An agent with a session that has a server."""
+
+    def __init__(self, *tools: Any) -> None:
+        self.session = Session(1, "agent", "/")
+        self.servers = McpOverAcp(Toolbox([ECHO, *tools], no_fault))
+        self.id = self.servers.admit(self.session, True) or ""
+        self.told: list[schema.MessageMcpNotification] = []
+
+    async def ask(
+        self, method: str, request_id: str = "r1", **params: Any
+    ) -> schema.MessageMcpResponse:
+        inner = {"_meta": META, **params}
+        request = schema.MessageMcpRequest(self.id, request_id, method, inner)
+        return await self.servers.message(request, self.told.append)
+
+
+async def test_tools_are_listed_and_called() -> None:
+    agent = Agent()
+    listed = (await agent.ask("tools/list")).result
+    assert [tool["name"] for tool in listed["tools"]] == ["echo"]
+    answer = await agent.ask("tools/call", name="echo", arguments={"text": "a"})
+    assert answer.error is UNSET
+    assert answer.result["structuredContent"] == {"said": "a"}
+    assert answer.result["resultType"] == "complete"
+    assert agent.session.tools is not None
+    assert (agent.session.tools.connected, agent.session.tools.calls) == (1, 1)
+
+
+async def test_progress_carries_the_ids_of_its_request() -> None:
+    agent = Agent()
+    given = {"text": "a", "times": 2}
+    meta = {**META, "progressToken": "p"}
+    await agent.ask("tools/call", "r7", name="echo", arguments=given, _meta=meta)
+    inner = {"progressToken": "p", "progress": 1, "message": "1 of 2"}
+    told = schema.MessageMcpNotification(agent.id, "r7", "notifications/progress", inner)
+    assert agent.told == [told]
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "code"),
+    [
+        ("resources/list", {}, -32601),
+        ("tools/call", {"name": "nothing"}, -32602),
+        ("tools/list", {"_meta": {**META, next(iter(META)): "2031-01-01"}}, -32022),
+    ],
+)
+async def test_what_is_wrong_within_is_part_of_the_answer(
+    method: str, params: dict[str, Any], code: int
+) -> None:
+    answer = await Agent().ask(method, **params)
+    assert answer.result is UNSET
+    assert isinstance(answer.error, schema.McpError)
+    assert answer.error.code == code
+
+
+async def test_a_server_is_known_by_its_id_alone() -> None:
+    agent = Agent()
+    before = agent.id
+    agent.id = "guessed"
+    with pytest.raises(RequestError) as error:
+        await agent.ask("tools/list")
+    assert error.value.code == -33001
+    agent.id = agent.servers.admit(agent.session, True) or ""
+    assert before != agent.id
+    assert (await agent.ask("tools/list")).result
+    agent.servers.withdraw(agent.session)
+    with pytest.raises(RequestError):
+        await agent.ask("tools/list")
+    assert agent.servers.admit(agent.session, False) is None
+
+
+async def test_a_request_is_active_once_and_ends_with_its_session() -> None:
+    wait = Waits()
+    agent = Agent(wait.tool)
+    call = asyncio.create_task(agent.ask("tools/call", name="wait", arguments={"text": ""}))
+    await wait.began.wait()
+    with pytest.raises(RequestError) as error:
+        await agent.ask("tools/list")
+    assert error.value.code == -32602
+    assert (await agent.ask("tools/list", "r2")).result
+    agent.servers.withdraw(agent.session)
+    assert (await call).result["isError"]
+    assert wait.ended.is_set()

@@ -1,0 +1,150 @@
+"""What the reading tools make of answers, over a fake editor and fake language servers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acp_nvim.session.session import Session
+from acp_nvim.tools.diagnostics import Asked, DiagnosticsTool
+from acp_nvim.tools.fields import At
+from acp_nvim.tools.files import ToolFiles
+from acp_nvim.tools.navigation import Navigation
+from acp_nvim.tools.ports import Answer, Diagnostic, Diagnostics
+from acp_nvim.tools.symbols import Symbols, SymbolTools
+from acp_nvim.tools.tool import Call, ToolError
+from acp_nvim.workspace.ports import FileOptions
+from tests.support.agent_files import FakeBuffers
+from tests.support.file_requests import Recorder, Requests
+
+
+class Editor:
+    """Says these diagnostics."""
+
+    def __init__(self, said: Diagnostics) -> None:
+        self.said = said
+
+    async def diagnostics(self, *_: Any, **__: Any) -> Diagnostics:
+        return self.said
+
+
+class Servers:
+    """Answer this, whatever they are asked."""
+
+    def __init__(self, *results: Any) -> None:
+        self.results = results
+        self.asked: list[tuple[Any, ...]] = []
+
+    async def ask(self, session: Session, *args: Any, **more: Any) -> Sequence[Answer]:
+        self.asked.append((*args, more))
+        return [Answer(1, "a", "utf-16", result) for result in self.results]
+
+    async def resolve(self, *_: Any) -> Any:
+        return None
+
+
+class Project:
+    """A session in a directory, and what its tools see of it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self.call = Call(Session(1, "agent", str(self.root)))
+        buffers: Any = FakeBuffers()
+        options = FileOptions(outside="deny")
+        requests = Requests(buffers, options, None, lambda *_: None, Recorder())
+        self.files = ToolFiles(requests.files, buffers, lambda: options)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    (tmp_path / "a.py").write_text("def one\n  one()\n")
+    return Project(tmp_path)
+
+
+def said(project: Project, name: str, line: int, severity: str, message: str) -> Diagnostic:
+    return Diagnostic(str(project.root / name), severity, message, line, 3, line, "py", "E1")
+
+
+async def diagnose(project: Project, found: Diagnostics, **args: Any) -> Any:
+    editor: Any = Editor(found)
+    return await DiagnosticsTool(editor, project.files).diagnostics(project.call, Asked(**args))
+
+
+async def test_diagnostics_are_lines_and_data(project: Project) -> None:
+    items = [
+        said(project, "a.py", 2, "error", "not\n  good"),
+        said(project, "b.py", 1, "hint", "x"),
+    ]
+    counts = {"error": 1, "hint": 3}
+    told = await diagnose(project, Diagnostics(items, ["slow"], True, counts))
+    assert told.text.split("\n") == [
+        "a.py:2:3 error: not\\n  good [py E1]",
+        "b.py:1:3 hint: x [py E1]",
+        "… 2 more",
+        "(slow has not answered for the last change yet: some may be of before)",
+    ]
+    assert told.structured["more"] == 2
+    assert told.structured["diagnostics"][0]["path"] == "a.py"
+    assert told.summary == "1 error, 3 hints"
+
+
+async def test_what_a_turn_has_changed(project: Project) -> None:
+    new, old = said(project, "a.py", 2, "error", "new"), said(project, "a.py", 1, "error", "old")
+    found = Diagnostics([new], [], True, {}, [old], 3, 1, [new.path])
+    told = await diagnose(project, found, since="turn")
+    assert told.text.split("\n") == [
+        "+ a.py:2:3 error: new [py E1]",
+        "… 2 more",
+        "- a.py error: old [py E1]",
+        "(not open when the turn began, so all of theirs are listed: a.py)",
+    ]
+    assert told.summary == "3 added, 1 removed"
+
+
+async def test_nothing_said_is_said(project: Project) -> None:
+    told = await diagnose(project, Diagnostics([], [], True))
+    assert (told.text, told.summary) == ("nothing is wrong, as far as is known", "no problems")
+    with pytest.raises(ToolError, match="no language server runs here: name the path of a file"):
+        await diagnose(project, Diagnostics([], [], False))
+
+
+@pytest.mark.parametrize(
+    ("contents", "text"),
+    [
+        ({"kind": "markdown", "value": "**one**"}, "**one**"),
+        ("plain", "plain"),
+        ({"language": "py", "value": "def one"}, "```py\ndef one\n```"),
+        (["a", {"language": "py", "value": "b"}], "a\n\n```py\nb\n```"),
+        ("", "nothing is known of what stands at a.py:1:5"),
+    ],
+)
+async def test_a_hover_of_any_kind(project: Project, contents: Any, text: str) -> None:
+    servers: Any = Servers({"contents": contents}, {"contents": contents}, None)
+    at = At(path="a.py", line=1, symbol="one")
+    assert (await Navigation(servers, project.files).hover(project.call, at)).text == text
+
+
+async def test_both_kinds_of_symbols(project: Project) -> None:
+    span = {"start": {"line": 0, "character": 4}, "end": {"line": 0, "character": 7}}
+    uri = (project.root / "a.py").as_uri()
+    flat = {
+        "name": "one",
+        "kind": 12,
+        "location": {"uri": uri, "range": span},
+        "containerName": "m",
+    }
+    tree = {"name": "one", "kind": 12, "range": span, "children": [{**flat, "name": "two"}]}
+    servers: Any = Servers()
+    for result, lines in [
+        ([flat], ["a.py:1:5 function one of m: def one"]),
+        ([tree], ["a.py:1:5 function one: def one", "a.py:1:5 function two of m: def one"]),
+        (None, ["a.py has no such symbols"]),
+    ]:
+        servers = Servers(result)
+        told = await SymbolTools(servers, project.files).symbols(project.call, Symbols(path="a.py"))
+        assert told.text.split("\n") == lines
+    with pytest.raises(ToolError, match="give `path`"):
+        await SymbolTools(servers, project.files).symbols(project.call, Symbols())
