@@ -66,6 +66,10 @@ class Changes:
         """
         return (await self._files.look(session, absolute(session, path)))[1]
 
+    async def shows(self, session: Session, path: str) -> bool:
+        """Whether lines of a file (real path) may stand in an answer without a question."""
+        return await self._files.guard.shows(session, path)
+
     async def make(
         self, call: Call, title: str, changes: Sequence[FileChange], *, knows: bool = False
     ) -> ToolResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Annotated, Final
 
 import msgspec
@@ -60,7 +60,8 @@ class Renames:
 
         changes = await self._edits.changes(session, ask)
         if arguments.dry_run:
-            return _listed(call, changes)
+            guarded = [it.path for it in changes if not await self._changes.shows(session, it.path)]
+            return _listed(call, changes, guarded)
         title = f"Rename {arguments.symbol} to {arguments.new_name}"
         return await self._changes.make(call, title, changes)
 
@@ -92,8 +93,9 @@ class Renames:
         return able[0]
 
 
-def _listed(call: Call, changes: Sequence[FileChange]) -> ToolResult:
-    found = places(call.session, changes)
+def _listed(call: Call, changes: Sequence[FileChange], guarded: Container[str]) -> ToolResult:
+    """The lines; of guarded files that there are some, and no text."""
+    found = places(call.session, changes, guarded)
     lines = [f"{it['path']}:{it['line']} {it['text'].strip()}" for it in found[:LISTED]]
     if len(found) > LISTED:
         lines.append(f"... and {len(found) - LISTED} lines more")

@@ -5,7 +5,7 @@ has in mind, and asked for again where the user has typed meanwhile.
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -96,11 +96,16 @@ def _as_changes(files: Mapping[str, Text | None], result: Result) -> list[FileCh
     return found
 
 
-def places(session: Session, changes: Sequence[FileChange]) -> list[dict[str, Any]]:
-    """The lines that changes replace, with their texts before and after, for an answer."""
+def places(
+    session: Session, changes: Sequence[FileChange], guarded: Container[str] = ()
+) -> list[dict[str, Any]]:
+    """The lines that changes replace, with their texts before and after, for an answer; of
+    ``guarded`` files without texts.
+    """
     found: list[dict[str, Any]] = []
     for it in changes:
         before, after = it.before or EMPTY, it.after or EMPTY
+        is_shown = it.path not in guarded
         for hunk in diff(before.lines, after.lines):
             for row in range(hunk.start, max(hunk.end, hunk.start + 1)):
                 new = row - hunk.start
@@ -108,8 +113,8 @@ def places(session: Session, changes: Sequence[FileChange]) -> list[dict[str, An
                     {
                         "path": shown(session, it.path),
                         "line": row + 1,
-                        "text": before.lines[row] if row < hunk.end else "",
-                        "new": hunk.lines[new] if new < len(hunk.lines) else "",
+                        "text": before.lines[row] if is_shown and row < hunk.end else "",
+                        "new": hunk.lines[new] if is_shown and new < len(hunk.lines) else "",
                     }
                 )
     return found

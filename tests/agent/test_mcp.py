@@ -217,8 +217,7 @@ def test_the_system_prompt_stands_behind_its_gate(
 
 
 def test_without_one_of_the_users_it_tells_of_the_editors_tools(editor: Editor) -> None:
-    capabilities = {"sessionCapabilities": {"systemPrompt": {}}}
-    agent = editor.agent("hello", capabilities=capabilities)
+    agent = editor.agent("hello", capabilities={"sessionCapabilities": {"systemPrompt": {}}})
     editor.turn("hi")
     prompt = setup_of(agent)["systemPrompt"]
     assert prompt["mode"] == "append"

@@ -177,8 +177,8 @@ def mcp_asked(agent: Agent, tool: str, arguments: str = "{}") -> None:
     """Call a tool as agents do that ask the user before: as a tool call with the server's name."""
     call = {"toolCallId": f"m{tool}", "title": f"mcp__neovim__{tool}", "kind": "other"}
     agent.update(update_of("tool_call", **call, status="pending"))
-    about = {"title": call["title"], "kind": call["kind"]}
-    choice = report(agent, tool, agent.ask(METHOD, question(call["toolCallId"], **about)))
+    asked = question(call["toolCallId"], None, title=call["title"], kind=call["kind"])
+    choice = report(agent, tool, agent.ask(METHOD, asked))
     if choice == "allow":
         mcp(agent, tool, arguments)
     status = "completed" if choice == "allow" else "failed"

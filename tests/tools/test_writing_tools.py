@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from acp_nvim.tools.change_ports import Formatted
@@ -175,6 +176,18 @@ async def test_a_dry_run_lists_the_lines(tmp_path: Path) -> None:
             "new": "def g",
         }
         assert (tools.disk("a"), tools.user.proposed) == ("def f\n", [])
+
+
+async def test_a_dry_run_shows_no_lines_of_secrets(tmp_path: Path) -> None:
+    async with writing_tools(tmp_path) as tools:
+        tools.workspace.options = msgspec.structs.replace(tools.workspace.options, secret=["b"])
+        tools.write("a", "def f\n")
+        tools.write("b", "\n  f, f\n")
+        renaming(tools, "g")
+        asked = {"path": "a", "line": 1, "symbol": "f", "new_name": "g", "dry_run": True}
+        said = await tools.result("nvim_rename", **asked)
+        assert said.text.split("\n")[1:] == ["a:1 def f", "b:2 "]
+        assert "f, f" not in str(said.structured)
 
 
 @pytest.mark.parametrize(
