@@ -408,17 +408,17 @@ def test_a_very_large_input_is_beginning_and_end_and_costs_little(
     raw: Any, ends: tuple[str, str]
 ) -> None:
     entry, decision = asking(raw)
-    begin = time.perf_counter()
+    begin = time.process_time()
     rows = float_rows(entry, decision, CWD)
-    assert time.perf_counter() - begin < 1
+    assert time.process_time() - begin < 1
     text = "\n".join(row for row, _, _ in rows)
     assert all(end in text for end in ends)
     assert len(rows) < 400
     assert len(text) < 100_000
     assert "<CR> shows all" in text or "characters …" in text
-    again = time.perf_counter()
+    again = time.process_time()
     float_rows(entry, decision, CWD)
-    assert time.perf_counter() - again < 0.05
+    assert time.process_time() - again < 0.05
 
 
 @pytest.mark.parametrize("raw", [shape[1] for shape in SHAPES], ids=[s[0] for s in SHAPES])
@@ -512,6 +512,6 @@ def test_a_patch_leads_to_its_file_and_each_row_of_it_to_diff_mode() -> None:
 
 @pytest.mark.parametrize("opening", ["```diff\n", "```diff\n@@\n", "~~~~patch\n-a\n"])
 def test_many_fences_that_do_not_close_cost_little(opening: str) -> None:
-    begin = time.perf_counter()
+    begin = time.process_time()
     drawn(content=content(opening * 12_000))
-    assert time.perf_counter() - begin < 1
+    assert time.process_time() - begin < 1
