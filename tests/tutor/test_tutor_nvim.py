@@ -105,6 +105,13 @@ def test_a_step_that_waits_is_left_by_a_cancel_and_by_the_end(editor: Editor) ->
     editor.quit()
 
 
+def test_it_is_offered_no_tools_that_it_would_not_use(editor: Editor) -> None:
+    """Else a line in its chat would say that it has not connected."""
+    editor.cmd("Acp tutor")
+    editor.wait("(require('acp').state().sessions[1] or {}).status == 'idle'")
+    assert "tools" not in editor.session()
+
+
 def test_modules_in_the_users_directory_are_not_the_tutors(editor: Editor) -> None:
     ran = editor.work / "ran"
     for name in ("acp_nvim/__init__.py", "acp_nvim/tutor/__main__.py", "msgspec.py", "json.py"):
