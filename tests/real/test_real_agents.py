@@ -5,6 +5,7 @@ The model behind them is a script (`tests/real/kit.py`); what they say and do is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ from tests.real import kit
 from tests.real.kit import chat_text, see_through, wait_chat
 from tests.support import conformance
 from tests.support.editor import Editor
+from tests.support.served_language import attached, serve
 from tests.support.traffic import Traffic
 from tests.support.waiting import until
 
@@ -334,3 +336,64 @@ def test_the_python_examples(stage: Callable[[str], Stage], name: str) -> None:
     text = on.run("hello")
     assert text.count("SCRIPT:hello") == 2
     assert "SCRIPT:again" in on.run("again")
+
+
+# -- the editor's own tools ------------------------------------------------------------------------
+
+
+OWN_TOOLS = pytest.mark.parametrize("name", [name for name in HABITS if name != "codex-zed"])
+"""Codex puts them into a namespace, which the scripted model does not name when it calls one."""
+
+
+@OWN_TOOLS
+def test_mcp_read(stage: Callable[[str], Stage], name: str) -> None:
+    """Every agent that starts MCP servers sees unsaved text, and nobody is asked for that."""
+    on = stage(name)
+    buffer = on.editor.open(on.notes)
+    on.editor.lua("vim.api.nvim_buf_set_lines(..., 0, 1, false, { 'alpha unsaved' })", buffer)
+    text = on.run('mcp read {"path": "notes.txt"}')
+    use = on.editor.session()["tools"]
+    assert (use["calls"], use["failed"]) == (1, 0), text
+    assert "Tool said:" in text
+    assert "alpha unsaved" in text[text.index("Tool said:") :]
+    assert "Read · " in text
+    assert not on.editor.events("AcpPermission")
+
+
+@OWN_TOOLS
+def test_mcp_diagnostics(stage: Callable[[str], Stage], name: str) -> None:
+    """What the language server says of text that is not saved."""
+    on = stage(name)
+    serve(on.editor, name="words")
+    buffer = on.editor.open(on.notes)
+    attached(on.editor, "notes.txt")
+    on.editor.lua("vim.api.nvim_buf_set_lines(..., 0, 1, false, { 'error: unsaved' })", buffer)
+    text = on.run('mcp diagnostics {"path": "notes.txt"}')
+    said = text[text.index("Tool said:") :]  # some agents hand the model the data, not the text
+    assert re.search(r'notes.txt(:1:|".*"line":1)', said)
+    assert "unsaved" in said
+    assert "1 error" in text
+
+
+@OWN_TOOLS
+def test_mcp_rename(stage: Callable[[str], Stage], name: str) -> None:
+    """A rename is pending in three files, asked for once."""
+    on = stage(name)
+    serve(on.editor, name="words")
+    on.notes.write_text("def beta\n")
+    for other in ("more.txt", "last.txt"):
+        on.editor.write(other, "beta\n")
+        on.editor.open(other)
+        attached(on.editor, other)
+    on.editor.lua("vim.api.nvim_buf_set_lines(0, 0, 0, false, { 'beta unsaved' })")
+    on.run('mcp rename {"path": "notes.txt", "line": 1, "symbol": "beta", "new_name": "gamma"}')
+    edits = on.editor.session()["edits"]
+    assert {Path(it["path"]).name for it in edits} == {"notes.txt", "more.txt", "last.txt"}
+    assert len(on.editor.events("AcpPermission")) == 1
+    assert on.editor.lines(str(on.editor.work / "last.txt")) == ["gamma unsaved", "gamma"]
+
+
+def test_codex_connects_to_the_editors_tools(stage: Callable[[str], Stage]) -> None:
+    on = stage("codex-zed")
+    on.run("hello")
+    on.editor.wait("require('acp').state().sessions[1].tools.connected >= 1")
