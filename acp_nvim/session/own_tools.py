@@ -57,9 +57,10 @@ def begins(session: Session, name: str, title: str) -> ToolCall | None:
 
 
 def ends(session: Session, call: ToolCall, title: str, summary: str) -> None:
-    """It has given something: `Diagnostics · 3 errors in app.py`."""
+    """It has given something, or has failed: `Diagnostics · 3 errors in app.py`."""
     if summary:
-        _say(session, call, f"{title} · {summary}")
+        below = summary.replace(f"{session.cwd.rstrip('/')}/", "")
+        _say(session, call, f"{title} · {below}")
 
 
 def _say(session: Session, call: ToolCall, words: str) -> None:

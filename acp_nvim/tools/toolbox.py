@@ -90,7 +90,8 @@ class Toolbox:
         finally:
             self._count(session, outcome, self._clock() - began)
             if shown is not None:
-                own_tools.ends(session, shown, tool.title, outcome.result.summary)
+                told = outcome.result.text if outcome.failed else outcome.result.summary
+                own_tools.ends(session, shown, tool.title, told)
         return outcome
 
     def cancel(self, session: Session) -> None:

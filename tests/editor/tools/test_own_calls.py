@@ -18,6 +18,12 @@ def test_a_question_about_a_reading_tool_is_answered_and_shown(editor: Editor) -
     assert not any("mcp__neovim" in row for row in editor.chat() if "mcp_asked" not in row)
 
 
+def test_what_cannot_be_done_is_said_in_the_calls_line(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn('mcp_asked nvim_read {"path": "none.py"}')
+    until(lambda: any(row.startswith("✓ Read · none.py: no such file") for row in editor.chat()))
+
+
 def test_a_secret_is_asked_about_all_the_same(editor: Editor) -> None:
     editor.write(".env", "KEY=1\n")
     editor.agent("script")
