@@ -89,7 +89,7 @@ class Workspace(Generic[S]):
         )
         self.change_sets = ChangeSets(self.edits, self.files, self.disk.before_write)
         self._pruned = False
-        self._open_checkpoints: dict[int, Checkpoint | None] = {}
+        self._open_checkpoints: dict[int, tuple[Checkpoint | None, anyio.Event]] = {}
         """The checkpoints of the turns that run, by our number of the session."""
         self._agent_reads: dict[str, Text] = {}
         tasks.start_soon(self.edits.run, self.disk.before_use)
@@ -195,7 +195,8 @@ class Workspace(Generic[S]):
         n = self.rewind.number(session, prompt)
         wanted = self._options().checkpoints
         checkpoint = await self.rewind.keep(session, n, label) if wanted else None
-        self._open_checkpoints[session.n] = checkpoint
+        begun = anyio.Event()
+        self._open_checkpoints[session.n] = checkpoint, begun
         self.persistence.touch()
         turn = self.disk.enter(session)
         with anyio.move_on_after(ANNOUNCED_S):
@@ -204,8 +205,9 @@ class Workspace(Generic[S]):
         looked = self.early_looks.take(session)
         if looked:
             self._look_done(turn, checkpoint)
+            begun.set()
         else:
-            looked = await self._briefly(self._begin, turn, checkpoint)
+            looked = await self._briefly(self._begin, turn, checkpoint, begun)
         if turn.closed or not looked:
             self.disk.sent(turn)
 
@@ -224,10 +226,16 @@ class Workspace(Generic[S]):
             await done.wait()
         return done.is_set()
 
-    async def _begin(self, turn: Turn, checkpoint: Checkpoint | None) -> None:
+    async def _begin(self, turn: Turn, checkpoint: Checkpoint | None, begun: anyio.Event) -> None:
         """Look at the files before the prompt; of many files the look goes on after the prompt is
-        sent.
+        sent. ``begun`` is set when the checkpoint is whole.
         """
+        try:
+            await self._look_before(turn, checkpoint)
+        finally:
+            begun.set()
+
+    async def _look_before(self, turn: Turn, checkpoint: Checkpoint | None) -> None:
         session = turn.session
         if not self.snapshots.looked(turn.roots):
             self._tasks.start_soon(self._warn_if_slow, turn)
@@ -272,11 +280,16 @@ class Workspace(Generic[S]):
         if turn is not None:
             turn.answered()  # the user may know of the end before the next line is done
         await self._amends.ended(session)
-        await self._briefly(self._end, session, self._open_checkpoints.pop(session.n, None))
+        opened = self._open_checkpoints.pop(session.n, (None, None))
+        await self._briefly(self._end, session, *opened)
 
-    async def _end(self, session: S, checkpoint: Checkpoint | None) -> None:
+    async def _end(
+        self, session: S, checkpoint: Checkpoint | None, begun: anyio.Event | None
+    ) -> None:
         try:
             await self.disk.end(session)
+            if begun is not None:
+                await begun.wait()  # a restore counts on the checkpoint from now on
             if checkpoint is not None:
                 checkpoint.ends.append(time.time())
                 self.persistence.touch()

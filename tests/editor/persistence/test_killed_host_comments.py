@@ -92,6 +92,7 @@ def test_one_that_the_host_never_took_goes_all_the_same(project: Editor) -> None
 
 
 def test_they_are_about_what_was_there_when_they_were_made(project: Editor) -> None:
+    project.setup({"files": {"unsaved": "ignore"}})
     remark(project, 4, "why?")
     kill_host_once_written(project)
     project.lua("vim.api.nvim_buf_set_lines(0, 0, 0, true, {'mine', 'too'})")
