@@ -53,6 +53,7 @@ from acp_nvim.editor.tool_permissions import ToolPermissions
 from acp_nvim.editor.tools import EditorTools, own_tools
 from acp_nvim.editor.unsaved_changes import UnsavedChanges
 from acp_nvim.editor.unscoped_questions import UnscopedQuestions
+from acp_nvim.editor.user_tools import NvimUserTools
 from acp_nvim.protocol.text import clean_text
 from acp_nvim.session.entries import Past
 from acp_nvim.session.prompts import Prompt
@@ -67,6 +68,7 @@ from acp_nvim.tools.over_acp import McpOverAcp
 from acp_nvim.tools.reading import reading_tools
 from acp_nvim.tools.searcher import ProgramSearcher
 from acp_nvim.tools.toolbox import Toolbox
+from acp_nvim.tools.user_tools import UserTools
 from acp_nvim.tools.writing import writing_tools
 from acp_nvim.workspace import private_files
 from acp_nvim.workspace.pending_edits import PendingEdits
@@ -119,6 +121,7 @@ class Host:
         self.proposed: ProposedEdits
         self.observer: HostObserver
         self.tools: EditorTools
+        self.user_tools: UserTools
         self.tasks: Tasks
         self.agents: Agents
         self.restarts: Restarts
@@ -191,7 +194,10 @@ class Host:
         )
         toolbox = Toolbox(own_tools(files, [*reading, *writing]), self.failed)
         door = Door(toolbox, self.tasks, lambda: self.options.stdpath.get("run"))
-        return EditorTools(toolbox, door, McpOverAcp(toolbox), self.tasks)
+        tools = EditorTools(toolbox, door, McpOverAcp(toolbox), self.tasks)
+        runner = NvimUserTools(self.async_calls)
+        self.user_tools = UserTools(toolbox, runner, permissions, tools.refresh)
+        return tools
 
     def _surroundings(self) -> Surroundings:
         return Surroundings(

@@ -1,4 +1,5 @@
-"""Questions about changes that an agent asks for by the editor's own tools (port `Permissions`).
+"""Questions about changes that an agent asks for by the editor's own tools (port `Permissions`),
+and about calls of the user's tools (port `CallPermissions`).
 
 Each is a tool call of ours in the session, with a permission request of ours: the user's rules, the
 card, its review in diff mode and the events are those of an agent's own permissions.
@@ -6,7 +7,7 @@ card, its review in diff mode and the events are those of an agent's own permiss
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -25,7 +26,7 @@ from acp_nvim.session import ids
 from acp_nvim.session.questions.decisions import CANCELLED, Decision, Outcome
 from acp_nvim.session.questions.proposals import WHOLE
 from acp_nvim.session.questions.questions import permission_decision, rule_case
-from acp_nvim.session.questions.rules import Action
+from acp_nvim.session.questions.rules import Action, Case
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall
 from acp_nvim.tools.change_ports import Proposed
@@ -38,23 +39,60 @@ OPTIONS: Final = (
 )
 
 
+EDITS: Final = ""
+
+
+class _Question(msgspec.Struct, frozen=True):
+    """What is asked. ``verdict`` is what the user's rules say; ``about`` is what `allow_always`
+    allows: `EDITS`, or calls of the tool of that name.
+    """
+
+    options: Sequence[schema.PermissionOption]
+    verdict: Action | None
+    about: str
+    guarded: Mapping[str, str] = {}
+
+
 class ToolPermissions:
-    """See `Permissions`. Remembers the sessions whose edits are allowed without a question."""
+    """See `Permissions` and `CallPermissions`. Remembers what each session may do without a
+    question.
+    """
 
     def __init__(self, settings: Callable[[], Settings]) -> None:
         self._settings = settings
-        self._allowed: set[int] = set()
+        self._allowed: set[tuple[int, str]] = set()
 
     @asynccontextmanager
     async def asked(self, session: Session, proposed: Proposed) -> AsyncIterator[str]:
         """See `Permissions`."""
         call = session.upsert_call(_call(session, proposed))
-        decision = self._decision(session, call, proposed)
+        verdict = self._action(session, call, proposed)
+        question = _Question(OPTIONS, verdict, EDITS, proposed.guarded)
+        async with self._put(session, call, question) as why_not:
+            yield why_not
+
+    @asynccontextmanager
+    async def asked_to_call(
+        self, session: Session, name: str, arguments: Mapping[str, Any]
+    ) -> AsyncIterator[str]:
+        """See `CallPermissions`."""
+        call = session.upsert_call(_use(name, arguments))
+        call.call_user_tool(name)
+        question = _Question(_options(name), self._call_action(session, call), name)
+        async with self._put(session, call, question) as why_not:
+            yield why_not
+
+    @asynccontextmanager
+    async def _put(
+        self, session: Session, call: ToolCall, question: _Question
+    ) -> AsyncIterator[str]:
+        """Put a question about a call; what the body does is the call."""
+        decision = self._decision(session, call, question)
         session.ask(decision, call)
         why_not = ""
         try:
             outcome = await wait(decision)
-            why_not = self._refused(session, decision, outcome)
+            why_not = self._refused(session, question, decision, outcome)
             _update(session, call, "failed" if why_not else "in_progress")
             yield why_not
         except Exception as error:
@@ -65,18 +103,19 @@ class ToolPermissions:
             raise
         _update(session, call, "completed")
 
-    def _decision(self, session: Session, call: ToolCall, proposed: Proposed) -> Decision:
+    def _decision(self, session: Session, call: ToolCall, question: _Question) -> Decision:
         asked = schema.PermissionToolCall(call.id)
-        request = schema.RequestPermissionRequest(session.id, asked, list(OPTIONS))
+        request = schema.RequestPermissionRequest(session.id, asked, list(question.options))
         decision = permission_decision(decision_id(), call, request)
-        decision.guarded = proposed.guarded
-        action = self._action(session, call, proposed)
+        decision.guarded = question.guarded
+        action = question.verdict
+        allowed = (session.n, question.about) in self._allowed and not question.guarded
         if session.root.status == "cancelling":
             decision.resolve(CANCELLED, "cancel")
         elif action in ("allow", "deny"):
             option = decision.first("allow_once" if action == "allow" else "reject_once")
             decision.resolve(Outcome("selected", option), "rule")
-        elif action is None and not proposed.guarded and session.n in self._allowed:
+        elif action is None and allowed:
             decision.resolve(Outcome("selected", decision.first("allow_always")), "session")
         return decision
 
@@ -94,19 +133,55 @@ class ToolPermissions:
             return "ask" if proposed.guarded else "allow"
         return None if found == {None} else "ask"
 
-    def _refused(self, session: Session, decision: Decision, outcome: Outcome) -> str:
+    def _call_action(self, session: Session, call: ToolCall) -> Action | None:
+        """What they say of a call. The agent may add any argument: a rule about paths or commands
+        can forbid by them, not allow.
+        """
+        settings = self._settings()
+        case = rule_case(call, session.agent, session.cwd)
+        bare = Case(case.kind, agent=case.agent, cwd=case.cwd, roots=case.roots, texts=case.texts)
+        whole, bare_one = (judge(it, session, settings) for it in (case, bare))
+        if "deny" in (whole, bare_one):
+            return "deny"
+        if whole == "ask":
+            return "ask"
+        return bare_one if whole == "allow" else None
+
+    def _refused(
+        self, session: Session, question: _Question, decision: Decision, outcome: Outcome
+    ) -> str:
         """Why not, for the model; empty where it was allowed."""
         option = outcome.option
         if option is None:
             return "the user cancelled"
         if option.kind == "allow_always":
-            self._allowed.add(session.n)
+            self._allowed.add((session.n, question.about))
         if option.kind.startswith("allow"):
             return ""
         return "a rule of the user refuses" if decision.by == "rule" else "the user refused"
 
 
 # -- the tool call --------------------------------------------------------------------------------
+
+
+def _options(name: str) -> list[schema.PermissionOption]:
+    """What can be answered about a call of the user's tool."""
+    always = wording.OPTION_ALLOW_TOOL.format(tool=name)
+    return [
+        msgspec.structs.replace(it, name=always) if it.kind == "allow_always" else it
+        for it in OPTIONS
+    ]
+
+
+def _use(name: str, arguments: Mapping[str, Any]) -> schema.ToolCall:
+    """A call of the user's tool as a tool call of ours."""
+    return schema.ToolCall(
+        ids.new("t"),
+        f"Call {name}",
+        kind="other",
+        status="pending",
+        raw_input=dict(arguments),
+    )
 
 
 def _call(session: Session, proposed: Proposed) -> schema.ToolCall:

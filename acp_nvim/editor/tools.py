@@ -86,6 +86,11 @@ class EditorTools:
             agent = session.transcript.speaker or session.agent.capitalize()
             session.notice("info", wording.TOOLS_NOT_CONNECTED.format(agent=agent))
 
+    def refresh(self) -> None:
+        """There are other tools than before: the state of the sessions that have some says so."""
+        self._door.refresh()
+        self._over_acp.refresh()
+
     def cancel(self, session: Session) -> None:
         """End the calls of a session whose turn is cancelled."""
         self._toolbox.cancel(session)

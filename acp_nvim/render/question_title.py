@@ -96,6 +96,8 @@ def title(decision: Decision, call: ToolCall | None, cwd: str) -> Title:
 
 def _of_call(decision: Decision, call: ToolCall, cwd: str) -> Title:
     own = short_title((call.title or call.name or call.id).strip(), call.kind, cwd)
+    if call.user_tool:
+        return Title(_wants("call", call.user_tool))
     changed = changes(call, cwd)
     told = told_commands(call, edits=bool(changed))
     if told and (call.kind == "execute" or not changed):

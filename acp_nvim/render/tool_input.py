@@ -60,9 +60,18 @@ def input_rows(
     """
     said = _said(call, cwd, paths, whole, command)
     rows: list[Row] = []
-    for part in [*_beside(call), *tool_input.parts(call.raw_input, call.id)]:
+    for part in _parts(call):
         rows += _ROWS[type(part)](part, said)
     return folded(rows, whole)
+
+
+def _parts(call: ToolCall) -> list[tool_input.Part]:
+    """Return the parts as they are to be shown: arguments of the user's tool mean only what that
+    makes of them.
+    """
+    if call.user_tool:
+        return [tool_input.Data(call.raw_input)] if call.raw_input else []
+    return [*_beside(call), *tool_input.parts(call.raw_input, call.id)]
 
 
 def change_rows(call: ToolCall, cwd: str, limit: int | None, whole: Target) -> list[Row]:

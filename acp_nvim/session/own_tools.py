@@ -14,8 +14,10 @@ from acp_nvim.session.tool_use import ToolUse
 
 _READING: Final = frozenset({"read", "search", "think", "fetch", "other"})
 """Kinds under which agents call tools that change nothing (v1/tool-calls#kinds)."""
-_BEFORE: Final = r"(?:(?:tool: ?)?(?:mcp[_./: -]+)?neovim[_./: -]+)?"
-_BEHIND: Final = r"(?: \(neovim(?: mcp server)?\))?"
+_BEFORE: Final = r"(?:tool: ?)?(?:mcp[_./: -]+)?neovim[_./: -]+"
+_BEHIND: Final = r" \(neovim(?: mcp server)?\)"
+_PREFIX: Final = "nvim_"
+"""Names that are ours wherever they stand. The user's tools may be named like an agent's own."""
 _KEYS: Final = ("toolName", "tool_name", "name")
 """Under which agents say the tool's name in `_meta`, or one level below."""
 
@@ -24,7 +26,7 @@ _KEYS: Final = ("toolName", "tool_name", "name")
 def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
     """Matches a name as it is, or with the server's: `mcp__neovim__nvim_read`."""
     named = "|".join(map(re.escape, names))
-    return re.compile(f"(?i:{_BEFORE})({named})(?i:{_BEHIND})")
+    return re.compile(f"(?i:({_BEFORE}))?({named})(?i:({_BEHIND}))?")
 
 
 def own_tool(call: ToolCall, use: ToolUse | None) -> str | None:
@@ -33,8 +35,9 @@ def own_tool(call: ToolCall, use: ToolUse | None) -> str | None:
         return None
     pattern = _pattern(tuple(use.names))
     for text in _said(call):
-        if found := pattern.fullmatch(text.strip()):
-            return found[1]
+        found = pattern.fullmatch(text.strip())
+        if found and (found[1] or found[3] or found[2].startswith(_PREFIX)):
+            return found[2]
     return None
 
 

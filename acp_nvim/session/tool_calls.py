@@ -38,6 +38,8 @@ class ToolCall(Struct, eq=False):
     """Position among the session's tool calls, from 0."""
     own: str = ""
     """What the chat says in place of the title of a call of one of the editor's own tools."""
+    user_tool: str = ""
+    """The user's own tool that it calls, asked about by us; nothing that agents send sets it."""
 
     @property
     def finished(self) -> bool:
@@ -47,6 +49,10 @@ class ToolCall(Struct, eq=False):
     def say(self, words: str) -> None:
         """The chat says this in place of the title from now on."""
         self.own = words
+
+    def call_user_tool(self, name: str) -> None:
+        """It is a call of this tool of the user."""
+        self.user_tool = name
 
     def merge(self, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
         """Take over the fields that are present; absent and null leave what is there (v1)."""

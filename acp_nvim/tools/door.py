@@ -112,6 +112,11 @@ class Door:
         tools.offer()
         return Entrance(address, grant.token)
 
+    def refresh(self) -> None:
+        """There are other tools than before: the sessions' state names them."""
+        for grant in self._grants.values():
+            grant.tools.offer()
+
     def withdraw(self, session: Session) -> None:
         """End the session's token and connections."""
         grant = self._grants.pop(session.key, None)

@@ -45,6 +45,11 @@ class McpOverAcp:
         tools.offer()
         return id
 
+    def refresh(self) -> None:
+        """There are other tools than before: the sessions' state names them."""
+        for _, tools in self._servers.values():
+            tools.offer()
+
     def withdraw(self, session: Session) -> None:
         """End the session's server, and the calls of it."""
         ids = [id for id, (owner, _) in self._servers.items() if owner is session]

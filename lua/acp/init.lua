@@ -42,6 +42,14 @@ end
 ---@param handler acp.ExtensionHandler|nil
 function M.on_extension(name, handler) require('acp.base.extensions').on(name, handler) end
 
+--- Give agents a tool of yours (`:help acp.tool()`); nil takes it away.
+---@param name string letters, digits, `_` and `-`
+---@param spec acp.ToolSpec|nil
+function M.tool(name, spec)
+  if vim.in_fast_event() then return later(M.tool, name, spec) end
+  require('acp.tools.user_tools').put(name, given(spec))
+end
+
 --- Cancel the running turn of a session (default: the current one).
 ---@param session? integer
 function M.cancel(session)

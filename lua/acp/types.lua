@@ -27,6 +27,22 @@
 ---@field message? string
 ---@field data? any
 
+---@class acp.ToolSpec
+---@field description string what it gives, written for a model
+---@field schema? table JSON schema of the arguments, of type 'object'
+---@field write? boolean it changes something: the user is asked before each call
+---@field run acp.ToolFunction
+
+---@class acp.ToolContext
+---@field session integer our number
+---@field cwd string the session's directory
+---@field agent string
+
+--- Arguments are as the agent sent them, null members being absent. What it returns is the result,
+--- a text or a table; `nil, message` says that it failed. A function that is returned is called
+--- with `reply(result, err)`, for tools that answer later, and may return what cancels the call.
+---@alias acp.ToolFunction fun(args: table, ctx: acp.ToolContext): any, any
+
 ---@class acp.State
 ---@field host 'stopped'|'starting'|'running'|'failed'
 ---@field current? integer

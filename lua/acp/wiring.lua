@@ -44,6 +44,8 @@ end)
 on('setup', function(args)
   local extensions = package.loaded['acp.base.extensions']
   args.extensions = extensions and extensions.names() or {}
+  local user_tools = package.loaded['acp.tools.user_tools']
+  args.user_tools = user_tools and user_tools.told() or {}
   local tutor = args.agents.tutor
   local taught = args.agent == 'tutor' or package.loaded['acp.command.tutor_keys']
   if tutor and not tutor.command and taught then

@@ -179,3 +179,78 @@ async def test_a_change_that_is_not_known_yet_names_its_file() -> None:
     proposed = Proposed("Run it", path="/work/a")
     async with asked.permissions.asked(asked.session, proposed) as refused:
         assert refused == "a rule of the user refuses"
+
+
+# -- calls of the user's tools --------------------------------------------------------------------
+
+
+async def called(asked: Asked, name: str = "deploy", **arguments: Any) -> str:
+    """Call a tool of the user: `called`, or why not."""
+    async with asked.permissions.asked_to_call(asked.session, name, arguments) as refused:
+        return refused or "called"
+
+
+async def begun_call(asked: Asked, name: str = "deploy", **arguments: Any) -> asyncio.Task[str]:
+    """The same, with the question open."""
+    task = asyncio.create_task(called(asked, name, **arguments))
+    while not len(asked.session.decisions):
+        await anyio.lowlevel.checkpoint()
+    return task
+
+
+async def test_a_call_of_the_users_tool_is_asked_about_by_its_name() -> None:
+    asked = Asked()
+    task = await begun_call(asked, to="shop")
+    assert (asked.call.kind, asked.call.raw_input) == ("other", {"to": "shop"})
+    found = title(asked.decision, asked.call, "/work")
+    assert "".join(text for text, _ in found.parts) == "Agent wants to call deploy"
+    asked.answer("reject_once")
+    assert await task == "the user refused"
+
+
+async def test_what_is_allowed_for_the_session_is_this_tool() -> None:
+    asked = Asked()
+    task = await begun_call(asked)
+    asked.answer("allow_always")
+    assert await task == "called"
+    assert await called(asked) == "called"
+    for other in (await begun_call(asked, "other"), await asked.begun()):
+        asked.answer("reject_once")
+        assert await other == "the user refused"
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ({"action": "allow", "kind": "other"}, "called"),
+        ({"action": "deny", "kind": "other"}, "a rule of the user refuses"),
+        ({"action": "deny", "path": "keys/**"}, "a rule of the user refuses"),
+    ],
+)
+async def test_rules_answer_calls(rule: dict[str, Any], said: str) -> None:
+    path = "keys/a" if "path" in rule else "b"
+    assert await called(Asked(rule), path=path) == said
+
+
+@pytest.mark.parametrize(
+    ("rule", "arguments"),
+    [
+        ({"action": "allow", "path": "src/**"}, {"path": "src/a"}),
+        ({"action": "allow", "command": "git *"}, {"command": "git status"}),
+        ({"action": "allow", "kind": "edit"}, {"path": "src/a"}),
+    ],
+)
+async def test_an_argument_that_an_agent_adds_allows_nothing(
+    rule: dict[str, Any], arguments: dict[str, Any]
+) -> None:
+    task = await begun_call(asked := Asked(rule), **arguments)
+    asked.answer("reject_once")
+    assert await task == "the user refused"
+
+
+async def test_the_title_is_that_of_a_call_whatever_its_arguments_are() -> None:
+    task = await begun_call(asked := Asked(), command="ls", path="a", new_string="b")
+    found = title(asked.decision, asked.call, "/work")
+    assert "".join(text for text, _ in found.parts) == "Agent wants to call deploy"
+    asked.answer("reject_once")
+    await task

@@ -67,3 +67,19 @@ def test_what_shows_a_diff_or_a_terminal_is_asked_about() -> None:
     diff = schema.Diff("/w/a", "new")
     assert not needs_no_question(call("nvim_edit", kind="edit", content=[diff]), USE)
     assert not needs_no_question(call("nvim_read", content=[schema.Terminal("t1")]), USE)
+
+
+@pytest.mark.parametrize(
+    "named", [call("mcp__neovim__bash"), call("bash (neovim MCP Server)"), call("neovim/bash")]
+)
+def test_a_tool_of_the_user_is_known_by_the_servers_name_with_it(named: ToolCall) -> None:
+    use = ToolUse(["nvim_read", "bash"])
+    assert own_tool(named, use) == "bash"
+    assert needs_no_question(named, use)
+
+
+def test_an_agents_own_tool_of_the_same_name_is_another_one() -> None:
+    use = ToolUse(["nvim_read", "bash"])
+    for other in (call("bash"), call(name="bash"), call(meta={"toolName": "bash"})):
+        assert own_tool(other, use) is None
+        assert not needs_no_question(other, use)

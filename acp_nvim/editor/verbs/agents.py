@@ -6,6 +6,7 @@ from acp_nvim import wording
 from acp_nvim.agent.agents import UnknownAgent
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.session_restore import revive
+from acp_nvim.editor.user_tools import told
 from acp_nvim.editor.verbs.table import Args, verb
 
 
@@ -13,7 +14,9 @@ from acp_nvim.editor.verbs.table import Args, verb
 def setup(host: Host, args: Args) -> None:
     """Options, at the start and after each `setup()`."""
     past = args.pop("past", None)
+    user_tools = args.pop("user_tools", ())
     host.configure(args)
+    host.user_tools.take(told(user_tools))
     if past is not None:
         revive(host, past)
 

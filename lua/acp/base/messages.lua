@@ -126,6 +126,12 @@ return {
   wrong_prompt = 'prompt() wants text or a list of content blocks, not a table of names',
   extension_name = "An extension's name starts with '_', not '%s'",
   extension_handler = 'The handler of %s is a function, not a %s',
+  tool_name = "A tool's name has up to 64 of a-z A-Z 0-9 _ -, not '%s'",
+  tool_name_ours = "Names that start with nvim_ are the editor's, not yours: '%s'",
+  tool_spec = 'The spec of tool %s should be a table, not a %s',
+  tool_member = 'Tool %s: %s should be %s, not %s',
+  tool_schema = 'The schema of tool %s cannot be sent: %s',
+  why_nested = 'it is nested deeper than %d levels',
 
   -- Options
   option_should = "Option '%s' should be %s",

@@ -1,0 +1,191 @@
+"""The user's tools in a toolbox: their schemas, their results, and how their calls end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+
+from acp_nvim.session.session import Session
+from acp_nvim.session.tool_use import ToolUse
+from acp_nvim.tools.tool import ToolError, ToolResult
+from acp_nvim.tools.toolbox import Outcome, Toolbox, UnknownTool
+from acp_nvim.tools.user_tools import Answer, UserTool, UserTools, input_schema, result
+
+SAID = Answer("said")
+
+
+class Runs:
+    """Runs tools: notes the calls, and gives `answer`, raises it, or hangs where that is None."""
+
+    def __init__(self, answer: Answer | Exception | None = SAID) -> None:
+        self.answer = answer
+        self.calls: list[tuple[str, str]] = []
+
+    async def run(self, session: Session, name: str, arguments: str) -> Answer:
+        self.calls.append((name, arguments))
+        if self.answer is None:
+            await anyio.sleep_forever()
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        assert self.answer is not None
+        return self.answer
+
+
+class Permits:
+    """Answers questions with `why_not`, and notes them."""
+
+    def __init__(self, why_not: str = "") -> None:
+        self.why_not = why_not
+        self.asked: list[tuple[str, Mapping[str, Any]]] = []
+
+    @asynccontextmanager
+    async def asked_to_call(
+        self, session: Session, name: str, arguments: Mapping[str, Any]
+    ) -> AsyncIterator[str]:
+        self.asked.append((name, arguments))
+        yield self.why_not
+
+
+class Users:
+    """The tools of a user in a toolbox."""
+
+    def __init__(self, runs: Runs | None = None, why_not: str = "") -> None:
+        def fault(name: str, error: Exception) -> None:
+            raise AssertionError(f"{name}: {error}")
+
+        self.box = Toolbox([], fault)
+        self.runs, self.permits = runs or Runs(), Permits(why_not)
+        self.changes = 0
+        self.tools = UserTools(self.box, self.runs, self.permits, self._changed, run_s=0.05)
+
+    def _changed(self) -> None:
+        self.changes += 1
+
+    @property
+    def names(self) -> list[str]:
+        return [tool.name for tool in self.box.listed(enabled=True)]
+
+    async def call(self, name: str = "mine", **given: Any) -> Outcome:
+        session = Session(1, "agent", "/")
+        session.tools = ToolUse()
+        return await self.box.call(session, name, json.dumps(given).encode())
+
+
+def mine(name: str = "mine", **fields: Any) -> UserTool:
+    return UserTool(name, "Helps.", **fields)
+
+
+def failed(why: str) -> Outcome:
+    return Outcome(ToolResult(why), failed=True)
+
+
+def test_tools_come_and_go_and_that_is_told_once() -> None:
+    users = Users()
+    users.tools.take([mine("a"), mine("b")])
+    users.tools.take([mine("a"), mine("b")])
+    assert (users.names, users.changes) == (["a", "b"], 1)
+    users.tools.take([mine("b", write=True)])
+    assert (users.names, users.changes) == (["b"], 2)
+    users.tools.take([])
+    assert (users.names, users.changes) == ([], 3)
+
+
+async def test_a_tool_that_is_gone_cannot_be_called() -> None:
+    users = Users()
+    users.tools.take([mine()])
+    users.tools.take([])
+    with pytest.raises(UnknownTool):
+        await users.call()
+
+
+async def test_arguments_go_as_they_came() -> None:
+    users = Users()
+    users.tools.take([mine()])
+    given: dict[str, Any] = {"a": [None, 2**80], "b": {"c": None}}
+    assert await users.call(**given) == Outcome(ToolResult("said"))
+    [(name, arguments)] = users.runs.calls
+    assert (name, json.loads(arguments)) == ("mine", given)
+    assert not users.permits.asked
+
+
+async def test_one_that_hangs_ends() -> None:
+    users = Users(Runs(None))
+    users.tools.take([mine()])
+    assert await users.call() == failed("mine took more than 0.05 s")
+
+
+async def test_one_that_fails_says_why() -> None:
+    users = Users(Runs(ToolError("no ticket")))
+    users.tools.take([mine()])
+    assert await users.call() == failed("no ticket")
+
+
+async def test_one_that_writes_is_asked_about_first() -> None:
+    users = Users(why_not="the user refused")
+    users.tools.take([mine(write=True)])
+    assert await users.call(to="shop") == failed("the user refused")
+    assert users.permits.asked == [("mine", {"to": "shop"})]
+    assert not users.runs.calls
+    users.permits.why_not = ""
+    assert await users.call() == Outcome(ToolResult("said"))
+
+
+@pytest.mark.parametrize(
+    ("told", "shown"),
+    [
+        ("{}", {"type": "object"}),
+        ("[]", {"type": "object"}),
+        ('{"properties":[],"required":[]}', {"properties": {}, "required": []}),
+        ('{"properties":{"a":[]}}', {"properties": {"a": {}}}),
+        (
+            '{"properties":{"a":{"type":"array","items":[],"default":[]}}}',
+            {"properties": {"a": {"type": "array", "items": {}, "default": []}}},
+        ),
+        ('{"anyOf":[{"properties":[]},[]]}', {"anyOf": [{"properties": {}}, {}]}),
+        ('{"additionalProperties":false}', {"additionalProperties": False}),
+    ],
+)
+def test_lua_has_one_empty_table_and_a_schema_two(told: str, shown: dict[str, Any]) -> None:
+    assert input_schema(told) == {"type": "object", **shown}
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "data"),
+    [
+        ('{"a":"b\\/c"}', '{"a":"b/c"}', {"a": "b/c"}),
+        ("[1,null]", "[1,null]", {"result": [1, None]}),
+        ('["\udcff"]', '["?"]', {"result": ["?"]}),
+    ],
+)
+def test_a_table_is_text_and_data(value: str, text: str, data: dict[str, Any]) -> None:
+    assert result(Answer(json=value)) == ToolResult(text, data)
+
+
+@pytest.mark.parametrize("levels", [101, 300, 600, 990])
+async def test_a_table_of_great_depth_is_no_fault(levels: int) -> None:
+    users = Users(Runs(Answer(json="[" * levels + "]" * levels)))
+    users.tools.take([mine()])
+    outcome = await users.call()
+    assert outcome.failed
+    assert outcome.result.text.startswith("the result cannot be sent: ")
+
+
+@pytest.mark.parametrize("levels", [100, 300])
+async def test_neither_are_such_arguments(levels: int) -> None:
+    users = Users()
+    users.tools.take([mine(write=True)])
+    deep: Any = 1
+    for _ in range(levels):
+        deep = {"a": deep}
+    assert await users.call(a=deep) == failed("arguments: nested deeper than 100 levels")
+    assert not users.permits.asked
+
+
+def test_ordinary_depth_is_fine() -> None:
+    text = "[" * 100 + "]" * 100
+    assert result(Answer(json=text)).text == text
