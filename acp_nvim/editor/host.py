@@ -192,7 +192,7 @@ class Host:
             NvimDocuments(self.bridge, self.async_calls),
             Changes(files, self.workspace.change_sets, permissions),
         )
-        toolbox = Toolbox(own_tools(files, [*reading, *writing]), self.failed)
+        toolbox = Toolbox(own_tools(files, [*reading, *writing], self.unsaved.reads), self.failed)
         door = Door(toolbox, self.tasks, lambda: self.options.stdpath.get("run"))
         tools = EditorTools(toolbox, door, McpOverAcp(toolbox), self.tasks)
         runner = NvimUserTools(self.async_calls)
@@ -425,7 +425,14 @@ class Host:
         if session.tools is not None:
             self.tool_editor.turn_began(session)
         await self.workspace.turn_began(session, prompt, clean_text(prompt.text))
-        await self.unsaved.join(session, prompt)
+        await self.unsaved.join(session, prompt, embeds=self._embeds(session))
+
+    def _embeds(self, session: Session) -> bool:
+        """Whether the session's agent takes resources in prompts."""
+        connection = self.conversations[session.n].connection
+        if connection is None:
+            return False
+        return connection.agent.prompt_capabilities.embedded_context is True
 
     def under_way(self, session: Session, prompt: Prompt) -> None:
         """A prompt has left the queue: remarks go with it, and it comes back from here when the
@@ -455,6 +462,7 @@ class Host:
         self.screen.push("under_way", session.n)
         if session.tools is not None:
             self.tool_editor.turn_ended(session)
+        self.unsaved.turn_ended(session)
         await self.workspace.turn_ended(session)
 
     def login_needed(self, connection: Connection, session: Session | None) -> None:

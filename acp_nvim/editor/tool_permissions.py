@@ -7,6 +7,7 @@ card, its review in diff mode and the events are those of an agent's own permiss
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
@@ -22,7 +23,6 @@ from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.text import EMPTY, Text, keys
 from acp_nvim.edits.unified import unified
 from acp_nvim.protocol import schema
-from acp_nvim.session import ids
 from acp_nvim.session.questions.decisions import CANCELLED, Decision, Outcome
 from acp_nvim.session.questions.proposals import WHOLE
 from acp_nvim.session.questions.questions import permission_decision, rule_case
@@ -161,6 +161,11 @@ class ToolPermissions:
         return "a rule of the user refuses" if decision.by == "rule" else "the user refused"
 
 
+def _id() -> str:
+    """An id that no agent can guess: it could change what the question shows else."""
+    return f"nvim-{secrets.token_urlsafe(12)}"
+
+
 # -- the tool call --------------------------------------------------------------------------------
 
 
@@ -176,7 +181,7 @@ def _options(name: str) -> list[schema.PermissionOption]:
 def _use(name: str, arguments: Mapping[str, Any]) -> schema.ToolCall:
     """A call of the user's tool as a tool call of ours."""
     return schema.ToolCall(
-        ids.new("t"),
+        _id(),
         f"Call {name}",
         kind="other",
         status="pending",
@@ -186,7 +191,7 @@ def _use(name: str, arguments: Mapping[str, Any]) -> schema.ToolCall:
 
 def _call(session: Session, proposed: Proposed) -> schema.ToolCall:
     return schema.ToolCall(
-        ids.new("t"),
+        _id(),
         proposed.title,
         kind="edit",
         status="pending",

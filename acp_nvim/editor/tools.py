@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,9 +27,15 @@ PATIENCE_S: Final = 30.0
 RELAY: Final = str(Path(relay.__file__).resolve())
 
 
-def own_tools(files: Files, reading: Sequence[Tool[Any]] = ()) -> list[Tool[Any]]:
-    """All tools of the editor, in the order in which they are listed."""
-    return [*reading, read_tool(files)]
+def own_tools(
+    files: Files,
+    others: Sequence[Tool[Any]] = (),
+    on_read: Callable[[Session], None] = lambda session: None,
+) -> list[Tool[Any]]:
+    """All tools of the editor, in the order in which they are listed; ``on_read`` is told of each
+    session whose agent reads by one of them.
+    """
+    return [*others, read_tool(files, on_read)]
 
 
 class EditorTools:

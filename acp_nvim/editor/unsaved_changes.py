@@ -45,6 +45,8 @@ class UnsavedChanges:
         self._options = options
         self._choose = choose
         self._readers: set[str] = set()
+        self._others: set[str] = set()
+        """Agents that have had a turn, and read nothing through the editor."""
         self._told: dict[int, dict[str, Told]] = {}
         self._joined: dict[int, list[UnsavedFile]] = {}
 
@@ -52,12 +54,22 @@ class UnsavedChanges:
         """The session's agent reads files through the editor, so it sees unsaved text."""
         self._readers.add(session.agent)
 
-    async def join(self, session: Session, prompt: Prompt) -> None:
-        """Put what the agent does not know yet into a prompt that is about to be sent."""
+    def turn_ended(self, session: Session) -> None:
+        """A turn is over: who has not read by now does so by other ways."""
+        if session.agent not in self._readers:
+            self._others.add(session.agent)
+
+    async def join(self, session: Session, prompt: Prompt, *, embeds: bool) -> None:
+        """Put what the agent does not know yet into a prompt that is about to be sent.
+
+        ``embeds``: it goes as a resource, which nobody takes for the user's words. To another agent
+        it would be text among theirs: it goes once the agent is known not to read here.
+        """
         prompt.attachments = [it for it in prompt.attachments if not _is_ours(it)]
         self._joined.pop(session.n, None)
         how = self._options().unsaved
-        if how == "ignore" or session.agent in self._readers:
+        waits = how == "attach" and not embeds and session.agent not in self._others
+        if how == "ignore" or session.agent in self._readers or waits:
             return
         found = await self._found(session)
         named = [file.name for file in found if file.told]

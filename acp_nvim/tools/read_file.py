@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Final, Protocol
 
@@ -37,10 +38,13 @@ class Files(Protocol):
         ...
 
 
-def read_tool(files: Files) -> Tool[Any]:
-    """Return the tool. It reads by the same guard as `fs/read_text_file`."""
+def read_tool(files: Files, on_read: Callable[[Session], None] = lambda session: None) -> Tool[Any]:
+    """Return the tool. It reads by the same guard as `fs/read_text_file`; ``on_read`` is told of
+    each session whose agent reads so.
+    """
 
     async def run(call: Call, given: ReadArguments) -> ToolResult:
+        on_read(call.session)
         path = str(Path(call.session.cwd, given.path))
         text = await files.read(call.session, path, given.line, given.limit)
         told = {"path": path, "line": given.line or 1, "text": text}

@@ -64,6 +64,21 @@ def test_an_agent_that_reads_through_the_editor_is_told_nothing(editor: Editor, 
     assert sent(editor, agent, "say more") == []
 
 
+def test_one_that_takes_no_resources_is_told_when_it_is_known_not_to_read(editor: Editor) -> None:
+    """To it they are text among the user's words."""
+    agent = editor.agent("hello", capabilities={"promptCapabilities": {}})
+    editor.open(editor.write("a.txt", LINES))
+    change(editor, 1, "TWO")
+    assert sent(editor, agent, "one") == []
+    assert "+TWO" in "".join(sent(editor, agent, "two"))
+
+
+def test_one_that_reads_by_the_editors_tool_is_told_nothing(editor: Editor, agent: Any) -> None:
+    editor.turn('mcp nvim_read {"path": "a.txt"}')
+    change(editor, 2, "THREE")
+    assert sent(editor, agent, "say more") == []
+
+
 def test_secrets_and_files_elsewhere_are_left_alone(editor: Editor, agent: Any) -> None:
     editor.cmd("silent write")
     editor.open(editor.write(".env", "KEY=1\n"))
