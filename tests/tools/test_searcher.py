@@ -88,6 +88,20 @@ async def test_what_git_ignores_is_left_out(project: Path) -> None:
     assert {line.split(":")[0] for line in lines(found, project)} == {"a.txt", "untracked.txt"}
 
 
+async def test_no_program_of_the_repository_runs(project: Path, tmp_path: Path) -> None:
+    git(project, "init", "-q")
+    program, ran = tmp_path / "planted", tmp_path / "ran"
+    program.write_text(f"#!/bin/sh\ntouch {ran}\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    git(project, "add", "a.txt")
+    git(project, "config", "core.fsmonitor", str(program))
+    git(project, "config", "filter.x.clean", str(program))
+    (project / ".gitattributes").write_text("* filter=x\n")
+    found = await own(query(project, "one.two"))
+    assert {line.split(":")[0] for line in lines(found, project)} == {"a.txt"}
+    assert not ran.exists()
+
+
 async def test_an_expression_that_takes_for_ever_is_ended(project: Path) -> None:
     (project / "a.txt").write_text("a" * 60 + "!\n")
     found = await own(query(project, "(a+)+$", regex=True), limit_s=0.5)
