@@ -424,8 +424,8 @@ class Host:
         """A prompt is about to be sent: the files' state is kept."""
         if session.tools is not None:
             self.tool_editor.turn_began(session)
-        await self.workspace.turn_began(session, prompt, clean_text(prompt.text))
-        await self.unsaved.join(session, prompt, embeds=self._embeds(session))
+        texts = await self.workspace.turn_began(session, prompt, clean_text(prompt.text))
+        await self.unsaved.join(session, prompt, texts, embeds=self._embeds(session))
 
     def _embeds(self, session: Session) -> bool:
         """Whether the session's agent takes resources in prompts."""

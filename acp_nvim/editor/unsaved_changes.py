@@ -59,8 +59,16 @@ class UnsavedChanges:
         if session.agent not in self._readers:
             self._others.add(session.agent)
 
-    async def join(self, session: Session, prompt: Prompt, *, embeds: bool) -> None:
-        """Put what the agent does not know yet into a prompt that is about to be sent.
+    async def join(
+        self,
+        session: Session,
+        prompt: Prompt,
+        texts: Mapping[str, Text] | None = None,
+        *,
+        embeds: bool,
+    ) -> None:
+        """Put what the agent does not know yet into a prompt that is about to be sent. ``texts``
+        are those of all buffers with unsaved edits, None where nobody has asked yet.
 
         ``embeds``: it goes as a resource, which nobody takes for the user's words. To another agent
         it would be text among theirs: it goes once the agent is known not to read here.
@@ -71,7 +79,7 @@ class UnsavedChanges:
         waits = how == "attach" and not embeds and session.agent not in self._others
         if how == "ignore" or session.agent in self._readers or waits:
             return
-        found = await self._found(session)
+        found = await self._found(session, texts)
         named = [file.name for file in found if file.told]
         if how == "ask" and named:
             how = await self._asked(named)
@@ -79,7 +87,7 @@ class UnsavedChanges:
             problems = await self._editor.save([file.path for file in found if file.told])
             for path, why in problems.items():
                 session.notice("warning", wording.NOT_SAVED.format(file=path, reason=why))
-            found = await self._found(session)
+            found = await self._found(session, None)
         if found and how != "ignore" and not prompt.text.startswith("/"):
             patches = "".join(file.patch for file in found)
             if patches and not _has_diff(prompt):
@@ -87,8 +95,10 @@ class UnsavedChanges:
                 prompt.attachments = [*prompt.attachments, added]
             self._joined[session.n] = found
 
-    async def _found(self, session: Session) -> list[UnsavedFile]:
-        texts, told = await self._editor.unsaved(), self._told.get(session.n, {})
+    async def _found(self, session: Session, texts: Mapping[str, Text] | None) -> list[UnsavedFile]:
+        told = self._told.get(session.n, {})
+        if texts is None:
+            texts = await self._editor.unsaved()
         if not texts and not told:
             return []
         scope = session.cwd, session.roots, self._options()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
@@ -188,9 +188,9 @@ class Workspace(Generic[S]):
         """A prompt waits until its session is open."""
         self.early_looks.expect(session)
 
-    async def turn_began(self, session: S, prompt: object, label: str) -> None:
+    async def turn_began(self, session: S, prompt: object, label: str) -> Mapping[str, Text] | None:
         """A prompt is about to be sent: the present contents are those before it. The same prompt
-        may be sent again.
+        may be sent again. Returns the unsaved texts by path; None where they were not looked at.
         """
         n = self.rewind.number(session, prompt)
         wanted = self._options().checkpoints
@@ -210,6 +210,7 @@ class Workspace(Generic[S]):
             looked = await self._briefly(self._begin, turn, checkpoint, begun)
         if turn.closed or not looked:
             self.disk.sent(turn)
+        return None if checkpoint is None else checkpoint.unsaved
 
     async def _briefly(self, work: Callable[..., Awaitable[None]], *args: Any) -> bool:
         """Start the work, and wait for it a moment that no user notices; whether it is done."""
