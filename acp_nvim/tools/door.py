@@ -7,7 +7,6 @@ with the session, as its connections do.
 from __future__ import annotations
 
 import asyncio
-import hmac
 import os
 import secrets
 import socket
@@ -26,8 +25,8 @@ from anyio.abc import TaskGroup
 
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
+from acp_nvim.tools.grants import Grant, Grants
 from acp_nvim.tools.mcp_server import McpServer
-from acp_nvim.tools.session_tools import SessionTools
 from acp_nvim.tools.toolbox import Enabled, Toolbox
 from acp_nvim.workspace import private_files
 
@@ -56,42 +55,14 @@ class Entrance(msgspec.Struct, frozen=True):
     token: str
 
 
-class Grant:
-    """What a token opens: the tools of a session, and the connections that came with it."""
-
-    def __init__(self, session: Session, tools: SessionTools) -> None:
-        """Nobody has come yet."""
-        self.session = session
-        self.tools = tools
-        self.token = secrets.token_urlsafe(32)
-        self.connections: set[anyio.CancelScope] = set()
-
-    def came(self, scope: anyio.CancelScope) -> None:
-        """A client has come in."""
-        self.connections.add(scope)
-        self._tell()
-
-    def left(self, scope: anyio.CancelScope) -> None:
-        """A client is gone."""
-        self.connections.discard(scope)
-        self._tell()
-
-    def _tell(self) -> None:
-        use = self.session.tools
-        if use is not None:
-            use.connect(len(self.connections))
-            self.session.change("tools")
-
-
 class Door:
     """Listens from the first session on that has tools, until `close`."""
 
     def __init__(self, toolbox: Toolbox, tasks: Tasks, run: Callable[[], str | None]) -> None:
         """``run`` is the directory for sockets of this user, None where there is none."""
-        self._toolbox = toolbox
         self._tasks = tasks
         self._run = run
-        self._grants: dict[str, Grant] = {}
+        self._grants = Grants(toolbox)
         self._socket: socket.socket | None = None
         self._path: Path | None = None
         self._own_directory: Path | None = None
@@ -102,31 +73,28 @@ class Door:
 
     def admit(self, session: Session, enabled: Enabled) -> Entrance | None:
         """Give a session a new token; its earlier one ends. None: it has no tools. OSError."""
-        self.withdraw(session)
-        tools = SessionTools(self._toolbox, session, enabled)
-        if not tools.listed():
+        grant = self._grants.admit(session, enabled)
+        if grant is None:
             return None
-        address = self._listen()
-        grant = Grant(session, tools)
-        self._grants[session.key] = grant
-        tools.offer()
+        try:
+            address = self._listen()
+        except OSError:
+            self.withdraw(session)
+            raise
+        grant.tools.offer()
         return Entrance(address, grant.token)
 
     def refresh(self) -> None:
-        """There are other tools than before: the sessions' state names them."""
-        for grant in self._grants.values():
-            grant.tools.offer()
+        """There are other tools than before: sessions are told, and clients."""
+        self._grants.refresh()
 
     def withdraw(self, session: Session) -> None:
         """End the session's token and connections."""
-        grant = self._grants.pop(session.key, None)
-        for scope in list(grant.connections) if grant is not None else ():
-            scope.cancel()
+        self._grants.withdraw(session)
 
     def close(self) -> None:
         """End all connections, and take the socket away."""
-        for grant in list(self._grants.values()):
-            self.withdraw(grant.session)
+        self._grants.close()
         self._ends.cancel()
         self._socket = None
         if self._path is not None:
@@ -194,11 +162,13 @@ class Door:
                 self._strangers -= 1
             if grant is not None and not ends.cancel_called:
                 with anyio.CancelScope() as scope:
-                    grant.came(scope)
+                    grant.connections.add(scope)
+                    grant.tell(len(grant.connections))
                     try:
                         await self._serve(grant, reader, writer, rest)
                     finally:
-                        grant.left(scope)
+                        grant.connections.discard(scope)
+                        grant.tell(len(grant.connections))
         finally:
             writer.transport.abort()
 
@@ -215,10 +185,7 @@ class Door:
         if not newline or len(token) > TOKEN_BYTES:
             self.refused["no token"] += 1
             return None, b""
-        found = None
-        for grant in self._grants.values():
-            if hmac.compare_digest(token, grant.token.encode()):
-                found = grant
+        found = self._grants.opened_by(token)
         if found is None:
             self.refused["wrong token"] += 1
         elif len(found.connections) >= CONNECTIONS:

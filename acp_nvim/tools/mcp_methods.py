@@ -12,8 +12,10 @@ from msgspec import UNSET
 from acp_nvim import __version__
 from acp_nvim.protocol import errors
 from acp_nvim.protocol.errors import RequestError
+from acp_nvim.protocol.jsonrpc import Id
 from acp_nvim.tools import mcp_types as mcp
 from acp_nvim.tools.arguments import input_schema
+from acp_nvim.tools.list_changes import ListChanges
 from acp_nvim.tools.tool import Tool
 from acp_nvim.tools.toolbox import Outcome, UnknownTool, printable
 
@@ -29,11 +31,20 @@ INSTRUCTIONS: Final = (
     "session's directory."
 )
 
-_tools: Final = mcp.ServerCapabilities({})
+LISTENERS: Final = 16
+"""Subscriptions of a session at the same time."""
+CHANGED: Final = "notifications/tools/list_changed"
+
+_tools: Final = mcp.ServerCapabilities(mcp.ToolsCapability(list_changed=True))
 
 
 class Tools(Protocol):
     """The tools of one session."""
+
+    @property
+    def changes(self) -> ListChanges:
+        """When the list is another one."""
+        ...
 
     def listed(self) -> list[Tool[Any]]:
         """Those on offer."""
@@ -66,14 +77,63 @@ class ToolCall(msgspec.Struct, frozen=True):
         return _shaped(_told_as(outcome), "tools/call", modern=self.modern)
 
 
-def answer(tools: Tools, method: str, params: msgspec.Raw, tell: Tell) -> Json | ToolCall:
-    """Return the result of a request, or the call that gives it. RequestError."""
+class Subscription(msgspec.Struct, frozen=True):
+    """A request of `subscriptions/listen` that was read: the client is told of changes for as long
+    as it `run`s (MCP 2026-07-28, basic/patterns/subscriptions). Nothing else tells clients of that
+    era, which has no connections.
+    """
+
+    changes: ListChanges
+    wanted: bool
+    """Whether the client wants to hear of the only thing that changes here."""
+    id: Id
+    tell: Tell
+
+    async def run(self) -> Json:
+        """Tell of changes until the session has no tools any more; the result says that.
+        RequestError: too many listen.
+        """
+        if self.changes.waiting >= LISTENERS:
+            text = f"{LISTENERS} subscriptions are open; end one of them"
+            raise RequestError(errors.INTERNAL_ERROR, text)
+        meta = {mcp.SUBSCRIPTION_KEY: self.id}
+        seen = self.changes.count
+        honored = mcp.SubscriptionFilter(tools_list_changed=self.wanted or UNSET)
+        self.tell("notifications/subscriptions/acknowledged", mcp.AcknowledgedParams(honored, meta))
+        while await self.changes.after(seen):
+            seen = self.changes.count
+            if self.wanted:
+                self.tell(CHANGED, mcp.ChangedParams(meta))
+        shaped = _shaped(None, "subscriptions/listen", modern=True)
+        shaped["_meta"] |= meta
+        return shaped
+
+
+Work = ToolCall | Subscription
+"""What gives its result later."""
+
+
+def answer(tools: Tools, id: Id, method: str, params: msgspec.Raw, tell: Tell) -> Json | Work:
+    """Return the result of a request, or what will give it. RequestError."""
     meta = _meta(params)
     modern = method != "initialize" and _is_modern(method, meta)
     if method == "tools/call":
         progress = _progress(meta.get("progressToken"), tell)
         return ToolCall(tools, read(mcp.CallToolParams, params), progress, modern)
+    if method == "subscriptions/listen" and modern:
+        wanted = read(mcp.ListenParams, params).notifications.tools_list_changed is True
+        return Subscription(tools.changes, wanted, id, tell)
     return _shaped(_result(tools, method, params), method, modern=modern)
+
+
+async def tell_changes(changes: ListChanges, tell: Tell) -> None:
+    """Tell a client of the era with a handshake of each change, unasked (MCP 2025-11-25,
+    server/tools), until the session has no tools any more.
+    """
+    seen = changes.count
+    while await changes.after(seen):
+        seen = changes.count
+        tell(CHANGED, mcp.ChangedParams())
 
 
 def _result(tools: Tools, method: str, params: msgspec.Raw) -> msgspec.Struct | None:

@@ -15,7 +15,7 @@ from acp_nvim.protocol.errors import RequestError
 from acp_nvim.protocol.jsonrpc import Id, Notification, Peer, Request, Violation
 from acp_nvim.tools import mcp_methods
 from acp_nvim.tools import mcp_types as mcp
-from acp_nvim.tools.mcp_methods import ToolCall, Tools
+from acp_nvim.tools.mcp_methods import Subscription, Tools, Work
 
 LINE_BYTES: Final = 10 << 20
 VIOLATIONS: Final = 100
@@ -42,6 +42,8 @@ class McpServer:
         self._violated = violated
         self._peer = Peer(LINE_BYTES)
         self._calls: dict[Id, anyio.CancelScope] = {}
+        self._subscriptions: dict[Id, anyio.CancelScope] = {}
+        self._shook_hands = False
         self._idle = anyio.Event()
         self._violations = 0
 
@@ -51,7 +53,7 @@ class McpServer:
         return self._violations > VIOLATIONS
 
     async def idle(self) -> None:
-        """Wait until no call is under way."""
+        """Wait until no call is under way. Subscriptions go on."""
         while self._calls:
             self._idle = anyio.Event()
             await self._idle.wait()
@@ -73,52 +75,62 @@ class McpServer:
             self._send(violation.reply)
 
     def _told(self, note: Notification) -> None:
-        """Only a cancel concerns us: the call ends without an answer, as the client expects."""
-        if note.method != "notifications/cancelled":
-            return
+        if note.method == "notifications/cancelled":
+            self._taken_back(note)
+        elif note.method == "notifications/initialized" and not self._shook_hands:
+            self._shook_hands = True
+            self._start(self._tell_changes)
+
+    def _taken_back(self, note: Notification) -> None:
+        """The call ends without an answer, as the client expects."""
         try:
             id = mcp_methods.read(mcp.CancelledParams, note.params).request_id
         except RequestError:
             self._fault(Violation("message", "cancelled: no requestId", bytes(note.params)))
             return
-        if scope := self._calls.get(id):
+        if scope := self._calls.get(id) or self._subscriptions.get(id):
             scope.cancel()
+
+    async def _tell_changes(self) -> None:
+        await mcp_methods.tell_changes(self._tools.changes, self._tell)
 
     # -- requests ---------------------------------------------------------------------------------
 
     def _asked(self, request: Request) -> None:
+        id, method = request.id, request.method
         try:
-            found = mcp_methods.answer(self._tools, request.method, request.params, self._tell)
+            found = mcp_methods.answer(self._tools, id, method, request.params, self._tell)
         except RequestError as error:
-            self._refuse(request.id, error)
+            self._refuse(id, error)
             return
-        if isinstance(found, ToolCall):
-            self._begin(request.id, found)
+        if isinstance(found, Work):
+            self._begin(id, found)
         else:
-            self._send(self._peer.respond(request.id, found))
+            self._send(self._peer.respond(id, found))
 
-    def _begin(self, id: Id, call: ToolCall) -> None:
-        """Start a call. It is on record before its task runs: a cancel may be right behind it."""
-        scope = self._calls[id] = anyio.CancelScope()
+    def _begin(self, id: Id, work: Work) -> None:
+        """Start it. It is on record before its task runs: a cancel may be right behind it."""
+        running = self._subscriptions if isinstance(work, Subscription) else self._calls
+        scope = running[id] = anyio.CancelScope()
 
         async def run() -> None:
             with scope:
-                await self._call(id, call)
-            if self._calls.pop(id, None):
+                await self._work(running, id, work)
+            if running.pop(id, None):
                 self._peer.respond(id, None)  # to nobody: the client has taken it back
             if not self._calls:
                 self._idle.set()
 
         self._start(run)
 
-    async def _call(self, id: Id, call: ToolCall) -> None:
+    async def _work(self, running: dict[Id, anyio.CancelScope], id: Id, work: Work) -> None:
         try:
-            result = await call.run()
+            result = await work.run()
         except RequestError as error:
-            del self._calls[id]
+            del running[id]
             self._refuse(id, error)
         else:
-            del self._calls[id]
+            del running[id]
             self._send(self._peer.respond(id, result))
 
     def _refuse(self, id: Id, error: RequestError) -> None:

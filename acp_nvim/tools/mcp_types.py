@@ -17,6 +17,7 @@ MODERN_VERSIONS: Final = ("2026-07-28",)
 VERSION_KEY: Final = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY: Final = "io.modelcontextprotocol/clientCapabilities"
 SERVER_KEY: Final = "io.modelcontextprotocol/serverInfo"
+SUBSCRIPTION_KEY: Final = "io.modelcontextprotocol/subscriptionId"
 """Members of `_meta`."""
 UNSUPPORTED_VERSION: Final = -32022
 
@@ -60,6 +61,31 @@ class ProgressParams(Wire, frozen=True):
     message: str
 
 
+class SubscriptionFilter(Wire, frozen=True):
+    """What a client wants to be told of. There is more to ask for, of which we have nothing."""
+
+    tools_list_changed: bool | UnsetType | None = UNSET
+
+
+class ListenParams(Wire, frozen=True):
+    """`subscriptions/listen`."""
+
+    notifications: SubscriptionFilter
+
+
+class AcknowledgedParams(Wire, frozen=True):
+    """`notifications/subscriptions/acknowledged`: what of it the client will be told."""
+
+    notifications: SubscriptionFilter
+    meta: dict[str, Any] = msgspec.field(name="_meta")
+
+
+class ChangedParams(Wire, frozen=True):
+    """`notifications/tools/list_changed`; ``meta`` names the subscription, if it is one."""
+
+    meta: dict[str, Any] | UnsetType = msgspec.field(default=UNSET, name="_meta")
+
+
 class ToolAnnotations(Wire, frozen=True, omit_defaults=False):
     """What a tool may do. All are said, since the protocol's defaults are the worst case."""
 
@@ -100,10 +126,16 @@ class ListToolsResult(Wire, frozen=True):
     tools: list[ToolInfo]
 
 
+class ToolsCapability(Wire, frozen=True):
+    """What can be done with tools besides listing and calling them."""
+
+    list_changed: bool
+
+
 class ServerCapabilities(Wire, frozen=True):
     """Tools, and nothing else."""
 
-    tools: dict[str, Any]
+    tools: ToolsCapability
 
 
 class InitializeResult(Wire, frozen=True):

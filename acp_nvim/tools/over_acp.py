@@ -17,7 +17,7 @@ from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import INVALID_PARAMS, RequestError
 from acp_nvim.session.session import Session
 from acp_nvim.tools import mcp_methods
-from acp_nvim.tools.mcp_methods import Json, Tell, ToolCall
+from acp_nvim.tools.mcp_methods import Json, Tell, Work
 from acp_nvim.tools.session_tools import SessionTools
 from acp_nvim.tools.toolbox import Enabled, Toolbox
 
@@ -46,15 +46,16 @@ class McpOverAcp:
         return id
 
     def refresh(self) -> None:
-        """There are other tools than before: the sessions' state names them."""
+        """There are other tools than before: sessions are told, and agents that listen."""
         for _, tools in self._servers.values():
-            tools.offer()
+            tools.refresh()
 
     def withdraw(self, session: Session) -> None:
         """End the session's server, and the calls of it."""
         ids = [id for id, (owner, _) in self._servers.items() if owner is session]
         for id in ids:
-            del self._servers[id]
+            _, tools = self._servers.pop(id)
+            tools.changes.close()
             self._toolbox.cancel(session)
             if session.tools is not None:
                 session.tools.connect(0)
@@ -93,8 +94,9 @@ async def _answered(
     params: Json = {} if request.params is UNSET else request.params or {}
     raw = msgspec.Raw(msgspec.json.encode(params))
     try:
-        found = mcp_methods.answer(tools, request.method, raw, _teller(request, send))
-        result: Any = await found.run() if isinstance(found, ToolCall) else found
+        tell = _teller(request, send)
+        found = mcp_methods.answer(tools, request.request_id, request.method, raw, tell)
+        result: Any = await found.run() if isinstance(found, Work) else found
     except RequestError as error:
         inner = schema.McpError(error.code, error.message, error.data)
         return schema.MessageMcpResponse(error=inner)

@@ -122,6 +122,11 @@ class House:
         self.entrance = entrance
         return entrance
 
+    def put(self, tool: Tool[Any]) -> None:
+        """There is this tool besides."""
+        self.toolbox.put(tool)
+        self.door.refresh()
+
     def env(self) -> Mapping[str, str]:
         """The environment of a relay for the session."""
         return {

@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
+import msgspec
 import pytest
 import pytest_asyncio
 from hypothesis import given
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from acp_nvim import __version__
 from acp_nvim.session.session import Session
+from acp_nvim.tools import mcp_methods
 from acp_nvim.tools.mcp_server import LINE_BYTES, VIOLATIONS, McpServer
 from acp_nvim.tools.session_tools import SessionTools
 from acp_nvim.tools.toolbox import Toolbox
@@ -31,16 +33,22 @@ def no_fault(name: str, error: Exception) -> None:
     raise AssertionError(f"{name}: {error}")
 
 
+async def turns() -> None:
+    """Let tasks that can go on do so."""
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
 class Client:
     """The far end: what was sent, as values."""
 
     def __init__(self, *tools: Any) -> None:
-        box = Toolbox([ECHO, *tools], no_fault)
+        self.box = Toolbox([ECHO, *tools], no_fault)
         self.wire = b""
         self.tasks: list[asyncio.Task[None]] = []
         self.faults: list[str] = []
-        own = SessionTools(box, Session(1, "agent", "/"), True)
-        self.server = McpServer(own, self._take, self._start, self.faults.append)
+        self.own = SessionTools(self.box, Session(1, "agent", "/"), True)
+        self.server = McpServer(self.own, self._take, self._start, self.faults.append)
 
     def _take(self, line: bytes) -> None:
         self.wire += line
@@ -55,6 +63,13 @@ class Client:
     def say(self, *frames: Json) -> None:
         told = ({"jsonrpc": "2.0", **frame} for frame in frames)
         self.server.receive(b"".join(json.dumps(frame).encode() + b"\n" for frame in told))
+
+    async def change(self, *tools: Any) -> None:
+        """There are these tools besides."""
+        for tool in tools:
+            self.box.put(tool)
+        self.own.refresh()
+        await turns()
 
     async def ask(self, method: str, params: Any = None, id: Any = 1) -> Json:
         """The answer to a request, without what all answers have."""
@@ -92,7 +107,7 @@ async def test_a_handshake_settles_the_version(client: Client, asked: str, answe
     assert result.pop("instructions")
     assert result == {
         "protocolVersion": answered,
-        "capabilities": {"tools": {}},
+        "capabilities": {"tools": {"listChanged": True}},
         "serverInfo": WHO,
     }
     client.say({"method": "notifications/initialized"}, {"method": "notifications/unheard/of"})
@@ -111,7 +126,7 @@ async def test_a_server_without_a_handshake_is_discovered(client: Client) -> Non
             "2025-03-26",
             "2024-11-05",
         ],
-        "capabilities": {"tools": {}},
+        "capabilities": {"tools": {"listChanged": True}},
         "resultType": "complete",
         "ttlMs": 0,
         "cacheScope": "private",
@@ -280,3 +295,86 @@ def test_each_request_is_answered_exactly_once(frames: list[Json], size: int) ->
         assert sorted(json.dumps(line["id"]) for line in client.lines) == sorted(asked)
 
     asyncio.run(life())
+
+
+# -- that there are other tools --------------------------------------------------------------------
+
+OTHER = msgspec.structs.replace(ECHO, name="other")
+CHANGED = "notifications/tools/list_changed"
+
+
+async def test_a_client_that_shook_hands_is_told_of_other_tools(client: Client) -> None:
+    await client.ask("initialize", {"protocolVersion": "2025-11-25"})
+    await client.change(OTHER)
+    assert len(client.lines) == 1  # it is not there yet
+    client.say({"method": "notifications/initialized"}, {"method": "notifications/initialized"})
+    await turns()
+    client.box.drop("other")
+    await client.change()
+    assert client.lines[1:] == [{"jsonrpc": "2.0", "method": CHANGED, "params": {}}]
+    listed = (await client.ask("tools/list", id=2))["result"]["tools"]
+    assert [tool["name"] for tool in listed] == ["echo"]
+
+
+async def test_the_same_tools_with_other_functions_are_no_news(client: Client) -> None:
+    client.say({"method": "notifications/initialized"})
+    await turns()
+    same = msgspec.structs.replace(ECHO, run=Waits().tool.run)
+    await client.change(same)
+    assert not client.lines
+    await client.change(msgspec.structs.replace(same, description="Says it."))
+    assert [line["method"] for line in client.lines] == [CHANGED]
+
+
+async def test_a_client_without_a_handshake_is_told_what_it_listens_for(client: Client) -> None:
+    await client.change(OTHER)
+    assert not client.lines
+    wanted = {"toolsListChanged": True, "promptsListChanged": True, "resourceSubscriptions": ["x"]}
+    listen = {"method": "subscriptions/listen", "params": {"_meta": MODERN}}
+    listen["params"]["notifications"] = wanted  # type: ignore[index]
+    client.say({"id": "a", **listen}, {"id": 2, **listen})
+    await turns()
+    client.box.drop("other")
+    await client.change()
+    told = [(line["method"].rpartition("/")[2], line["params"]) for line in client.lines]
+    meta = [{"_meta": {"io.modelcontextprotocol/subscriptionId": id}} for id in ("a", 2)]
+    granted = {"notifications": {"toolsListChanged": True}}
+    assert told == [
+        ("acknowledged", {**meta[0], **granted}),
+        ("acknowledged", {**meta[1], **granted}),
+        ("list_changed", meta[0]),
+        ("list_changed", meta[1]),
+    ]
+    client.say({"method": "notifications/cancelled", "params": {"requestId": "a"}})
+    await turns()
+    await client.change(OTHER)
+    assert [line["params"] for line in client.lines[4:]] == [meta[1]]
+    client.own.changes.close()
+    await turns()
+    assert client.lines[5] == {
+        "jsonrpc": "2.0",
+        "id": 2,
+        "result": {
+            "resultType": "complete",
+            "_meta": {"io.modelcontextprotocol/serverInfo": WHO, **meta[1]["_meta"]},
+        },
+    }
+
+
+async def test_a_client_that_listens_for_nothing_of_ours_hears_nothing(client: Client) -> None:
+    params = {"_meta": MODERN, "notifications": {"promptsListChanged": True}}
+    client.say({"id": 1, "method": "subscriptions/listen", "params": params})
+    await turns()
+    await client.change(OTHER)
+    assert [line["params"]["notifications"] for line in client.lines] == [{}]
+
+
+async def test_so_many_may_listen_and_none_of_an_earlier_era(client: Client) -> None:
+    params = {"_meta": MODERN, "notifications": {}}
+    for id in range(mcp_methods.LISTENERS + 1):
+        client.say({"id": id, "method": "subscriptions/listen", "params": params})
+    await turns()
+    assert client.lines[-1]["error"]["code"] == -32603
+    refused = await client.ask("subscriptions/listen", {"notifications": {}}, id="old")
+    assert refused["error"]["code"] == -32601
+    assert len(client.lines) == mcp_methods.LISTENERS + 2

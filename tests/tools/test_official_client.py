@@ -7,22 +7,27 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import msgspec
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
-from mcp.types import TextContent
+from mcp.shared.subscriptions import ToolsListChanged
+from mcp.types import TextContent, ToolListChangedNotification
 
 from tests.support.tool_door import ECHO, RELAY, House, Waits, open_door
 
 MODES = {"legacy": "2025-11-25", "auto": "2026-07-28", "2026-07-28": "2026-07-28"}
 
 
-def official(house: House, mode: str) -> Client:
+OTHER = msgspec.structs.replace(ECHO, name="other")
+
+
+def official(house: House, mode: str, **options: Any) -> Client:
     """The official client, which starts a relay of its own."""
     argv = ["-I", "-S", RELAY]
     program = StdioServerParameters(command=sys.executable, args=argv, env=dict(house.env()))
-    return Client(stdio_client(program), mode=mode)
+    return Client(stdio_client(program), mode=mode, **options)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -48,6 +53,36 @@ async def test_it_lists_and_calls_tools(tmp_path: Path, mode: str) -> None:
         result = await client.call_tool("echo", {"times": 2})
         assert result.is_error
         assert result.content[0].text == "text: missing"
+
+
+async def test_it_hears_of_other_tools_after_a_handshake(tmp_path: Path) -> None:
+    heard = anyio.Event()
+
+    async def hear(message: Any) -> None:
+        assert isinstance(message, ToolListChangedNotification)
+        heard.set()
+
+    async with open_door(tmp_path, [ECHO]) as house:
+        async with official(house, "legacy", message_handler=hear) as client:
+            tools = client.server_capabilities.tools
+            assert tools
+            assert tools.list_changed
+            await client.list_tools()
+            house.put(OTHER)
+            await heard.wait()
+            assert len((await client.list_tools()).tools) == 2
+
+
+async def test_it_hears_of_other_tools_when_it_listens(tmp_path: Path) -> None:
+    async with (
+        open_door(tmp_path, [ECHO]) as house,
+        official(house, "2026-07-28") as client,
+        client.listen(tools_list_changed=True) as news,
+    ):
+        assert news.honored.tools_list_changed
+        house.put(OTHER)
+        assert isinstance(await anext(news), ToolsListChanged)
+        assert len((await client.list_tools()).tools) == 2
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -14,6 +14,7 @@ from acp_nvim.session.session import Session
 from acp_nvim.tools.over_acp import McpOverAcp
 from acp_nvim.tools.toolbox import Toolbox
 from tests.support.tool_door import ECHO, Waits
+from tests.support.waiting import eventually
 
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -30,7 +31,8 @@ class Agent:
 
     def __init__(self, *tools: Any) -> None:
         self.session = Session(1, "agent", "/")
-        self.servers = McpOverAcp(Toolbox([ECHO, *tools], no_fault))
+        self.toolbox = Toolbox([ECHO, *tools], no_fault)
+        self.servers = McpOverAcp(self.toolbox)
         self.id = self.servers.admit(self.session, True) or ""
         self.told: list[schema.MessageMcpNotification] = []
 
@@ -109,3 +111,20 @@ async def test_a_request_is_active_once_and_ends_with_its_session() -> None:
     agent.servers.withdraw(agent.session)
     assert (await call).result["isError"]
     assert wait.ended.is_set()
+
+
+async def test_an_agent_that_listens_is_told_of_other_tools_until_its_session_ends() -> None:
+    """A notification needs a request that is active (`MessageMcpNotification`)."""
+    agent = Agent()
+    wanted = {"toolsListChanged": True}
+    listens = asyncio.create_task(agent.ask("subscriptions/listen", "r9", notifications=wanted))
+    await eventually(lambda: agent.told)
+    agent.toolbox.drop("echo")
+    agent.servers.refresh()
+    await eventually(lambda: len(agent.told) == 2)
+    meta = {"_meta": {"io.modelcontextprotocol/subscriptionId": "r9"}}
+    told = "notifications/tools/list_changed"
+    assert agent.told[1] == schema.MessageMcpNotification(agent.id, "r9", told, meta)
+    agent.servers.withdraw(agent.session)
+    assert (await listens).result["resultType"] == "complete"
+    assert len(agent.told) == 2
