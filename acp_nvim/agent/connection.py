@@ -151,7 +151,7 @@ class Connection:
         env = {**around.env(), **self.spec.env}
         wanted = settings.tools if self.spec.tools is None else self.spec.tools
         capabilities = self.agent.capabilities.mcp_capabilities or schema.McpCapabilities()
-        over_acp = capabilities.acp is True
+        way = session_params.own_way(capabilities, over_http=settings.tools_http)
         found = session_params.of(
             settings,
             self.spec,
@@ -159,7 +159,7 @@ class Connection:
             self.agent.capabilities,
             env,
             around.consent.said,
-            partial(around.tools.offer, session, wanted, over_acp=over_acp),
+            partial(around.tools.offer, session, wanted, way),
         )
         self.traffic.hide(found.secrets)
         return found

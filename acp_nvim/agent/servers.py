@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.protocol import schema
@@ -51,19 +51,22 @@ class TerminalServer(Protocol):
 class OwnServer:
     """The MCP server with the editor's own tools, and the values in it that must not be logged."""
 
-    server: schema.McpServerStdio | schema.McpServerAcp
+    server: schema.McpServerStdio | schema.McpServerAcp | schema.McpServerHttp
     secrets: Sequence[str]
+
+
+Way = Literal["relay", "acp", "http"]
+"""How an agent reaches that server: by a process that it starts, by its connection with us, or by
+an address.
+"""
 
 
 class OwnTools(Protocol):
     """Offers the editor's own tools to sessions (`editor/tools.py`)."""
 
-    def offer(
-        self, session: Session, wanted: bool | Sequence[str], *, over_acp: bool
-    ) -> OwnServer | None:
+    def offer(self, session: Session, wanted: bool | Sequence[str], way: Way) -> OwnServer | None:
         """The server for a session that is being opened; None: it gets none. ``wanted`` is option
-        `tools`; ``over_acp`` says whether the agent takes servers that need no process. What the
-        session was offered before ends.
+        `tools`. What the session was offered before ends.
         """
         ...
 
@@ -79,9 +82,7 @@ class OwnTools(Protocol):
 class NoTools:
     """An editor without tools of its own."""
 
-    def offer(
-        self, session: Session, wanted: bool | Sequence[str], *, over_acp: bool
-    ) -> OwnServer | None:
+    def offer(self, session: Session, wanted: bool | Sequence[str], way: Way) -> OwnServer | None:
         """There are none."""
         return None
 

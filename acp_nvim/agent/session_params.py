@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType
 from acp_nvim import wording
 from acp_nvim.agent import mcp
 from acp_nvim.agent.consent import Project
-from acp_nvim.agent.servers import OwnServer
+from acp_nvim.agent.servers import OwnServer, Way
 from acp_nvim.agent.settings import AgentSettings, Settings
 from acp_nvim.protocol import schema
 
@@ -98,6 +98,13 @@ def of(
     ]
     notes += [wording.MCP_ASKED.format(servers=project.servers) for project in found.asks]
     return SessionParams(servers, prompt, meta or UNSET, remarks, notes, found.secrets, found.asks)
+
+
+def own_way(capabilities: schema.McpCapabilities, *, over_http: bool) -> Way:
+    """Return how an agent gets to the server of ours; ``over_http`` is option `tools_http`."""
+    if capabilities.acp is True:
+        return "acp"
+    return "http" if over_http and capabilities.http is True else "relay"
 
 
 def trace(settings: Settings, spec: AgentSettings) -> dict[str, Any]:

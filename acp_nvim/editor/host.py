@@ -50,7 +50,7 @@ from acp_nvim.editor.subagent_registry import SubagentRegistry
 from acp_nvim.editor.tool_call_watch import ToolCallWatch
 from acp_nvim.editor.tool_editor import ToolEditor
 from acp_nvim.editor.tool_permissions import ToolPermissions
-from acp_nvim.editor.tools import EditorTools, own_tools
+from acp_nvim.editor.tools import EditorTools, http_door, own_tools
 from acp_nvim.editor.unsaved_changes import UnsavedChanges
 from acp_nvim.editor.unscoped_questions import UnscopedQuestions
 from acp_nvim.editor.user_tools import NvimUserTools
@@ -194,7 +194,8 @@ class Host:
         )
         toolbox = Toolbox(own_tools(files, [*reading, *writing], self.unsaved.reads), self.failed)
         door = Door(toolbox, self.tasks, lambda: self.options.stdpath.get("run"))
-        tools = EditorTools(toolbox, door, McpOverAcp(toolbox), self.tasks)
+        new_http_door = partial(http_door, toolbox, self.tasks)
+        tools = EditorTools(toolbox, door, McpOverAcp(toolbox), self.tasks, new_http_door)
         runner = NvimUserTools(self.async_calls)
         self.user_tools = UserTools(toolbox, runner, permissions, tools.refresh)
         return tools

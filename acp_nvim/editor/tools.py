@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
 from acp_nvim import wording
-from acp_nvim.agent.servers import OwnServer
+from acp_nvim.agent.servers import OwnServer, Way
 from acp_nvim.agent.session_params import OWN
 from acp_nvim.protocol import schema
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 from acp_nvim.tools import relay
-from acp_nvim.tools.door import Door
+from acp_nvim.tools.door import Door, Entrance
 from acp_nvim.tools.over_acp import McpOverAcp
 from acp_nvim.tools.read_file import Files, read_tool
 from acp_nvim.tools.tool import Tool
 from acp_nvim.tools.toolbox import Toolbox
+
+if TYPE_CHECKING:
+    from acp_nvim.tools.http_door import HttpDoor
 
 PATIENCE_S: Final = 30.0
 """How long an agent may take to connect after its first prompt, in seconds."""
@@ -38,6 +42,13 @@ def own_tools(
     return [*others, read_tool(files, on_read)]
 
 
+def http_door(toolbox: Toolbox, tasks: Tasks) -> HttpDoor:
+    """A door at a port. Only this loads what speaks HTTP. ImportError."""
+    from acp_nvim.tools.http_door import HttpDoor
+
+    return HttpDoor(toolbox, tasks)
+
+
 class EditorTools:
     """The `OwnTools` of all sessions of a host."""
 
@@ -47,35 +58,37 @@ class EditorTools:
         door: Door,
         over_acp: McpOverAcp,
         tasks: Tasks,
+        new_http_door: Callable[[], HttpDoor],
         patience_s: float = PATIENCE_S,
     ) -> None:
-        """Nothing listens before the first session that has tools."""
+        """Nothing listens before the first session that has tools; ``new_http_door`` is called for
+        the first one that gets them over HTTP.
+        """
         self._toolbox = toolbox
         self._door = door
         self._over_acp = over_acp
         self.message = over_acp.message
+        self._new_http_door = new_http_door
+        self._http_door: HttpDoor | None = None
         self._tasks = tasks
         self._patience_s = patience_s
         self._prompted: set[str] = set()
 
-    def offer(
-        self, session: Session, wanted: bool | Sequence[str], *, over_acp: bool
-    ) -> OwnServer | None:
-        """See `OwnTools`. Where the socket cannot be made the session goes without."""
+    def offer(self, session: Session, wanted: bool | Sequence[str], way: Way) -> OwnServer | None:
+        """See `OwnTools`. Where nothing can listen the session goes without."""
         self.withdraw(session)
-        if over_acp:
+        if way == "acp":
             id = self._over_acp.admit(session, wanted)
             return None if id is None else OwnServer(schema.McpServerAcp(OWN, id), [id])
+        door = self._by_http(session) if way == "http" else self._door
         try:
-            entrance = self._door.admit(session, wanted)
+            entrance = door.admit(session, wanted)
         except OSError as error:
             session.notice("warning", wording.TOOLS_NOT_OFFERED.format(reason=error))
             return None
         if entrance is None:
             return None
-        variables = {"ACP_NVIM_SOCKET": entrance.address, "ACP_NVIM_TOKEN": entrance.token}
-        env = [schema.EnvVariable(name, value) for name, value in variables.items()]
-        server = schema.McpServerStdio(OWN, sys.executable, ["-I", "-S", RELAY], env)
+        server = _by_relay(entrance) if door is self._door else _by_address(entrance)
         return OwnServer(server, [entrance.token])
 
     def prompted(self, session: Session) -> None:
@@ -94,7 +107,8 @@ class EditorTools:
 
     def refresh(self) -> None:
         """There are other tools than before: the state of the sessions that have some says so."""
-        self._door.refresh()
+        for door in self._doors():
+            door.refresh()
         self._over_acp.refresh()
 
     def cancel(self, session: Session) -> None:
@@ -103,16 +117,42 @@ class EditorTools:
 
     def withdraw(self, session: Session) -> None:
         """End what a session was offered."""
-        self._door.withdraw(session)
+        for door in self._doors():
+            door.withdraw(session)
         self._over_acp.withdraw(session)
 
     def close(self) -> None:
         """End all of it."""
-        self._door.close()
+        for door in self._doors():
+            door.close()
 
     def lines(self) -> Iterator[str]:
         """What `:Acp info` says of clients that were refused."""
-        refused = self._door.refused
+        refused = sum((door.refused for door in self._doors()), Counter[str]())
         if refused:
             counts = ", ".join(f"{count} {kind}" for kind, count in sorted(refused.items()))
             yield f"editor's tools, refused: {counts}"
+
+    def _doors(self) -> list[Door | HttpDoor]:
+        return [self._door] if self._http_door is None else [self._door, self._http_door]
+
+    def _by_http(self, session: Session) -> Door | HttpDoor:
+        """The door at a port; the one of relays where that cannot be had."""
+        if self._http_door is None:
+            try:
+                self._http_door = self._new_http_door()
+            except ImportError as error:
+                session.notice("warning", wording.TOOLS_HTTP_MISSING.format(package=error.name))
+                return self._door
+        return self._http_door
+
+
+def _by_relay(entrance: Entrance) -> schema.McpServerStdio:
+    variables = {"ACP_NVIM_SOCKET": entrance.address, "ACP_NVIM_TOKEN": entrance.token}
+    env = [schema.EnvVariable(name, value) for name, value in variables.items()]
+    return schema.McpServerStdio(OWN, sys.executable, ["-I", "-S", RELAY], env)
+
+
+def _by_address(entrance: Entrance) -> schema.McpServerHttp:
+    header = schema.HttpHeader("Authorization", f"Bearer {entrance.token}")
+    return schema.McpServerHttp(OWN, entrance.address, [header])

@@ -126,11 +126,10 @@ def answer(tools: Tools, id: Id, method: str, params: msgspec.Raw, tell: Tell) -
     return _shaped(_result(tools, method, params), method, modern=modern)
 
 
-async def tell_changes(changes: ListChanges, tell: Tell) -> None:
+async def tell_changes(changes: ListChanges, seen: int, tell: Tell) -> None:
     """Tell a client of the era with a handshake of each change, unasked (MCP 2025-11-25,
-    server/tools), until the session has no tools any more.
+    server/tools), until the session has no tools any more. It has ``seen`` so many.
     """
-    seen = changes.count
     while await changes.after(seen):
         seen = changes.count
         tell(CHANGED, mcp.ChangedParams())

@@ -6,6 +6,7 @@ Nothing here knows where the bytes come from. Calls run as tasks; all else is an
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, Final
 
 import anyio
@@ -79,7 +80,8 @@ class McpServer:
             self._taken_back(note)
         elif note.method == "notifications/initialized" and not self._shook_hands:
             self._shook_hands = True
-            self._start(self._tell_changes)
+            changes = self._tools.changes
+            self._start(partial(mcp_methods.tell_changes, changes, changes.count, self._tell))
 
     def _taken_back(self, note: Notification) -> None:
         """The call ends without an answer, as the client expects."""
@@ -90,9 +92,6 @@ class McpServer:
             return
         if scope := self._calls.get(id) or self._subscriptions.get(id):
             scope.cancel()
-
-    async def _tell_changes(self) -> None:
-        await mcp_methods.tell_changes(self._tools.changes, self._tell)
 
     # -- requests ---------------------------------------------------------------------------------
 

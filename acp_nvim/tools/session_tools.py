@@ -30,7 +30,7 @@ class SessionTools:
         self._session.offer_tools([tool.name for tool in tools], writing)
 
     def refresh(self) -> None:
-        """The toolbox has changed: where that shows in this session, it and its clients are told."""
+        """The toolbox has changed: where that shows here, session and clients are told."""
         listing = self._listing()
         if listing != self._told:
             self._told = listing

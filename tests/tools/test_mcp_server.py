@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
+import anyio
 import msgspec
 import pytest
 import pytest_asyncio
@@ -36,7 +37,7 @@ def no_fault(name: str, error: Exception) -> None:
 async def turns() -> None:
     """Let tasks that can go on do so."""
     for _ in range(5):
-        await asyncio.sleep(0)
+        await anyio.lowlevel.checkpoint()
 
 
 class Client:

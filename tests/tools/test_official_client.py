@@ -62,15 +62,17 @@ async def test_it_hears_of_other_tools_after_a_handshake(tmp_path: Path) -> None
         assert isinstance(message, ToolListChangedNotification)
         heard.set()
 
-    async with open_door(tmp_path, [ECHO]) as house:
-        async with official(house, "legacy", message_handler=hear) as client:
-            tools = client.server_capabilities.tools
-            assert tools
-            assert tools.list_changed
-            await client.list_tools()
-            house.put(OTHER)
-            await heard.wait()
-            assert len((await client.list_tools()).tools) == 2
+    async with (
+        open_door(tmp_path, [ECHO]) as house,
+        official(house, "legacy", message_handler=hear) as client,
+    ):
+        tools = client.server_capabilities.tools
+        assert tools
+        assert tools.list_changed
+        await client.list_tools()
+        house.put(OTHER)
+        await heard.wait()
+        assert len((await client.list_tools()).tools) == 2
 
 
 async def test_it_hears_of_other_tools_when_it_listens(tmp_path: Path) -> None:

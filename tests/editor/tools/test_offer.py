@@ -6,13 +6,14 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
 import msgspec
 
-from acp_nvim.editor.tools import RELAY, EditorTools, own_tools
+from acp_nvim.editor.tools import RELAY, EditorTools, http_door, own_tools
 from acp_nvim.protocol import schema
 from acp_nvim.session.entries import Line
 from acp_nvim.session.session import Session
@@ -44,7 +45,8 @@ async def tools_of(run: Path, patience_s: float) -> AsyncIterator[EditorTools]:
         tasks = Tasks(group, no_fault)
         toolbox = Toolbox([ECHO], no_fault)
         door = Door(toolbox, tasks, lambda: str(run))
-        tools = EditorTools(toolbox, door, McpOverAcp(toolbox), tasks, patience_s)
+        new = partial(http_door, toolbox, tasks)
+        tools = EditorTools(toolbox, door, McpOverAcp(toolbox), tasks, new, patience_s)
         yield tools
         tools.close()
         group.cancel_scope.cancel()
@@ -69,7 +71,7 @@ def test_every_tool_of_ours_is_described_and_can_be_called() -> None:
 async def test_the_server_is_the_relay_with_the_address_in_its_environment(tmp_path: Path) -> None:
     session = Session(1, "agent", "/")
     async with tools_of(tmp_path, 30) as tools:
-        offered = tools.offer(session, True, over_acp=False)
+        offered = tools.offer(session, True, "relay")
     assert offered is not None
     server = offered.server
     assert isinstance(server, schema.McpServerStdio)
@@ -82,11 +84,11 @@ async def test_the_server_is_the_relay_with_the_address_in_its_environment(tmp_p
 async def test_an_agent_that_does_not_connect_is_named_once(tmp_path: Path) -> None:
     session = Session(1, "agent", "/")
     async with tools_of(tmp_path, 0.01) as tools:
-        tools.offer(session, True, over_acp=False)
+        tools.offer(session, True, "relay")
         tools.prompted(session)
         tools.prompted(session)
         await eventually(lambda: told(session))
-        tools.offer(session, True, over_acp=False)
+        tools.offer(session, True, "relay")
         tools.prompted(session)
     assert told(session) == ["Agent has not connected to the editor's tools (:Acp info)"]
 
@@ -95,7 +97,7 @@ async def test_an_agent_that_has_connected_is_not_named(tmp_path: Path) -> None:
     session, silent = Session(1, "agent", "/"), Session(2, "agent", "/")
     async with tools_of(tmp_path, 0.01) as tools:
         for one in (session, silent):
-            tools.offer(one, True, over_acp=False)
+            tools.offer(one, True, "relay")
             tools.prompted(one)
         assert session.tools is not None
         session.tools.connect(1)
@@ -108,7 +110,7 @@ async def test_a_session_without_tools_has_no_timer(tmp_path: Path) -> None:
     session = Session(1, "agent", "/")
     async with tools_of(tmp_path, 0) as tools:
         before = len(asyncio.all_tasks())
-        assert tools.offer(session, False, over_acp=False) is None
+        assert tools.offer(session, False, "relay") is None
         tools.prompted(session)
         assert len(asyncio.all_tasks()) == before
     assert session.tools is None
@@ -123,7 +125,7 @@ async def test_a_socket_that_cannot_be_made_is_told_and_no_hindrance(
     monkeypatch.setattr(Door, "_directory", full)
     session = Session(1, "agent", "/")
     async with tools_of(tmp_path, 0) as tools:
-        assert tools.offer(session, True, over_acp=False) is None
+        assert tools.offer(session, True, "relay") is None
     assert told(session) == [
         "The editor's own tools are not offered: [Errno 28] No space left on device"
     ]
