@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import single, streaming
+from bench import calls, single, streaming
 from bench.results import Figure, table, write
 from bench.sides import ROOT, nvim_version
 
@@ -24,6 +24,8 @@ CASES: dict[str, Callable[[], list[Figure]]] = {
     "tools": streaming.tools,
     "reads": single.reads,
     "write": single.write,
+    "calls": calls.calls,
+    "overhead": calls.overhead,
     "cold": single.cold,
     "warm": single.warm,
     "start": single.start,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Final, Protocol
 
 from anyio import to_thread
@@ -17,6 +18,7 @@ from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.ports import FileOptions
 from acp_nvim.workspace.refusals import Refusal, one_line
 
+NOTHING: Final[Mapping[str, Text]] = MappingProxyType({})
 LINE_WIDTH: Final = 300
 """Characters of a line that stand in an answer."""
 
@@ -50,9 +52,9 @@ class ToolFiles:
         """The same where the text is of no interest."""
         return (await self._files.guard.allowed(session, "read", absolute(session, path)))[0]
 
-    def sources(self, session: Session) -> Sources:
-        """The texts of files that an answer quotes."""
-        return Sources(self._files, self._buffers, self._options(), session)
+    def sources(self, session: Session, looked_at: Mapping[str, Text] = NOTHING) -> Sources:
+        """The texts of files that an answer quotes; some may have been looked at already."""
+        return Sources(self._files, self._buffers, self._options(), session, looked_at)
 
 
 class Sources:
@@ -64,12 +66,13 @@ class Sources:
         buffers: Unsaved,
         options: FileOptions,
         session: Session,
+        looked_at: Mapping[str, Text] = NOTHING,
     ) -> None:
         self._guard = files.guard
         self._buffers = buffers
         self._options = options
         self._session = session
-        self._texts: dict[str, Text | None] = {}
+        self._texts: dict[str, Text | None] = {real: clean(it) for real, it in looked_at.items()}
         self._unsaved: dict[str, Text] | None = None
 
     async def unsaved(self) -> Mapping[str, Text]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from acp_nvim.edits.text import Text
 from acp_nvim.session.session import Session
@@ -42,6 +42,14 @@ class Calls(Listed, kw_only=True, forbid_unknown_fields=True):
     ] = "in"
 
 
+class Asked(Struct, frozen=True):
+    """What a question was about: the file, the text that was looked at, and the place in it."""
+
+    where: Place
+    text: Text
+    at: Position
+
+
 class Navigation:
     """The tools, over the language servers of the editor."""
 
@@ -51,20 +59,21 @@ class Navigation:
 
     async def definition(self, call: Call, args: Definition) -> ToolResult:
         """Where a name is defined."""
-        where, _, answers = await self._ask(call.session, args, METHODS[args.kind])
+        asked, answers = await self._ask(call.session, args, METHODS[args.kind])
         kind = "definition" if args.kind == "definition" else args.kind
-        return await self._places(call.session, where, args, locations(answers), kind)
+        return await self._places(call.session, asked, args, locations(answers), kind)
 
     async def references(self, call: Call, args: Listed) -> ToolResult:
         """Where a name is used."""
         context = {"context": {"includeDeclaration": True}}
-        where, _, answers = await self._ask(call.session, args, "textDocument/references", context)
+        asked, answers = await self._ask(call.session, args, "textDocument/references", context)
         spots = sorted(locations(answers), key=lambda one: (one.path, one.row, one.character))
-        return await self._places(call.session, where, args, spots, "reference")
+        return await self._places(call.session, asked, args, spots, "reference")
 
     async def hover(self, call: Call, args: At) -> ToolResult:
         """What a name is."""
-        where, at, answers = await self._ask(call.session, args, "textDocument/hover")
+        asked, answers = await self._ask(call.session, args, "textDocument/hover")
+        where, at = asked.where, asked.at
         said = [_said(answer.result) for answer in answers if answer.result]
         text = "\n\n".join(dict.fromkeys(filter(None, said)))
         name = files.name(call.session, where.real)
@@ -74,12 +83,12 @@ class Navigation:
 
     async def calls(self, call: Call, args: Calls) -> ToolResult:
         """Who calls a function, or what it calls."""
-        where, _, answers = await self._ask(call.session, args, "textDocument/prepareCallHierarchy")
+        asked, answers = await self._ask(call.session, args, "textDocument/prepareCallHierarchy")
         spots: list[Spot] = []
         for answer in answers:
             for item in answer.result or ():
-                spots += await self._called(where, answer, item, args.direction)
-        return await self._places(call.session, where, args, spots, "call")
+                spots += await self._called(asked.where, answer, item, args.direction)
+        return await self._places(call.session, asked, args, spots, "call")
 
     async def _called(
         self, where: Place, answer: Answer, item: dict[str, Any], direction: str
@@ -103,20 +112,22 @@ class Navigation:
         args: At,
         method: str,
         params: dict[str, Any] | None = None,
-    ) -> tuple[Place, Position, Sequence[Answer]]:
+    ) -> tuple[Asked, Sequence[Answer]]:
         where, text = await self._files.look(session, args.path)
         at = self._position(session, where, text, args)
         answers = await self._servers.ask(session, where.real, method, params or {}, at=at)
-        return where, at, answers
+        return Asked(where, text, at), answers
 
     def _position(self, session: Session, where: Place, text: Text, args: At) -> Position:
         name = files.name(session, where.real)
         return position(text, name, args.line, args.symbol, args.column)
 
     async def _places(
-        self, session: Session, where: Place, args: Listed, spots: Sequence[Spot], thing: str
+        self, session: Session, asked: Asked, args: Listed, spots: Sequence[Spot], thing: str
     ) -> ToolResult:
-        found = await listing(session, self._files.sources(session), spots, args.limit)
+        where = asked.where
+        sources = self._files.sources(session, {where.real: asked.text})
+        found = await listing(session, sources, spots, args.limit)
         none = f"no {thing} of {_about(args)} is known"
         return result(found, none, thing, _about(args), path=where.real, line=args.line)
 

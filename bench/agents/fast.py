@@ -1,7 +1,7 @@
 """`python -m bench.agents.fast WORKLOAD [N]`: answers each prompt by a workload prepared before.
 
 All bytes of a turn are made when its session is opened. Workloads that measure themselves
-(`reads`, `write`, `cold`) tell nanoseconds as the text of their turn.
+(`reads`, `write`, `cold`, `calls`) tell nanoseconds as the text of their turn.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from bench.agents.relay import timed
 from bench.workloads import chunks, code, long_message, notification, output, say, source
 
 Message = dict[str, Any]
@@ -86,6 +87,7 @@ class Agent:
         self.pieces = PREPARED[workload](count) if workload in PREPARED else []
         self.sessions = 0
         self.ready: dict[str, list[bytes]] = {}
+        self.servers: dict[str, list[Message]] = {}
         self.lines = self._read()
 
     def _read(self) -> Iterator[Message]:
@@ -125,6 +127,7 @@ class Agent:
         session = f"s-{self.sessions:07d}"
         own = session.encode()
         self.ready[session] = [piece.replace(PLACE.encode(), own) for piece in self.pieces]
+        self.servers[session] = message["params"]["mcpServers"]
         self.reply(message, {"sessionId": session})
 
     def _turn(self, message: Message, now: int) -> None:
@@ -139,6 +142,10 @@ class Agent:
                 self.write(say(session, str(self._reads(session, text))))
             case "write":
                 self.write(say(session, str(self._write(session, text))))
+            case "calls":
+                tool, count, arguments = text.split(" ", 2)
+                (own,) = self.servers[session]
+                self.write(say(session, timed(own, tool, int(count), json.loads(arguments))))
             case "cold":
                 self.write(say(session, str(now)))
             case _:

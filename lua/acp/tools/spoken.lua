@@ -106,11 +106,12 @@ end)
 --- Follow what servers say from now on.
 function M.watch() watch() end
 
---- The servers of a buffer that have not spoken on its last change.
+--- The servers of a buffer that have not spoken on a version of it, its last one unless told.
 ---@param bufnr integer
+---@param version? integer
 ---@return vim.lsp.Client[]
-function M.silent(bufnr)
-  local version = vim.lsp.util.buf_versions[bufnr] or -1
+function M.silent(bufnr, version)
+  version = version or vim.lsp.util.buf_versions[bufnr] or -1
   local function waited_for(client)
     local last = get(spoken, client.id, bufnr) or -1
     local patient = ever[client.id] or (vain[client.id] or 0) < PATIENCE
@@ -155,14 +156,18 @@ local function note_vain(bufnrs)
   end
 end
 
---- Wait until the servers of these buffers have spoken on the last change; `done` is called once,
---- unless the function that is returned was called before.
+--- Wait until the servers of these buffers have spoken on the last change before now, not on those
+--- that follow; `done` is called once, unless the function that is returned was called before.
 ---@param bufnrs integer[]
 ---@param wait_ms integer
 ---@param done fun()
 ---@return fun() cancel
 function M.wait(bufnrs, wait_ms, done)
   local over, cancels, check = false, {}, nil
+  local versions = {} ---@type table<integer, integer>
+  for _, bufnr in ipairs(bufnrs) do
+    versions[bufnr] = vim.lsp.util.buf_versions[bufnr]
+  end
   local function stop()
     over = true
     waiting[check] = nil
@@ -172,7 +177,7 @@ function M.wait(bufnrs, wait_ms, done)
   end
   function check()
     local left = vim.iter(bufnrs):any(
-      function(bufnr) return api.nvim_buf_is_loaded(bufnr) and #M.silent(bufnr) > 0 end
+      function(bufnr) return api.nvim_buf_is_loaded(bufnr) and #M.silent(bufnr, versions[bufnr]) > 0 end
     )
     if over or left then return end
     stop()

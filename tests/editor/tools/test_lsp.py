@@ -271,3 +271,22 @@ def test_another_editor_that_has_the_file_open_is_no_question(
     serve(front)
     assert ask(front, "textDocument/hover", at=[[1, 0]])[0]["result"]
     other.cmd("set nomodified")
+
+
+def test_what_is_typed_after_a_question_is_not_waited_for(front: Editor) -> None:
+    """Else one who types without a pause holds the question up to its end. The server has spoken on
+    a change once the next one has come.
+    """
+    front.write("a.txt", "one\n")
+    serve(front, behind=True)
+    bufnr = front.open("a.txt")
+    attached(front, "a.txt")
+    front.lua("require('acp.tools.spoken').watch()")
+    change = "vim.api.nvim_buf_set_lines(..., 0, 0, true, { 'typed' })"
+    front.lua(change, bufnr)
+    front.lua(
+        "require('acp.tools.spoken').wait({ ... }, 60000, function() _G.answered = true end)", bufnr
+    )
+    assert front.lua("return _G.answered") is None
+    front.lua(change, bufnr)
+    front.wait("_G.answered")

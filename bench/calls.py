@@ -1,0 +1,159 @@
+"""Cases in which the agent calls the editor's own tools. The floor has none: what is told beside is
+the same typing, or the same question, without an agent.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+
+from bench.editor import LETTERS, Watched
+from bench.results import Budget, Figure, percentile
+from bench.sides import ROOT, Side
+from bench.streaming import WrongText
+
+FILE = "words.txt"
+
+SERVE = """
+local argv, root = ...
+vim.api.nvim_create_autocmd('BufReadPost', {
+  pattern = '*.txt',
+  callback = function(args)
+    vim.lsp.start({
+      name = 'words', cmd = argv, cmd_env = { PYTHONPATH = root }, root_dir = vim.fn.getcwd(),
+    }, { bufnr = args.buf })
+  end,
+})
+"""
+OPEN = "vim.cmd.edit(...) vim.wo.wrap = false"
+ATTACHED = "return #vim.lsp.get_clients({ bufnr = 0 }) == 1"
+TYPED = "return vim.api.nvim_buf_get_lines(vim.fn.bufnr((...)), -2, -1, true)[1]"
+
+ASK = """
+local method, row, left = ...
+local client = vim.lsp.get_clients({ bufnr = 0 })[1]
+local params = {
+  textDocument = { uri = vim.uri_from_bufnr(0) },
+  position = { line = row, character = 5 },
+}
+_G.bench_took = {}
+local function ask()
+  local began = vim.uv.hrtime()
+  client:request(method, params, function(err)
+    assert(not err, vim.inspect(err))
+    table.insert(_G.bench_took, (vim.uv.hrtime() - began) / 1e6)
+    left = left - 1
+    if left > 0 then vim.schedule(ask) else vim.rpcnotify(_G.bench_channel, 'asked') end
+  end, 0)
+end
+ask()
+"""
+
+
+@contextmanager
+def served(words: int) -> Iterator[Side]:
+    """The product, warm, with a file of so many words open that a language server serves."""
+    side = Side("product", "calls")
+    try:
+        argv = [sys.executable, "-m", "tests.support.language_server", json.dumps({})]
+        side.editor.lua(SERVE, argv, str(ROOT))
+        path = side.work / FILE
+        lines = (f"def word{n}\nuse word{n}\n" for n in range(words))
+        path.write_text("".join(lines) + "error: no such word\n", encoding="utf-8")
+        side.editor.lua(OPEN, str(path))
+        side.editor.wait(lambda: side.editor.lua(ATTACHED))
+        called(side, "nvim_read", 1, path=FILE)
+        yield side
+    finally:
+        side.close()
+
+
+def called(side: Side, tool: str, count: int, *, keys: bool = False, **given: object) -> Watched:
+    """One turn in which the agent calls a tool so many times."""
+    return side.run(f"{tool} {count} {json.dumps(given)}", every=0.02, keys=keys)
+
+
+def took(side: Side) -> tuple[float, float]:
+    """Milliseconds of the calls of the last turn: the median and the worst."""
+    middle, worst = side.chat()[-1].split()
+    return int(middle) / 1e6, int(worst) / 1e6
+
+
+def calls() -> list[Figure]:
+    """While one types in the very file that the calls are about."""
+    figures: list[Figure] = []
+    for tool, count in (("nvim_read", 1000), ("nvim_diagnostics", 100)):
+        with served(500) as side:
+            side.editor.lua("vim.cmd('normal! Go') vim.cmd.startinsert()")
+            # Neovim tells servers nothing at all before the first pause after the first change.
+            side.editor.pump_for(0.3)
+            alone = _typing(side, 2)
+            seen = called(side, tool, count, keys=True, path=FILE)
+            _nothing_lost(side, [alone, seen])
+            middle, worst = took(side)
+        case = f"{count:,} x {tool} while one types"
+        most, high = Budget(16, "value"), Budget(8, "value")
+        quiet, busy = alone.keys, seen.keys
+        figures += [
+            Figure(case, "key, p99", "ms", percentile(busy, 99), percentile(quiet, 99), high),
+            Figure(case, "key, worst", "ms", max(busy), max(quiet), most),
+            Figure(case, "not answering, worst", "ms", max(seen.gaps), max(alone.gaps)),
+            Figure(case, "a call, median", "ms", middle),
+            Figure(case, "a call, worst", "ms", worst),
+        ]
+    return figures
+
+
+def _typing(side: Side, seconds: float) -> Watched:
+    end = time.monotonic() + seconds
+    return side.editor.watch(lambda: time.monotonic() > end, 0.02, keys=True)
+
+
+def _nothing_lost(side: Side, runs: list[Watched]) -> None:
+    """Each key is in the file, in order; the last one of a run may not have been seen."""
+    side.editor.pump_for(0.2)
+    typed = side.editor.lua(TYPED, str(Path(side.work) / FILE))
+    at = 0
+    for run in runs:
+        count = len(run.keys)
+        again = typed[at + count : at + count + 1] == LETTERS[count % len(LETTERS)]
+        text = "".join(LETTERS[n % len(LETTERS)] for n in range(count + again))
+        if typed[at : at + len(text)] != text:
+            raise WrongText(f"keys were lost: {typed[at:][:80]!r}")
+        at += len(text)
+    if typed[at:]:
+        raise WrongText(f"more than was typed: {typed[at:][:80]!r}")
+
+
+def overhead() -> list[Figure]:
+    """What a call adds to what its language server takes, asked by Neovim itself, in turns."""
+    figures: list[Figure] = []
+    with served(20) as side:
+        for tool, method in (
+            ("nvim_hover", "textDocument/hover"),
+            ("nvim_definition", "textDocument/definition"),
+        ):
+            pairs = [_both_ways(side, tool, method, 100) for _ in range(7)]
+            by_agent, by_neovim = (median(times) for times in zip(*pairs, strict=True))
+            added = median(ours - own for ours, own in pairs)
+            case = f"700 x {tool}, one by one"
+            figures += [
+                Figure(case, "a call, median", "ms", by_agent, by_neovim),
+                Figure(case, "over the server's own", "ms", added, None, Budget(2, "value")),
+            ]
+    return figures
+
+
+def _both_ways(side: Side, tool: str, method: str, count: int) -> tuple[float, float]:
+    """The medians of calls by the agent and of questions by Neovim."""
+    side.editor.messages.clear()
+    side.editor.lua(ASK, method, 1, count)
+    side.editor.wait(lambda: ("asked", []) in side.editor.messages)
+    own = median(side.editor.lua("return _G.bench_took"))
+    called(side, tool, count, path=FILE, line=2, symbol="word0")
+    return took(side)[0], own
