@@ -96,7 +96,7 @@ def calls() -> list[Figure]:
             seen = called(side, tool, count, keys=True, path=FILE)
             _nothing_lost(side, [alone, seen])
             middle, worst = took(side)
-        case = f"{count:,} x {tool} while one types"
+        case = f"{count:,} {tool.removeprefix('nvim_')} while one types"
         most, high = Budget(16, "value"), Budget(8, "value")
         quiet, busy = alone.keys, seen.keys
         figures += [

@@ -175,11 +175,11 @@ function M.wait(bufnrs, wait_ms, done)
       cancel()
     end
   end
+  local function is_waited_for(bufnr)
+    return api.nvim_buf_is_loaded(bufnr) and #M.silent(bufnr, versions[bufnr]) > 0
+  end
   function check()
-    local left = vim.iter(bufnrs):any(
-      function(bufnr) return api.nvim_buf_is_loaded(bufnr) and #M.silent(bufnr, versions[bufnr]) > 0 end
-    )
-    if over or left then return end
+    if over or vim.iter(bufnrs):any(is_waited_for) then return end
     stop()
     done()
   end
