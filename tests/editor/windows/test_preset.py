@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.fake_picker import asked, install_picker
 
 MAPS = """
 local found = {}
@@ -42,6 +43,19 @@ def test_the_preset_maps_what_one_needs_every_day(editor: Editor) -> None:
     assert found["n ,ay"] == "<Plug>(acp-allow)"
     assert found["n ,an"] == "<Plug>(acp-deny)"
     assert found["n ,ar"] == "<Cmd>Acp review<CR>"
+
+
+def test_the_key_of_sessions_opens_the_one_that_is_chosen_at_once(editor: Editor) -> None:
+    install_picker(editor)
+    editor.agent("script")
+    setup(editor, {"preset": True})
+    editor.turn("hello")
+    editor.cmd("AcpPrompt! say two")
+    editor.wait("(require('acp').state().sessions[2] or {}).stop_reason == 'end_turn'")
+    editor.lua("_G.acp_answers = { 'hello' }")
+    editor.keys(",as")
+    editor.wait("require('acp').state().current == 1")
+    assert [question["kind"] for question in asked(editor)] == ["acp_session"]
 
 
 def test_a_prefix_of_the_users_and_a_key_that_they_have_mapped(editor: Editor) -> None:
