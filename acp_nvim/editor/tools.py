@@ -17,7 +17,8 @@ from acp_nvim.protocol import schema
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 from acp_nvim.tools import relay
-from acp_nvim.tools.door import Door, Entrance
+from acp_nvim.tools.door import Door
+from acp_nvim.tools.grants import Entrance
 from acp_nvim.tools.over_acp import McpOverAcp
 from acp_nvim.tools.read_file import Files, read_tool
 from acp_nvim.tools.tool import Tool

@@ -20,12 +20,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import anyio
-import msgspec
 from anyio.abc import TaskGroup
 
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
-from acp_nvim.tools.grants import Grant, Grants
+from acp_nvim.tools.grants import Entrance, Grant, Grants
 from acp_nvim.tools.mcp_server import McpServer
 from acp_nvim.tools.toolbox import Enabled, Toolbox
 from acp_nvim.workspace import private_files
@@ -48,13 +47,6 @@ BACKLOG_BYTES: Final = 16 << 20
 """A client that has so much to read is not read from."""
 
 
-class Entrance(msgspec.Struct, frozen=True):
-    """What a relay needs to get in."""
-
-    address: str
-    token: str
-
-
 class Door:
     """Listens from the first session on that has tools, until `close`."""
 
@@ -73,16 +65,7 @@ class Door:
 
     def admit(self, session: Session, enabled: Enabled) -> Entrance | None:
         """Give a session a new token; its earlier one ends. None: it has no tools. OSError."""
-        grant = self._grants.admit(session, enabled)
-        if grant is None:
-            return None
-        try:
-            address = self._listen()
-        except OSError:
-            self.withdraw(session)
-            raise
-        grant.tools.offer()
-        return Entrance(address, grant.token)
+        return self._grants.admit(session, enabled, self._listen)
 
     def refresh(self) -> None:
         """There are other tools than before: sessions are told, and clients."""

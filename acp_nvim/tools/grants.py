@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import hmac
 import secrets
+from collections.abc import Callable
 
 import anyio
+import msgspec
 
 from acp_nvim.session.session import Session
 from acp_nvim.tools.session_tools import SessionTools
 from acp_nvim.tools.toolbox import Enabled, Toolbox
+
+
+class Entrance(msgspec.Struct, frozen=True):
+    """What a client needs to get in."""
+
+    address: str
+    token: str
 
 
 class Grant:
@@ -38,16 +47,20 @@ class Grants:
         self._toolbox = toolbox
         self._grants: dict[str, Grant] = {}
 
-    def admit(self, session: Session, enabled: Enabled) -> Grant | None:
-        """Give a session a new token; its earlier one ends. None: it has no tools. To `offer` them
-        is left to those who know where the token is taken.
+    def admit(
+        self, session: Session, enabled: Enabled, listen: Callable[[], str]
+    ) -> Entrance | None:
+        """Give a session a new token; its earlier one ends. None: it has no tools. ``listen``
+        returns the address; the session goes without where that raises OSError.
         """
         self.withdraw(session)
         tools = SessionTools(self._toolbox, session, enabled)
         if not tools.listed():
             return None
+        address = listen()
         grant = self._grants[session.key] = Grant(session, tools)
-        return grant
+        tools.offer()
+        return Entrance(address, grant.token)
 
     def opened_by(self, token: bytes) -> Grant | None:
         """The grant of that token. How long this takes says nothing of the tokens there are."""
@@ -62,13 +75,14 @@ class Grants:
         for grant in self._grants.values():
             grant.tools.refresh()
 
-    def withdraw(self, session: Session) -> None:
-        """End the session's token and connections."""
+    def withdraw(self, session: Session) -> Grant | None:
+        """End the session's token and connections; returns what it opened, if there was one."""
         grant = self._grants.pop(session.key, None)
         if grant is not None:
             grant.tools.changes.close()
             for scope in list(grant.connections):
                 scope.cancel()
+        return grant
 
     def close(self) -> None:
         """End all of them."""

@@ -21,8 +21,8 @@ import msgspec
 
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
-from acp_nvim.tools.door import STRANGERS, TOKEN_S, Entrance
-from acp_nvim.tools.grants import Grant, Grants
+from acp_nvim.tools.door import STRANGERS, TOKEN_S
+from acp_nvim.tools.grants import Entrance, Grant, Grants
 from acp_nvim.tools.http_mcp import PATH, StreamableHttp
 from acp_nvim.tools.http_wire import BadRequest, Head, HttpConnection
 from acp_nvim.tools.toolbox import AT_ONCE, Enabled, Toolbox
@@ -72,17 +72,7 @@ class HttpDoor:
 
     def admit(self, session: Session, enabled: Enabled) -> Entrance | None:
         """Give a session a new token; its earlier one ends. None: it has no tools. OSError."""
-        grant = self._grants.admit(session, enabled)
-        if grant is None:
-            return None
-        try:
-            port = self._listen()
-        except OSError:
-            self.withdraw(session)
-            raise
-        grant.tools.offer()
-        self._servers[session.key] = StreamableHttp(grant.tools, grant.tell)
-        return Entrance(f"http://{HOST}:{port}{PATH}", grant.token)
+        return self._grants.admit(session, enabled, self._listen)
 
     def refresh(self) -> None:
         """There are other tools than before: sessions are told, and clients."""
@@ -91,7 +81,8 @@ class HttpDoor:
     def withdraw(self, session: Session) -> None:
         """End the session's token and what it was used for."""
         self._servers.pop(session.key, None)
-        self._grants.withdraw(session)
+        if grant := self._grants.withdraw(session):
+            grant.tell(0)
 
     def close(self) -> None:
         """End all connections, and listen no more."""
@@ -104,8 +95,8 @@ class HttpDoor:
 
     # -- the port ---------------------------------------------------------------------------------
 
-    def _listen(self) -> int:
-        """The port's number; listens from now on."""
+    def _listen(self) -> str:
+        """The address; listens from now on."""
         if self._port is None:
             listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
             try:
@@ -118,7 +109,7 @@ class HttpDoor:
             self._port = int(listener.getsockname()[1])
             self._ends = anyio.CancelScope()
             self._tasks.start_soon(self._accept, listener, self._ends)
-        return self._port
+        return f"http://{HOST}:{self._port}{PATH}"
 
     async def _accept(self, listener: socket.socket, ends: anyio.CancelScope) -> None:
         loop = asyncio.get_running_loop()
@@ -200,7 +191,9 @@ class HttpDoor:
 
     async def _answered(self, grant: Grant, head: Head, connection: HttpConnection) -> bool:
         """Serve a request until it is answered or its session ends."""
-        server = self._servers[grant.session.key]
+        server = self._servers.setdefault(
+            grant.session.key, StreamableHttp(grant.tools, grant.tell)
+        )
         with anyio.CancelScope() as scope:
             grant.connections.add(scope)
             try:

@@ -40,6 +40,16 @@ class McpSession(msgspec.Struct):
     stream: anyio.CancelScope | None = None
 
     @contextmanager
+    def calling(self, id: Id) -> Iterator[anyio.CancelScope]:
+        """A call can be taken back by its id for as long as this is."""
+        scope = self.calls[id] = anyio.CancelScope()
+        try:
+            yield scope
+        finally:
+            if self.calls.get(id) is scope:
+                del self.calls[id]
+
+    @contextmanager
     def listens(self) -> Iterator[anyio.CancelScope]:
         """Its stream is open for as long as this is, or until the session ends."""
         with anyio.CancelScope() as scope:
@@ -181,13 +191,8 @@ class StreamableHttp:
             answer.headers[SESSION] = self._begun()
         self._count()
         if isinstance(found, mcp_methods.Work):
-            calls = session.calls if session is not None else {}
-            scope = calls[request.id] = anyio.CancelScope()
-            try:
+            with (session or McpSession()).calling(request.id) as scope:
                 await answer.work(request.id, found, scope, modern=modern)
-            finally:
-                if calls.get(request.id) is scope:
-                    del calls[request.id]
         else:
             await answer.give(200, answer.peer.respond(request.id, found))
 

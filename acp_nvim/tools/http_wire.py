@@ -1,7 +1,6 @@
 """One connection of HTTP/1.1, the server's end (RFC 9112, by h11): a head, a body, an answer.
 
-Nothing here knows what is asked for. Only `http_door` imports this, and that only where option
-`tools_http` is set: h11 is not loaded otherwise.
+Nothing here knows what is asked for. It is loaded where option `tools_http` is set, and so is h11.
 """
 
 from __future__ import annotations
@@ -113,8 +112,7 @@ class HttpConnection:
         self, status: int, body: bytes = b"", headers: Mapping[str, str] | None = None
     ) -> None:
         """Answer the request with all of the body. ConnectionError."""
-        length = {} if status == 202 and not body else {"content-length": str(len(body))}
-        await self.begin(status, {**length, **(headers or {})})
+        await self.begin(status, {"content-length": str(len(body)), **(headers or {})})
         if body:
             await self.write(body)
         await self.finish()

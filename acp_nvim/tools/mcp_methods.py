@@ -31,8 +31,8 @@ INSTRUCTIONS: Final = (
     "session's directory."
 )
 
-LISTENERS: Final = 16
-"""Subscriptions of a session at the same time."""
+LISTENERS: Final = 32
+"""Of a session at the same time."""
 CHANGED: Final = "notifications/tools/list_changed"
 
 _tools: Final = mcp.ServerCapabilities(mcp.ToolsCapability(list_changed=True))
@@ -94,7 +94,7 @@ class Subscription(msgspec.Struct, frozen=True):
         RequestError: too many listen.
         """
         if self.changes.waiting >= LISTENERS:
-            text = f"{LISTENERS} subscriptions are open; end one of them"
+            text = f"{LISTENERS} clients listen; end a subscription"
             raise RequestError(errors.INTERNAL_ERROR, text)
         meta = {mcp.SUBSCRIPTION_KEY: self.id}
         seen = self.changes.count

@@ -84,6 +84,8 @@ async def test_a_token_ends_with_its_session_on_connections_that_go_on() -> None
             assert one.session.tools is not None
             assert one.session.tools.connected == 1
         port.door.withdraw(port.session)
+        assert port.session.tools is not None
+        assert port.session.tools.connected == 0
         wire.ask("POST", "/mcp", port.headers(), ping())
         assert (await wire.answer()).status == 401
 
