@@ -167,6 +167,8 @@ def test_tools_come_and_go_in_an_open_session(editor: Editor) -> None:
     editor.wait("not vim.list_contains(require('acp').state().sessions[1].tools.names, 'mine')")
     assert call(editor, "mine")["error"]["message"] == "no tool mine"
     assert "other" in names(editor)
+    told = [note for note in editor.traffic[-1].notes() if note.startswith("mcp told ")]
+    assert ["tools/list_changed" in note for note in told] == [True, True]  # one more, one less
 
 
 def test_option_tools_may_name_them(editor: Editor) -> None:
