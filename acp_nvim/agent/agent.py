@@ -11,15 +11,27 @@ from msgspec import UNSET
 
 from acp_nvim import __version__, wording
 from acp_nvim.agent.session_params import SessionParams
+from acp_nvim.agent.wire.calls import OnTaken, OutgoingCall
 from acp_nvim.agent.wire.endpoint import Endpoint
-from acp_nvim.protocol import schema
+from acp_nvim.protocol import schema, updates
 from acp_nvim.protocol.errors import RESOURCE_NOT_FOUND, RemoteProtocolError, RequestError
 from acp_nvim.session.lists import LISTED
 
-PROTOCOL_VERSION = 1
+VERSIONS = (1, 2)
+"""The versions of the protocol that this client speaks."""
 
 OnResponse = Callable[[Any, Any], None]
 """Called in wire order with `(result, None)` or `(None, error)`."""
+
+
+class OtherVersion(RemoteProtocolError):
+    """The agent answers `initialize` with another version than it was asked for."""
+
+    def __init__(self, theirs: int | str) -> None:
+        """`theirs` is the version that it answers."""
+        ours = " and ".join(map(str, VERSIONS))
+        super().__init__(wording.WHY_PROTOCOL.format(theirs=theirs, ours=ours))
+        self.theirs = theirs
 
 
 class Agent:
@@ -36,11 +48,21 @@ class Agent:
         self.methods_left = 0
         """How many more methods the agent names than are kept."""
         self.protocol: int | str | None = None
+        self.starts_servers = True
+        """Whether it starts MCP servers."""
+        self.takes_more = False
+        """Whether it takes a prompt while it works on another one."""
 
-    async def initialize(self, capabilities: schema.ClientCapabilities) -> None:
-        """Negotiate the version and take the agent's capabilities (v1/initialization)."""
+    def behaves(self, *, starts_servers: bool, takes_more: bool) -> None:
+        """Note what its version of the protocol says of it."""
+        self.starts_servers, self.takes_more = starts_servers, takes_more
+
+    async def initialize(self, capabilities: schema.ClientCapabilities, version: int) -> None:
+        """Negotiate the version and take the agent's capabilities (v1/initialization). Raises
+        `OtherVersion` for an agent that answers with another one.
+        """
         request = schema.InitializeRequest(
-            protocol_version=PROTOCOL_VERSION,
+            protocol_version=version,
             client_capabilities=capabilities,
             client_info=schema.Implementation(
                 name="acp.nvim", title="acp.nvim", version=__version__
@@ -48,10 +70,8 @@ class Agent:
         )
         result: schema.InitializeResponse = await self._endpoint.request("initialize", request)
         self.protocol = result.protocol_version
-        if result.protocol_version != PROTOCOL_VERSION:
-            raise RemoteProtocolError(
-                wording.WHY_PROTOCOL.format(theirs=result.protocol_version, ours=PROTOCOL_VERSION)
-            )
+        if result.protocol_version != version:
+            raise OtherVersion(result.protocol_version)
         self.capabilities = result.agent_capabilities or schema.AgentCapabilities()
         self.info = result.agent_info or None
         methods = result.auth_methods or ()
@@ -140,18 +160,40 @@ class Agent:
 
     # -- turns ------------------------------------------------------------------------------------
 
-    async def prompt(
+    def begin_prompt(
         self,
         session_id: str,
         blocks: Sequence[Any],
         on_response: OnResponse,
         meta: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Send a prompt; returns when the turn has ended (v1/prompt-turn)."""
+        on_taken: OnTaken | None = None,
+    ) -> OutgoingCall:
+        """Send a prompt and return at once. Its answer ends the turn (v1/prompt-turn); `on_taken`
+        hears before that where the agent tells that the message was inserted
+        (v2/prompt-lifecycle).
+        """
         request = schema.PromptRequest(
             session_id=session_id, prompt=list(blocks), meta=dict(meta) if meta else UNSET
         )
-        await self._endpoint.request("session/prompt", request, on_response=on_response)
+        return self._endpoint.begin(
+            "session/prompt", request, on_response=on_response, on_taken=on_taken
+        )
+
+    def take_back(self, call: OutgoingCall) -> None:
+        """Nobody wants this request answered any more (v1/cancellation)."""
+        self._endpoint.cancel(call)
+
+    async def cancel_call(self, session_id: str, tool_call_id: str) -> None:
+        """End one tool call, where it offers that; its status tells when (v2/tool-calls)."""
+        request = updates.CancelCall(session_id, tool_call_id)
+        await self._endpoint.request("tool_call/cancel", request)
+
+    async def cancel_terminal(self, session_id: str, terminal_id: str) -> None:
+        """End a terminal of the agent, where it offers that; its exit tells when
+        (v2/tool-calls).
+        """
+        request = updates.CancelTerminal(session_id, terminal_id)
+        await self._endpoint.request("terminal/cancel", request)
 
     def cancel(self, session_id: str) -> None:
         """Ask for the end of the running turn; its prompt is still answered (v1/prompt-

@@ -31,6 +31,7 @@ from acp_nvim.protocol.errors import (
 )
 from acp_nvim.protocol.jsonrpc import Violation
 from acp_nvim.session.own_tools import needs_no_question
+from acp_nvim.session.questions import permissions
 from acp_nvim.session.questions.decisions import CANCELLED, Outcome
 from acp_nvim.session.questions.questions import permission_decision, rule_case
 from acp_nvim.session.session import Session
@@ -46,6 +47,10 @@ def _permitted(outcome: Outcome) -> schema.RequestPermissionResponse:
     return schema.RequestPermissionResponse(
         schema.SelectedPermissionOutcome(option_id=outcome.option.id)
     )
+
+
+def _read(method: str, params: msgspec.Raw, notes: list[str]) -> Any:
+    return codec.decode_params(method, params, "client", notes)
 
 
 async def no_server(request: schema.MessageMcpRequest) -> schema.MessageMcpResponse:
@@ -68,12 +73,14 @@ class Client:
         elicitations: Elicitations | None = None,
         extensions: Extensions | None = None,
         report_limit: ReportLimit = lambda limit, text, session: None,
+        read: Callable[[str, msgspec.Raw, list[str]], Any] = _read,
         on_auth_status: Callable[[schema.AuthStatusUpdateNotification], None] = lambda _: None,
         on_mcp_message: Callable[[schema.MessageMcpRequest], Awaitable[Any]] = no_server,
     ) -> None:
         """`name` is the agent's in the configuration; ``extensions`` are the user's handlers of
-        methods outside of the protocol.
+        methods outside of the protocol; ``read`` reads the params of a request.
         """
+        self._read = read
         self.name = name
         self.router = router
         self.warnings = warnings
@@ -155,10 +162,15 @@ class Client:
             raise RequestError(METHOD_NOT_FOUND, f"method not found: {method}")
         notes: list[str] = []
         try:
-            request = codec.decode_params(method, params, "client", notes)
+            request = self._read(method, params, notes)
         except RemoteProtocolError as error:
-            self.warnings.count("bad params", f"{method}: {error}")
-            raise RequestError(INVALID_PARAMS, str(error)) from error
+            code = getattr(error, "code", INVALID_PARAMS)
+            unknown = code == METHOD_NOT_FOUND
+            self.warnings.count(
+                "unknown request" if unknown else "bad params",
+                method if unknown else f"{method}: {error}",
+            )
+            raise RequestError(code, str(error)) from error
         for note in notes:
             self.warnings.count("forgiven", f"{method}: {note}")
         return handler(self._addressed(request), request, call)
@@ -201,11 +213,9 @@ class Client:
             )
         return session
 
-    def _permission(
-        self, session: Session, params: schema.RequestPermissionRequest, call: IncomingCall
-    ) -> None:
+    def _permission(self, session: Session, params: permissions.Asked, call: IncomingCall) -> None:
         """v1/tool-calls#requesting-permission: rules first, then the user."""
-        tool_call = session.upsert_call(params.tool_call)
+        tool_call = permissions.subject(session, params)
         decision = permission_decision(decision_id(), tool_call, params)
         case = rule_case(tool_call, self.name, session.cwd)
         settings = self._settings()
@@ -225,7 +235,7 @@ class Client:
                 decision.resolve(Outcome("selected", option), "neovim's own tool")
         cancel_with(call, decision)
         answer_by(decision, call, _permitted)
-        session.ask(decision, tool_call)
+        session.ask(decision, permissions.shown_at(session, tool_call))
 
     def _too_many(self, session: Session) -> bool:
         """Whether so many questions wait that no further one is shown; reported once."""

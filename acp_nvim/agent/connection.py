@@ -9,13 +9,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 import anyio
+import msgspec
 
 from acp_nvim import wording
 from acp_nvim.agent import auth, session_params
-from acp_nvim.agent.agent import Agent
+from acp_nvim.agent.agent import Agent, OtherVersion
 from acp_nvim.agent.child.exit import Exit
 from acp_nvim.agent.child.launch import ProgramMissing
 from acp_nvim.agent.child.pty import AVAILABLE
@@ -38,8 +39,9 @@ from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.agent.wire.traffic_view import Level
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.dialects import Dialect
-from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
+from acp_nvim.protocol.errors import UNSUPPORTED_VERSION, RemoteProtocolError, RequestError
 from acp_nvim.protocol.jsonrpc import Peer
+from acp_nvim.protocol.v2.translation import Version2
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
@@ -92,30 +94,16 @@ class Connection:
         self.auth: schema.AuthStatusResponse | None = None
         """The state of the login, from agents that tell it (rfds/get-auth-state)."""
         self.terminals = AgentTerminals(name, around.settings, around.reaper, self._terminal_env)
-        self.dialect = Dialect()
-        """The dialect of the agent, learned from its messages."""
+        self.translation: Dialect | Version2 = Dialect()
+        """What the agent speaks, learned from its messages."""
         self.router = SessionRouter(
             around.settings,
             self.warnings,
-            self.dialect.odd,
+            self._odd,
             around.new_child,
             self._limit_exceeded,
         )
-        self.client = Client(
-            name,
-            around.settings,
-            self.router,
-            around.files,
-            self.terminals,
-            self.warnings,
-            elicitations=Elicitations(
-                lambda: self.title, lambda: self._endpoint, around.ask_unscoped
-            ),
-            extensions=around.extensions,
-            report_limit=self._limit_exceeded,
-            on_auth_status=self._auth_status,
-            on_mcp_message=lambda request: around.tools.message(request, self._tell_mcp),
-        )
+        self.client = self._new_client(around)
         self._transport: AgentTransport | None = None
         self._around = around
         self._peer = Peer(around.settings().limits.message_bytes, reads_updates=True)
@@ -126,6 +114,28 @@ class Connection:
         self._authenticating = anyio.Lock()
         self._configured: bool | None = None
         self._closed_output = False
+        self._version = 1
+        """The version that the agent is asked for."""
+        self._again: int | None = None
+        """The version in which it has to be started again."""
+
+    def _new_client(self, around: Surroundings) -> Client:
+        return Client(
+            self.name,
+            around.settings,
+            self.router,
+            around.files,
+            self.terminals,
+            self.warnings,
+            elicitations=Elicitations(
+                lambda: self.title, lambda: self._endpoint, around.ask_unscoped
+            ),
+            extensions=around.extensions,
+            report_limit=self._limit_exceeded,
+            read=self._read,
+            on_auth_status=self._auth_status,
+            on_mcp_message=lambda request: around.tools.message(request, self._tell_mcp),
+        )
 
     @property
     def agent(self) -> Agent:
@@ -160,6 +170,7 @@ class Connection:
             env,
             around.consent.said,
             partial(around.tools.offer, session, wanted, way),
+            starts_servers=self.agent.starts_servers,
         )
         self.traffic.hide(found.secrets)
         return found
@@ -233,7 +244,19 @@ class Connection:
             self._ended.set()
 
     async def _launch(self) -> None:
+        """Serve the agent in the configured version; one that speaks the older one is started
+        again: it has read no capabilities in a request of the newer one (v2/migration).
+        """
+        version: int | None = 2 if self.spec.protocol == 2 else 1
+        while version is not None:
+            version = await self._serve(version)
+
+    async def _serve(self, version: int) -> int | None:
+        """Run the agent until it ends. Returns the version in which to start it again."""
+        self._version, self._again = version, None
+        self.translation = Version2(self.warnings.count) if version == 2 else Dialect()
         settings = self._around.settings()
+        self._peer = Peer(settings.limits.message_bytes, reads_updates=True)
         transport = self._around.transport(
             self.spec.command,
             cwd=self.cwd,
@@ -251,12 +274,14 @@ class Connection:
                 tasks.start_soon(transport.stop)
             await endpoint.run()
             if transport.exit is None:
-                self._closed_output = not self.stopping
+                self._closed_output = not self.stopping and self._again is None
                 await transport.stop()
-            self.exit = transport.exit
-            self._gone()
+            if self._again is None:
+                self.exit = transport.exit
+                self._gone()
             tasks.cancel_scope.cancel()
         await transport.stop()
+        return None if self.stopping else self._again
 
     def _endpoint_over(self, transport: AgentTransport) -> Endpoint:
         return Endpoint(
@@ -268,7 +293,7 @@ class Connection:
             rest=transport.rest,
             last_words=self._last_words,
             noted=lambda note: self.warnings.count("forgiven", note),
-            dialect=self.dialect,
+            translation=self.translation,
         )
 
     async def _last_words(self) -> str:
@@ -287,10 +312,13 @@ class Connection:
         return "input" if self._transport is not None and self._transport.deaf else "output"
 
     async def _handshake(self) -> None:
+        transport = self._transport
         try:
-            await self.agent.initialize(client_capabilities(self._around.settings()))
+            await self._negotiate()
+            if self._again is not None and transport is not None:
+                await transport.stop()
+                return
         except Exception as error:
-            transport = self._transport
             if self.exit is None and transport is not None and transport.exit is None:
                 self._fail(
                     wording.HANDSHAKE_FAILED.format(
@@ -299,11 +327,46 @@ class Connection:
                 )
                 await transport.stop()
             return
+        self.agent.behaves(
+            starts_servers=self.translation.starts_servers, takes_more=self.translation.takes_more
+        )
         self.status = "ready"
         self.warnings.unread.clear()  # a banner tells nothing of an end
         self._ready.set()
         self._around.changed(self)
         await self.ask_auth_status()
+
+    async def _negotiate(self) -> None:
+        """Agree on a version; `_again` is the one in which the agent has to be started again."""
+        try:
+            await self.agent.initialize(client_capabilities(self._around.settings()), self._version)
+        except OtherVersion as error:
+            if self._version == 1 and error.theirs == 2:
+                reason = wording.WHY_NEWER_PROTOCOL.format(theirs=2, agent=self.name)
+                raise RemoteProtocolError(reason) from error
+            if self._version == 1 or error.theirs != 1:
+                raise
+            self._again = 1
+        except RequestError as error:
+            supported = _supported(error)
+            if supported is None:
+                raise
+            if self._version == 1 or 1 not in supported:
+                theirs = ", ".join(map(str, supported)) or "no version"
+                raise OtherVersion(theirs) from error
+            self._again = 1
+        if isinstance(self.translation, Version2) and self.translation.old_shape:
+            self.warnings.count("version", wording.WHY_VERSION_REPEATED)
+            self._again = 1
+
+    def _read(self, method: str, params: msgspec.Raw, notes: list[str]) -> Any:
+        """The params of a request, in the version that the agent speaks now."""
+        return self.translation.params(method, params, notes)
+
+    def _odd(self, params: msgspec.Raw) -> list[msgspec.Raw]:
+        """The updates that an unreadable one stands for, in some dialects."""
+        translation = self.translation
+        return translation.odd(params) if isinstance(translation, Dialect) else []
 
     # -- login ------------------------------------------------------------------------------------
 
@@ -415,8 +478,17 @@ class Connection:
             "auth_methods": list(agent.auth_methods) if agent else [],
             "more": {"auth_methods": agent.methods_left} if agent and agent.methods_left else None,
             "auth": self.auth,
-            "dialect": self.dialect.name,
+            "dialect": self.translation.name,
         }
+
+
+def _supported(error: RequestError) -> list[Any] | None:
+    """The versions that an agent names when it refuses ours; None for another refusal."""
+    if error.code != UNSUPPORTED_VERSION:
+        return None
+    data = error.data if isinstance(error.data, dict) else {}
+    found = data.get("supported")
+    return found if isinstance(found, list) else []
 
 
 def client_capabilities(settings: Settings) -> schema.ClientCapabilities:

@@ -14,13 +14,21 @@ import anyio
 import anyio.lowlevel
 
 from acp_nvim import wording
+from acp_nvim.agent.added_prompts import AddedPrompts
 from acp_nvim.agent.agents import Agents, UnknownAgent
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.conversation_delegate import ConversationDelegate
 from acp_nvim.agent.session_params import trace
 from acp_nvim.agent.session_setup import NEW, Origin, SessionSetup
+from acp_nvim.agent.wire.calls import OutgoingCall
 from acp_nvim.agent.wire.endpoint import ConnectionClosed
-from acp_nvim.protocol.errors import AUTH_REQUIRED, RemoteProtocolError, RequestError, details
+from acp_nvim.protocol.errors import (
+    AUTH_REQUIRED,
+    REQUEST_CANCELLED,
+    RemoteProtocolError,
+    RequestError,
+    details,
+)
 from acp_nvim.session import queue, subagents
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.questions.decisions import AT_ONCE
@@ -54,6 +62,10 @@ class Conversation:
         self._delegate = delegate
         self._busy = self._woken = False
         self._setup = SessionSetup(session, origin, self._watched)
+        self._call: OutgoingCall | None = None
+        """The request of the running prompt."""
+        self.added = AddedPrompts(self)
+        """Prompts that the agent got while it worked on another one."""
         self._answered = False
         self._refused = False
         self._preparing: Prompt | None = None
@@ -122,6 +134,7 @@ class Conversation:
                 going = await self._ensure_open()
                 while going and (prompt := queue.first(self.session)) is not None:
                     await self._turn(prompt)
+                    await self.added.finish()
                     going = (not self._refused or await self._login()) and self.is_open
         except Exception as error:  # a fault of ours must not end the host
             self.not_opened(self._fault(error), ())
@@ -156,27 +169,80 @@ class Conversation:
         self._preparing = None
         if not queue.claim(session, prompt):
             return  # held or dropped meanwhile
-        self._delegate.under_way(session, prompt)
-        blocks = prompt.build(connection.agent.prompt_capabilities)
-        for remark in prompt.left_out:
-            session.notice("warning", remark)
-        if not connection.alive or not blocks:
-            self._delegate.give_back(session, prompt)
+        blocks = self.prepare(prompt, connection)
+        if not blocks:
             return
         self.running, self._answered, self._refused = prompt, False, False
         self._woken = False  # whatever was asked for before is under way now
         self.topic = self.topic or prompt.text
-        session.begin_turn(prompt, connection.title)
+        if session.at_work:
+            queue.wait_at_agent(session, prompt)
+        else:
+            session.begin_turn(prompt, connection.title)
         try:
-            await connection.agent.prompt(session.id, blocks, self._on_response, self._meta(prompt))
+            self._call = connection.agent.begin_prompt(
+                session.id,
+                blocks,
+                self._on_response,
+                self.meta(prompt),
+                partial(self.inserted, prompt),
+            )
+            await self._call.answer()
         except (RequestError, RemoteProtocolError):
             pass  # told by _on_response, in wire order
         except ConnectionClosed:
             await connection.ended()
         finally:
-            self.running = None
+            self.running = self._call = None
 
-    def _meta(self, prompt: Prompt) -> dict[str, Any]:
+    def prepare(self, prompt: Prompt, connection: Connection) -> list[Any]:
+        """Return the blocks of a prompt that leaves the queue now; none where it was given back."""
+        session = self.session
+        self._delegate.under_way(session, prompt)
+        blocks = prompt.build(connection.agent.prompt_capabilities)
+        for remark in prompt.left_out:
+            session.notice("warning", remark)
+        if connection.alive and blocks:
+            return blocks
+        self._delegate.give_back(session, prompt)
+        return []
+
+    @property
+    def takes_more(self) -> bool:
+        """Whether the agent takes a prompt now, while it works on another one."""
+        connection = self.connection
+        busy = self.running is not None and not self._answered
+        return self.is_open and busy and connection is not None and connection.agent.takes_more
+
+    def add(self, prompt: Prompt) -> None:
+        """Give the agent a prompt while it works on another one."""
+        self._tasks.start_soon(self.added.send, prompt)
+
+    async def follow(self, prompt: Prompt, over: anyio.Event) -> None:
+        """Wait for a turn that begins with a prompt which the agent has already."""
+        try:
+            await self._delegate.turn_follows(self.session, prompt)
+            await over.wait()
+        finally:
+            await self._delegate.turn_ended(self.session)
+
+    def inserted(self, prompt: Prompt, message_id: str) -> None:
+        """The agent has put a prompt into the session: its turn begins, if none runs."""
+        session = self.session
+        if queue.leave_agent(session, prompt):
+            self._begin(prompt, message_id)
+        else:
+            session.name_prompt(message_id)
+
+    def _begin(self, prompt: Prompt, message_id: str) -> None:
+        session = self.session
+        if session.in_turn:
+            session.insert(prompt, message_id)
+            session.observer.changed(session)
+        elif self.connection is not None:
+            session.begin_turn(prompt, self.connection.title, message_id)
+
+    def meta(self, prompt: Prompt) -> dict[str, Any]:
         """`_meta` of a prompt: its own, and the configured trace (rfds/meta-propagation)."""
         assert self.connection is not None
         configured = trace(self._delegate.settings(), self.connection.spec)
@@ -189,16 +255,30 @@ class Conversation:
         if isinstance(error, ConnectionClosed):
             return  # `agent_ended` knows more
         self._answered = True
+        self.answered(self.running, result, error)
+
+    def answered(self, prompt: Prompt | None, result: Any, error: Exception | None) -> None:
+        """A prompt is answered: its turn is over, if it has begun and not ended with another's."""
+        waited = prompt is not None and queue.leave_agent(self.session, prompt)
         if error is None:
             self._configured = False
-            self.session.end_turn(result.stop_reason)
+            if self.session.in_turn:
+                self.session.end_turn(result.stop_reason)
             self.remember()
+        elif waited and prompt is not None and self._takes_back(error):
+            self._delegate.waits_again(prompt)
+            queue.put_held(self.session, [prompt])
         else:
-            self._refusal(error)
+            self._refusal(error, prompt)
 
-    def _refusal(self, error: Exception) -> None:
-        """The agent answered the prompt with an error."""
-        session, prompt = self.session, self.running
+    def _takes_back(self, error: Exception) -> bool:
+        """Whether the agent gives back a prompt that it had not inserted, as a cancel asks."""
+        withdrawn = isinstance(error, RequestError) and error.code == REQUEST_CANCELLED
+        return withdrawn or self.session.status == "cancelling"
+
+    def _refusal(self, error: Exception, prompt: Prompt | None) -> None:
+        """The agent answered a prompt with an error."""
+        session = self.session
         if session.status == "cancelling":
             session.end_turn("cancelled")
         elif isinstance(error, RequestError) and error.code == AUTH_REQUIRED and prompt is not None:
@@ -231,13 +311,16 @@ class Conversation:
     def cancel(self) -> bool:
         """Cancel the running turn (v1/prompt-turn#cancellation); False when none runs."""
         session, connection = self.session, self.connection
-        if self.running is None or connection is None or not session.id or self._answered:
+        prompted = self.running is not None and not self._answered
+        working = prompted or self.added.prompts or session.at_work
+        if connection is None or not connection.alive or not session.id or not working:
             return False
         queue.hold(session)
         already = session.status == "cancelling"
         if not already:
             session.status = "cancelling"
             session.change("status")
+            self._take_back(connection)
             connection.agent.cancel(session.id)
             self._delegate.turn_cancelled(session)
         many = self._cancel_asked("cancel")
@@ -247,6 +330,12 @@ class Conversation:
         if not many:
             session.close_calls("cancelled")
         return True
+
+    def _take_back(self, connection: Connection) -> None:
+        """Ask for prompts back that the agent has not inserted: nothing of them is to begin."""
+        if self._call is not None and self.session.at_agent:
+            connection.agent.take_back(self._call)
+        self.added.take_back()
 
     def _cancel_asked(self, by: str) -> bool:
         """Answer all pending questions as cancelled. Very many are answered in steps and their tool
@@ -446,10 +535,15 @@ class Conversation:
         self._delegate.left_agent(session)
         session.decisions.cancel_all("agent exit")
         session.close_calls("failed")
+        session.terminals.abandon()
+        session.at_work, session.background = False, 0
         subagents.abandon(session)
         if self.running is not None and not self._answered:
             self._answered = True
+            queue.leave_agent(session, self.running)
             self._died()
+        elif session.own_turn:
+            session.end_turn(None, connection.exit_summary())
         session.status = "idle" if connection.stopping else "failed"
         session.error = session.error or connection.error
         session.change("status", "error")

@@ -33,6 +33,10 @@ class ConversationDelegate(Protocol):
         """A prompt is about to be sent. It still waits."""
         ...
 
+    async def turn_follows(self, session: Session, prompt: Prompt) -> None:
+        """A prompt that was sent before begins a turn after the one that ran then."""
+        ...
+
     def under_way(self, session: Session, prompt: Prompt) -> None:
         """A prompt has left the queue; more may be added to it now. It is being answered until
         `turn_ended`.

@@ -62,6 +62,8 @@ def of(
     env: Mapping[str, str],
     said: Callable[[Project], bool | None],
     own: Callable[[], OwnServer | None] = lambda: None,
+    *,
+    starts_servers: bool = True,
 ) -> SessionParams:
     """Return the parameters of a session in `cwd` for an agent with those capabilities.
 
@@ -76,17 +78,20 @@ def of(
         said,
     )
     remarks = [*found.left_out, *found.doubts]
-    servers: list[schema.McpServerAcp | mcp.Server] = list(found.servers)
+    servers: list[Any] = list(found.servers)
     if any(server.name == OWN for server in found.servers):
         remarks.append(wording.TOOLS_NAME_TAKEN.format(server=OWN))
     elif offered := own():
         servers.insert(0, offered.server)
         found.secrets.extend(offered.secrets)
-    if spec.protocol not in (None, 1):
+    if not starts_servers:
+        servers = _no_started(servers, remarks)
+    if spec.protocol not in (None, 1, 2):
         remarks.append(wording.PROTOCOL_IGNORED.format(version=spec.protocol))
     prompt = _system_prompt(spec, capabilities, remarks)
     if (
-        len(servers) > len(found.servers)
+        any(server.name == OWN for server in servers)
+        and len(servers) > len(found.servers)
         and isinstance(prompt, UnsetType)
         and _takes_prompt(capabilities)
     ):
@@ -98,6 +103,14 @@ def of(
     ]
     notes += [wording.MCP_ASKED.format(servers=project.servers) for project in found.asks]
     return SessionParams(servers, prompt, meta or UNSET, remarks, notes, found.secrets, found.asks)
+
+
+def _no_started(servers: Sequence[Any], remarks: list[str]) -> list[Any]:
+    """Leave out servers that the agent would have to start, and say so."""
+    started = [one.name for one in servers if isinstance(one, schema.McpServerStdio)]
+    if started:
+        remarks.append(wording.SERVERS_LEFT_OUT.format(names=", ".join(started)))
+    return [one for one in servers if not isinstance(one, schema.McpServerStdio)]
 
 
 def own_way(capabilities: schema.McpCapabilities, *, over_http: bool) -> Way:

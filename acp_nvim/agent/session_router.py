@@ -17,7 +17,7 @@ from acp_nvim.agent.pending_updates import PendingUpdates
 from acp_nvim.agent.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.settings import Settings
 from acp_nvim.agent.wire.calls import OnResponse
-from acp_nvim.protocol import codec, schema
+from acp_nvim.protocol import codec, schema, updates
 from acp_nvim.protocol.errors import RemoteProtocolError
 from acp_nvim.render.text import one_line, size
 from acp_nvim.session.session import Session
@@ -32,10 +32,13 @@ PAST = (
     *(schema.UserMessageChunk, schema.AgentMessageChunk, schema.AgentThoughtChunk),
     *(schema.ToolCall, schema.ToolCallUpdate, schema.Plan),
     *(schema.CompactionUpdate, schema.CompactionSummaryChunk),
+    *(updates.MessageChunk, updates.MessageContent, updates.MessageKept),
+    *(updates.CallPatch, updates.CallContent, updates.TerminalState, updates.TerminalBytes),
+    *(schema.PlanUpdate, schema.PlanRemoved),
 )
 """Updates that tell a session's history; all others tell how it is now."""
 
-_CALLS: Final = frozenset({schema.ToolCall, schema.ToolCallUpdate})
+_CALLS: Final = frozenset({schema.ToolCall, schema.ToolCallUpdate, updates.CallPatch})
 
 ReportLimit = Callable[[str, str, Session | None], None]
 """Takes a report of an exceeded option `limits.*`: its last name, a text, the session."""

@@ -23,7 +23,7 @@ from acp_nvim.protocol.errors import (
     RemoteProtocolError,
     RequestError,
 )
-from acp_nvim.session import options
+from acp_nvim.session import agent_work, options
 from acp_nvim.session.entries import Entry
 from acp_nvim.session.session import Session
 
@@ -111,9 +111,7 @@ class SessionSetup:
             problems = await initial_options.apply(connection.agent, session, initial)
         for problem in problems:
             session.notice("warning", problem)
-        if session.status == "starting":
-            session.status, session.error = "idle", None
-        session.change("status", "error")
+        agent_work.opened(session)
 
     def _initial_options(self, connection: Connection) -> InitialOptions:
         """The choices in the session count more than the configured defaults."""

@@ -40,6 +40,7 @@ from acp_nvim.editor.frames import Frames
 from acp_nvim.editor.language_servers import NvimLanguageServers
 from acp_nvim.editor.limit_reports import LimitReports
 from acp_nvim.editor.live_terminals import TerminalViews
+from acp_nvim.editor.own_turns import OwnTurns
 from acp_nvim.editor.pace import Pace
 from acp_nvim.editor.proposed_edits import ProposedEdits
 from acp_nvim.editor.review_view import ReviewView
@@ -142,7 +143,8 @@ class Host:
                 self.tasks = Tasks(group, self.failed)
                 self.workspace = self._workspace()
                 watch = ToolCallWatch(self.workspace.tool_calls)
-                self.observer = HostObserver(self.screen, self.pace, watch)
+                own_turns = OwnTurns(self.tasks, self.workspace)
+                self.observer = HostObserver(self.screen, self.pace, watch, own_turns)
                 self.tools = self._own_tools()
                 self.agents = Agents(self._surroundings(), self.spec)
                 self.restarts = Restarts(self.agents, self.served)
@@ -447,6 +449,10 @@ class Host:
         if prompt.text or not prompt.given:
             op = ("under_way", session.n, prompt.text, prompt.files(), prompt.ranges())
             self.screen.push(*op)
+
+    async def turn_follows(self, session: Session, prompt: Prompt) -> None:
+        """A prompt that the agent has already begins a turn: the files' state is kept."""
+        await self.workspace.turn_began(session, prompt, clean_text(prompt.text))
 
     def turn_cancelled(self, session: Session) -> None:
         """The user has cancelled a turn: calls of the editor's own tools end with it."""

@@ -17,6 +17,8 @@ Op = list[Any]
 
 SHARE: Final = 8
 """Neovim's terminal takes text so many times slower than a chat does."""
+CLEARED: Final = "\x1b[0m\x1b[H\x1b[2J\x1b[3J"
+"""Empties a terminal whose output was replaced."""
 LEAST: Final = 2 << 10
 MOST: Final = 32 << 10
 """Bytes for one terminal in one frame."""
@@ -31,6 +33,7 @@ class _View:
     sent: int = 0
     shown: bool = True
     ended: bool = False
+    resets: int = 0
 
 
 class TerminalViews:
@@ -86,9 +89,13 @@ def _next(view: _View, most: int) -> str:
     text = ""
     if view.ended and terminal.running:
         view.ended = False
+    if view.resets != terminal.resets:
+        view.resets, view.ended = terminal.resets, False
+        text += CLEARED if view.sent else ""
+        view.sent = max(view.sent, replay.start)
     if replay.end - view.sent > BEHIND and view.sent > 0:
         there = replay.line_after(replay.end - KEPT)
-        text = _note(wording.PART_BYTES_LEFT_OUT.format(count=there - view.sent))
+        text += _note(wording.PART_BYTES_LEFT_OUT.format(count=there - view.sent))
         view.sent = there
     if view.sent < replay.end:
         part, view.sent = replay.since(view.sent, most)

@@ -20,7 +20,7 @@ from acp_nvim.editor.comments import Comments
 from acp_nvim.edits import unified
 from acp_nvim.edits.patch import FilePatch
 from acp_nvim.edits.text import EMPTY, Text
-from acp_nvim.protocol import schema
+from acp_nvim.protocol import schema, updates
 from acp_nvim.render.text import path_line
 from acp_nvim.session.prompts import quoted
 from acp_nvim.session.questions.decisions import Decision
@@ -262,7 +262,7 @@ def _asked(
 ) -> tuple[ToolCall | None, schema.ToolCallUpdate | None]:
     """Return the tool call of a permission, and the fields that the request itself gives."""
     request = decision.request
-    if not isinstance(request, schema.RequestPermissionRequest):
+    if not isinstance(request, schema.RequestPermissionRequest | updates.PermissionRequest):
         return None, None
     asker = decision.asker or session
     return asker.tool_calls.get(decision.tool_call_id or ""), request.tool_call

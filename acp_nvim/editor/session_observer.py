@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from acp_nvim.editor.own_turns import OwnTurns
 from acp_nvim.editor.pace import Pace
 from acp_nvim.editor.screen import Screen
 from acp_nvim.editor.tool_call_watch import ToolCallWatch
@@ -17,7 +18,10 @@ from acp_nvim.session.tool_calls import ToolCall
 class HostObserver:
     """The `SessionObserver` of all sessions of a host."""
 
-    def __init__(self, screen: Screen, pace: Pace, tool_calls: ToolCallWatch) -> None:
+    def __init__(
+        self, screen: Screen, pace: Pace, tool_calls: ToolCallWatch, own_turns: OwnTurns
+    ) -> None:
+        self._own_turns = own_turns
         self._screen = screen
         self._pace = pace
         self._tool_calls = tool_calls
@@ -27,6 +31,10 @@ class HostObserver:
     def changed(self, session: Session) -> None:
         """The start and the end of a turn or a question are urgent, what streams between is not."""
         self._pace.wake(self._screen.is_urgent(session))
+
+    def own_turn(self, session: Session) -> None:
+        """Files that the agent changes by itself are looked at."""
+        self._own_turns.changed(session)
 
     def tool_call(self, session: Session, call: ToolCall) -> None:
         """A subagent works in the turn of the session above all."""

@@ -14,8 +14,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw, Struct
 
+from acp_nvim.protocol import codec, errors, schema
 from acp_nvim.protocol import dialect_frames as frames
-from acp_nvim.protocol import errors, schema
 from acp_nvim.protocol.jsonrpc import Event, Id, Notification, Response
 
 Params = Struct | dict[str, Any]
@@ -28,8 +28,11 @@ _LOOKED_AT: Final = _OPENING | {"initialize", "session/prompt"}
 
 class Dialect:
     """The description that one agent follows, learned from its frames. While `active` updates are
-    translated.
+    translated. It is a `translation.Translation`.
     """
+
+    starts_servers = True
+    takes_more = False
 
     def __init__(self) -> None:
         self.active = False
@@ -46,6 +49,10 @@ class Dialect:
         return f"acp with {', '.join(self.traits)}" if self.traits else "acp"
 
     # -- what leaves ------------------------------------------------------------------------------
+
+    def leaves(self, method: str, params: Params) -> tuple[str, Params]:
+        """Return a message of ours as it is."""
+        return method, params
 
     def sent(self, request_id: Id, method: str, params: Params) -> None:
         """Remember whose turn a prompt begins, for reading its answer."""
@@ -81,6 +88,10 @@ class Dialect:
         self._learn(traits)
         self.active = self.active or not opens
         return [Response(response.id, method, _raw(changed), None)]
+
+    def params(self, method: str, raw: Raw, notes: list[str]) -> Any:
+        """Return the params of a request of the agent. Raises `DecodeError`."""
+        return codec.decode_params(method, raw, "client", notes)
 
     def events(self, events: Iterable[Event]) -> list[Event]:
         """Return the events with translated updates; only called while `active`."""

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from acp_nvim.protocol import blocks, errors, numbers, salvage, schema
+from acp_nvim.protocol import blocks, errors, numbers, salvage, schema, updates
 from acp_nvim.protocol.blocks import NO_PARAMS, Envelope, Int64
 from acp_nvim.protocol.errors import LocalProtocolError
 from acp_nvim.protocol.lines import SHOWN_BYTES, TAIL_BYTES, LineSplitter, Oversize
@@ -84,11 +84,20 @@ class Violation(Struct, frozen=True, gc=False):
 class Updates(Struct, frozen=True, gc=False):
     """Decoded lines that are all `session/update`; `size` bytes together."""
 
-    messages: Sequence[schema.SessionNotification]
+    messages: Sequence[schema.SessionNotification | updates.Notification]
     size: int
 
 
-Event: TypeAlias = Request | Notification | Response | Violation | Updates
+class Taken(Struct, frozen=True, gc=False):
+    """The prompt of our request `id` stands in the session now, under this id; its answer is still
+    to come (v2/prompt-lifecycle).
+    """
+
+    id: Id
+    message_id: str
+
+
+Event: TypeAlias = Request | Notification | Response | Violation | Updates | Taken
 
 _BOM: Final = b"\xef\xbb\xbf"
 _NULL: Final = Raw(b"null")

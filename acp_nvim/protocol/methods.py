@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import Struct
 
 from acp_nvim.protocol import schema as s
+from acp_nvim.protocol import updates
 
 Side: TypeAlias = Literal["agent", "client", "proxy"]
 
@@ -195,7 +196,13 @@ OLDER: Final[tuple[Method, ...]] = (
 )
 """Methods that left the protocol; agents that still offer them are asked."""
 
-_ASKED: Final = {row.name: row for row in (*METHODS, *OLDER) if row.kind == "request"}
+NEWER: Final[tuple[Method, ...]] = (
+    _ask("tool_call/cancel", updates.CancelCall, updates.Accepted, "the tool call offers it"),
+    _ask("terminal/cancel", updates.CancelTerminal, updates.Accepted, "the terminal offers it"),
+)
+"""Methods of later versions; only agents that speak those are asked."""
+
+_ASKED: Final = {row.name: row for row in (*METHODS, *OLDER, *NEWER) if row.kind == "request"}
 
 
 def received(name: str, side: Side) -> Method | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from acp_nvim.protocol import schema as s
+from acp_nvim.protocol.v2 import schema as v2
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -37,6 +38,11 @@ def _select(value: Mapping[str, Any]) -> type[s.Wire]:
     return s.SessionConfigSelectGroup if "group" in value else s.SessionConfigSelectOption
 
 
+def _select_2(value: Mapping[str, Any]) -> type[s.Wire]:
+    grouped = "groupId" in value
+    return v2.SessionConfigSelectGroup if grouped else v2.SessionConfigSelectOption
+
+
 def _multi(value: Mapping[str, Any]) -> type[s.Wire]:
     if "anyOf" in value:
         return s.TitledMultiSelectItems
@@ -49,6 +55,7 @@ _PICKERS: Final[dict[type[s.Untagged], Callable[[Mapping[str, Any]], type[s.Wire
     s.AuthMethod: _auth,
     s.McpServer: _mcp,
     s.SessionConfigSelectItem: _select,
+    v2.SessionConfigSelectItem: _select_2,
     s.MultiSelectItems: _multi,
 }
 

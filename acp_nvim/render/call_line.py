@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import UNSET
 
 from acp_nvim.protocol import schema
+from acp_nvim.protocol.updates import FileChanges
 from acp_nvim.render.diffs import changes
 from acp_nvim.render.markdown import Span
 from acp_nvim.render.rows import Row, Target, pieces, width
@@ -83,15 +84,20 @@ def edits(call: ToolCall) -> tuple[str, tuple[int, int]] | None:
     """Return the path of a call's diffs, empty where they are of several files, and how many lines
     they add and remove; None where it has none.
     """
-    diffs = [item for item in call.content if item.__class__ is schema.Diff]
-    if not diffs:
-        return None
     added = removed = 0
-    for diff in diffs:
-        for hunk in changes(diff)[2]:
-            added += len(hunk.lines)
-            removed += hunk.end - hunk.start
-    paths = {diff.path for diff in diffs}
+    paths: set[str] = set()
+    for item in call.content:
+        if item.__class__ is schema.Diff:
+            paths.add(item.path)
+            for hunk in changes(item)[2]:
+                added += len(hunk.lines)
+                removed += hunk.end - hunk.start
+        elif item.__class__ is FileChanges:
+            paths.update(item.paths)
+            added += item.added
+            removed += item.removed
+    if not paths:
+        return None
     return (paths.pop() if len(paths) == 1 else ""), (added, removed)
 
 

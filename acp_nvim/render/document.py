@@ -20,7 +20,7 @@ from acp_nvim.render.rows import Row, Target, row
 from acp_nvim.render.stream import Stream
 from acp_nvim.render.text import one_line
 from acp_nvim.render.titles import gathered_title, gathers
-from acp_nvim.session.entries import Entry, Message, Past, TerminalEntry, ToolEntry
+from acp_nvim.session.entries import Entry, Message, Past, TerminalEntry, ToolEntry, length
 from acp_nvim.session.transcript import Transcript
 
 BLANK: Row = ("", (), None)
@@ -157,7 +157,7 @@ class Document:
 
     def _skip(self, message: Message) -> None:
         """Count hidden text as drawn, once."""
-        total = sum(len(part) if isinstance(part, str) else 1 for part in message.parts)
+        total = message.dropped + length(message.parts)
         self.drawn += total - self._skipped.get(message, 0)
         self._skipped[message] = total
 
@@ -165,12 +165,14 @@ class Document:
         if message.role == "thought" and self._thoughts == "hide":
             self._skip(message)
             return 0, True
+        if message.dropped:
+            self._rewrite(message, batch)
+            if not message.parts:
+                return 0, True
         folds = message.role == "thought" and self._thoughts == "fold"
         at = self._at.get(message)
         if at is None:
-            head = [BLANK] * self._separates(message) + _head(message)
-            dim = "AcpThought" if message.role == "thought" else None
-            stream = Stream(message, head, foot=folds, dim=dim, cwd=self._look.cwd)
+            stream = self._stream(message, self._separates(message))
             self._ends_run(batch)
             at = self._place(message, stream)
         block = self._blocks[at]
@@ -185,6 +187,38 @@ class Document:
             first = start + len(block.head) - 1
             batch.fold(self._fold_id(at), first, start + block.rows - 1, False)
         return used, done
+
+    def _stream(self, message: Message, separated: bool) -> Stream:
+        thought = message.role == "thought"
+        return Stream(
+            message,
+            [BLANK] * separated + _head(message),
+            foot=thought and self._thoughts == "fold",
+            dim="AcpThought" if thought else None,
+            cwd=self._look.cwd,
+            replaced=message.dropped,
+        )
+
+    def _rewrite(self, message: Message, batch: Batch) -> None:
+        """Take what was drawn of a message off the screen, if it was replaced since."""
+        at = self._at.get(message)
+        if at is None:
+            self.drawn += message.dropped - self._skipped.get(message, 0)
+            self._skipped[message] = message.dropped
+            return
+        block = self._blocks[at]
+        assert isinstance(block, Stream)
+        if block.replaced == message.dropped:
+            return
+        self.drawn += message.dropped - block.replaced - block.drawn
+        if block.rows:
+            start = self._start(at)
+            batch.put(start, start + block.rows, [])
+        fresh = self._stream(message, bool(block.head) and block.head[0] is BLANK)
+        self._blocks[at] = fresh
+        if self._above is not None and self._above[0] is message:
+            self._above = message, fresh
+        self._moved(at, block.rows, 0)
 
     def _static(self, entry: Entry, batch: Batch) -> int:
         """Draw an entry other than a message; returns its cost."""

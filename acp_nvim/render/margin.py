@@ -34,7 +34,7 @@ from acp_nvim.session.entries import (
 )
 from acp_nvim.session.session import Session
 
-PLAN_MARKS = {"pending": "[ ]", "in_progress": "[-]", "completed": "[x]"}
+PLAN_MARKS = {"pending": "[ ]", "in_progress": "[-]", "completed": "[x]", "cancelled": "[~]"}
 PLAN_GROUPS = {"in_progress": "AcpPlanCurrent", "completed": "AcpPlanDone"}
 _LEVELS = {"info": "AcpMuted", "warning": "AcpWarning", "error": "AcpError"}
 

@@ -34,10 +34,13 @@ class Stream:
         foot: bool,
         dim: str | None,
         cwd: str = "",
+        replaced: int = 0,
     ) -> None:
         """`head` stands above the text; `dim` is a group for all of the text, instead of
-        Markdown; files below `cwd` are named relative to it.
+        Markdown; files below `cwd` are named relative to it; `replaced` is how much of the
+        message's text was dropped before.
         """
+        self.replaced = replaced
         self.message = message
         self.rows = 0
         self.drawn = 0

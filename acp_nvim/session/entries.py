@@ -30,10 +30,13 @@ def add_part(parts: list[Part], part: Part) -> None:
         parts.append(part)
 
 
+def length(parts: Sequence[Part]) -> int:
+    """Count parts as `Transcript.written` does: characters, and one for each other block."""
+    return sum(len(part) if isinstance(part, str) else 1 for part in parts)
+
+
 class Message(Struct, eq=False):
-    """Text that streams: a user's prompt, an agent's message, a thought. Parts are only
-    appended.
-    """
+    """Text that streams: a user's prompt, an agent's message, a thought."""
 
     role: Role
     message_id: str | None = None
@@ -45,6 +48,13 @@ class Message(Struct, eq=False):
     """When the user sent it, in seconds since 1970; None where nobody knows."""
     number: int = field(default_factory=count(1).__next__)
     """Identifies the message of a part that the user opens."""
+    dropped: int = 0
+    """How much of its text was replaced so far, counted as `Transcript.written` does."""
+
+    def replace(self, parts: list[Part]) -> None:
+        """Take all content anew."""
+        self.dropped += length(self.parts)
+        self.parts = parts
 
     def text(self) -> str:
         """Return the text parts joined."""
@@ -163,6 +173,10 @@ class PlanDocument(Struct, eq=False):
     text: str | None = None
     uri: str | None = None
     removed: bool = False
+
+    def withdraw(self) -> None:
+        """The agent has withdrawn it."""
+        self.removed = True
 
 
 class Past(Struct, eq=False):

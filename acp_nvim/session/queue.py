@@ -71,6 +71,21 @@ def take(session: Session) -> Prompt | None:
     return found
 
 
+def wait_at_agent(session: Session, prompt: Prompt) -> None:
+    """A prompt was sent that the agent has not inserted yet (v2/prompt-lifecycle)."""
+    session.at_agent.append(prompt)
+    session.change("queue")
+
+
+def leave_agent(session: Session, prompt: Prompt) -> bool:
+    """It does not wait there any longer; False where it did not."""
+    if not any(one is prompt for one in session.at_agent):
+        return False
+    session.at_agent[:] = [one for one in session.at_agent if one is not prompt]
+    session.change("queue")
+    return True
+
+
 def hold(session: Session) -> None:
     """Hold all prompts until `release`."""
     session.held = True

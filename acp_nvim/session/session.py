@@ -46,6 +46,9 @@ class SessionObserver(Protocol):
     def changed(self, session: Session) -> None:
         """State, events or the transcript have changed."""
 
+    def own_turn(self, session: Session) -> None:
+        """The agent has begun to work by itself, or does so no longer."""
+
     def streamed(self) -> None:
         """Text or tool calls came, in some session. Called for each chunk: it has to cost next to
         nothing.
@@ -62,6 +65,9 @@ class Unobserved:
     """The observer of sessions that nobody looks at."""
 
     def changed(self, session: Session) -> None:
+        """Nobody hears it."""
+
+    def own_turn(self, session: Session) -> None:
         """Nobody hears it."""
 
     def streamed(self) -> None:
@@ -115,6 +121,16 @@ class Session:
     """The use of the editor's own tools, where they are offered."""
     echo = ""
     """The rest of the running prompt that the agent may echo."""
+    in_turn = False
+    """A prompt of the user is being answered."""
+    own_turn = False
+    """The agent works by itself, without a prompt of the user."""
+    at_work = False
+    """The agent says that it works, in whatever turn."""
+    background = 0
+    """How much goes on beside that, as the agent says."""
+    prompted: Message | None = None
+    """The user's words in the running turn, as long as the agent has named no id of theirs."""
     _announced: tuple[Prompt, Message] | None = None
 
     def __init__(
@@ -134,6 +150,8 @@ class Session:
         self.changes = Changes()
         """Changes that the editor has not been told yet."""
         self.queue: list[Prompt] = []
+        self.at_agent: list[Prompt] = []
+        """Prompts that wait at the agent, which has not inserted them yet."""
         self.transcript = Transcript()
         self.tool_calls = ToolCalls()
         self.entries: dict[ToolCall, ToolEntry] = {}
@@ -142,12 +160,16 @@ class Session:
             cwd, self.transcript, self._terminal_output, self._terminal_status
         )
         self.decisions = Decisions()
-        self.plans: dict[str, PlanDocument | None] = {}
-        """Plans with an id (rfds/plan-operations); None for the one that is `plan`."""
+        self.plans: dict[str, PlanDocument | Sequence[schema.PlanEntry]] = {}
+        """Plans by id (rfds/plan-operations): documents, and lists of entries. The one that has no
+        id is under the empty one.
+        """
         self.edits: list[dict[str, Any]] = []
         self.checkpoints: list[dict[str, Any]] = []
         self.cut: dict[str, int] = {}
         """How many entries of each list were left out, by the list's name in the state."""
+        self.own_words: set[str] = set()
+        """Ids of messages that are prompts of ours: the chat shows what the user wrote."""
         self.links: dict[str, Subagent] = {}
         """Child sessions that this session's agent reported, by the agent's id."""
         self.children: dict[str, Session] = {}
@@ -268,39 +290,73 @@ class Session:
             self._announced = None
             self.notice("info", wording.PROMPT_KEPT)
 
-    def begin_turn(self, prompt: Prompt, agent_title: str) -> None:
-        """The prompt goes to the agent now."""
-        parts: list[Part] = [
-            b.text if isinstance(b, schema.TextContent) else b for b in prompt.blocks
-        ]
-        seen = [shown(part) if isinstance(part, str) else part for part in parts]
-        self._say_rest(prompt, seen or [shown(prompt.text)])
+    def begin_turn(self, prompt: Prompt, agent_title: str, message_id: str | None = None) -> None:
+        """The prompt goes to the agent now, or was inserted there under this id."""
+        if self.own_turn:
+            self.own_turn = False
+            self.observer.own_turn(self)
+            self.event("AcpTurnEnd", stop_reason="end_turn")
+        self.insert(prompt, message_id)
         self.transcript.add(Heading(agent_title))
         self.plan_entry = None
         self.turn += 1
-        self.echo = "".join(part for part in parts if isinstance(part, str))
+        self.in_turn = True
         self.status, self.stop_reason, self.error = "running", None, None
         self.change("status", "stop_reason", "error")
         self.event("AcpTurnStart")
         self.observer.changed(self)
 
-    def _say_rest(self, prompt: Prompt, parts: list[Part]) -> None:
+    def insert(self, prompt: Prompt, message_id: str | None = None) -> None:
+        """Show a prompt where it stands among the messages, unless the agent has told of it by its
+        id already.
+        """
+        if message_id is not None and self.transcript.named("user", message_id) is not None:
+            return
+        parts: list[Part] = [
+            b.text if isinstance(b, schema.TextContent) else b for b in prompt.blocks
+        ]
+        seen = [shown(part) if isinstance(part, str) else part for part in parts]
+        self.prompted = self._say_rest(prompt, seen or [shown(prompt.text)])
+        self.echo = "".join(part for part in parts if isinstance(part, str))
+        if message_id is not None:
+            self.name_prompt(message_id)
+
+    def name_prompt(self, message_id: str) -> None:
+        """The agent knows the user's words of this turn under that id; what it has told of them
+        under it before is not shown twice.
+        """
+        message, self.prompted, self.echo = self.prompted, None, ""
+        if message is None:
+            return
+        told = self.transcript.named("user", message_id)
+        if told is not None and told is not message:
+            self.transcript.rewrite("user", message_id, [])
+        self.transcript.name(message, message_id)
+        self.own_words.add(message_id)
+
+    def settle(self) -> None:
+        """Bring the status up to date: it is running while anything goes on."""
+        works = self.in_turn or self.at_work or bool(self.background)
+        status: Status = "running" if works else "idle"
+        if self.status in ("idle", "running") and self.status != status:
+            self.status = status
+            self.change("status")
+
+    def _say_rest(self, prompt: Prompt, parts: list[Part]) -> Message:
         """Show the rest of a prompt that was announced: its attachments, late text."""
         announced, self._announced = self._announced, None
         if announced is None or announced[0] is not prompt:
-            self.say(parts)
-            return
+            return self.say(parts)
         message = announced[1]
         said = message.text()
         words = next((p for p in parts if isinstance(p, str) and p.startswith(said)), "")
         rest = [words[len(said) :] if part is words else part for part in parts]
         rest = [part for part in rest if part]
         if self.transcript.last is not message:
-            if rest:
-                self.say(rest)
-            return
+            return self.say(rest) if rest else message
         for part in rest:
             self.transcript.stream("user", part, None)
+        return message
 
     def end_turn(
         self,
@@ -312,7 +368,11 @@ class Session:
         """The turn is over: the agent answered, or never will. `told` is the error for state and
         event where that is more than `error`.
         """
-        self.echo = ""
+        self.echo, self.prompted = "", None
+        self.in_turn = False
+        if self.own_turn:
+            self.own_turn = False
+            self.observer.own_turn(self)
         if stop_reason == "cancelled" or self.status == "cancelling":
             self.close_calls("cancelled")
         elif error is not None:
@@ -322,6 +382,7 @@ class Session:
         self.stop_reason, self.error = stop_reason, told or error
         if self.status in ("running", "cancelling"):
             self.status = "idle"
+            self.settle()
         self.transcript.release()
         self._tell_end(stop_reason, error, details)
         self.change("status", "stop_reason", "error")

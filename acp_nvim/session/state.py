@@ -71,7 +71,7 @@ def _pending(session: Session, name: str) -> list[dict[str, Any]]:
 
 _SHOWN: Final[dict[str, Callable[[Session], Any]]] = {
     "id": lambda session: session.id or None,
-    "queue": lambda session: [prompt.label for prompt in session.queue],
+    "queue": lambda session: [prompt.label for prompt in (*session.at_agent, *session.queue)],
     "plan": lambda session: snapshot.plan(session.plan),
     "modes": lambda session: snapshot.modes(options.modes(session)),
     "options": lambda session: options.on_wire(options.available(session)),

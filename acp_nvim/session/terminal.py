@@ -46,6 +46,7 @@ class Terminal:
         limit: int,
         *,
         ours: bool,
+        outlives_call: bool = False,
         observer: TerminalObserver | None = None,
     ) -> None:
         """`limit`: bytes of output kept for the agent; `ours`: we started the process."""
@@ -56,12 +57,20 @@ class Terminal:
         self.exit_code: int | None = None
         self.signal: str | None = None
         self.released = False
+        self.outlives_call = outlives_call
+        """The agent tells of its end; no tool call's end is its."""
+        self.cancellable = False
+        """The agent ends it on its own when asked to."""
+        self.resets = 0
+        """How often its output was replaced."""
         self.output = Output(limit)
         """For the agent: plain text with newlines as the program wrote them."""
         self.replay = Output(REPLAY)
         """For the buffer: safe sequences kept, lines end in `\\r\\n`."""
         self._observer = observer
         self._tail = Tail()
+        self._returned = False
+        """The last byte of `feed_lines` was a carriage return."""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._ansi = Ansi()
         self._newlines = Newlines()
@@ -73,6 +82,35 @@ class Terminal:
     def tell(self, text: str) -> None:
         """Take text as an agent tells it, with plain newlines."""
         self._take(text.replace("\r\n", "\n").replace("\n", "\r\n"))
+
+    def feed_lines(self, data: bytes) -> None:
+        """Take bytes that may end lines without a carriage return."""
+        text = self._decoder.decode(data)
+        parts = text.split("\n")
+        ends = [not part.endswith("\r") for part in parts[:-1]]
+        if ends and not parts[0] and self._returned:
+            ends[0] = False
+        if text:
+            self._returned = text.endswith("\r")
+        ended = (part + ("\r\n" if bare else "\n") for part, bare in zip(parts, ends, strict=False))
+        self._take("".join([*ended, parts[-1]]))
+
+    def replace(self, data: bytes) -> None:
+        """Take all bytes anew."""
+        self._decoder.reset()
+        self._ansi, self._newlines, self._tail = Ansi(), Newlines(), Tail()
+        self._returned = False
+        self.replay.clear()
+        self.resets += 1
+        self.feed_lines(data)
+
+    def may_cancel(self, offered: bool) -> None:
+        """Whether the agent ends it when asked to."""
+        self.cancellable = offered
+
+    def describe(self, command: str, cwd: str | None) -> None:
+        """Take another command and directory."""
+        self.launch = Launch(command, cwd, self.launch.env)
 
     def end(self, exit_code: int | None, signal: str | None) -> None:
         """The process is gone; both are None while the exit is unknown, which a later call may

@@ -57,22 +57,40 @@ class Terminals:
         """Return a terminal, released ones included."""
         return self._all.get(id)
 
-    def new(self, id: str, launch: Launch, limit: int, *, ours: bool) -> Terminal:
+    def new(
+        self, id: str, launch: Launch, limit: int, *, ours: bool, outlives_call: bool = False
+    ) -> Terminal:
         """Return a terminal that is not shown before `add`; the arguments are those of
         `Terminal`.
         """
-        return Terminal(id, launch, limit, ours=ours, observer=self)
+        return Terminal(id, launch, limit, ours=ours, outlives_call=outlives_call, observer=self)
 
     def add(self, terminal: Terminal) -> None:
         """Show a terminal from now on: in the tool calls that embed it, else on its own."""
         self._all[terminal.id] = terminal
         entries = self._shown.setdefault(terminal.id, [])
-        if not entries and terminal.ours:
+        if not entries and (terminal.ours or terminal.outlives_call):
             entry = TerminalEntry(terminal)
             entries.append(entry)
             self._transcript.add(entry)
         self.written(terminal)
         self._on_status()
+
+    def reported(self, id: str) -> Terminal:
+        """Return the terminal of that id which the agent runs, and tells of by itself
+        (v2/tool-calls); a new one is shown.
+        """
+        terminal = self._all.get(id)
+        if terminal is None:
+            terminal = self.new(id, Launch(id), 0, ours=False, outlives_call=True)
+            self.add(terminal)
+        return terminal
+
+    def abandon(self) -> None:
+        """The agent is gone, and its terminals with it."""
+        for terminal in self._all.values():
+            if not terminal.ours:
+                terminal.end(None, None)
 
     def apply(self, entry: ToolEntry, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
         """Apply the part of a tool call's message that is about terminals."""
@@ -85,7 +103,7 @@ class Terminals:
     def close(self, entry: ToolEntry) -> None:
         """The tool call is over: end the terminals that its agent ran in it, reported or not."""
         for terminal in entry.terminals.values():
-            if not terminal.ours:
+            if not terminal.ours and not terminal.outlives_call:
                 terminal.end(None, None)
 
     def _embed(self, entry: ToolEntry, id: str) -> None:

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from acp_nvim.protocol import schema
+from acp_nvim.protocol.updates import CallPatch, FileChanges
 
 AnyUpdate = TypeVar("AnyUpdate", schema.ToolCall, schema.ToolCallUpdate)
 
@@ -40,6 +41,10 @@ class ToolCall(Struct, eq=False):
     """What the chat says in place of the title of a call of one of the editor's own tools."""
     user_tool: str = ""
     """The user's own tool that it calls, asked about by us; nothing that agents send sets it."""
+    streamed: int = 0
+    """Bytes of text that came in chunks since the content was replaced."""
+    cancellable: bool = False
+    """The agent ends it on its own when asked to."""
 
     @property
     def finished(self) -> bool:
@@ -67,6 +72,7 @@ class ToolCall(Struct, eq=False):
             self.status = status
         if (content := update.content) is not UNSET and content is not None:
             self.content = content
+            self.streamed = 0
         if (locations := update.locations) is not UNSET and locations is not None:
             self.locations = locations
         if (raw_input := update.raw_input) is not UNSET and raw_input is not None:
@@ -74,7 +80,20 @@ class ToolCall(Struct, eq=False):
         if (raw_output := update.raw_output) is not UNSET and raw_output is not None:
             self.raw_output = raw_output
         if update.meta:
-            self.meta = {**(self.meta or {}), **update.meta}
+            meta = {**(self.meta or {}), **update.meta}
+            self.meta = {key: value for key, value in meta.items() if value is not None}
+
+    def may_cancel(self, offered: bool | UnsetType) -> None:
+        """Whether the agent ends it when asked to; absent keeps."""
+        if offered is not UNSET:
+            self.cancellable = offered
+
+    def extend(self, item: Any, size: int) -> None:
+        """Append an item of so many bytes to the content."""
+        if not isinstance(self.content, list) or not self.streamed:
+            self.content = list(self.content)
+        self.content.append(item)
+        self.streamed += max(size, 1)
 
 
 def announced(update: schema.ToolCall, index: int) -> ToolCall:
@@ -124,11 +143,11 @@ class ToolCalls:
 
     def add(self, update: schema.ToolCall | schema.ToolCallUpdate) -> ToolCall:
         """Add a call, which has that id from now on."""
-        if update.__class__ is schema.ToolCall:
+        if isinstance(update, schema.ToolCall):
             call = announced(update, len(self._calls))
         else:
             call = ToolCall(update.tool_call_id, index=len(self._calls))
-            call.merge(update)
+            self.merge(call, update)
         self.by_id[call.id] = call
         self._calls.append(call)
         return call
@@ -136,6 +155,8 @@ class ToolCalls:
     def merge(self, call: ToolCall, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
         """Apply a message; a finished call may go on."""
         call.merge(update)
+        if update.__class__ is CallPatch:
+            call.may_cancel(update.cancellable)
         if call.index < self._closed and call.status not in FINISHED:
             self._closed = call.index
 
@@ -168,13 +189,23 @@ def fit(update: AnyUpdate, limit: int) -> tuple[AnyUpdate, int]:
     return msgspec.structs.replace(update, **changes), max(brought, raw)
 
 
+def bounded_item(item: Any, room: int) -> tuple[Any | None, int]:
+    """Return an item with its text cut to `room` bytes, and the size of the text; None where
+    there is no room for any.
+    """
+    kept, size = _content([item], max(room, 0))
+    if size and room <= 0:
+        return None, 0
+    return kept[0], size
+
+
 def _content(content: Any, limit: int) -> tuple[list[Any], int]:
     """The items with their texts cut to `limit` bytes in all, and how many they were."""
     kept: list[Any] = []
     brought = 0
     for item in content if isinstance(content, list) else ():
         block = item.content if isinstance(item, schema.Content) else None
-        if not isinstance(block, schema.TextContent):
+        if not isinstance(block, schema.TextContent) or isinstance(item, FileChanges):
             kept.append(item)
             continue
         data = block.text.encode("utf-8", "surrogatepass")

@@ -1,13 +1,14 @@
 """The transcript of a session: its entries in wire order.
 
-Entries are only appended, so the order on the screen is the order on the wire.
+Entries are only appended, so the order on the screen is the order on the wire. A message may be
+rewritten at its place, by its id.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from acp_nvim.session.entries import Entry, Heading, Line, Message, Part, Role
+from acp_nvim.session.entries import Entry, Heading, Line, Message, Part, Role, length
 
 
 class Transcript:
@@ -25,6 +26,8 @@ class Transcript:
         self._asked = False
         """Whether the agent's words would stand right under the user's, notices aside."""
         self._held: list[Line] = []
+        self._named: dict[tuple[Role, str], Message] = {}
+        """Messages that the agent tells of by their id."""
 
     @property
     def last(self) -> Entry | None:
@@ -74,7 +77,7 @@ class Transcript:
         for entry in entries:
             self._append(entry)
             if isinstance(entry, Message):
-                self.written += sum(len(p) if isinstance(p, str) else 1 for p in entry.parts)
+                self.written += length(entry.parts)
 
     def touch(self, entry: Entry) -> None:
         """Note that an entry changed."""
@@ -98,6 +101,41 @@ class Transcript:
         message.parts.append(part)
         self.dirty[message] = None
         self.written += len(part) if part.__class__ is str else 1
+        return message
+
+    # -- messages by id (v2/prompt-lifecycle) -----------------------------------------------------
+
+    def named(self, role: Role, message_id: str) -> Message | None:
+        """Return the message of that id, which counts for its role alone."""
+        return self._named.get((role, message_id))
+
+    def name(self, message: Message, message_id: str) -> None:
+        """The agent knows a message of ours under this id from now on."""
+        self._named[message.role, message_id] = message
+
+    def chunk(self, role: Role, message_id: str, part: Part) -> Message:
+        """Append a part to the message of that id, wherever it stands."""
+        message = self._message(role, message_id)
+        message.parts.append(part)
+        self.dirty[message] = None
+        self.written += len(part) if part.__class__ is str else 1
+        return message
+
+    def rewrite(self, role: Role, message_id: str, parts: list[Part]) -> Message:
+        """Replace all parts of the message of that id."""
+        message = self._message(role, message_id)
+        if parts == message.parts:
+            return message
+        message.replace(parts)
+        self.dirty[message] = None
+        self.written += length(parts)
+        return message
+
+    def _message(self, role: Role, message_id: str) -> Message:
+        message = self._named.get((role, message_id))
+        if message is None:
+            message = self._named[role, message_id] = Message(role, message_id)
+            self.add(message)
         return message
 
 

@@ -1,28 +1,27 @@
 """Applies each kind of `session/update` to a session (v1/prompt-turn, v1/tool-calls, v1/agent-plan
-and the rest).
+and the rest), and the updates that belong to no version (`protocol.updates`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from msgspec import UNSET
 
-from acp_nvim.protocol import schema
-from acp_nvim.session import options, subagents
+from acp_nvim.protocol import schema, updates
+from acp_nvim.session import agent_work, options, plans, subagents, upserts
 from acp_nvim.session.entries import (
     Compaction,
     Line,
     Message,
     Part,
-    PlanDocument,
-    PlanEntry,
     Role,
     Unknown,
     add_part,
 )
 from acp_nvim.session.session import Session
+from acp_nvim.session.upserts import part
 
 Update = Any
 Apply = Callable[[Session, Any], None]
@@ -44,27 +43,18 @@ def said(session: Session) -> str:
     return "".join(reversed(texts))
 
 
-def _part(content: Any) -> Part:
-    """Return text that streams, or a block: anything but text for the user."""
-    if content.__class__ is not schema.TextContent:
-        return cast("Part", content)
-    if content.annotations and content.annotations.audience == ["assistant"]:
-        return cast("Part", content)
-    return str(content.text)
-
-
 def _agent_message(session: Session, update: schema.AgentMessageChunk) -> None:
     content = update.content
     if content.__class__ is schema.TextContent and not content.annotations:
-        part: Part = content.text
+        text: Part = content.text
     else:
-        part = _part(content)
-    session.transcript.stream("agent", part, update.message_id or None)
+        text = part(content)
+    session.transcript.stream("agent", text, update.message_id or None)
     session.observer.streamed()
 
 
 def _thought(session: Session, update: schema.AgentThoughtChunk) -> None:
-    session.transcript.stream("thought", _part(update.content), update.message_id or None)
+    session.transcript.stream("thought", part(update.content), update.message_id or None)
     session.observer.streamed()
 
 
@@ -72,77 +62,18 @@ def _user_message(session: Session, update: schema.UserMessageChunk) -> None:
     """Drop an echo of the prompt that is shown already; anything else is a user's message of a
     replay.
     """
-    part = _part(update.content)
-    if session.echo and isinstance(part, str) and session.echo.startswith(part):
-        session.echo = session.echo[len(part) :]
+    said = part(update.content)
+    if session.echo and isinstance(said, str) and session.echo.startswith(said):
+        session.echo = session.echo[len(said) :]
         return
     role: Role = "user"
-    message = session.transcript.stream(role, part, update.message_id or None)
+    message = session.transcript.stream(role, said, update.message_id or None)
     message.author = session.user
     session.observer.changed(session)
 
 
 def _tool_call(session: Session, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
     session.upsert_call(update)
-
-
-def _plan(session: Session, update: schema.Plan) -> None:
-    session.plan = session.bounded("plan", update.entries)
-    _show_plan(session)
-
-
-def _show_plan(session: Session) -> None:
-    if session.plan_entry is None or not session.plan:
-        session.plan_entry = PlanEntry()
-        if session.plan:
-            session.transcript.add(session.plan_entry)
-    session.plan_entry.entries = session.plan
-    session.plan_entry.left = session.cut.get("plan", 0)
-    if session.plan:
-        session.transcript.touch(session.plan_entry)
-    else:
-        session.plan_entry = None
-    session.change("plan")
-    session.event("AcpPlan")
-
-
-def _plan_update(session: Session, update: schema.PlanUpdate) -> None:
-    """One of several plans (rfds/plan-operations): items are the plan, a text or a file is shown
-    where it was first told of.
-    """
-    plan = update.plan
-    if isinstance(plan, schema.UnknownPlan):
-        session.transcript.add(Unknown(f"plan_update {plan.type}", plan.raw))
-        session.observer.changed(session)
-        return
-    if isinstance(plan, schema.PlanItems):
-        session.plans[plan.plan_id] = None
-        session.plan = session.bounded("plan", plan.entries)
-        _show_plan(session)
-        return
-    document = session.plans.get(plan.plan_id)
-    if document is None:
-        document = session.plans[plan.plan_id] = PlanDocument(plan.plan_id)
-        session.transcript.add(document)
-    document.text = plan.content if isinstance(plan, schema.PlanMarkdown) else None
-    document.uri = plan.uri if isinstance(plan, schema.PlanFile) else None
-    document.removed = False
-    session.transcript.touch(document)
-    session.event("AcpPlan")
-
-
-def _plan_removed(session: Session, update: schema.PlanRemoved) -> None:
-    """Withdraw a plan; its entry stays in the chat."""
-    if update.plan_id not in session.plans:
-        return
-    document = session.plans.pop(update.plan_id)
-    if document is None:
-        session.plan = ()
-        _show_plan(session)
-    else:
-        document.removed = True
-        session.transcript.touch(document)
-        session.event("AcpPlan")
 
 
 def _subagent(session: Session, update: schema.SubagentUpdate) -> None:
@@ -212,7 +143,7 @@ def _compaction(session: Session, update: schema.CompactionUpdate) -> None:
     entry = _compaction_of(session, update.compaction_id)
     entry.status = update.status
     if update.summary is not UNSET:
-        entry.summary = [_part(block) for block in update.summary or ()]
+        entry.summary = [part(block) for block in update.summary or ()]
     if update.error is not UNSET:
         entry.error = _error_text(update.error)
     session.observer.changed(session)
@@ -223,7 +154,7 @@ def _error_text(error: Any) -> str | None:
 
 
 def _compaction_chunk(session: Session, update: schema.CompactionSummaryChunk) -> None:
-    add_part(_compaction_of(session, update.compaction_id).summary, _part(update.content))
+    add_part(_compaction_of(session, update.compaction_id).summary, part(update.content))
     session.observer.changed(session)
 
 
@@ -241,7 +172,7 @@ _APPLY: dict[type, Apply] = {
     schema.AgentThoughtChunk: _thought,
     schema.ToolCall: _tool_call,
     schema.ToolCallUpdate: _tool_call,
-    schema.Plan: _plan,
+    schema.Plan: plans.replaced,
     schema.AvailableCommandsUpdate: _commands,
     schema.CurrentModeUpdate: _mode,
     schema.ConfigOptionUpdate: _options,
@@ -250,10 +181,19 @@ _APPLY: dict[type, Apply] = {
     schema.Notice: _notice,
     schema.CompactionUpdate: _compaction,
     schema.CompactionSummaryChunk: _compaction_chunk,
-    schema.PlanUpdate: _plan_update,
-    schema.PlanRemoved: _plan_removed,
+    schema.PlanUpdate: plans.updated,
+    schema.PlanRemoved: plans.removed,
     schema.PromptSuggestionsUpdate: _suggestions,
     schema.SubagentUpdate: _subagent,
     schema.SessionMessage: subagents.message,
     schema.SessionMessageChunk: subagents.message_chunk,
+    updates.MessageChunk: upserts.chunk,
+    updates.MessageContent: upserts.content,
+    updates.MessageKept: upserts.kept,
+    updates.CallPatch: _tool_call,
+    updates.CallContent: upserts.call_content,
+    updates.Work: agent_work.apply,
+    updates.TerminalState: upserts.terminal_state,
+    updates.TerminalBytes: upserts.terminal_bytes,
+    updates.UsageState: upserts.usage,
 }

@@ -188,13 +188,18 @@ class Workspace(Generic[S]):
         """A prompt waits until its session is open."""
         self.early_looks.expect(session)
 
-    async def turn_began(self, session: S, prompt: object, label: str) -> Mapping[str, Text] | None:
+    async def turn_began(
+        self, session: S, prompt: object | None, label: str
+    ) -> Mapping[str, Text] | None:
         """A prompt is about to be sent: the present contents are those before it. The same prompt
-        may be sent again. Returns the unsaved texts by path; None where they were not looked at.
+        may be sent again; there is none where the agent begins by itself, and no checkpoint then.
+        Returns the unsaved texts by path; None where they were not looked at.
         """
-        n = self.rewind.number(session, prompt)
-        wanted = self._options().checkpoints
-        checkpoint = await self.rewind.keep(session, n, label) if wanted else None
+        checkpoint = None
+        if prompt is not None:
+            n = self.rewind.number(session, prompt)
+            wanted = self._options().checkpoints
+            checkpoint = await self.rewind.keep(session, n, label) if wanted else None
         begun = anyio.Event()
         self._open_checkpoints[session.n] = checkpoint, begun
         self.persistence.touch()

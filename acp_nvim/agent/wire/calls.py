@@ -12,6 +12,9 @@ from acp_nvim.protocol.jsonrpc import Id
 OnResponse: TypeAlias = Callable[[Any, Exception | None], None]
 """Called with `(result, None)` or `(None, error)`; errors are those of `OutgoingCall.answer`."""
 
+OnTaken: TypeAlias = Callable[[str], None]
+"""Called with the id of the message that a prompt has become (v2/prompt-lifecycle)."""
+
 
 class ConnectionClosed(Exception):
     """The connection ended before the answer came, or had ended before the question was put."""
@@ -27,6 +30,7 @@ class OutgoingCall:
         since: float,
         on_response: OnResponse | None,
         session_id: str | None = None,
+        on_taken: OnTaken | None = None,
     ) -> None:
         self.id = id
         self.method = method
@@ -36,6 +40,7 @@ class OutgoingCall:
         self.cancelled = False
         """We have sent `$/cancel_request`. It stays open: an answer still comes."""
         self._on_response = on_response
+        self._on_taken = on_taken
         self._on_over: list[Callable[[], object]] = []
         self._over = False
         self._done = anyio.Event()
@@ -51,6 +56,12 @@ class OutgoingCall:
                 self._on_response(result, error)
         finally:
             self._end()
+
+    def take(self, message_id: str) -> None:
+        """The peer has taken the prompt; its answer is still to come."""
+        on_taken, self._on_taken = self._on_taken, None
+        if on_taken is not None:
+            on_taken(message_id)
 
     def cancel(self) -> None:
         """Nobody waits for the answer any more."""

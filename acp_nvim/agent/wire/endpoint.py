@@ -19,7 +19,13 @@ from anyio.abc import TaskGroup
 from msgspec import Raw, Struct
 
 from acp_nvim.agent.transport.stream import Transport
-from acp_nvim.agent.wire.calls import ConnectionClosed, IncomingCall, OnResponse, OutgoingCall
+from acp_nvim.agent.wire.calls import (
+    ConnectionClosed,
+    IncomingCall,
+    OnResponse,
+    OnTaken,
+    OutgoingCall,
+)
 from acp_nvim.agent.wire.ports import FlowControl, Handler
 from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.protocol import codec, errors, numbers, schema
@@ -32,9 +38,11 @@ from acp_nvim.protocol.jsonrpc import (
     Peer,
     Request,
     Response,
+    Taken,
     Updates,
     Violation,
 )
+from acp_nvim.protocol.translation import Translation
 from acp_nvim.render.text import one_line
 
 __all__ = ["ConnectionClosed", "Endpoint", "FlowControl", "Handler", "IncomingCall", "OutgoingCall"]
@@ -64,7 +72,7 @@ class Endpoint:
     short message.
     `last_words` is awaited at the end of the stream for the reason that ConnectionClosed gives;
     it has to be bounded. `noted` gets a line about each deviation that was tolerated in a result.
-    `dialect` learns from the messages of the peer and translates them.
+    `translation` stands between the messages of the peer and the handler.
     """
 
     def __init__(
@@ -78,7 +86,7 @@ class Endpoint:
         rest: Callable[[float], None] | None = None,
         last_words: Callable[[], Awaitable[str]] | None = None,
         noted: Callable[[str], None] = lambda note: None,
-        dialect: Dialect | None = None,
+        translation: Translation | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._flow = flow
@@ -87,7 +95,7 @@ class Endpoint:
         """Consecutive reads that brought few notifications and nothing else."""
         self._last_words = last_words
         self._noted = noted
-        self._dialect = dialect or Dialect()
+        self._translation: Translation = translation or Dialect()
         self.closed: str | None = None
         """Why the connection has ended; None while it has not."""
         self._unreadable: Counter[str] = Counter()
@@ -136,34 +144,45 @@ class Endpoint:
                 self._tasks.cancel_scope.cancel()
 
     def begin(
-        self, method: str, params: Params, *, on_response: OnResponse | None = None
+        self,
+        method: str,
+        params: Params,
+        *,
+        on_response: OnResponse | None = None,
+        on_taken: OnTaken | None = None,
     ) -> OutgoingCall:
         """Send a request and return at once.
 
         `on_response` is called exactly once, in wire order: before anything that came after the
-        response is handled, also after `cancel`, and at the end of the connection. Raises
+        response is handled, also after `cancel`, and at the end of the connection. `on_taken` is
+        called before that, at most once, by a peer that tells when a prompt is taken. Raises
         ConnectionClosed or LocalProtocolError (`params` can't be written) and then calls nothing.
         """
         if self.closed is not None:
             raise ConnectionClosed(self.closed)
-        id, line = self._peer.request(method, params)
-        self._dialect.sent(id, method, params)
+        id, line = self._peer.request(*self._translation.leaves(method, params))
+        self._translation.sent(id, method, params)
         session_id = getattr(params, "session_id", None)
         session_id = session_id if isinstance(session_id, str) else None
-        call = OutgoingCall(id, method, self._clock(), on_response, session_id)
+        call = OutgoingCall(id, method, self._clock(), on_response, session_id, on_taken)
         self._outgoing[id] = call
         self._last_id = id
         self._send(line)
         return call
 
     async def request(
-        self, method: str, params: Params, *, on_response: OnResponse | None = None
+        self,
+        method: str,
+        params: Params,
+        *,
+        on_response: OnResponse | None = None,
+        on_taken: OnTaken | None = None,
     ) -> Any:
         """Send a request and wait for its decoded result. Raises as `begin` and `answer` do.
 
         A waiter that is cancelled cancels the request.
         """
-        call = self.begin(method, params, on_response=on_response)
+        call = self.begin(method, params, on_response=on_response, on_taken=on_taken)
         try:
             return await call.answer()
         except anyio.get_cancelled_exc_class():
@@ -172,10 +191,10 @@ class Endpoint:
 
     def notify(self, method: str, params: Params) -> None:
         """Send a notification; dropped when the connection has ended. Raises LocalProtocolError."""
-        if self._dialect.asks(method) and self.closed is None:
+        if self._translation.asks(method) and self.closed is None:
             self.begin(method, params)
             return
-        self._send(self._peer.notify(method, params))
+        self._send(self._peer.notify(*self._translation.leaves(method, params)))
 
     def cancel(self, call: OutgoingCall) -> None:
         """Tell the peer that nobody waits for the answer. It may still come and be valid."""
@@ -195,7 +214,7 @@ class Endpoint:
                 break
             if self._traffic is not None:
                 self._traffic.add("in", data)
-            if self._dialect.active:
+            if self._translation.active:
                 self._peer.read_no_updates()
             tells = await self._handle_all(self._peer.receive(data))
             self._calm = self._calm + 1 if tells and len(data) <= LITTLE else 0
@@ -215,8 +234,8 @@ class Endpoint:
     def _handle(self, events: list[Event]) -> bool:
         """Handle events in order. Returns whether all were notifications."""
         notify, told = self._handler.notification, 0
-        if self._dialect.active:
-            events = self._dialect.events(events)
+        if self._translation.active:
+            events = self._translation.events(events)
         for event in events:
             if self.closed is not None:
                 break
@@ -243,6 +262,8 @@ class Endpoint:
                 self._violated(event)
             case Notification():
                 self._cancel_requested(event)
+            case Taken():
+                self._taken(event)
 
     def _violated(self, violation: Violation) -> None:
         if violation.reply is not None and not self._is_noise(violation.kind):
@@ -257,11 +278,21 @@ class Endpoint:
         return self._unreadable[kind] > UNREADABLE_ANSWERED
 
     def _answer_came(self, response: Response) -> None:
-        for event in self._dialect.response(response, self._handler.said):
-            if isinstance(event, Response):
-                self._respond_to_us(event)
-            elif isinstance(event, Notification):
-                self._guarded(self._handler.notification, event.method, event.params)
+        for event in self._translation.response(response, self._handler.said):
+            match event:
+                case Response():
+                    self._respond_to_us(event)
+                case Notification():
+                    self._guarded(self._handler.notification, event.method, event.params)
+                case Updates():
+                    self._guarded(self._handler.updated, event.messages, event.size)
+                case Taken():
+                    self._taken(event)
+
+    def _taken(self, taken: Taken) -> None:
+        call = self._outgoing.get(taken.id)
+        if call is not None:
+            self._guarded(call.take, taken.message_id)
 
     def _respond_to_us(self, response: Response) -> None:
         call = self._outgoing.pop(response.id)

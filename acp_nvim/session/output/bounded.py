@@ -31,6 +31,10 @@ class Output:
         self.limit = min(limit, self.limit)
         self._trim()
 
+    def clear(self) -> None:
+        """Forget all that is kept; offsets go on."""
+        self._data.clear()
+
     @property
     def start(self) -> int:
         """Offset of the first byte that is kept."""

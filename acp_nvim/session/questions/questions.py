@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from acp_nvim.protocol import schema
+from acp_nvim.protocol import schema, updates
 from acp_nvim.session.lists import LISTED
 from acp_nvim.session.questions import requests
 from acp_nvim.session.questions.decisions import KINDS, Decision, Option
@@ -20,22 +20,41 @@ from acp_nvim.session.tool_calls import ToolCall
 
 
 def permission_decision(
-    decision_id: str, call: ToolCall, params: schema.RequestPermissionRequest
+    decision_id: str,
+    call: ToolCall,
+    params: schema.RequestPermissionRequest | updates.PermissionRequest,
 ) -> Decision:
     """Return the decision for a permission request, with options in the agent's order. Of very many
     only the first are kept, and the first of each kind.
     """
     if len(params.options) > LISTED:
         params = msgspec.structs.replace(params, options=_fewer(params.options))
+    title = call.title or call.name or call.id
+    details: Sequence[str] = ()
+    if isinstance(params, updates.PermissionRequest):
+        title, details = params.title, _details(call, params)
     return Decision(
         decision_id,
         "permission",
-        call.title or call.name or call.id,
+        title,
         kind=call.kind,
-        tool_call_id=call.id,
+        tool_call_id=call.id or None,
+        details=details,
         options=[_option(it.option_id, it.name, it.kind) for it in params.options],
         request=params,
     )
+
+
+def _details(call: ToolCall, asked: updates.PermissionRequest) -> list[str]:
+    """Return what a request tells beside its tool call: title, description, subject."""
+    title = asked.title if asked.tool_call is not None and asked.title != call.title else ""
+    found = [title, asked.description or ""]
+    about = asked.subject
+    if about is not None and about.command is not None:
+        found += [f"$ {about.command}", f"in {about.cwd}" if about.cwd else ""]
+    elif about is not None:
+        found.append(f"{about.kind}: {msgspec.json.encode(about.raw).decode()}")
+    return [line for line in found if line]
 
 
 def _fewer(options: Sequence[schema.PermissionOption]) -> list[schema.PermissionOption]:

@@ -19,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from acp_nvim.protocol import schema
+from acp_nvim.protocol.updates import FileChanges
 from acp_nvim.session.tool_calls import ToolCall
 
 SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ash", "ksh", "mksh", "yash"})
@@ -133,7 +134,7 @@ def paths(call: ToolCall) -> list[str]:
     patches and under the keys of its raw input.
     """
     found = [location.path for location in call.locations]
-    found += [item.path for item in call.content if isinstance(item, schema.Diff)]
+    found += written(call)
     for raw in (call.raw_input, *(raw for raw, _ in _unknown(call))):
         if raw:
             found += _named(raw)
@@ -142,7 +143,13 @@ def paths(call: ToolCall) -> list[str]:
 
 def written(call: ToolCall) -> list[str]:
     """The files that its diffs change."""
-    return [item.path for item in call.content if isinstance(item, schema.Diff)]
+    found: list[str] = []
+    for item in call.content:
+        if isinstance(item, schema.Diff):
+            found.append(item.path)
+        elif isinstance(item, FileChanges):
+            found += item.paths
+    return found
 
 
 def texts(call: ToolCall) -> list[str]:

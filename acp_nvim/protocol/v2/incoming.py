@@ -1,0 +1,397 @@
+"""What an agent of version 2 says, in the types that sessions know.
+
+What an update clears (null) becomes the empty value here, so that nothing behind this module has to
+tell null from absent (v2/migration).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from acp_nvim.protocol import schema as v1
+from acp_nvim.protocol import updates
+from acp_nvim.protocol.v2 import schema as s
+
+# -- updates --------------------------------------------------------------------------------------
+
+
+def update(told: Any) -> Any:
+    """Return an update of version 2 as one that a session takes."""
+    change = _UPDATES.get(told.__class__)
+    return told if change is None else change(told)
+
+
+def _chunk(role: updates.Role) -> Callable[[Any], updates.MessageChunk]:
+    return lambda told: updates.MessageChunk(role, told.message_id, told.content)
+
+
+def _message(role: updates.Role) -> Callable[[Any], Any]:
+    """Content that is absent keeps what there is: no blocks at the end of it."""
+
+    def change(told: Any) -> Any:
+        if told.content is UNSET:
+            return updates.MessageKept(role, told.message_id)
+        return updates.MessageContent(role, told.message_id, told.content or ())
+
+    return change
+
+
+def call(told: s.ToolCallUpdate) -> updates.CallPatch:
+    """Return the patch of a tool call, with cleared fields as empty ones."""
+    content = told.content
+    return updates.CallPatch(
+        told.tool_call_id,
+        title=_empty(told.title, ""),
+        name=_empty(told.name, ""),
+        kind=_empty(told.kind, "other"),
+        status=_empty(told.status, "pending"),
+        content=UNSET if content is UNSET else [it for one in content or () for it in item(one)],
+        locations=_empty(told.locations, []),
+        raw_input=_empty(told.raw_input, {}),
+        raw_output=_empty(told.raw_output, {}),
+        cancellable=_offered(told.capabilities),
+        meta=told.meta,
+    )
+
+
+def item(content: Any) -> Iterator[Any]:
+    """Yield what an item of a tool call's content stands for."""
+    match content:
+        case s.Content():
+            yield v1.Content(content.content, meta=content.meta)
+        case s.Diff():
+            yield changes(content)
+        case _:
+            yield content
+
+
+def _call_content(told: s.ToolCallContentChunk) -> updates.CallContent:
+    return updates.CallContent(told.tool_call_id, next(item(told.content)))
+
+
+def _state(told: s.StateUpdate) -> updates.Work:
+    error = v1.given(told.error)
+    background = told.background
+    return updates.Work(
+        told.state,
+        v1.given(told.stop_reason),
+        error.message if error else None,
+        error.code if error else None,
+        UNSET if background is UNSET else len(background or ()),
+    )
+
+
+def _plan(told: s.PlanUpdate) -> v1.PlanUpdate:
+    plan: Any = told.plan
+    if isinstance(plan, s.PlanItems):
+        entries: Any = plan.entries
+        plan = v1.PlanItems(plan.plan_id, entries)
+    return v1.PlanUpdate(plan)
+
+
+def _commands(told: s.AvailableCommandsUpdate) -> v1.AvailableCommandsUpdate:
+    return v1.AvailableCommandsUpdate(commands(told.available_commands))
+
+
+def _options(told: s.ConfigOptionUpdate) -> v1.ConfigOptionUpdate:
+    return v1.ConfigOptionUpdate(options(told.config_options))
+
+
+def _usage(told: v1.UsageUpdate) -> updates.UsageState:
+    return updates.UsageState(told.used, told.size, told.cost)
+
+
+# -- terminals ------------------------------------------------------------------------------------
+
+
+def _terminal(told: s.TerminalUpdate) -> updates.TerminalState:
+    output = told.output
+    return updates.TerminalState(
+        told.terminal_id,
+        command=_empty(told.command, ""),
+        cwd=_empty(told.cwd, ""),
+        output=UNSET if output is UNSET else decoded(output.data) if output else b"",
+        exit=_exit(told.exit_status),
+        cancellable=_offered(told.capabilities),
+    )
+
+
+def _exit(told: Any) -> v1.TerminalExitStatus | UnsetType | None:
+    if not told:
+        return UNSET if told is UNSET else None
+    return v1.TerminalExitStatus(told.exit_code, told.signal)
+
+
+def _terminal_bytes(told: s.TerminalOutputChunk) -> updates.TerminalBytes:
+    return updates.TerminalBytes(told.terminal_id, decoded(told.data))
+
+
+def decoded(data: str) -> bytes:
+    """Return the bytes of a base64 text, each text by itself (v2/tool-calls). Raises
+    ValidationError.
+    """
+    try:
+        return base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise msgspec.ValidationError(f"data: no base64: {error}") from error
+
+
+# -- changes of files -----------------------------------------------------------------------------
+
+
+def changes(diff: s.Diff) -> updates.FileChanges:
+    """Return a diff as text: its patch in a fence, and a line for each change that it does not
+    show.
+    """
+    patch = diff.patch.text if diff.patch and diff.patch.format == "git_patch" else ""
+    lines = [_change(one) for one in diff.changes if not _shown(one, patch)]
+    fence = "```"
+    while fence in patch:
+        fence += "`"
+    fenced = [f"{fence}diff\n{patch.rstrip()}\n{fence}"] if patch.strip() else []
+    added, removed = _counts(patch)
+    return updates.FileChanges(
+        v1.TextContent("\n".join([*fenced, *lines])),
+        paths=_paths(diff.changes),
+        added=added,
+        removed=removed,
+        meta=diff.meta,
+    )
+
+
+def _paths(changed: Sequence[s.DiffChange]) -> tuple[str, ...]:
+    named = (path for one in changed for path in (one.old_path, one.path) if path)
+    return tuple(dict.fromkeys(named))
+
+
+def _shown(change: s.DiffChange, patch: str) -> bool:
+    path = change.path or change.old_path
+    return bool(path) and str(path) in patch
+
+
+def _change(change: s.DiffChange) -> str:
+    """One change in words: `move /a/b → /a/c (binary)`."""
+    where = " → ".join(str(path) for path in (change.old_path, change.path) if path)
+    kind = v1.given(change.file_type)
+    return f"{change.operation} {where}" + (f" ({kind})" if kind and kind != "text" else "")
+
+
+def _counts(patch: str) -> tuple[int, int]:
+    """Count the lines that a patch adds and removes; heads of files are none."""
+    added = removed = 0
+    hunk = False
+    for line in patch.split("\n"):
+        hunk = line.startswith("@@") or (hunk and not line.startswith("diff --git "))
+        added += hunk and line.startswith("+")
+        removed += hunk and line.startswith("-")
+    return added, removed
+
+
+# -- answers --------------------------------------------------------------------------------------
+
+
+def result(told: Any) -> Any:
+    """Return the result of a request of ours as version 1 has it."""
+    change = _RESULTS.get(told.__class__)
+    return told if change is None else change(told)
+
+
+def _initialized(told: s.InitializeResponse) -> v1.InitializeResponse:
+    capabilities = told.capabilities or s.AgentCapabilities()
+    session = capabilities.session or s.SessionCapabilities()
+    methods = [_method(one) for one in told.auth_methods or ()]
+    auth = capabilities.auth or s.AgentAuthCapabilities()
+    return v1.InitializeResponse(
+        told.protocol_version,
+        agent_capabilities=v1.AgentCapabilities(
+            load_session=True,
+            prompt_capabilities=_prompts(session.prompt or s.PromptCapabilities()),
+            mcp_capabilities=_servers(session.mcp or s.McpCapabilities()),
+            session_capabilities=_sessions(session),
+            auth=v1.AgentAuthCapabilities(
+                logout=v1.LogoutCapabilities() if methods else UNSET, status=auth.status
+            ),
+            providers=capabilities.providers,
+            meta=capabilities.meta,
+        ),
+        auth_methods=methods,
+        agent_info=told.info,
+    )
+
+
+def _prompts(told: s.PromptCapabilities) -> v1.PromptCapabilities:
+    return v1.PromptCapabilities(
+        image=_given(told.image),
+        audio=_given(told.audio),
+        embedded_context=_given(told.embedded_context),
+    )
+
+
+def _servers(told: s.McpCapabilities) -> v1.McpCapabilities:
+    return v1.McpCapabilities(http=_given(told.http), acp=_given(told.acp))
+
+
+def _sessions(told: s.SessionCapabilities) -> v1.SessionCapabilities:
+    """The baseline has list, resume and close."""
+    return v1.SessionCapabilities(
+        list=v1.SessionListCapabilities(),
+        resume=v1.SessionResumeCapabilities(),
+        close=v1.SessionCloseCapabilities(),
+        delete=told.delete,
+        additional_directories=told.additional_directories,
+        system_prompt=told.system_prompt,
+        fork=told.fork,
+        archive=told.archive,
+        status=told.status,
+        title=told.title,
+    )
+
+
+def _method(method: Any) -> Any:
+    match method:
+        case s.AuthMethodTerminal():
+            env = {one.name: one.value for one in method.env or ()}
+            args = list(method.args or ())
+            return v1.AuthMethodTerminal(
+                method.method_id, method.name, method.description, args, env, method.meta
+            )
+        case s.AuthMethodAgent():
+            return v1.AuthMethodAgent(
+                method.method_id, method.name, method.description, method.meta
+            )
+        case _:
+            raw = method.raw
+            return v1.AuthMethodAgent(str(raw.get("methodId", "")), str(raw.get("name", "")))
+
+
+def _opened(kind: type) -> Callable[[Any], Any]:
+    def change(told: Any) -> Any:
+        fields: dict[str, Any] = {"meta": told.meta}
+        if told.config_options is not UNSET:
+            fields["config_options"] = options(told.config_options or ())
+        if kind is not v1.LoadSessionResponse:
+            fields |= {"session_id": told.session_id} if hasattr(told, "session_id") else {}
+        return kind(**fields)
+
+    return change
+
+
+def options(told: Sequence[Any]) -> list[Any]:
+    """Return config options under the names of version 1; those of unknown types too."""
+    return [_option(one) for one in told]
+
+
+def _option(told: Any) -> Any:
+    about = {
+        "id": told.config_id,
+        "name": told.name,
+        "description": told.description,
+        "category": told.category,
+        "meta": told.meta,
+    }
+    match told:
+        case s.SessionConfigSelect():
+            values = [_value(one) for one in told.options]
+            return v1.SessionConfigSelect(current_value=told.current_value, options=values, **about)
+        case s.SessionConfigBoolean():
+            return v1.SessionConfigBoolean(current_value=told.current_value, **about)
+        case _:
+            return v1.UnknownConfigOption(type=told.type, raw=told.raw, **about)
+
+
+def _value(told: Any) -> Any:
+    if isinstance(told, s.SessionConfigSelectGroup):
+        return v1.SessionConfigSelectGroup(told.group_id, told.name, list(told.options))
+    return told
+
+
+def commands(told: Sequence[Any]) -> list[v1.AvailableCommand]:
+    """Return the commands; those of unknown kinds are not offered."""
+    return [_command(one) for one in told if isinstance(one, s.Command)]
+
+
+def _command(told: s.Command) -> v1.AvailableCommand:
+    given = told.input
+    hint = given.hint if isinstance(given, s.TextCommandInput) else ""
+    takes = v1.UnstructuredCommandInput(hint) if hint else UNSET
+    return v1.AvailableCommand(told.name, told.description, takes)
+
+
+# -- permissions ----------------------------------------------------------------------------------
+
+
+def permission(told: s.RequestPermissionRequest) -> updates.PermissionRequest:
+    """Return a permission with its subject: a tool call, or something else."""
+    subject = v1.given(told.subject)
+    asked = call(subject.tool_call) if isinstance(subject, s.ToolCallPermissionSubject) else None
+    return updates.PermissionRequest(
+        told.session_id,
+        told.title,
+        told.options,
+        description=v1.given(told.description),
+        tool_call=asked,
+        subject=None if subject is None or asked is not None else _subject(subject),
+    )
+
+
+def _subject(told: Any) -> updates.Subject:
+    if isinstance(told, s.CommandPermissionSubject):
+        return updates.Subject(
+            "command",
+            command=told.command,
+            cwd=v1.given(told.cwd),
+            tool_call_id=v1.given(told.tool_call_id),
+            terminal_id=v1.given(told.terminal_id),
+        )
+    return updates.Subject(told.type, raw=told.raw)
+
+
+def _offered(capabilities: Any) -> bool | UnsetType:
+    """Whether `cancel` is offered; absent keeps."""
+    if isinstance(capabilities, UnsetType):
+        return UNSET
+    return capabilities is not None and _given(capabilities.cancel)
+
+
+def _given(marker: Any) -> bool:
+    return marker is not UNSET and marker is not None
+
+
+def _empty(value: Any, instead: Any) -> Any:
+    return instead if value is None else value
+
+
+_UPDATES: Final[dict[type, Callable[[Any], Any]]] = {
+    s.UserMessageChunk: _chunk("user"),
+    s.AgentMessageChunk: _chunk("agent"),
+    s.AgentThoughtChunk: _chunk("thought"),
+    s.UserMessage: _message("user"),
+    s.AgentMessage: _message("agent"),
+    s.AgentThought: _message("thought"),
+    s.StateUpdate: _state,
+    s.ToolCallUpdate: call,
+    s.ToolCallContentChunk: _call_content,
+    s.TerminalUpdate: _terminal,
+    s.TerminalOutputChunk: _terminal_bytes,
+    s.PlanUpdate: _plan,
+    s.AvailableCommandsUpdate: _commands,
+    s.ConfigOptionUpdate: _options,
+    v1.UsageUpdate: _usage,
+}
+
+_RESULTS: Final[dict[type, Callable[[Any], Any]]] = {
+    s.InitializeResponse: _initialized,
+    s.NewSessionResponse: _opened(v1.NewSessionResponse),
+    s.ForkSessionResponse: _opened(v1.ForkSessionResponse),
+    s.ResumeSessionResponse: _opened(v1.ResumeSessionResponse),
+    s.SetSessionConfigOptionResponse: lambda told: v1.SetSessionConfigOptionResponse(
+        options(told.config_options)
+    ),
+    s.SessionStatusResponse: lambda told: v1.SessionStatusResponse(told.status),
+}

@@ -1,0 +1,122 @@
+"""Our messages, as an agent of version 2 reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from msgspec import UNSET, UnsetType
+
+from acp_nvim.protocol import schema as v1
+from acp_nvim.protocol import updates
+from acp_nvim.protocol.v2 import schema as s
+
+Params = Any
+
+
+def leaves(method: str, params: Params) -> tuple[str, Params]:
+    """Return method and params of version 2; those that did not change are returned as they
+    are.
+    """
+    change = _CHANGED.get(type(params))
+    if change is None:
+        return method, params
+    return renamed(method), change(params)
+
+
+def renamed(method: str) -> str:
+    """Return the name that version 2 has for a method."""
+    return _RENAMED.get(method, method)
+
+
+def initialize(params: v1.InitializeRequest) -> s.InitializeRequest:
+    """Return the request with the keys of version 2 only (v2/initialization)."""
+    ours = params.client_capabilities or v1.ClientCapabilities()
+    terminal = ours.auth and ours.auth.terminal
+    capabilities = s.ClientCapabilities(
+        auth=s.ClientAuthCapabilities(terminal=s.TerminalAuthCapabilities()) if terminal else UNSET,
+        elicitation=ours.elicitation,
+    )
+    info = params.client_info or v1.Implementation(name="acp.nvim", version="")
+    return s.InitializeRequest(2, info, capabilities)
+
+
+def _new(params: v1.NewSessionRequest) -> s.NewSessionRequest:
+    return s.NewSessionRequest(**_setup(params))
+
+
+def _fork(params: v1.ForkSessionRequest) -> s.ForkSessionRequest:
+    return s.ForkSessionRequest(params.session_id, **_setup(params))
+
+
+def _resume(params: v1.ResumeSessionRequest) -> s.ResumeSessionRequest:
+    return s.ResumeSessionRequest(params.session_id, **_setup(params))
+
+
+def _load(params: v1.LoadSessionRequest) -> s.ResumeSessionRequest:
+    """Ask for the session with its history (v2/session-setup)."""
+    start = s.ReplayFromStart()
+    return s.ResumeSessionRequest(params.session_id, replay_from=start, **_setup(params))
+
+
+def _setup(params: Any) -> dict[str, Any]:
+    servers = params.mcp_servers
+    return {
+        "cwd": params.cwd,
+        "additional_directories": params.additional_directories,
+        "mcp_servers": [_server(one) for one in servers] if servers else UNSET,
+        "system_prompt": params.system_prompt,
+        "meta": params.meta,
+    }
+
+
+def _server(server: Any) -> Any:
+    match server:
+        case v1.McpServerStdio():
+            return s.McpServerStdio(server.name, server.command, server.args, server.env)
+        case v1.McpServerHttp():
+            return s.McpServerHttp(server.name, server.url, server.headers)
+        case _:
+            return server
+
+
+def _prompt(params: v1.PromptRequest) -> s.PromptRequest:
+    blocks: Any = params.prompt
+    return s.PromptRequest(params.session_id, blocks, params.meta)
+
+
+def _option(params: v1.SetSessionConfigOptionRequest) -> s.SetSessionConfigOptionRequest:
+    value: Any = params.value
+    kind = "boolean" if isinstance(value, bool) else "id"
+    return s.SetSessionConfigOptionRequest(params.session_id, params.config_id, kind, value)
+
+
+def _list(params: v1.ListSessionsRequest) -> s.ListSessionsRequest:
+    archived: Any = UNSET if isinstance(params.archived, UnsetType) else params.archived
+    return s.ListSessionsRequest(cwd=params.cwd, cursor=params.cursor, archived=archived)
+
+
+_CHANGED: Final[dict[type, Callable[[Any], Any]]] = {
+    v1.InitializeRequest: initialize,
+    v1.AuthenticateRequest: lambda params: s.LoginAuthRequest(params.method_id),
+    v1.LogoutRequest: lambda params: s.LogoutAuthRequest(),
+    v1.NewSessionRequest: _new,
+    v1.ForkSessionRequest: _fork,
+    v1.ResumeSessionRequest: _resume,
+    v1.LoadSessionRequest: _load,
+    v1.PromptRequest: _prompt,
+    v1.SetSessionConfigOptionRequest: _option,
+    v1.ListSessionsRequest: _list,
+    updates.CancelCall: lambda params: s.CancelToolCallRequest(
+        params.session_id, params.tool_call_id
+    ),
+    updates.CancelTerminal: lambda params: s.CancelTerminalRequest(
+        params.session_id, params.terminal_id
+    ),
+}
+
+_RENAMED: Final = {
+    "authenticate": "auth/login",
+    "logout": "auth/logout",
+    "session/load": "session/resume",
+}

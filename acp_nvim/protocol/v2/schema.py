@@ -1,0 +1,914 @@
+"""The wire types of ACP v2, stable and unstable, in the order and by the names of the JSON schema.
+
+Types that version 2 left as they are in version 1 are those of `protocol.schema`; so are those that
+differ in bounds alone. Fields follow the same rules as there: absent is `UNSET`, `null` is `None`,
+which in an upsert are not the same (v2/migration). Enums are open: a `str`. `Unknown*` types hold
+a variant that the schema does not list.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from msgspec import UNSET, UnsetType, field
+
+from acp_nvim.protocol import schema as v1
+from acp_nvim.protocol.schema import Meta, Untagged, Wire
+
+# An id of a request; null is not legal any more (v2/overview).
+RequestId: TypeAlias = int | str
+
+
+class RequestPermissionRequest(Wire, frozen=True):
+    """Request for user permission; `subject` says what for (v2/tool-calls)."""
+
+    session_id: v1.SessionId
+    title: str
+    options: list[PermissionOption]
+    description: str | UnsetType | None = UNSET
+    subject: RequestPermissionSubject | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ToolCallUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="tool_call_update"):
+    """Upsert of a tool call; the first one creates it. Absent keeps, null clears
+    (v2/tool-calls).
+    """
+
+    tool_call_id: v1.ToolCallId
+    name: str | UnsetType | None = UNSET
+    title: str | UnsetType | None = UNSET
+    kind: ToolKind | UnsetType | None = UNSET
+    status: ToolCallStatus | UnsetType | None = UNSET
+    content: list[ToolCallContent] | UnsetType | None = UNSET
+    locations: list[v1.ToolCallLocation] | UnsetType | None = UNSET
+    raw_input: Any = UNSET
+    raw_output: Any = UNSET
+    capabilities: ToolCallCapabilities | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SubjectToolCall(ToolCallUpdate, frozen=True, tag_field=None, tag=False):
+    """The upsert of a tool call inside of a permission request, which has no tag."""
+
+
+# What a tool does; unknown ones count as `other` (v2/tool-calls).
+ToolKind: TypeAlias = str
+
+# pending, in_progress, paused, completed, failed, cancelled, or another one.
+ToolCallStatus: TypeAlias = str
+
+
+class Icon(Wire, frozen=True):
+    """A picture for a resource (v2/content)."""
+
+    src: str
+    mime_type: MediaType | UnsetType | None = UNSET
+    sizes: list[str] | UnsetType | None = UNSET
+    theme: IconTheme | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# A media type as in RFC 6838.
+MediaType: TypeAlias = str
+
+# light, dark, or another one.
+IconTheme: TypeAlias = str
+
+
+class ResourceLink(
+    v1.ResourceLink, frozen=True, kw_only=True, tag_field="type", tag="resource_link"
+):
+    """A resource that the agent can read (v2/content)."""
+
+    icons: list[Icon] | UnsetType | None = UNSET
+
+
+# Content of prompts, messages and tool calls (v2/content).
+ContentBlock: TypeAlias = (
+    v1.TextContent
+    | v1.ImageContent
+    | v1.AudioContent
+    | ResourceLink
+    | v1.EmbeddedResource
+    | v1.UnknownContent
+)
+
+
+class Content(Wire, frozen=True, tag_field="type", tag="content"):
+    """A content block of a tool call (v2/tool-calls)."""
+
+    content: ContentBlock
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class DiffChange(Wire, frozen=True):
+    """What becomes of one path: add, delete or modify `path`, move or copy `old_path` to `path`
+    (v2/tool-calls).
+    """
+
+    operation: str
+    path: AbsolutePath | UnsetType | None = UNSET
+    old_path: AbsolutePath | UnsetType | None = UNSET
+    file_type: DiffFileType | UnsetType | None = UNSET
+    mime_type: MediaType | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# text, binary, directory, symlink, or another one.
+DiffFileType: TypeAlias = str
+
+# A path from the root.
+AbsolutePath: TypeAlias = str
+
+
+class DiffPatch(Wire, frozen=True):
+    """The changes as one patch; `format` is `git_patch` or another one (v2/tool-calls)."""
+
+    format: DiffPatchFormat
+    text: str
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# git_patch, or another one.
+DiffPatchFormat: TypeAlias = str
+
+
+class Diff(Wire, frozen=True, tag_field="type", tag="diff"):
+    """Changes of files (v2/tool-calls)."""
+
+    changes: list[DiffChange]
+    patch: DiffPatch | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# What a tool call shows (v2/tool-calls).
+ToolCallContent: TypeAlias = Content | Diff | v1.Terminal | v1.UnknownToolCallContent
+
+
+class ToolCallCapabilities(Wire, frozen=True):
+    """What the client may do with a tool call (v2/tool-calls)."""
+
+    cancel: ToolCallCancelCapabilities | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ToolCallCancelCapabilities(Wire, frozen=True):
+    """The tool call takes `tool_call/cancel`."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ToolCallPermissionSubject(Wire, frozen=True, tag_field="type", tag="tool_call"):
+    """The permission is about a tool call: applied as an update first (v2/tool-calls)."""
+
+    tool_call: SubjectToolCall
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class CommandPermissionSubject(Wire, frozen=True, tag_field="type", tag="command"):
+    """The permission is about a command (v2/tool-calls)."""
+
+    command: str
+    cwd: AbsolutePath | UnsetType | None = UNSET
+    tool_call_id: v1.ToolCallId | UnsetType | None = UNSET
+    terminal_id: v1.TerminalId | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class UnknownPermissionSubject(Wire, frozen=True, tag_field="type", tag="?"):
+    """A subject that the schema does not list."""
+
+    type: str = field(name="?tag")
+    raw: dict[str, Any] = field(name="?raw")
+
+
+# What a permission is about.
+RequestPermissionSubject: TypeAlias = (
+    ToolCallPermissionSubject | CommandPermissionSubject | UnknownPermissionSubject
+)
+
+
+class PermissionOption(Wire, frozen=True):
+    """One of the answers; its kind is a hint (v2/tool-calls)."""
+
+    option_id: v1.PermissionOptionId
+    name: str
+    kind: PermissionOptionKind
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# allow_once, allow_always, reject_once, reject_always, or another one.
+PermissionOptionKind: TypeAlias = str
+
+
+class InitializeResponse(Wire, frozen=True):
+    """The version that both speak now, and what the agent can do (v2/initialization)."""
+
+    protocol_version: v1.ProtocolVersion
+    info: v1.Implementation
+    capabilities: AgentCapabilities | UnsetType | None = UNSET
+    auth_methods: list[AuthMethod] | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class AgentCapabilities(Wire, frozen=True):
+    """What the agent offers; an object, even an empty one, means yes (v2/initialization)."""
+
+    session: SessionCapabilities | UnsetType | None = UNSET
+    auth: AgentAuthCapabilities | UnsetType | None = UNSET
+    providers: v1.ProvidersCapabilities | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionCapabilities(Wire, frozen=True):
+    """Sessions, with the methods of the baseline, and what goes beyond."""
+
+    prompt: PromptCapabilities | UnsetType | None = UNSET
+    mcp: McpCapabilities | UnsetType | None = UNSET
+    delete: v1.SessionDeleteCapabilities | UnsetType | None = UNSET
+    additional_directories: v1.SessionAdditionalDirectoriesCapabilities | UnsetType | None = UNSET
+    system_prompt: v1.SessionSystemPromptCapabilities | UnsetType | None = UNSET
+    fork: v1.SessionForkCapabilities | UnsetType | None = UNSET
+    archive: v1.SessionArchiveCapabilities | UnsetType | None = UNSET
+    status: v1.SessionStatusCapabilities | UnsetType | None = UNSET
+    title: v1.SessionTitleCapabilities | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class PromptCapabilities(Wire, frozen=True):
+    """Content of prompts beyond text and links."""
+
+    image: PromptImageCapabilities | UnsetType | None = UNSET
+    audio: PromptAudioCapabilities | UnsetType | None = UNSET
+    embedded_context: PromptEmbeddedContextCapabilities | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class PromptImageCapabilities(Wire, frozen=True):
+    """Prompts may hold images."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class PromptAudioCapabilities(Wire, frozen=True):
+    """Prompts may hold sound."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class PromptEmbeddedContextCapabilities(Wire, frozen=True):
+    """Prompts may hold resources."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class McpCapabilities(Wire, frozen=True):
+    """Transports of MCP servers that the agent takes (v2/session-setup)."""
+
+    stdio: McpStdioCapabilities | UnsetType | None = UNSET
+    http: McpHttpCapabilities | UnsetType | None = UNSET
+    acp: McpAcpCapabilities | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class McpStdioCapabilities(Wire, frozen=True):
+    """The agent starts MCP servers."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class McpHttpCapabilities(Wire, frozen=True):
+    """The agent reaches MCP servers over HTTP."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class McpAcpCapabilities(Wire, frozen=True):
+    """The agent reaches MCP servers over this connection."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class AgentAuthCapabilities(Wire, frozen=True):
+    """What the agent tells of logins."""
+
+    status: v1.AuthStatusCapabilities | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class AuthMethodTerminal(Wire, frozen=True, tag_field="type", tag="terminal"):
+    """A login by a program in a terminal (v2/authentication)."""
+
+    method_id: v1.AuthMethodId
+    name: str
+    description: str | UnsetType | None = UNSET
+    args: list[str] | UnsetType | None = UNSET
+    env: list[v1.EnvVariable] | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class AuthMethodAgent(Wire, frozen=True, tag_field="type", tag="agent"):
+    """A login that the agent does by itself (v2/authentication)."""
+
+    method_id: v1.AuthMethodId
+    name: str
+    description: str | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class UnknownAuthMethod(Wire, frozen=True, tag_field="type", tag="?"):
+    """A login of a kind that the schema does not list."""
+
+    type: str = field(name="?tag")
+    raw: dict[str, Any] = field(name="?raw")
+
+
+# A way to log in.
+AuthMethod: TypeAlias = AuthMethodTerminal | AuthMethodAgent | UnknownAuthMethod
+
+
+class LoginAuthResponse(Wire, frozen=True):
+    """Logged in (v2/authentication)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class LogoutAuthResponse(Wire, frozen=True):
+    """Logged out (v2/authentication)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class NewSessionResponse(Wire, frozen=True):
+    """A session that has begun (v2/session-setup)."""
+
+    session_id: v1.SessionId
+    config_options: list[ConfigOption] | UnsetType | None = UNSET
+    available_commands: list[AvailableCommand] | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionConfigOption(Wire, frozen=True):
+    """What all options of a session have (v2/session-config-options)."""
+
+    config_id: v1.SessionConfigId
+    name: str
+    description: str | UnsetType | None = UNSET
+    category: v1.SessionConfigOptionCategory | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionConfigSelectItem(Untagged):
+    """A value of a select, or a group of values."""
+
+    __slots__ = ()
+
+
+class SessionConfigSelectOption(v1.SessionConfigSelectOption, SessionConfigSelectItem, frozen=True):
+    """One of the values (v2/session-config-options)."""
+
+
+class SessionConfigSelectGroup(Wire, SessionConfigSelectItem, frozen=True):
+    """Values under a heading (v2/session-config-options)."""
+
+    group_id: v1.SessionConfigGroupId
+    name: str
+    options: list[SessionConfigSelectOption]
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# The values of a select, flat or in groups.
+SessionConfigSelectOptions: TypeAlias = list[SessionConfigSelectItem]
+
+
+class SessionConfigSelect(
+    SessionConfigOption, frozen=True, kw_only=True, tag_field="type", tag="select"
+):
+    """One value of several (v2/session-config-options)."""
+
+    current_value: v1.SessionConfigValueId
+    options: SessionConfigSelectOptions
+
+
+class SessionConfigBoolean(
+    SessionConfigOption, frozen=True, kw_only=True, tag_field="type", tag="boolean"
+):
+    """A switch (v2/session-config-options)."""
+
+    current_value: bool
+
+
+class UnknownConfigOption(
+    SessionConfigOption, frozen=True, kw_only=True, tag_field="type", tag="?"
+):
+    """An option of a type that the schema does not list."""
+
+    type: str = field(name="?tag")
+    raw: dict[str, Any] = field(name="?raw")
+
+
+# An entry of `config_options`.
+ConfigOption: TypeAlias = SessionConfigSelect | SessionConfigBoolean | UnknownConfigOption
+
+
+class TextCommandInput(Wire, frozen=True, tag_field="type", tag="text"):
+    """A command takes free text; `hint` is shown while there is none (v2/slash-commands)."""
+
+    hint: str
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class UnknownCommandInput(Wire, frozen=True, tag_field="type", tag="?"):
+    """An input that the schema does not list."""
+
+    type: str = field(name="?tag")
+    raw: dict[str, Any] = field(name="?raw")
+
+
+# What a command takes.
+AvailableCommandInput: TypeAlias = TextCommandInput | UnknownCommandInput
+
+
+class Command(Wire, frozen=True, tag_field="type", tag="command"):
+    """A slash command; its name has no slash (v2/slash-commands)."""
+
+    name: str
+    description: str
+    input: AvailableCommandInput | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class UnknownCommand(Wire, frozen=True, tag_field="type", tag="?"):
+    """A command of a kind that the schema does not list: not offered."""
+
+    type: str = field(name="?tag")
+    raw: dict[str, Any] = field(name="?raw")
+
+
+# An entry of `available_commands`.
+AvailableCommand: TypeAlias = Command | UnknownCommand
+
+# Where a list goes on; empty is a cursor too (v2/session-list).
+SessionListCursor: TypeAlias = str
+
+
+class ForkSessionResponse(Wire, frozen=True):
+    """A session with the context of another one (rfds/session-fork)."""
+
+    session_id: v1.SessionId
+    config_options: list[ConfigOption] | UnsetType | None = UNSET
+    available_commands: list[AvailableCommand] | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionStatusResponse(Wire, frozen=True):
+    """Whether the agent has the session in memory, and what it does there."""
+
+    status: v1.SessionStatus
+    state: dict[str, Any] | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class BackgroundWork(Wire, frozen=True):
+    """Work that goes on while the session may be idle: a terminal, a tool call, a subagent, or
+    something else (v2/prompt-lifecycle).
+    """
+
+    type: str
+    terminal_id: v1.TerminalId | UnsetType | None = UNSET
+    tool_call_id: v1.ToolCallId | UnsetType | None = UNSET
+    session_id: v1.SessionId | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class StateUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="state_update"):
+    """What the session does: running, idle, requires_action, unknown, or another state; when idle,
+    why it stopped (v2/prompt-lifecycle).
+    """
+
+    state: str
+    stop_reason: str | UnsetType | None = UNSET
+    error: v1.Error | UnsetType | None = UNSET
+    usage: v1.Usage | UnsetType | None = UNSET
+    background: list[BackgroundWork] | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# Details of an error.
+ErrorData: TypeAlias = Any
+
+
+class UnsupportedProtocolVersionErrorData(Wire, frozen=True):
+    """The versions that an agent speaks (error -32022)."""
+
+    requested: v1.ProtocolVersion
+    supported: list[v1.ProtocolVersion]
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionNotFoundErrorData(Wire, frozen=True):
+    """The session that an agent does not know (error -32002)."""
+
+    session_id: v1.SessionId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ResumeSessionResponse(Wire, frozen=True):
+    """A session that goes on (v2/session-setup)."""
+
+    config_options: list[ConfigOption] | UnsetType | None = UNSET
+    available_commands: list[AvailableCommand] | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class CancelToolCallResponse(Wire, frozen=True):
+    """The agent will end the tool call; its status says when."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class CancelTerminalResponse(Wire, frozen=True):
+    """The agent will end the terminal; its exit status says when."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SetSessionConfigOptionResponse(Wire, frozen=True):
+    """All options as they are now."""
+
+    config_options: list[ConfigOption]
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class PromptResponse(Wire, frozen=True):
+    """The message has been inserted under this id (v2/prompt-lifecycle)."""
+
+    message_id: v1.MessageId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class UpdateSessionNotification(Wire, frozen=True):
+    """Something new in a session (v2/prompt-lifecycle)."""
+
+    session_id: v1.SessionId
+    update: SessionUpdate
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ContentChunk(Wire, frozen=True):
+    """A content block that is appended to a message."""
+
+    message_id: v1.MessageId
+    content: ContentBlock
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class UserMessageChunk(
+    ContentChunk, frozen=True, tag_field="sessionUpdate", tag="user_message_chunk"
+):
+    """More of a message of the user."""
+
+
+class AgentMessageChunk(
+    ContentChunk, frozen=True, tag_field="sessionUpdate", tag="agent_message_chunk"
+):
+    """More of a message of the agent."""
+
+
+class AgentThoughtChunk(
+    ContentChunk, frozen=True, tag_field="sessionUpdate", tag="agent_thought_chunk"
+):
+    """More of a thought."""
+
+
+class UserMessage(Wire, frozen=True, tag_field="sessionUpdate", tag="user_message"):
+    """Upsert of a message of the user; null clears its content."""
+
+    message_id: v1.MessageId
+    content: list[ContentBlock] | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class AgentMessage(Wire, frozen=True, tag_field="sessionUpdate", tag="agent_message"):
+    """Upsert of a message of the agent."""
+
+    message_id: v1.MessageId
+    content: list[ContentBlock] | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class AgentThought(Wire, frozen=True, tag_field="sessionUpdate", tag="agent_thought"):
+    """Upsert of a thought."""
+
+    message_id: v1.MessageId
+    content: list[ContentBlock] | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ToolCallContentChunk(
+    Wire, frozen=True, tag_field="sessionUpdate", tag="tool_call_content_chunk"
+):
+    """One item that is appended to the content of a tool call (v2/tool-calls)."""
+
+    tool_call_id: v1.ToolCallId
+    content: ToolCallContent
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class TerminalOutput(Wire, frozen=True):
+    """All bytes of a terminal, in base64."""
+
+    data: str
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class TerminalExitStatus(Wire, frozen=True):
+    """How a terminal ended."""
+
+    exit_code: int | UnsetType | None = UNSET
+    signal: str | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class TerminalSize(Wire, frozen=True):
+    """The size of a terminal in characters."""
+
+    cols: int
+    rows: int
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class TerminalCapabilities(Wire, frozen=True):
+    """What the client may do with a terminal."""
+
+    cancel: TerminalCancelCapabilities | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class TerminalCancelCapabilities(Wire, frozen=True):
+    """The terminal takes `terminal/cancel`."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class TerminalUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="terminal_update"):
+    """Upsert of a terminal that the agent runs (v2/tool-calls)."""
+
+    terminal_id: v1.TerminalId
+    command: str | UnsetType | None = UNSET
+    cwd: AbsolutePath | UnsetType | None = UNSET
+    output: TerminalOutput | UnsetType | None = UNSET
+    exit_status: TerminalExitStatus | UnsetType | None = UNSET
+    size: TerminalSize | UnsetType | None = UNSET
+    capabilities: TerminalCapabilities | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class TerminalOutputChunk(
+    Wire, frozen=True, tag_field="sessionUpdate", tag="terminal_output_chunk"
+):
+    """Bytes that are appended to a terminal, in base64."""
+
+    terminal_id: v1.TerminalId
+    data: str
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class PlanEntry(Wire, frozen=True):
+    """One step of a plan (v2/agent-plan)."""
+
+    content: str
+    priority: PlanEntryPriority
+    status: PlanEntryStatus
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# high, medium, low, or another one.
+PlanEntryPriority: TypeAlias = str
+
+# pending, in_progress, completed, cancelled, or another one.
+PlanEntryStatus: TypeAlias = str
+
+
+class PlanItems(Wire, frozen=True, tag_field="type", tag="items"):
+    """A plan of steps."""
+
+    plan_id: v1.PlanId
+    entries: list[PlanEntry]
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# The kinds of a plan.
+PlanUpdateContent: TypeAlias = PlanItems | v1.PlanFile | v1.PlanMarkdown | v1.UnknownPlan
+
+
+class PlanUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="plan_update"):
+    """A plan as it is now (v2/agent-plan)."""
+
+    plan: PlanUpdateContent
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class AvailableCommandsUpdate(
+    Wire, frozen=True, tag_field="sessionUpdate", tag="available_commands_update"
+):
+    """The slash commands as they are now."""
+
+    available_commands: list[AvailableCommand]
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ConfigOptionUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="config_option_update"):
+    """The options as they are now."""
+
+    config_options: list[ConfigOption]
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# What `session/update` carries (v2/prompt-lifecycle).
+SessionUpdate: TypeAlias = (
+    UserMessageChunk
+    | UserMessage
+    | AgentMessageChunk
+    | AgentMessage
+    | AgentThoughtChunk
+    | AgentThought
+    | StateUpdate
+    | ToolCallContentChunk
+    | ToolCallUpdate
+    | TerminalUpdate
+    | TerminalOutputChunk
+    | PlanUpdate
+    | v1.PlanRemoved
+    | AvailableCommandsUpdate
+    | ConfigOptionUpdate
+    | v1.SessionInfoUpdate
+    | v1.UsageUpdate
+    | v1.Notice
+    | v1.CompactionUpdate
+    | v1.CompactionSummaryChunk
+    | v1.SubagentUpdate
+    | v1.SessionMessage
+    | v1.SessionMessageChunk
+    | v1.UnknownUpdate
+)
+
+
+class InitializeRequest(Wire, frozen=True):
+    """The newest version that the client speaks, and what it can do (v2/initialization)."""
+
+    protocol_version: v1.ProtocolVersion
+    info: v1.Implementation
+    capabilities: ClientCapabilities
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ClientCapabilities(Wire, frozen=True):
+    """What the client offers."""
+
+    auth: ClientAuthCapabilities | UnsetType | None = UNSET
+    elicitation: v1.ElicitationCapabilities | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ClientAuthCapabilities(Wire, frozen=True):
+    """Logins that the client can show."""
+
+    terminal: TerminalAuthCapabilities | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class TerminalAuthCapabilities(Wire, frozen=True):
+    """The client runs programs of a login in a terminal."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class LoginAuthRequest(Wire, frozen=True):
+    """Log in (v2/authentication)."""
+
+    method_id: v1.AuthMethodId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class LogoutAuthRequest(Wire, frozen=True):
+    """Log out (v2/authentication)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class NewSessionRequest(Wire, frozen=True):
+    """Begin a session (v2/session-setup)."""
+
+    cwd: AbsolutePath
+    additional_directories: list[AbsolutePath] | UnsetType | None = UNSET
+    mcp_servers: list[McpServer] | UnsetType | None = UNSET
+    system_prompt: v1.SystemPrompt | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class McpServerHttp(Wire, frozen=True, tag_field="type", tag="http"):
+    """An MCP server at an address."""
+
+    name: str
+    url: str
+    headers: list[v1.HttpHeader] | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class McpServerStdio(Wire, frozen=True, tag_field="type", tag="stdio"):
+    """An MCP server that the agent starts."""
+
+    name: str
+    command: AbsolutePath
+    args: list[str] | UnsetType | None = UNSET
+    env: list[v1.EnvVariable] | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# A server of tools for the agent (v2/session-setup).
+McpServer: TypeAlias = McpServerHttp | McpServerStdio | v1.McpServerAcp
+
+
+class ListSessionsRequest(Wire, frozen=True):
+    """One page of the stored sessions (v2/session-list)."""
+
+    cwd: AbsolutePath | UnsetType | None = UNSET
+    cursor: SessionListCursor | UnsetType | None = UNSET
+    archived: v1.SessionArchiveFilter | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ForkSessionRequest(Wire, frozen=True):
+    """Begin a session with the context of another one (rfds/session-fork)."""
+
+    session_id: v1.SessionId
+    cwd: AbsolutePath
+    additional_directories: list[AbsolutePath] | UnsetType | None = UNSET
+    mcp_servers: list[McpServer] | UnsetType | None = UNSET
+    system_prompt: v1.SystemPrompt | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ResumeSessionRequest(Wire, frozen=True):
+    """Go on with a session, with its history where `replay_from` asks for it (v2/session-setup)."""
+
+    session_id: v1.SessionId
+    cwd: AbsolutePath
+    additional_directories: list[AbsolutePath] | UnsetType | None = UNSET
+    mcp_servers: list[McpServer] | UnsetType | None = UNSET
+    replay_from: ReplayFrom | UnsetType | None = UNSET
+    system_prompt: v1.SystemPrompt | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ReplayFromStart(Wire, frozen=True, tag_field="type", tag="start"):
+    """The history from its beginning."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# Where a replay begins.
+ReplayFrom: TypeAlias = ReplayFromStart
+
+
+class CancelToolCallRequest(Wire, frozen=True):
+    """End one tool call (v2/tool-calls)."""
+
+    session_id: v1.SessionId
+    tool_call_id: v1.ToolCallId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class CancelTerminalRequest(Wire, frozen=True):
+    """End one terminal (v2/tool-calls)."""
+
+    session_id: v1.SessionId
+    terminal_id: v1.TerminalId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SetSessionConfigOptionRequest(Wire, frozen=True):
+    """Set an option: `type` is `id` or `boolean`, as the value is (v2/session-config-options)."""
+
+    session_id: v1.SessionId
+    config_id: v1.SessionConfigId
+    type: str
+    value: str | bool
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class PromptRequest(Wire, frozen=True):
+    """A message of the user; its answer comes once it is inserted (v2/prompt-lifecycle)."""
+
+    session_id: v1.SessionId
+    prompt: list[ContentBlock]
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class CancelSessionNotification(Wire, frozen=True):
+    """End the foreground work of a session (v2/cancellation)."""
+
+    session_id: v1.SessionId
+    meta: Meta = field(default=UNSET, name="_meta")

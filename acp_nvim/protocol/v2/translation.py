@@ -1,0 +1,216 @@
+"""Version 2 of the protocol behind the port `translation.Translation`: whoever is above speaks the
+types of `schema` and `updates`, the agent version 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from acp_nvim.protocol import codec, errors, updates
+from acp_nvim.protocol import schema as v1
+from acp_nvim.protocol.errors import DecodeError
+from acp_nvim.protocol.jsonrpc import Event, Id, Notification, Response, Taken, Updates
+from acp_nvim.protocol.unions import read_untagged
+from acp_nvim.protocol.v2 import incoming, methods, outgoing
+from acp_nvim.protocol.v2 import schema as s
+from acp_nvim.protocol.v2.turns import END_TURN, Turns
+
+Params = Struct | dict[str, Any]
+
+_read: Final = msgspec.json.Decoder(s.UpdateSessionNotification, dec_hook=read_untagged)
+
+_MESSAGES: Final = (updates.MessageChunk, updates.MessageContent, updates.MessageKept)
+_OPENING: Final = frozenset({"session/new", "session/resume", "session/fork"})
+
+
+class Version2:
+    """Translates a connection whose `initialize` asks for version 2.
+
+    ``count`` hears of what the agent says that cannot be read: its kind and what it is.
+    """
+
+    active = True
+    name = "acp"
+    takes_more = True
+
+    def __init__(self, count: Callable[[str, str], None]) -> None:
+        """Nothing was sent yet."""
+        self._count = count
+        self.starts_servers = False
+        self.old_shape = False
+        """Whether the agent has answered `initialize` in the shape of version 1."""
+        self._asked: dict[Id, tuple[str, str]] = {}
+        """Requests of ours: the method above and the session."""
+        self._turns: dict[str, Turns] = {}
+
+    # -- what leaves ------------------------------------------------------------------------------
+
+    def leaves(self, method: str, params: Params) -> tuple[str, Params]:
+        """Return a message of ours in version 2."""
+        return outgoing.leaves(method, params)
+
+    def sent(self, request_id: Id, method: str, params: Params) -> None:
+        """Remember what was asked: answers are read by it."""
+        session_id = str(getattr(params, "session_id", None) or "")
+        self._asked[request_id] = method, session_id
+        if method == "session/prompt":
+            self._turns.setdefault(session_id, Turns()).sent(request_id)
+
+    def asks(self, method: str) -> bool:
+        """Version 2 has the same notifications."""
+        return False
+
+    # -- what enters ------------------------------------------------------------------------------
+
+    def response(self, response: Response, said: Callable[[str], str]) -> list[Event]:
+        """Return an answer in version 1; that of a prompt tells of its message, and is held until
+        the turn is over.
+        """
+        if response.id not in self._asked:
+            return [response]  # made here, of one that was held
+        method, session_id = self._asked.pop(response.id)
+        response = Response(response.id, method, response.result, response.error)
+        if response.result is None:
+            self._turns.get(session_id, Turns()).refused(response.id)
+            return [response]
+        try:
+            return self._result(response, session_id)
+        except DecodeError as error:
+            return [_failed(response, errors.INTERNAL_ERROR, str(error))]
+
+    def _result(self, response: Response, session_id: str) -> list[Event]:
+        assert response.result is not None
+        if response.method == "initialize":
+            return [self._initialized(response)]
+        wire = outgoing.renamed(response.method)
+        wanted = methods.result_of(wire)
+        if wanted is None:
+            return [response]
+        notes: list[str] = []
+        told = codec.decode(wanted, response.result, notes, "result")
+        for note in notes:
+            self._count("forgiven", f"{wire}: {note}")
+        if response.method == "session/prompt":
+            return self._inserted(response.id, session_id, told.message_id)
+        answer = Response(response.id, response.method, _raw(incoming.result(told)), None)
+        if wire not in _OPENING or not told.available_commands:
+            return [answer]
+        found = v1.AvailableCommandsUpdate(incoming.commands(told.available_commands))
+        opened = getattr(told, "session_id", session_id)
+        return [answer, _updates([updates.Notification(opened, found)], 0)]
+
+    def _initialized(self, response: Response) -> Response:
+        """Read the answer by its shape: some agents repeat whatever version they are asked for."""
+        assert response.result is not None
+        value = msgspec.json.decode(response.result)
+        if not isinstance(value, dict) or value.get("protocolVersion") != 2:
+            return response
+        self.old_shape = "info" not in value and (
+            "agentCapabilities" in value or "agentInfo" in value or "capabilities" not in value
+        )
+        if self.old_shape:
+            return response
+        notes: list[str] = []
+        told = codec.decode(s.InitializeResponse, response.result, notes, "result")
+        for note in notes:
+            self._count("forgiven", f"initialize: {note}")
+        session = (told.capabilities or s.AgentCapabilities()).session or s.SessionCapabilities()
+        self.starts_servers = bool(session.mcp and session.mcp.stdio)
+        return Response(response.id, response.method, _raw(incoming.result(told)), None)
+
+    def _inserted(self, id: Id, session_id: str, message_id: str) -> list[Event]:
+        taken = Taken(id, message_id)
+        ended = self._turns.setdefault(session_id, Turns()).inserted(id, message_id)
+        return [taken] if ended is None else [taken, _over(id, ended)]
+
+    def events(self, events: Iterable[Event]) -> list[Event]:
+        """Return events with updates read, those in a row together, and the ends of turns behind
+        the states that tell them.
+        """
+        found: list[Event] = []
+        run: list[Any] = []
+        size = 0
+        for event in events:
+            if type(event) is Notification and event.method == "session/update":
+                told = self._update(event.params)
+                if told is None:
+                    continue
+                run.append(told)
+                size += len(event.params)
+                over = self._ends(told)
+                if not over:
+                    continue
+            else:
+                over = [event]
+            if run:
+                found.append(_updates(run, size))
+                run, size = [], 0
+            found += over
+        return [*found, _updates(run, size)] if run else found
+
+    def _update(self, params: Raw) -> updates.Notification | None:
+        try:
+            told = _read.decode(params)
+            return updates.Notification(told.session_id, incoming.update(told.update))
+        except (msgspec.DecodeError, RecursionError):
+            return self._tolerated(params)
+
+    def _tolerated(self, params: Raw) -> updates.Notification | None:
+        """Read an update that does not match the schema; None where that is impossible."""
+        notes: list[str] = []
+        try:
+            told = codec.decode(s.UpdateSessionNotification, params, notes, "params")
+            found = updates.Notification(told.session_id, incoming.update(told.update))
+        except (DecodeError, msgspec.ValidationError) as error:
+            self._count("bad params", f"session/update: {error}")
+            return None
+        for note in notes:
+            self._count("forgiven", f"session/update: {note}")
+        return found
+
+    def _ends(self, told: updates.Notification) -> list[Event]:
+        """Return the answers of prompts whose turn an update ends."""
+        update = told.update
+        turns = self._turns.get(told.session_id)
+        if type(update) is updates.Work:
+            turns = turns or self._turns.setdefault(told.session_id, Turns())
+            return [_over(id, update) for id in turns.state(update)]
+        message = isinstance(update, _MESSAGES)
+        if turns is not None and message and update.role == "user":
+            turns.message(update.message_id)
+        return []
+
+    def params(self, method: str, raw: Raw, notes: list[str]) -> Any:
+        """Return the params of a request of the agent. Raises `DecodeError`: version 2 has no
+        files and terminals of the client.
+        """
+        wanted = methods.served(method)
+        if wanted is None:
+            raise DecodeError(f"method not found: {method}", errors.METHOD_NOT_FOUND)
+        told = codec.decode(wanted, raw, notes, "params")
+        return incoming.permission(told) if isinstance(told, s.RequestPermissionRequest) else told
+
+
+def _updates(run: list[Any], size: int) -> Updates:
+    return Updates(run, size)
+
+
+def _over(id: Id, work: updates.Work) -> Response:
+    """The answer of a prompt whose turn is over, as version 1 has it."""
+    response = Response(id, "session/prompt", None, None)
+    if work.stop_reason == "error" or work.error is not None:
+        code = errors.INTERNAL_ERROR if work.code is None else work.code
+        return _failed(response, code, work.error or "the agent names no error")
+    return Response(id, "session/prompt", _raw({"stopReason": work.stop_reason or END_TURN}), None)
+
+
+def _failed(response: Response, code: int, message: str) -> Response:
+    return Response(response.id, response.method, None, v1.Error(code, message))
+
+
+def _raw(value: Any) -> Raw:
+    return Raw(msgspec.json.encode(value))

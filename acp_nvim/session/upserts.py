@@ -1,0 +1,126 @@
+"""Applies updates that name what they change by its id (`protocol.updates`): messages, contents of
+tool calls, terminals of the agent (v2/prompt-lifecycle, v2/tool-calls).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, cast
+
+from msgspec import UNSET
+
+from acp_nvim.protocol import schema, updates
+from acp_nvim.session.entries import Part, Role
+from acp_nvim.session.session import Session
+from acp_nvim.session.tool_calls import bounded_item
+
+OUTPUT_BYTES: Final = 1 << 20
+"""The most bytes of text that chunks may bring to a tool call, where no option says."""
+
+
+def part(content: Any) -> Part:
+    """Return text that streams, or a block: anything but text for the user."""
+    if content.__class__ is not schema.TextContent:
+        return cast("Part", content)
+    if content.annotations and content.annotations.audience == ["assistant"]:
+        return cast("Part", content)
+    return str(content.text)
+
+
+def chunk(session: Session, update: updates.MessageChunk) -> None:
+    """More of a message; a prompt of ours is shown as the user wrote it."""
+    if update.role == "user" and _is_ours(session, update.message_id, [part(update.content)]):
+        return
+    _spoken(session, update.role, session.transcript.chunk, update.message_id, part(update.content))
+
+
+def content(session: Session, update: updates.MessageContent) -> None:
+    """All of a message."""
+    parts = [part(block) for block in update.content]
+    if update.role == "user" and _is_ours(session, update.message_id, parts):
+        return
+    _spoken(session, update.role, session.transcript.rewrite, update.message_id, parts)
+
+
+def kept(session: Session, update: updates.MessageKept) -> None:
+    """A message is there. That of a prompt of ours has its id now."""
+    if update.role == "user" and session.prompted is not None:
+        _is_ours(session, update.message_id, [session.echo])
+
+
+def _spoken(
+    session: Session, role: Role, change: Callable[..., Any], message_id: str, what: Any
+) -> None:
+    message = change(role, message_id, what)
+    if role == "user":
+        message.author = session.user
+        session.observer.changed(session)
+    else:
+        session.observer.streamed()
+
+
+def _is_ours(session: Session, message_id: str, parts: Sequence[Part]) -> bool:
+    """Whether a message of the user is the prompt that was sent last: it has that id, or no id is
+    known yet and the text is the same.
+    """
+    if message_id in session.own_words:
+        return True
+    if session.prompted is None or session.transcript.named("user", message_id) is not None:
+        return False
+    text = "".join(one for one in parts if isinstance(one, str))
+    if session.echo and not (text and session.echo.startswith(text)):
+        return False
+    session.name_prompt(message_id)
+    return True
+
+
+# -- tool calls -----------------------------------------------------------------------------------
+
+
+def call_content(session: Session, update: updates.CallContent) -> None:
+    """One more item of a tool call, which the first one creates."""
+    call = session.tool_calls.get(update.tool_call_id)
+    if call is None:
+        session.upsert_call(updates.CallPatch(update.tool_call_id, content=[update.content]))
+        return
+    item, size = bounded_item(update.content, OUTPUT_BYTES - call.streamed)
+    if item is not None:
+        call.extend(item, size)
+        session.upsert_call(updates.CallPatch(update.tool_call_id))
+
+
+# -- terminals ------------------------------------------------------------------------------------
+
+
+def terminal_state(session: Session, update: updates.TerminalState) -> None:
+    """A terminal of the agent as it is now: given fields replace, absent ones stay."""
+    terminals = session.terminals
+    terminal = terminals.reported(update.terminal_id)
+    if update.command is not UNSET or update.cwd is not UNSET:
+        command = terminal.launch.command if update.command is UNSET else update.command
+        cwd = terminal.launch.cwd if update.cwd is UNSET else update.cwd or None
+        terminal.describe(command or update.terminal_id, None if cwd == session.cwd else cwd)
+    if update.cancellable is not UNSET:
+        terminal.may_cancel(update.cancellable)
+    if update.output is not UNSET:
+        terminal.replace(update.output)
+    if update.exit is None:
+        terminal.restart()
+    elif update.exit is not UNSET:
+        terminal.end(schema.given(update.exit.exit_code), schema.given(update.exit.signal))
+    terminals.written(terminal)
+    session.change("terminals")
+
+
+def terminal_bytes(session: Session, update: updates.TerminalBytes) -> None:
+    """More output of a terminal of the agent."""
+    session.terminals.reported(update.terminal_id).feed_lines(update.data)
+
+
+def usage(session: Session, update: updates.UsageState) -> None:
+    """Tokens and cost; an absent cost stays as it was."""
+    cost = update.cost
+    if cost is UNSET:
+        cost = session.usage.cost if session.usage else UNSET
+    session.usage = schema.UsageUpdate(update.used, update.size, cost)
+    session.change("usage")
