@@ -59,7 +59,7 @@ class AddedPrompts:
         session, connection = conversation.session, conversation.connection
         await prompt.complete()
         if connection is None or not conversation.is_open:
-            queue.put_back(session, prompt)
+            queue.put_first(session, prompt)
             return
         blocks = conversation.prepare(prompt, connection)
         if not blocks:
@@ -74,13 +74,11 @@ class AddedPrompts:
             partial(conversation.inserted, prompt),
         )
 
-    def take_back(self) -> None:
-        """Ask for those back that the agent has not inserted."""
-        conversation = self._conversation
-        for prompt in conversation.session.at_agent:
-            call = self._calls.get(id(prompt))
-            if call is not None and conversation.connection is not None:
-                conversation.connection.agent.take_back(call)
+    def take_back(self, prompt: Prompt) -> None:
+        """Ask for one back that the agent has not inserted."""
+        call, connection = self._calls.get(id(prompt)), self._conversation.connection
+        if call is not None and connection is not None:
+            connection.agent.take_back(call)
 
     async def finish(self) -> None:
         """Wait for the turns that begin with what was added after the last one."""

@@ -162,6 +162,7 @@ class Connection:
         wanted = settings.tools if self.spec.tools is None else self.spec.tools
         capabilities = self.agent.capabilities.mcp_capabilities or schema.McpCapabilities()
         way = session_params.own_way(capabilities, over_http=settings.tools_http)
+        reachable = way != "relay" or self.agent.starts_servers
         found = session_params.of(
             settings,
             self.spec,
@@ -169,7 +170,7 @@ class Connection:
             self.agent.capabilities,
             env,
             around.consent.said,
-            partial(around.tools.offer, session, wanted, way),
+            partial(around.tools.offer, session, wanted if reachable else False, way),
             starts_servers=self.agent.starts_servers,
         )
         self.traffic.hide(found.secrets)

@@ -96,6 +96,14 @@ class Conversation:
         self._wake()
         return passed
 
+    def send_first(self, prompt: Prompt) -> None:
+        """Send a prompt before all that wait, as soon as no turn runs."""
+        queue.put_first(self.session, prompt)
+        self._woken = self._woken or self.running is None or self._answered
+        if not self.is_open:
+            self._delegate.turn_comes(self.session)
+        self._wake()
+
     def open(self) -> None:
         """Start agent and session now, whatever was before, and go on with the queue."""
         self._woken = True
@@ -283,7 +291,7 @@ class Conversation:
             session.end_turn("cancelled")
         elif isinstance(error, RequestError) and error.code == AUTH_REQUIRED and prompt is not None:
             self._refused = True
-            queue.put_back(session, prompt)
+            queue.put_first(session, prompt)
             self._delegate.waits_again(prompt)
             session.end_turn(None, wording.PROMPT_WAITS_FOR_LOGIN)
         else:
@@ -320,7 +328,7 @@ class Conversation:
         if not already:
             session.status = "cancelling"
             session.change("status")
-            self._take_back(connection)
+            self.take_back()
             connection.agent.cancel(session.id)
             self._delegate.turn_cancelled(session)
         many = self._cancel_asked("cancel")
@@ -331,11 +339,14 @@ class Conversation:
             session.close_calls("cancelled")
         return True
 
-    def _take_back(self, connection: Connection) -> None:
-        """Ask for prompts back that the agent has not inserted: nothing of them is to begin."""
-        if self._call is not None and self.session.at_agent:
-            connection.agent.take_back(self._call)
-        self.added.take_back()
+    def take_back(self, prompt: Prompt | None = None) -> None:
+        """Ask for this prompt back, or for all, that the agent has not inserted."""
+        waiting = [one for one in self.session.at_agent if prompt in (None, one)]
+        for one in waiting:
+            if one is not self.running:
+                self.added.take_back(one)
+            elif self._call is not None and self.connection is not None:
+                self.connection.agent.take_back(self._call)
 
     def _cancel_asked(self, by: str) -> bool:
         """Answer all pending questions as cancelled. Very many are answered in steps and their tool

@@ -38,8 +38,10 @@ def put_held(session: Session, prompts: Sequence[Prompt]) -> None:
     replace(session, [*prompts, *session.queue])
 
 
-def put_back(session: Session, prompt: Prompt) -> None:
-    """The agent did not take a prompt: it is the next one."""
+def put_first(session: Session, prompt: Prompt) -> None:
+    """A prompt is the next one, also while others are held: the user wants that, or the agent did
+    not take it.
+    """
     prompt.free = session.held
     replace(session, [prompt, *session.queue])
 

@@ -118,6 +118,7 @@ M.defaults = {
     composer = {
       ['<C-s>'] = { 'send', mode = { 'i', 'n' } },
       ['<CR>'] = 'send',
+      ['<C-x><C-s>'] = { 'send_now', mode = { 'i', 'n' } },
       ['ZZ'] = 'finish',
       ['<C-x><C-o>'] = { 'complete', mode = 'i' },
       ['<C-c>'] = 'cancel',
@@ -132,6 +133,7 @@ M.defaults = {
       [']]'] = 'next_turn',
       ['[['] = 'previous_turn',
       ['<C-c>'] = 'cancel',
+      ['x'] = 'stop',
       ['q'] = 'close',
       ['g?'] = 'help',
     },

@@ -20,14 +20,46 @@ def prompt(host: Host, args: Args) -> None:
         host.echo("warn", wording.PROMPT_EMPTY)
         return
     conversation = _meant(host, args)
+    if args.get("now"):
+        _send_now(host, conversation, sent)
+    else:
+        _submit(host, conversation, sent)
+    if host.settings().chat.open:
+        host.screen.push("open_chat", conversation.session.n)
+
+
+def _submit(host: Host, conversation: Conversation, sent: Prompt) -> None:
     passed = conversation.submit(sent)
     if passed:
         host.echo("info", wording.PROMPT_PASSED.format(count=passed))
-    elif conversation.session.status == "running" and conversation.session.queue:
+    elif conversation.session.in_turn and conversation.session.queue:
         waiting = len(conversation.session.queue)
         host.echo("info", wording.QUEUED.format(count=waiting))
-    if host.settings().chat.open:
-        host.screen.push("open_chat", conversation.session.n)
+
+
+def _send_now(host: Host, conversation: Conversation, sent: Prompt) -> None:
+    """Send a prompt before all that wait: to an agent that takes it while it works, else after a
+    cancel of the running turn.
+    """
+    if conversation.takes_more:
+        conversation.add(sent)
+        host.echo("info", wording.ADDED)
+        return
+    conversation.cancel()
+    conversation.send_first(sent)
+
+
+@verb("send")
+def send(host: Host, args: Args) -> None:
+    """Send the first waiting prompt now."""
+    conversation = host.conversation(args.get("session"))
+    prompts = conversation.session.queue if conversation is not None else []
+    if conversation is None or not prompts:
+        host.echo("info", wording.NOTHING_TO_SEND)
+        return
+    first = prompts[0]
+    waiting.replace(conversation.session, prompts[1:])
+    _send_now(host, conversation, first)
 
 
 @verb("begin")
@@ -91,8 +123,10 @@ def _dismiss(host: Host, conversation: Conversation | None) -> bool:
 
 
 def _clear(conversation: Conversation) -> bool:
-    had = bool(conversation.session.queue)
-    waiting.replace(conversation.session, ())
+    session = conversation.session
+    had = bool(session.queue or session.at_agent)
+    waiting.replace(session, ())
+    conversation.take_back()
     return had
 
 
@@ -104,7 +138,9 @@ def queue(host: Host, args: Args) -> None:
         host.echo("info", wording.NO_SESSION)
         return
     match args.get("action"):
-        case "run" | "clear" if not conversation.session.queue:
+        case "run" if not conversation.session.queue:
+            host.echo("info", wording.QUEUE_EMPTY)
+        case "clear" if not (conversation.session.queue or conversation.session.at_agent):
             host.echo("info", wording.QUEUE_EMPTY)
         case "run":
             conversation.run_queue()
@@ -121,7 +157,15 @@ def queue(host: Host, args: Args) -> None:
 
 
 def _set_queue(conversation: Conversation, texts: list[str]) -> None:
-    """A prompt whose words did not change keeps its attachments."""
+    """A prompt whose words did not change keeps its attachments. Those that the agent has already
+    come first, and are asked for back where they are missing.
+    """
+    for prompt in conversation.session.at_agent:
+        label = prompt.label.strip()
+        if label in (text.strip() for text in texts):
+            texts = [text for text in texts if text.strip() != label]
+        else:
+            conversation.take_back(prompt)
     before = list(conversation.session.queue)
     after: list[Prompt] = []
     for text in texts:

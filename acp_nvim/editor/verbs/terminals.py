@@ -79,14 +79,6 @@ def terminal_input(host: Host, args: Args) -> None:
         served.write(str(args["id"]), str(args["keys"]).encode("utf-8", "surrogateescape"))
 
 
-@verb("terminal_stop")
-async def terminal_stop(host: Host, args: Args) -> None:
-    """End what runs in a terminal; its agent learns how it ended."""
-    served = _server(host, args)
-    if served is None or not await served.stop(str(args["id"])):
-        host.echo("info", wording.TERMINAL_IDLE)
-
-
 def _server(host: Host, args: Args) -> AgentTerminals | None:
     conversation = host.conversation(int(args["session"]))
     if conversation is None or conversation.connection is None:

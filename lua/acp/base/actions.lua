@@ -4,6 +4,7 @@
 local M = {
   composer = {
     send = 'send',
+    send_now = 'send now, before all that waits',
     finish = 'send and close',
     complete = 'complete /command, @file',
     cancel = 'cancel the turn',
@@ -16,6 +17,7 @@ local M = {
     next_turn = 'next turn',
     previous_turn = 'previous turn',
     cancel = 'cancel the turn',
+    stop = 'stop the tool call or the terminal here',
     close = 'close the window',
   },
   permission = {

@@ -45,6 +45,7 @@ end
 M.list = {
   composer = {
     send = call('acp.ui.composer', 'send'),
+    send_now = call('acp.ui.composer', 'send_now'),
     finish = call('acp.ui.composer', 'finish'),
     complete = function() vim.api.nvim_feedkeys(vim.keycode('<C-x><C-o>'), 'ni', false) end,
     cancel = cancel,
@@ -57,6 +58,7 @@ M.list = {
     next_turn = call('acp.ui.chat.cursor_target', 'go', 1),
     previous_turn = call('acp.ui.chat.cursor_target', 'go', -1),
     cancel = cancel,
+    stop = call('acp.ui.chat.cursor_target', 'stop'),
     close = close,
   },
   permission = {

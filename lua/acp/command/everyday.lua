@@ -23,6 +23,7 @@ local function prompt(opts)
   local n = require('acp.base.state').meant()
   local args = context.prompt(opts.args, chips, n)
   args.new = new
+  args.now = opts.now
   require('acp.ui.composer.history').add(opts.args)
   require('acp.ui.composer.delivery').prompt(n, args)
   vim.schedule(function() require('acp.command.drafts').recall() end)
@@ -31,6 +32,16 @@ end
 --- `:[range]AcpPrompt[!] [text]`. The text is taken as it was typed.
 ---@param opts table as Neovim gives them to a command
 function M.prompt(opts) guard(prompt, opts) end
+
+--- `:Acp send [text]`: now, before all that waits.
+---@param opts table as Neovim gives them to a command
+function M.send(opts)
+  if opts.args:match('^%s*$') then
+    require('acp.ui.composer').send_now(require('acp.base.state').meant())
+  else
+    M.prompt(vim.tbl_extend('force', opts, { now = true }))
+  end
+end
 
 --- Whether a session has something that a cancel ends.
 local function at_work(n)

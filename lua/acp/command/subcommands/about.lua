@@ -11,6 +11,7 @@ M.groups = {
   {
     name = 'Talk',
     { 'prompt', 'send a prompt, or write one' },
+    { 'send', 'send now, before all that waits' },
     { 'cancel', 'cancel the turn' },
     { 'chat', 'show or hide the chat' },
     { 'queue', 'waiting prompts' },

@@ -13,6 +13,13 @@ list.prompt = {
   end,
 }
 
+list.send = {
+  max = -1,
+  run = function(_, opts)
+    require('acp.command.everyday').send(vim.tbl_extend('force', opts, { args = opts.rest }))
+  end,
+}
+
 list.cancel = {
   run = function(_, opts) require('acp.command.everyday').cancel(opts) end,
 }

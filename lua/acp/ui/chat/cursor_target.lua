@@ -69,6 +69,13 @@ function M.act()
   end
 end
 
+--- End the tool call or the terminal under the cursor.
+function M.stop()
+  local found, chat = target()
+  if not chat then return end
+  require('acp.base.host').notify('stop_target', { session = chat.n, target = found })
+end
+
 --- Jump to the next (1) or previous (-1) turn of the chat that the current window shows.
 ---@param direction 1|-1
 function M.go(direction)

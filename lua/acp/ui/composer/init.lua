@@ -193,7 +193,8 @@ end
 --- Send lines `first` to `last` (all by default) of composer `n` and take them out of it.
 ---@param first? integer 1-based
 ---@param last? integer 1-based, inclusive
-function M.send(n, first, last)
+---@param now? boolean before all that waits
+function M.send(n, first, last, now)
   local it = composers[n]
   local lines = vim.api.nvim_buf_get_lines(it.bufnr, (first or 1) - 1, last or -1, false)
   if blank(lines) then
@@ -202,6 +203,7 @@ function M.send(n, first, last)
   local text = table.concat(lines, '\n')
   local args = vim.tbl_extend('error', context.prompt(text, it.chips, n), target(n))
   args.composer = n
+  args.now = now
   local whole = (first or 1) <= 1 and (last or #lines) >= vim.api.nvim_buf_line_count(it.bufnr)
   args.delivery = whole and numbers[n] or nil
   if not require('acp.ui.composer.delivery').send(n, args) then return end
@@ -211,6 +213,16 @@ function M.send(n, first, last)
   it.walk, it.chips, it.new = require('acp.ui.composer.history').walk(), {}, false
   vim.api.nvim_buf_set_lines(it.bufnr, (first or 1) - 1, last or -1, false, {})
   vim.bo[it.bufnr].modified = false
+end
+
+--- Send what the composer holds now, else the first waiting prompt. Whatever runs makes way.
+---@param n integer
+function M.send_now(n)
+  if composers[n] and not blank(lines_of(composers[n].bufnr)) then return M.send(n, nil, nil, true) end
+  if not require('acp.base.host').running() then
+    return require('acp.base.notify').echo('info', require('acp.base.messages').nothing_to_send)
+  end
+  require('acp.base.host').notify('send', { session = n })
 end
 
 --- Send, and close the window: what `ZZ` does with a file.
