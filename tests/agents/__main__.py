@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests.agents.agent import Agent, End
 from tests.agents.loop import SCENARIOS, live
+from tests.agents.version2 import Agent2
 
 
 def main() -> int:
@@ -24,13 +25,14 @@ def main() -> int:
     parser.add_argument(
         "--new-session", type=json.loads, help="further keys of session/new's result"
     )
+    parser.add_argument("--speaks", type=int, default=1, help="the newest version of the protocol")
     parser.add_argument("--list", action="store_true")
     given = parser.parse_args()
     if given.list or not given.scenario:
         for name, entry in sorted(SCENARIOS.items()):
             print(f"{name:24} {(entry.run.__doc__ or '').strip().splitlines()[0]}")
         return 0
-    agent = Agent(given.log)
+    agent = Agent2(given.log) if given.speaks == 2 else Agent(given.log)
     agent.capabilities |= given.capabilities or {}
     agent.new_session |= given.new_session or {}
     try:

@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator
 Frame = dict[str, Any]
 Entry = dict[str, Any]
 
-SCHEMA = Path(__file__).parent.parent / "schema/v1"
+SCHEMA = Path(__file__).parent.parent / "schema"
 
 # Methods and what the agent must have advertised for them: paths into its initialize result.
 GATES = {
@@ -45,18 +45,18 @@ SERVERS = {"http": "http", "sse": "sse", "acp": "acp"}
 
 
 @cache
-def _definitions() -> dict[str, Any]:
+def _definitions(version: int = 1) -> dict[str, Any]:
     """All types, the unstable ones included: what is gated is checked by the gates."""
-    text = (SCHEMA / "schema.unstable.json").read_text(encoding="utf-8")
+    text = (SCHEMA / f"v{version}/schema.unstable.json").read_text(encoding="utf-8")
     definitions: dict[str, Any] = json.loads(text)["$defs"]
     return definitions
 
 
 @cache
-def types() -> dict[tuple[str, str, str], str]:
+def types(version: int = 1) -> dict[tuple[str, str, str], str]:
     """(side that handles it, method, Request|Response|Notification) -> name of the type."""
     found = {}
-    for name, definition in _definitions().items():
+    for name, definition in _definitions(version).items():
         if "x-method" in definition:
             shape = next(s for s in ("Request", "Response", "Notification") if name.endswith(s))
             found[definition["x-side"], definition["x-method"], shape] = name
@@ -64,19 +64,20 @@ def types() -> dict[tuple[str, str, str], str]:
 
 
 @cache
-def _validator(name: str) -> Draft202012Validator:
-    return Draft202012Validator({"$defs": _definitions(), "$ref": f"#/$defs/{name}"})
+def _validator(name: str, version: int) -> Draft202012Validator:
+    return Draft202012Validator({"$defs": _definitions(version), "$ref": f"#/$defs/{name}"})
 
 
-def against(name: str, value: Any) -> list[str]:
+def against(name: str, value: Any, version: int = 1) -> list[str]:
     """What is wrong with a value of the schema's type `name`; strange keys at its root included."""
     wrong = [
         f"{name}{error.json_path[1:]}: {error.message[:300]}"
-        for error in _validator(name).iter_errors(value)
+        for error in _validator(name, version).iter_errors(value)
     ]
-    known = _definitions()[name].get("properties")
+    definition = _definitions(version)[name]
+    known = definition.get("properties")
     if isinstance(value, dict) and known is not None:
-        open_ended = {"oneOf", "anyOf", "allOf"} & _definitions()[name].keys()
+        open_ended = {"oneOf", "anyOf", "allOf"} & definition.keys()
         strange = value.keys() - known.keys()
         if strange and not open_ended:
             wrong.append(f"{name}: no such keys: {sorted(strange)}")
@@ -110,12 +111,22 @@ def unanswered(entries: Iterable[Entry]) -> list[Frame]:
     return open_requests
 
 
+def _as_version_1(result: Frame) -> Frame:
+    """The capabilities of version 2 where version 1 has them, for the gates."""
+    session = dict((result.get("capabilities") or {}).get("session") or {})
+    found: Frame = {"promptCapabilities": session.pop("prompt", None) or {}}
+    found["mcpCapabilities"] = session.pop("mcp", None) or {}
+    found["sessionCapabilities"] = {"list": {}, "resume": {}, "close": {}, **session}
+    return {**result, "agentCapabilities": found}
+
+
 class _Run:
     """One agent process: follows both directions, so that an answer is known by its question."""
 
     def __init__(self) -> None:
         self.asked: dict[str, list[Frame]] = {}  # the agent's open requests, by id as JSON
         self.used: Counter[str] = Counter()  # the client's request ids
+        self.version = 1
         self.initialize: str | None = None
         self.agent: Frame = {}  # the agent's initialize result
         self.sessions: set[str] = set()
@@ -141,7 +152,7 @@ class _Run:
             method = self.ids.pop(json.dumps(frame.get("id")), None)
             result = frame.get("result")
             if method == "initialize" and isinstance(result, dict):
-                self.agent = result
+                self.agent = result if self.version == 1 else _as_version_1(result)
             if isinstance(result, dict) and result.get("models"):
                 self.models = True
             if isinstance(result, dict) and isinstance(result.get("sessionId"), str):
@@ -174,6 +185,8 @@ class _Run:
         if frame["method"] == "initialize":
             if self.initialize is not None:
                 yield "a second initialize"
+            if (frame.get("params") or {}).get("protocolVersion") == 2:
+                self.version = 2
             self.initialize = key
         elif not self.agent:
             yield "a request before initialize was answered"
@@ -181,9 +194,9 @@ class _Run:
     def _params(self, frame: Frame) -> Iterator[str]:
         method, shape = frame["method"], "Request" if "id" in frame else "Notification"
         side = "protocol" if method.startswith("$/") else "agent"
-        name = types().get((side, method, shape))
+        name = types(self.version).get((side, method, shape))
         if name is not None:
-            yield from against(name, frame.get("params", {}))
+            yield from against(name, frame.get("params", {}), self.version)
         elif method == "session/set_model":
             yield from self._set_model(frame.get("params", {}))
         elif method == "session/cancel" and isinstance(self.agent.get("protocolVersion"), str):
@@ -212,9 +225,9 @@ class _Run:
         elif "error" in frame:
             asked.pop()  # of two with one id the second is refused, and at once
         else:
-            name = types().get(("client", asked.pop(0)["method"], "Response"))
+            name = types(self.version).get(("client", asked.pop(0)["method"], "Response"))
             if name is not None:
-                yield from against(name, frame["result"])
+                yield from against(name, frame["result"], self.version)
 
     def _has(self, *path: str) -> bool:
         value: Any = self.agent

@@ -23,6 +23,8 @@ from tests.support.traffic import Traffic
 from tests.support.waiting import until
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+PROTOCOL = int(os.environ.get("ACP_TEST_PROTOCOL", "1"))
+"""The version of the protocol that scripted agents speak where a test does not say."""
 HURRIED_HOST = {"PYTHONPATH": ""}
 """The environment of an editor whose host sends a prompt although it still looks at the files."""
 
@@ -154,6 +156,8 @@ class Editor:
         `session/new` (modes, configOptions); `entry` into its entry of the `agents` option.
         """
         name = name or scenario
+        if PROTOCOL == 2:
+            entry.setdefault("protocol", 2)
         traffic = Traffic(self.home / f"agent-{len(self.traffic)}-{name}.jsonl", scenario)
         self.traffic.append(traffic)
         command = [sys.executable, "-m", "tests.agents", "--log", str(traffic.path)]
@@ -161,6 +165,8 @@ class Editor:
             command += ["--capabilities", json.dumps(capabilities)]
         if new_session is not None:
             command += ["--new-session", json.dumps(new_session)]
+        if entry.get("protocol") == 2:
+            command += ["--speaks", "2"]
         entry["command"] = [*command, scenario, *args]
         entry["env"] = {"PYTHONPATH": str(ROOT), **entry.get("env", {})}
         self.setup({"agent": name, "agents": {name: entry}})
