@@ -67,11 +67,13 @@ class Version2:
     # -- what enters ------------------------------------------------------------------------------
 
     def response(self, response: Response, said: Callable[[str], str]) -> list[Event]:
+        """Return an answer as it is: `events` has translated it."""
+        return [response]
+
+    def _answer(self, response: Response) -> list[Event]:
         """Return an answer in version 1; that of a prompt tells of its message, and is held until
         the turn is over.
         """
-        if response.id not in self._asked:
-            return [response]  # made here, of one that was held
         method, session_id = self._asked.pop(response.id)
         response = Response(response.id, method, response.result, response.error)
         if response.result is None:
@@ -144,6 +146,8 @@ class Version2:
                 over = self._ends(told)
                 if not over:
                     continue
+            elif type(event) is Response:
+                over = self._answer(event)  # here: the states before and after it count
             else:
                 over = [event]
             if run:
