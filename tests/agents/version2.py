@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 from typing import Any
 
 from tests.agents.agent import Agent, Frame
@@ -27,6 +28,8 @@ class Agent2(Agent):
 
     newer = False
     """The connection speaks version 2."""
+    old = False
+    """It answers in the shape of version 1 whatever it is asked."""
 
     def __init__(self, log: Any = None) -> None:
         super().__init__(log)
@@ -36,12 +39,16 @@ class Agent2(Agent):
         self._permissions: set[Any] = set()
         self._inserted: Frame | None = None
 
+    def keep_old(self) -> None:
+        """Speak version 1 whatever is asked."""
+        self.old = True
+
     # ---- the turn
 
     def insert(self, request: Frame) -> None:
         """A prompt takes its place: its answer, its message, and the session runs."""
         self._messages += 1
-        id = f"user-{self._messages}"
+        id = f"user-{os.getpid()}-{self._messages}"
         session = request["params"]["sessionId"]
         super().reply(request, {"messageId": id})
         content = request["params"]["prompt"]
@@ -49,6 +56,12 @@ class Agent2(Agent):
         self.update2(update, session)
         self.update2({"sessionUpdate": "state_update", "state": "running"}, session)
         self._inserted, self._speaker = request, ""
+
+    def insert_more(self) -> None:
+        """Wait for another prompt and put it into the turn that runs."""
+        running = self._inserted
+        self.insert(super().expect("session/prompt"))
+        self._inserted = running
 
     def update2(self, update: Frame, session: str | None = None) -> None:
         """One update of version 2 as it is."""
@@ -99,9 +112,9 @@ class Agent2(Agent):
                 return [frame]
             found = [{**params, "update": one} for one in self._updates(params["update"])]
             return [{**frame, "params": one} for one in found]
-        if frame.get("method") == "session/request_permission":
+        if frame.get("method") == "session/request_permission" and "toolCall" in frame["params"]:
             return self._permission(frame)
-        if "method" in frame or "result" not in frame:
+        if "method" in frame or not isinstance(frame.get("result"), dict):
             return [frame]
         method = self._asked.get(json.dumps(frame["id"]), "")
         return [{**frame, "result": self._result(method, frame["result"])}]
@@ -146,7 +159,7 @@ class Agent2(Agent):
         if self._speaker != kind:
             self._speaker = kind
             self._messages += 1
-        return f"{MESSAGES[kind]}-{self._messages}"
+        return f"{MESSAGES[kind]}-{os.getpid()}-{self._messages}"
 
     def _result(self, method: str, result: Any) -> Any:
         if method == "initialize":
@@ -165,7 +178,7 @@ class Agent2(Agent):
     def _read(self) -> Frame:
         frame = super()._read()
         if frame.get("method") == "initialize":
-            self.newer = frame["params"].get("protocolVersion") == 2
+            self.newer = frame["params"].get("protocolVersion") == 2 and not self.old
         if not self.newer:
             return frame
         if "method" not in frame and json.dumps(frame.get("id")) in self._permissions:

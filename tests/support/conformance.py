@@ -117,6 +117,8 @@ def _as_version_1(result: Frame) -> Frame:
     found: Frame = {"promptCapabilities": session.pop("prompt", None) or {}}
     found["mcpCapabilities"] = session.pop("mcp", None) or {}
     found["sessionCapabilities"] = {"list": {}, "resume": {}, "close": {}, **session}
+    auth = (result.get("capabilities") or {}).get("auth") or {}
+    found["auth"] = {**auth, **({"logout": {}} if result.get("authMethods") else {})}
     return {**result, "agentCapabilities": found}
 
 

@@ -345,7 +345,7 @@ def _subject(told: Any) -> updates.Subject:
         return updates.Subject(
             "command",
             command=told.command,
-            cwd=v1.given(told.cwd),
+            cwd=told.cwd,
             tool_call_id=v1.given(told.tool_call_id),
             terminal_id=v1.given(told.terminal_id),
         )

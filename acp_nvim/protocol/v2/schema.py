@@ -170,7 +170,7 @@ class CommandPermissionSubject(Wire, frozen=True, tag_field="type", tag="command
     """The permission is about a command (v2/tool-calls)."""
 
     command: str
-    cwd: AbsolutePath | UnsetType | None = UNSET
+    cwd: AbsolutePath
     tool_call_id: v1.ToolCallId | UnsetType | None = UNSET
     terminal_id: v1.TerminalId | UnsetType | None = UNSET
     meta: Meta = field(default=UNSET, name="_meta")

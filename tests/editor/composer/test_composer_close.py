@@ -84,7 +84,7 @@ def test_the_key_of_completion_is_shown_and_can_be_another(editor: Editor) -> No
     editor.keys("{sel<C-g><C-y><Esc>")
     editor.wait("vim.api.nvim_get_current_line() == '{selection}'")
     editor.keys("g?")
-    editor.wait_screen("<C-g>  complete /command, @file (i)")
+    editor.wait_screen("complete /command, @file (i)")
 
 
 def test_an_autosave_sends_nothing_half_written(composer: Editor) -> None:

@@ -1,0 +1,152 @@
+"""What only version 2 of the protocol has, at the level of a user (contract section 11)."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+from tests.support.editor import Editor
+from tests.support.waiting import until
+
+
+def told(**update: Any) -> str:
+    """A line of a script: one update."""
+    return f"update {json.dumps(update)}"
+
+
+def message(kind: str, id: str, *texts: str) -> str:
+    content = [{"type": "text", "text": text} for text in texts]
+    return told(sessionUpdate=kind, messageId=id, content=content)
+
+
+def chunk(id: str, text: str) -> str:
+    block = {"type": "text", "text": text}
+    return told(sessionUpdate="agent_message_chunk", messageId=id, content=block)
+
+
+def test_a_message_is_rewritten_at_its_place(editor: Editor) -> None:
+    editor.agent("script2", protocol=2)
+    lines = [chunk("a", "draft"), chunk("b", "below"), message("agent_message", "a", "final")]
+    editor.turn("\n".join([*lines, chunk("a", " word"), message("agent_message", "b")]))
+    until(lambda: "final word" in editor.chat())
+    assert not {"draft", "below"} & set(editor.chat())
+
+
+def test_a_tool_call_is_patched_and_its_content_grows(editor: Editor) -> None:
+    editor.agent("script2", protocol=2)
+    item = {"type": "content", "content": {"type": "text", "text": "second part"}}
+    editor.turn(
+        "\n".join(
+            [
+                told(sessionUpdate="tool_call_update", toolCallId="t", title="Build", kind="edit"),
+                told(sessionUpdate="tool_call_content_chunk", toolCallId="t", content=item),
+                told(sessionUpdate="tool_call_update", toolCallId="t", kind=None, status="paused"),
+            ]
+        )
+    )
+    call = editor.session()["tool_calls"][0]
+    assert (call["title"], call["kind"], call["status"]) == ("Build", "other", "paused")
+    assert any("second part" in line for line in editor.chat())
+
+
+def test_a_terminal_of_the_agent(editor: Editor) -> None:
+    editor.agent("script2", protocol=2)
+    data = [base64.b64encode(part).decode() for part in ("é".encode()[:1], "é".encode()[1:])]
+    script = [told(sessionUpdate="terminal_update", terminalId="x", command="make")]
+    script += [
+        told(sessionUpdate="terminal_output_chunk", terminalId="x", data=one) for one in data
+    ]
+    exited = {"exitCode": 2, "signal": None}
+    script.append(told(sessionUpdate="terminal_update", terminalId="x", exitStatus=exited))
+    editor.turn("\n".join(script))
+    terminal = editor.session()["terminals"][0]
+    assert (terminal["command"], terminal["running"], terminal["exit_code"]) == ("make", False, 2)
+    assert any("é" in line for line in editor.chat())
+
+
+def test_the_agent_works_by_itself_and_in_the_background(editor: Editor) -> None:
+    editor.agent("script2", protocol=2)
+    work = [{"type": "terminal", "terminalId": "x"}]
+    editor.prompt(told(sessionUpdate="state_update", state="running", background=work))
+    editor.wait_event("AcpTurnEnd")
+    editor.wait("require('acp').state().sessions[1].status == 'running'")
+    editor.turn(told(sessionUpdate="state_update", state="running", background=[]))
+    editor.wait("require('acp').state().sessions[1].status == 'idle'")
+
+
+def test_plans_by_id_stand_in_one_list(editor: Editor) -> None:
+    editor.agent("script2", protocol=2)
+
+    def plan(id: str, status: str) -> str:
+        entry = {"content": id, "priority": "high", "status": status}
+        return told(
+            sessionUpdate="plan_update", plan={"type": "items", "planId": id, "entries": [entry]}
+        )
+
+    editor.turn("\n".join([plan("one", "pending"), plan("two", "cancelled")]))
+    entries = editor.session()["plan"]
+    assert [(it["content"], it["status"]) for it in entries] == [
+        ("one", "pending"),
+        ("two", "cancelled"),
+    ]
+    editor.turn(told(sessionUpdate="plan_removed", planId="one"))
+    assert [it["content"] for it in editor.session()["plan"]] == ["two"]
+
+
+def test_a_permission_about_a_command(editor: Editor) -> None:
+    editor.agent("script2", protocol=2)
+    subject = {"type": "command", "command": "make clean", "cwd": "/tmp"}
+    editor.prompt("asks2 " + json.dumps({"title": "Clean up?", "subject": subject}))
+    asked = editor.wait_event("AcpPermission")
+    assert asked["title"] == "Clean up?"
+    assert any("make clean" in line for line in editor.chat())
+    editor.cmd("Acp allow")
+    editor.wait_event("AcpTurnEnd")
+    assert "allow" in editor.chat()
+
+
+def test_a_prompt_is_given_to_the_agent_while_it_works(editor: Editor) -> None:
+    traffic = editor.agent("script2", protocol=2)
+    editor.prompt("takes_one_more")
+    traffic.wait("session/prompt")
+    editor.cmd("Acp send and this")
+    editor.wait_event("AcpTurnEnd")
+    chat = editor.chat()
+    assert chat.index("taken") > chat.index("and this")
+    assert not editor.session()["queue"]
+    assert len(editor.events("AcpTurnStart")) == 1
+
+
+# ---- versions
+
+
+def test_an_agent_that_answers_1_is_started_again(editor: Editor) -> None:
+    traffic = editor.agent("answers_version", "1", protocol=2)
+    assert editor.turn("hello")["stop_reason"] == "end_turn"
+    assert editor.state()["agents"]["answers_version"]["protocol"] == 1
+    versions = [f["params"]["protocolVersion"] for f in traffic.received("initialize")]
+    assert versions == [2, 1]
+    assert len(traffic.pids()) == 2
+
+
+def test_an_agent_that_repeats_the_version_is_known_by_its_shape(editor: Editor) -> None:
+    editor.agent("answers_version", "2", protocol=2)
+    assert editor.turn("hello")["stop_reason"] == "end_turn"
+    assert editor.state()["agents"]["answers_version"]["protocol"] == 1
+
+
+def test_an_agent_of_another_version_fails_with_its_versions(editor: Editor) -> None:
+    editor.errors_expected = True
+    editor.agent("answers_version", "3", protocol=2)
+    editor.prompt("hello")
+    editor.wait("require('acp').state().agents.answers_version.status == 'failed'")
+    assert "3" in editor.state()["agents"]["answers_version"]["error"]
+
+
+def test_an_agent_that_refuses_all_versions_names_its_own(editor: Editor) -> None:
+    editor.errors_expected = True
+    editor.agent("refuses_version", protocol=2)
+    editor.prompt("hello")
+    editor.wait("require('acp').state().agents.refuses_version.status == 'failed'")
+    assert "7, 8" in editor.state()["agents"]["refuses_version"]["error"]

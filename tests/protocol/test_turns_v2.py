@@ -1,0 +1,66 @@
+"""When a turn of version 2 is over (v2/prompt-lifecycle)."""
+
+from __future__ import annotations
+
+from acp_nvim.protocol.updates import Work
+from acp_nvim.protocol.v2.turns import Turns
+
+RUNNING = Work("running")
+IDLE = Work("idle", "end_turn")
+
+
+def test_the_idle_after_the_work_ends_it() -> None:
+    turns = Turns()
+    turns.sent(1)
+    assert turns.inserted(1, "m") is None
+    assert turns.state(RUNNING) == []
+    assert turns.state(Work("requires_action")) == []
+    assert turns.state(IDLE) == [1]
+    assert turns.state(IDLE) == []
+
+
+def test_an_idle_that_only_repeats_the_state_ends_nothing() -> None:
+    turns = Turns()
+    turns.sent(1)
+    turns.inserted(1, "m")
+    assert turns.state(Work("idle")) == []
+    turns.state(RUNNING)
+    assert turns.state(Work("idle")) == [1]
+
+
+def test_a_prompt_that_waits_outlives_the_work_before_it() -> None:
+    turns = Turns()
+    turns.state(RUNNING)
+    turns.sent(1)
+    assert turns.state(IDLE) == []
+    assert turns.inserted(1, "m") is None
+    turns.state(RUNNING)
+    assert turns.state(IDLE) == [1]
+
+
+def test_prompts_in_one_turn_end_together() -> None:
+    turns = Turns()
+    turns.sent(1)
+    turns.inserted(1, "m")
+    turns.state(RUNNING)
+    turns.sent(2)
+    turns.inserted(2, "n")
+    assert turns.state(IDLE) == [1, 2]
+
+
+def test_an_answer_after_the_work_ends_at_once() -> None:
+    turns = Turns()
+    turns.sent(1)
+    turns.message("m")
+    turns.state(RUNNING)
+    turns.state(IDLE)
+    assert turns.inserted(1, "m") == IDLE
+
+
+def test_an_unknown_state_is_work_and_a_refusal_ends() -> None:
+    turns = Turns()
+    turns.sent(1)
+    turns.inserted(1, "m")
+    assert turns.state(Work("dreaming")) == []
+    turns.refused(1)
+    assert turns.state(IDLE) == []
