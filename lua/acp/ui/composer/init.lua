@@ -218,7 +218,9 @@ end
 --- Send what the composer holds now, else the first waiting prompt. Whatever runs makes way.
 ---@param n integer
 function M.send_now(n)
-  if composers[n] and not blank(lines_of(composers[n].bufnr)) then return M.send(n, nil, nil, true) end
+  if composers[n] and not blank(lines_of(composers[n].bufnr)) then
+    return M.send(n, nil, nil, true)
+  end
   if not require('acp.base.host').running() then
     return require('acp.base.notify').echo('info', require('acp.base.messages').nothing_to_send)
   end
