@@ -14,7 +14,6 @@ from pathlib import Path
 from acp_nvim.agent.agent import Agent
 from acp_nvim.agent.wire.redact import Redactor
 from acp_nvim.protocol import schema
-from acp_nvim.protocol.schema import given
 from acp_nvim.session.index import Entry, Index, title
 from acp_nvim.workspace import private_files
 
@@ -47,7 +46,9 @@ async def listed(name: str, agent: Agent) -> list[Stored]:
         page = await agent.list_sessions(cursor, archived)
         for info in page.sessions[:SESSIONS]:
             found.setdefault(info.session_id, _stored(name, info))
-        cursor = given(page.next_cursor)  # an empty one is one as well
+        cursor = page.next_cursor or None
+        if agent.protocol == 2 and page.next_cursor == "":
+            cursor = ""  # it is a cursor there as well (v2/session-list)
         if cursor is None or cursor in seen or len(found) >= SESSIONS:
             break
         seen.add(cursor)
