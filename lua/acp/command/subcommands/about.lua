@@ -11,8 +11,8 @@ M.groups = {
   {
     name = 'Talk',
     { 'prompt', 'send a prompt, or write one' },
-    { 'send', 'send now, before all that waits' },
     { 'cancel', 'cancel the turn' },
+    { 'send', 'send now, before all that waits' },
     { 'chat', 'show or hide the chat' },
     { 'queue', 'waiting prompts' },
     { 'attach', 'files to send with the next prompt' },
