@@ -86,8 +86,6 @@ def of(
         found.secrets.extend(offered.secrets)
     if not starts_servers:
         servers = _no_started(servers, remarks)
-    if spec.protocol not in (None, 1, 2):
-        remarks.append(wording.PROTOCOL_IGNORED.format(version=spec.protocol))
     prompt = _system_prompt(spec, capabilities, remarks)
     if (
         any(server.name == OWN for server in servers)

@@ -75,15 +75,6 @@ def test_a_limit_of_messages(editor: Editor) -> None:
     assert "message_bytes" in editor.wait_event("AcpNotice")["title"]
 
 
-def test_a_protocol_of_the_future_is_named_and_version_1_used(editor: Editor) -> None:
-    agent = editor.agent("script", protocol=3)
-    editor.turn("say hi")
-    assert any(
-        "Protocol 3 is not supported, so version 1 is used" in line for line in editor.chat()
-    )
-    assert agent.received("initialize")[0]["params"]["protocolVersion"] == 1
-
-
 def test_further_directories_are_absolute_and_each_is_told_once(editor: Editor) -> None:
     takes_them: dict[str, object] = {"sessionCapabilities": {"additionalDirectories": {}}}
     agent = editor.agent("script", capabilities=takes_them)
