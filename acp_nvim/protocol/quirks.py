@@ -8,6 +8,7 @@ import msgspec
 
 from acp_nvim.protocol import schema as s
 from acp_nvim.protocol.errors import DecodeError
+from acp_nvim.protocol.v2 import schema as v2
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +52,15 @@ _VALUES: Final[dict[tuple[type[s.Wire], str], Any]] = {
     (s.UnknownConfigOption, "id"): "",
     (s.UnknownConfigOption, "name"): "",
     (s.UnknownElicitationMode, "message"): "",
+    (v2.UserMessageChunk, "messageId"): "",
+    (v2.AgentMessageChunk, "messageId"): "",
+    (v2.AgentThoughtChunk, "messageId"): "",
+    (v2.PromptResponse, "messageId"): "",
+    (v2.PermissionOption, "kind"): "other",
+    (v2.PlanEntry, "priority"): "medium",
+    (v2.PlanEntry, "status"): "pending",
+    (v2.Command, "description"): "",
+    (v2.TextCommandInput, "hint"): "",
 }
 
 
@@ -129,4 +139,9 @@ def reshape_member(members: list[Any], value: Any) -> Any:
         return {"type": "content", "content": value}
     if s.TextContent in members and isinstance(value, str):
         return {"type": "text", "text": value}
+    if isinstance(value, dict) and "type" not in value:  # as drafts of version 2 had them
+        if v2.Command in members and "name" in value:
+            return {**value, "type": "command"}
+        if v2.TextCommandInput in members and "hint" in value:
+            return {**value, "type": "text"}
     return value

@@ -208,6 +208,7 @@ class Editor:
         An error in it counts as not yet. Fails with the screen when time is up or Neovim blocks.
         """
         end = time.monotonic() + timeout
+        pause = 0.005
         while True:
             try:
                 found = self.lua(CHECK, condition, *args)
@@ -218,7 +219,8 @@ class Editor:
             if time.monotonic() > end:
                 last = found[1] if len(found) > 1 else None
                 raise AssertionError(self.report(f"not within {timeout} s: {condition}\n{last!r}"))
-            self.rpc.pump(0.005)
+            self.rpc.pump(pause)
+            pause = min(pause * 1.3, 0.03)  # what is waited for needs the processor too
 
     def wait_event(self, name: str, count: int = 1, timeout: float = 10.0) -> dict[str, Any]:
         """Wait for the `count`-th event of that name since the start; returns its data."""

@@ -18,6 +18,12 @@ from acp_nvim.protocol import schema as v1
 from acp_nvim.protocol import updates
 from acp_nvim.protocol.v2 import schema as s
 
+_CHUNKS: Final[dict[updates.Role, Callable[[Any], Any]]] = {
+    "user": v1.UserMessageChunk,
+    "agent": v1.AgentMessageChunk,
+    "thought": v1.AgentThoughtChunk,
+}
+
 # -- updates --------------------------------------------------------------------------------------
 
 
@@ -27,8 +33,16 @@ def update(told: Any) -> Any:
     return told if change is None else change(told)
 
 
-def _chunk(role: updates.Role) -> Callable[[Any], updates.MessageChunk]:
-    return lambda told: updates.MessageChunk(role, told.message_id, told.content)
+def _chunk(role: updates.Role) -> Callable[[Any], Any]:
+    """A chunk without an id, which breaks the protocol, goes on as in version 1."""
+    older = _CHUNKS[role]
+
+    def change(told: Any) -> Any:
+        if not told.message_id:
+            return older(told.content)
+        return updates.MessageChunk(role, told.message_id, told.content)
+
+    return change
 
 
 def _message(role: updates.Role) -> Callable[[Any], Any]:

@@ -5,6 +5,7 @@ types of `schema` and `updates`, the agent version 2.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -21,7 +22,12 @@ from acp_nvim.protocol.v2.turns import END_TURN, Turns
 
 Params = Struct | dict[str, Any]
 
-_read: Final = msgspec.json.Decoder(s.UpdateSessionNotification, dec_hook=read_untagged)
+
+@cache
+def _reader() -> msgspec.json.Decoder[s.UpdateSessionNotification]:
+    """Made when it is needed first: no agent of version 1 pays for it."""
+    return msgspec.json.Decoder(s.UpdateSessionNotification, dec_hook=read_untagged)
+
 
 _MESSAGES: Final = (updates.MessageChunk, updates.MessageContent, updates.MessageKept)
 _OPENING: Final = frozenset({"session/new", "session/resume", "session/fork"})
@@ -46,6 +52,7 @@ class Version2:
         self._asked: dict[Id, tuple[str, str]] = {}
         """Requests of ours: the method above and the session."""
         self._turns: dict[str, Turns] = {}
+        self._read = _reader().decode
 
     # -- what leaves ------------------------------------------------------------------------------
 
@@ -158,7 +165,7 @@ class Version2:
 
     def _update(self, params: Raw) -> updates.Notification | None:
         try:
-            told = _read.decode(params)
+            told = self._read(params)
             return updates.Notification(told.session_id, incoming.update(told.update))
         except (msgspec.DecodeError, RecursionError):
             return self._tolerated(params)

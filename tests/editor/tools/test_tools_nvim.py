@@ -324,7 +324,7 @@ def test_an_agent_that_takes_servers_over_http_gets_an_address_where_you_want_th
     asked = READ_BY_HTTP, {**HTTP_HEADERS, "Authorization": header["value"]}
     assert '"text":"unsaved\\n"' in posted(server["url"], *asked)
     assert not relays(editor)
-    assert editor.session()["tools"]["calls"] == 1
+    editor.wait("require('acp').state().sessions[1].tools.calls == 1")
     editor.cmd("Acp log")
     editor.wait("#vim.fn.getbufline('acp://log/script', 1, '$') > 3")
     log = "\n".join(editor.lines("acp://log/script"))
