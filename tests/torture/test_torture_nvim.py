@@ -19,19 +19,19 @@ from tests.torture.wide import Wide
 @pytest.mark.parametrize("seed", [30, 38, 106])
 def test_a_random_history_equals_the_model(editor: Editor, seed: int) -> None:
     editor.errors_expected = True
-    history(editor, seed, 60)
+    history(editor, seed, 40)
 
 
 @pytest.mark.parametrize("seed", [190005, 190031])
 def test_a_random_history_of_files_of_all_kinds(editor: Editor, seed: int) -> None:
     editor.errors_expected = True
-    history(editor, seed, 60, Wide)
+    history(editor, seed, 40, Wide)
 
 
 @pytest.mark.parametrize("seed", [3, 5])
 def test_a_random_history_with_hosts_that_are_killed(editor: Editor, seed: int) -> None:
     editor.errors_expected = True
-    history(editor, seed, 60, Mortal)
+    history(editor, seed, 40, Mortal)
 
 
 @pytest.mark.parametrize(
@@ -40,4 +40,4 @@ def test_a_random_history_with_hosts_that_are_killed(editor: Editor, seed: int) 
 )
 def test_a_random_history_of_other_users(editor: Editor, kind: type[Wide], seed: int) -> None:
     editor.errors_expected = True
-    history(editor, seed, 60, kind)
+    history(editor, seed, 40, kind)

@@ -1,0 +1,44 @@
+"""The messages that the documentation of version 2 gives as examples can be read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acp_nvim.protocol import codec, updates
+from acp_nvim.protocol import schema as v1
+from acp_nvim.protocol.v2 import incoming, methods
+from acp_nvim.protocol.v2 import schema as v2
+
+EXAMPLES: list[dict[str, Any]] = json.loads(
+    (Path(__file__).parent.parent / "data" / "v2_examples.json").read_text()
+)
+PARAMS = {row.name: row.params for row in methods.METHODS}
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example["where"])
+def test_an_example_is_read(example: dict[str, Any]) -> None:
+    raw = json.dumps(example["params"]).encode()
+    told = codec.decode(PARAMS[example["method"]], raw, [], "params")
+    if isinstance(told, v2.UpdateSessionNotification):
+        assert not isinstance(told.update, v1.UnknownUpdate)
+        assert incoming.update(told.update) is not None
+    elif isinstance(told, v2.RequestPermissionRequest):
+        assert incoming.permission(told).options
+
+
+def test_a_command_of_a_draft_has_no_type() -> None:
+    raw = b'{"sessionUpdate":"available_commands_update","availableCommands":'
+    raw += b'[{"name":"web","description":"Search","input":{"hint":"query"}}]}'
+    told = incoming.update(codec.decode(v2.SessionUpdate, raw, []))
+    assert [(it.name, it.input.hint) for it in told.available_commands] == [("web", "query")]
+
+
+def test_a_chunk_without_an_id_goes_on_as_in_version_1() -> None:
+    raw = b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"}}'
+    told = incoming.update(codec.decode(v2.SessionUpdate, raw, []))
+    assert isinstance(told, v1.AgentMessageChunk)
+    assert not isinstance(told, updates.MessageChunk)
