@@ -25,6 +25,7 @@ from acp_nvim.agent.client import Client
 from acp_nvim.agent.consent import Consent
 from acp_nvim.agent.elicitations import Elicitations
 from acp_nvim.agent.extensions import Extensions
+from acp_nvim.agent.git_branch import git_branch
 from acp_nvim.agent.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.servers import FileServer, NoTools, OwnTools
 from acp_nvim.agent.session_params import SessionParams
@@ -38,6 +39,7 @@ from acp_nvim.agent.wire.secret_names import secret_values
 from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.agent.wire.traffic_view import Level
 from acp_nvim.protocol import schema
+from acp_nvim.protocol.dialect_requests import tells_of_version, wants_words
 from acp_nvim.protocol.dialects import Dialect
 from acp_nvim.protocol.errors import UNSUPPORTED_VERSION, RemoteProtocolError, RequestError
 from acp_nvim.protocol.jsonrpc import Peer
@@ -118,6 +120,8 @@ class Connection:
         """The version that the agent is asked for."""
         self._again: int | None = None
         """The version in which it has to be started again."""
+        self._in_words = False
+        """Whether it has to be asked for a version in words."""
 
     def _new_client(self, around: Surroundings) -> Client:
         return Client(
@@ -254,8 +258,9 @@ class Connection:
 
     async def _serve(self, version: int) -> int | None:
         """Run the agent until it ends. Returns the version in which to start it again."""
-        self._version, self._again = version, None
-        self.translation = Version2(self.warnings.count) if version == 2 else Dialect()
+        self._version, self._again, self.exit = version, None, None
+        self.warnings.unread.clear()
+        self.translation = self._translation(version)
         settings = self._around.settings()
         self._peer = Peer(settings.limits.message_bytes, reads_updates=True)
         transport = self._around.transport(
@@ -274,6 +279,7 @@ class Connection:
             if self.stopping:  # by the user, while it was being started
                 tasks.start_soon(transport.stop)
             await endpoint.run()
+            self._may_want_words()
             if transport.exit is None:
                 self._closed_output = not self.stopping and self._again is None
                 await transport.stop()
@@ -283,6 +289,11 @@ class Connection:
             tasks.cancel_scope.cancel()
         await transport.stop()
         return None if self.stopping else self._again
+
+    def _translation(self, version: int) -> Dialect | Version2:
+        if version == 2:
+            return Version2(self.warnings.count)
+        return Dialect(in_words=self._in_words, branch_of=git_branch)
 
     def _endpoint_over(self, transport: AgentTransport) -> Endpoint:
         return Endpoint(
@@ -320,6 +331,8 @@ class Connection:
                 await transport.stop()
                 return
         except Exception as error:
+            if self._may_want_words():
+                return
             if self.exit is None and transport is not None and transport.exit is None:
                 self._fail(
                     wording.HANDSHAKE_FAILED.format(
@@ -340,7 +353,7 @@ class Connection:
     async def _negotiate(self) -> None:
         """Agree on a version; `_again` is the one in which the agent has to be started again."""
         try:
-            await self.agent.initialize(client_capabilities(self._around.settings()), self._version)
+            await self._initialize()
         except OtherVersion as error:
             if self._version == 1 and error.theirs == 2:
                 reason = wording.WHY_NEWER_PROTOCOL.format(theirs=2, agent=self.name)
@@ -359,6 +372,32 @@ class Connection:
         if isinstance(self.translation, Version2) and self.translation.old_shape:
             self.warnings.count("version", wording.WHY_VERSION_REPEATED)
             self._again = 1
+
+    async def _initialize(self) -> None:
+        """Ask for the version; once more in words where the agent may have refused the number."""
+        capabilities = client_capabilities(self._around.settings())
+        try:
+            await self.agent.initialize(capabilities, self._version)
+        except RequestError as error:
+            dialect = self.translation
+            if not isinstance(dialect, Dialect) or dialect.in_words or not wants_words(error):
+                raise
+            dialect.speak_in_words()
+            await self.agent.initialize(capabilities, self._version)
+
+    def _may_want_words(self) -> bool:
+        """Whether the agent is started again, since it has ended at a version that is a number:
+        without a word, or with one about that.
+        """
+        if self._agent is None or self._endpoint is None or self._endpoint.closed is None:
+            return False
+        ended = self.status == "starting" and self._agent.protocol is None and not self.stopping
+        killed = self.exit is not None and self.exit.signal is not None
+        if ended and not killed and self._version == 1 and not self._in_words:
+            words = "\n".join(self.last_words())
+            self._in_words = not words or tells_of_version(words)
+            self._again = 1 if self._in_words else None
+        return self._again is not None
 
     def _read(self, method: str, params: msgspec.Raw, notes: list[str]) -> Any:
         """The params of a request, in the version that the agent speaks now."""

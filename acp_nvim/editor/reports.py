@@ -14,13 +14,13 @@ from acp_nvim import __version__, wording
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.wire.redact import SecretsOnly
 from acp_nvim.protocol import schema
+from acp_nvim.protocol.fence import quoted
 from acp_nvim.render.cards import card
 from acp_nvim.render.content import describe
 from acp_nvim.render.margin import draw_entry
 from acp_nvim.render.text import one_line, size, visible
 from acp_nvim.render.tools import WHOLE, Look, draw, entry_of, float_rows
 from acp_nvim.session.entries import Message, Part, TerminalEntry, ToolEntry
-from acp_nvim.session.prompts import quoted
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_use import ToolUse
