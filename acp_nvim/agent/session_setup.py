@@ -17,15 +17,12 @@ from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.initial_options import InitialOptions
 from acp_nvim.agent.session_params import SessionParams
 from acp_nvim.agent.session_router import SessionRouter
-from acp_nvim.protocol.errors import (
-    AUTH_REQUIRED,
-    RESOURCE_NOT_FOUND,
-    RemoteProtocolError,
-    RequestError,
-)
+from acp_nvim.protocol.errors import RESOURCE_NOT_FOUND, RemoteProtocolError, RequestError
+from acp_nvim.protocol.refusals import needs_login
 from acp_nvim.session import agent_work, options
 from acp_nvim.session.entries import Entry
 from acp_nvim.session.session import Session
+from acp_nvim.session.transcript_prompt import latest_prompt, transcript_prompt
 
 Way = Literal["new", "load", "resume", "fork", "again"]
 
@@ -74,6 +71,11 @@ class SessionSetup:
         self._params = SessionParams()
         self._first_choice = options.in_force(session)
         """The options that the agent's process gave the session at first."""
+        self.lost = False
+        """Whether the agent has lost the session, which has to be opened again."""
+        self._again_words = ""
+        self.earlier = ""
+        """What the agent has to be told with the next prompt: the conversation that it has lost."""
 
     @property
     def replays(self) -> bool:
@@ -84,6 +86,16 @@ class SessionSetup:
     def is_others(self) -> bool:
         """Whether it is opened from a session of the agent's that is not open here yet."""
         return not self.opened and self._origin is not NEW
+
+    def lose(self, then: str = "") -> None:
+        """The agent has lost the session, though its process runs; ``then`` ends the line that says
+        so.
+        """
+        self.lost, self._again_words = True, then
+
+    def told(self) -> None:
+        """The agent has been told what was in `earlier`."""
+        self.earlier = ""
 
     async def run(self, connection: Connection) -> None:
         """Open it. Raises `RequestError` when the agent refuses, -32000 included; a session that
@@ -105,7 +117,7 @@ class SessionSetup:
         if self._ran:
             options.begin_again(session, result, before, self._first_choice)
         options.take(session, result)
-        self.opened = self._ran = True
+        self.opened, self._ran, self.lost = True, True, False
         self._first_choice = options.in_force(session)
         with self._watched("session/set_mode or session/set_config_option"):
             problems = await initial_options.apply(connection.agent, session, initial)
@@ -214,14 +226,14 @@ class SessionSetup:
         try:
             if agent.session_capabilities.resume:
                 result = await self._resume(connection, session.id)
-                session.notice("info", wording.RESTARTED_RESUMED.format(agent=connection.title))
+                self._say_reopened(connection, wording.RESTARTED_RESUMED, wording.LOST_RESUMED)
                 return result
         except (RequestError, RemoteProtocolError) as error:
             reason = _refusal(error)
         try:
             if agent.capabilities.load_session:
                 result = await self._reload(connection)
-                session.notice("info", wording.RESTARTED_LOADED.format(agent=connection.title))
+                self._say_reopened(connection, wording.RESTARTED_LOADED, wording.LOST_LOADED)
                 return result
         except (RequestError, RemoteProtocolError) as error:
             reason = _refusal(error)
@@ -233,8 +245,23 @@ class SessionSetup:
             return await self._load(connection, self.session.id)
 
     async def _fresh(self, connection: Connection, reason: str) -> Any:
-        self.session.notice("warning", wording.SESSION_ANEW.format(reason=reason))
-        return await self._new(connection)
+        """A new session, which is told the conversation where the agent has lost the former one."""
+        if not self.lost:
+            self.session.notice("warning", wording.SESSION_ANEW.format(reason=reason))
+            return await self._new(connection)
+        result = await self._new(connection)
+        session = self.session
+        entries = session.transcript.entries
+        running = latest_prompt(entries) if session.in_turn else None
+        self.earlier = transcript_prompt(entries, before=running)
+        said = wording.LOST_TOLD if self.earlier else wording.LOST_ANEW
+        session.notice("warning", said.format(agent=connection.title, then=self._again_words))
+        return result
+
+    def _say_reopened(self, connection: Connection, restarted: str, lost: str) -> None:
+        text = lost if self.lost else restarted
+        level: Literal["info", "warning"] = "warning" if self.lost else "info"
+        self.session.notice(level, text.format(agent=connection.title, then=self._again_words))
 
 
 @asynccontextmanager
@@ -255,7 +282,7 @@ async def _drawn(router: SessionRouter, session_id: str) -> AsyncIterator[None]:
 def _refusal(error: RequestError | RemoteProtocolError) -> str:
     """Return why it could not be opened again; a request for a login is raised instead."""
     code = error.code if isinstance(error, RequestError) else None
-    if code == AUTH_REQUIRED:
+    if needs_login(error):
         raise error
     if code == RESOURCE_NOT_FOUND:
         return wording.WHY_SESSION_UNKNOWN

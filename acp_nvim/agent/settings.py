@@ -94,6 +94,7 @@ class Timeouts(msgspec.Struct, frozen=True):
 
     cancel_s: float = 3
     kill_s: float = 2
+    silent_s: float = 60
 
 
 class Settings(msgspec.Struct, frozen=True):

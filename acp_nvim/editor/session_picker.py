@@ -20,7 +20,8 @@ from acp_nvim.agent.session_setup import Origin, Way
 from acp_nvim.agent.stored import SESSIONS, Stored, listed, merged
 from acp_nvim.agent.wire.endpoint import ConnectionClosed
 from acp_nvim.editor.host import Host
-from acp_nvim.protocol.errors import AUTH_REQUIRED, RemoteProtocolError, RequestError
+from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
+from acp_nvim.protocol.refusals import needs_login
 from acp_nvim.render.margin import fork_history
 from acp_nvim.render.text import one_line
 from acp_nvim.render.tools import Look
@@ -120,7 +121,7 @@ async def _listed(host: Host, name: str) -> list[Stored]:
             host.echo("info", wording.SESSIONS_MANY.format(agent=name, count=SESSIONS))
         return found
     except RequestError as error:
-        if error.code != AUTH_REQUIRED:
+        if not needs_login(error):
             raise
         if await connection.try_configured():
             return await listed(name, connection.agent)

@@ -206,7 +206,7 @@ M.defaults = {
     pending_bytes = 64 * 1024 * 1024,
     tool_output_bytes = 1024 * 1024,
   },
-  timeouts = { cancel_s = 3, kill_s = 2 },
+  timeouts = { cancel_s = 3, kill_s = 2, silent_s = 60 },
 }
 
 for i = 1, 9 do

@@ -194,7 +194,7 @@
 ---@field keymaps table<string, table<string, acp.KeyConfig>|string|boolean>|false
 ---@field log { level: string, bytes: integer, redact: boolean }
 ---@field limits { message_bytes: integer, pending_bytes: integer, tool_output_bytes: integer }
----@field timeouts { cancel_s: number, kill_s: number }
+---@field timeouts { cancel_s: number, kill_s: number, silent_s: number }
 
 ---@class acp.FilesConfig
 ---@field outside 'ask'|'deny'|'allow'

@@ -213,6 +213,7 @@ local checks = {
   ['limits.pending_bytes'] = number(1, true),
   ['limits.tool_output_bytes'] = number(1, true),
   ['timeouts.cancel_s'] = number(0),
+  ['timeouts.silent_s'] = number(0),
   ['timeouts.kill_s'] = number(0),
 }
 
