@@ -254,9 +254,10 @@ AGENT_QUIET: Final = "{agent} is silent for {seconds:g} s. :AcpCancel or :Acp re
 PART_PROMPTS_WAITING: Final = " ({count} waiting)"
 LOGIN_NEEDED: Final = "{agent} asks for a login: :Acp login{waiting}"
 LOGIN_ASKED: Final = "The agent asks for a login"
-SET_VARIABLES: Final = (
-    "Set {names} in agents.{agent}.env or before Neovim starts, then :Acp restart"
-)
+ASK_VALUE: Final = "{variable} for {agent}{source}"
+PART_VALUE_FROM: Final = " (from {link})"
+NO_VALUE: Final = "No value given. You can also set {variable} in agents.{agent}.env"
+VALUES_TAKEN: Final = "Restarting {agent} with these values, kept until Neovim ends"
 NO_LOGIN: Final = "{agent} has no login command. Log in with its own tool, then :Acp restart"
 NO_SUCH_LOGIN: Final = "{agent} has no login {login}. Logins: {logins}"
 LOG_IN_TO: Final = "Log in to {agent}{more}"

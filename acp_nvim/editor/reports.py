@@ -17,10 +17,10 @@ from acp_nvim.protocol import schema
 from acp_nvim.protocol.fence import quoted
 from acp_nvim.render.cards import card
 from acp_nvim.render.content import describe
-from acp_nvim.render.margin import draw_entry
+from acp_nvim.render.margin import draw_entry, notice_details
 from acp_nvim.render.text import one_line, size, visible
 from acp_nvim.render.tools import WHOLE, Look, draw, entry_of, float_rows
-from acp_nvim.session.entries import Message, Part, TerminalEntry, ToolEntry
+from acp_nvim.session.entries import Line, Message, Part, TerminalEntry, ToolEntry
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_use import ToolUse
@@ -176,12 +176,22 @@ def _part(part: Part) -> str:
 
 
 def whole(session: Session, target: dict[str, Any]) -> list[str]:
-    """A tool call in full: content uncut, then raw input and output."""
+    """A notice in full, or a tool call: content uncut, then raw input and output."""
+    if target.get("kind") == "notice":
+        return _whole_notice(session, target.get("number"))
     index = target.get("call")
     if index is None and isinstance(target.get("where"), dict):
         index = target["where"].get("call")
     call = next((call for call in session.tool_calls if call.index == index), None)
     return [] if call is None else whole_entry(session.entries[call])
+
+
+def _whole_notice(session: Session, number: object) -> list[str]:
+    entries = session.transcript.entries
+    found = (it for it in entries if isinstance(it, Line) and it.number == number)
+    return [
+        line for it in found for line in (*visible(it.title).split("\n"), "", *notice_details(it))
+    ]
 
 
 def asked(decision: Decision) -> list[str]:

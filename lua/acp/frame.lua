@@ -33,6 +33,7 @@ M.ops = {
   show = { 'acp.ui.report', 'open' },
   select = { 'acp.ui.pick', 'select' },
   input = { 'acp.ui.pick', 'input' },
+  secret = { 'acp.ui.pick', 'secret' },
   login = { 'acp.ui.login', 'open' },
   form = { 'acp.ui.form', 'open' },
   form_problems = { 'acp.ui.form', 'problems' },

@@ -37,7 +37,7 @@ def picked(host: Host, args: Args) -> None:
 
 @verb("typed")
 def typed(host: Host, args: Args) -> None:
-    """An answer to `Host.ask_text`."""
+    """An answer to `Asking.ask_text` or `ask_secret`."""
     host.asking.answered(args.get("id"), args.get("text"))
 
 
