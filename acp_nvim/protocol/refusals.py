@@ -11,8 +11,6 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 from acp_nvim.protocol.errors import AUTH_REQUIRED, RESOURCE_NOT_FOUND, RequestError
@@ -154,6 +152,9 @@ def _until(value: Any, now: float) -> float | None:
 
 
 def _date(text: str, now: float) -> float | None:
+    from datetime import UTC, datetime
+    from email.utils import parsedate_to_datetime
+
     for read in (parsedate_to_datetime, datetime.fromisoformat):
         try:
             found = read(text)
