@@ -19,6 +19,7 @@ from acp_nvim.agent.answering import cancel_questions
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.conversation_delegate import ConversationDelegate
 from acp_nvim.agent.login_wait import LoginWait
+from acp_nvim.agent.mcp import Fate
 from acp_nvim.agent.patience import Patience
 from acp_nvim.agent.rate_limits import PutOffPrompts
 from acp_nvim.agent.session_params import trace
@@ -255,6 +256,11 @@ class Conversation:
             return [*told, *blocks]
         self._delegate.give_back(session, prompt)
         return []
+
+    @property
+    def servers(self) -> Sequence[Fate]:
+        """What became of each MCP server when the session was opened last."""
+        return self._setup.servers
 
     @property
     def takes_more(self) -> bool:

@@ -44,6 +44,8 @@ class SessionParams:
     """Values that must not be logged."""
     asks: Sequence[Project] = ()
     """Files of the project that the user is to be asked about."""
+    fates: Sequence[mcp.Fate] = ()
+    """What became of each MCP server, the editor's own first."""
 
     def fields(self) -> dict[str, Any]:
         """Return them by the names of the wire types."""
@@ -84,8 +86,11 @@ def of(
     elif offered := own():
         servers.insert(0, offered.server)
         found.secrets.extend(offered.secrets)
+    fates = [*_own_fate(servers, found), *found.fates]
     if not starts_servers:
         servers = _no_started(servers, remarks)
+        passed = {server.name for server in servers}
+        fates = [it if it.left_out or it.name in passed else _not_started(it) for it in fates]
     prompt = _system_prompt(spec, capabilities, remarks)
     if (
         any(server.name == OWN for server in servers)
@@ -100,7 +105,19 @@ def of(
         for file, names in found.files.items()
     ]
     notes += [wording.MCP_ASKED.format(servers=project.servers) for project in found.asks]
-    return SessionParams(servers, prompt, meta or UNSET, remarks, notes, found.secrets, found.asks)
+    return SessionParams(
+        servers, prompt, meta or UNSET, remarks, notes, found.secrets, found.asks, fates
+    )
+
+
+def _own_fate(servers: Sequence[Any], found: mcp.Servers) -> list[mcp.Fate]:
+    """The server of ours, where it is among those that are passed on."""
+    own = servers[: len(servers) - len(found.servers)]
+    return [mcp.Fate(server.name, mcp.transport(server)) for server in own]
+
+
+def _not_started(fate: mcp.Fate) -> mcp.Fate:
+    return mcp.Fate(fate.name, left_out=wording.WHY_MCP_NOT_STARTED)
 
 
 def _no_started(servers: Sequence[Any], remarks: list[str]) -> list[Any]:

@@ -15,6 +15,7 @@ from acp_nvim import wording
 from acp_nvim.agent import initial_options
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.initial_options import InitialOptions
+from acp_nvim.agent.mcp import Fate
 from acp_nvim.agent.session_params import SessionParams
 from acp_nvim.agent.session_router import SessionRouter
 from acp_nvim.protocol.errors import RESOURCE_NOT_FOUND, RemoteProtocolError, RequestError
@@ -81,6 +82,11 @@ class SessionSetup:
     def replays(self) -> bool:
         """Whether a replay of the session is still to come."""
         return not self.opened and self._origin.way == "load"
+
+    @property
+    def servers(self) -> Sequence[Fate]:
+        """What became of each MCP server when the session was opened last."""
+        return self._params.fates
 
     @property
     def is_others(self) -> bool:

@@ -12,6 +12,7 @@ import msgspec
 
 from acp_nvim import __version__, wording
 from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.mcp import Fate
 from acp_nvim.agent.wire.redact import SecretsOnly
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.fence import quoted
@@ -40,7 +41,7 @@ def info(host: Host) -> list[str]:
     for connection in host.agents.connections.values():
         lines += [*_agent(connection), ""]
     for conversation in host.conversations.values():
-        lines += [*_session(conversation.session), ""]
+        lines += [*_session(conversation.session), *_servers(conversation.servers), ""]
     lines += [*host.limit_reports.lines(), *host.tools.lines(), ""]
     if host.problems:
         lines += ["problems", *("  " + visible(line).replace("\n", " ") for line in host.problems)]
@@ -84,6 +85,21 @@ def _session(session: Session) -> list[str]:
         *_tools(session.tools),
     ]
     return [visible(line) for line in lines]
+
+
+def _servers(fates: Sequence[Fate]) -> list[str]:
+    """The MCP servers of a session, and what became of each."""
+    if not fates:
+        return []
+    return ["  MCP servers:", *(visible(f"    {fate.name}: {_fate(fate)}") for fate in fates)]
+
+
+def _fate(fate: Fate) -> str:
+    if fate.left_out:
+        return f"left out, {fate.left_out}"
+    filled = f", {', '.join(fate.variables)} filled in" if fate.variables else ""
+    missing = f", there is no program {fate.missing} here" if fate.missing else ""
+    return f"passed ({fate.transport}){filled}{missing}"
 
 
 def _tools(use: ToolUse | None) -> list[str]:
