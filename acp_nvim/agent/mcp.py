@@ -273,7 +273,7 @@ def _of_files(
             entries += [(entry, str(file)) for entry in listed]
             continue
         why = wording.WHY_MCP_NOT_ASKED if answer is None else wording.WHY_MCP_DECLINED
-        found.fates += [Fate(name, left_out=why) for name in project.names]
+        found.fates.extend(Fate(name, left_out=why) for name in project.names)
     return entries
 
 

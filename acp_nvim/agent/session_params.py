@@ -86,11 +86,9 @@ def of(
     elif offered := own():
         servers.insert(0, offered.server)
         found.secrets.extend(offered.secrets)
-    fates = [*_own_fate(servers, found), *found.fates]
+    offer = servers
     if not starts_servers:
         servers = _no_started(servers, remarks)
-        passed = {server.name for server in servers}
-        fates = [it if it.left_out or it.name in passed else _not_started(it) for it in fates]
     prompt = _system_prompt(spec, capabilities, remarks)
     if (
         any(server.name == OWN for server in servers)
@@ -100,24 +98,30 @@ def of(
     ):
         prompt = schema.SystemPrompt("append", [schema.TextContent(ABOUT_TOOLS)])
     meta = {**settings.meta, **spec.meta}
-    notes = [
-        wording.MCP_SERVERS.format(file=file, names=", ".join(names))
-        for file, names in found.files.items()
-    ]
-    notes += [wording.MCP_ASKED.format(servers=project.servers) for project in found.asks]
+    notes = _notes(found)
+    fates = _fates(found, offer, servers)
     return SessionParams(
         servers, prompt, meta or UNSET, remarks, notes, found.secrets, found.asks, fates
     )
 
 
-def _own_fate(servers: Sequence[Any], found: mcp.Servers) -> list[mcp.Fate]:
-    """The server of ours, where it is among those that are passed on."""
-    own = servers[: len(servers) - len(found.servers)]
-    return [mcp.Fate(server.name, mcp.transport(server)) for server in own]
+def _notes(found: mcp.Servers) -> list[str]:
+    notes = [
+        wording.MCP_SERVERS.format(file=file, names=", ".join(names))
+        for file, names in found.files.items()
+    ]
+    return notes + [wording.MCP_ASKED.format(servers=project.servers) for project in found.asks]
 
 
-def _not_started(fate: mcp.Fate) -> mcp.Fate:
-    return mcp.Fate(fate.name, left_out=wording.WHY_MCP_NOT_STARTED)
+def _fates(found: mcp.Servers, offer: Sequence[Any], passed: Sequence[Any]) -> list[mcp.Fate]:
+    """What became of the server of ours, which stands first in the offer, and of all others."""
+    own = offer[: len(offer) - len(found.servers)]
+    fates = [*(mcp.Fate(it.name, mcp.transport(it)) for it in own), *found.fates]
+    names = {server.name for server in passed}
+    why = wording.WHY_MCP_NOT_STARTED
+    return [
+        it if it.left_out or it.name in names else mcp.Fate(it.name, left_out=why) for it in fates
+    ]
 
 
 def _no_started(servers: Sequence[Any], remarks: list[str]) -> list[Any]:

@@ -43,7 +43,7 @@ def test_a_provider_is_disabled_also_before_there_is_a_session(editor: Editor) -
     pick(editor, "Acp option provider")
     assert "spare: disabled" in asked(editor)[-1]["items"]
     editor.cmd("Acp option provider nowhere")
-    editor.wait_message("No provider nowhere. Providers: main, spare")
+    editor.wait_message("No provider nowhere. Known: main, spare")
 
 
 def test_an_agent_without_providers_says_so(editor: Editor) -> None:

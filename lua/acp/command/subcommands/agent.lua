@@ -72,14 +72,14 @@ list.model = {
 }
 
 local option = when_open(function(args)
-    local any = #valid.option_ids() > 0
-    if any and args[2] then
-      notify('option', { id = args[1], value = valid.option_value(args[1], args[2]) })
-    elseif any and args[1] then
-      require('acp.command.choose').value(args[1])
-    else
-      require('acp.command.choose').option()
-    end
+  local any = #valid.option_ids() > 0
+  if any and args[2] then
+    notify('option', { id = args[1], value = valid.option_value(args[1], args[2]) })
+  elseif any and args[1] then
+    require('acp.command.choose').value(args[1])
+  else
+    require('acp.command.choose').option()
+  end
 end)
 
 list.option = {
