@@ -96,7 +96,7 @@ def _origin(host: Host, old: Conversation, at: int) -> Origin:
     session = old.session
     if not _said(session.transcript.entries[:at]):
         return Origin()
-    look = Look(host.settings().chat.tool_lines)
+    look = Look(host.settings().chat.tool_lines, session.cwd)
     before = partial(fork_history, session, look, at)
     point = _last_message(session.transcript.entries[:at])
     forks = old.connection is not None and fork_points.offered(old.connection.agent)
