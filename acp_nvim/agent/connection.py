@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 import anyio
 import msgspec
+from msgspec import Struct, field
 
 from acp_nvim import wording
 from acp_nvim.agent import auth, session_params
@@ -54,8 +54,7 @@ _SECRET = re.compile(r"(?i)key|token|secret|passw|credential|auth")
 Status = Literal["starting", "ready", "auth_required", "exited", "failed"]
 
 
-@dataclass(slots=True)
-class Surroundings:
+class Surroundings(Struct):
     """The ports and options that all connections of a host share."""
 
     settings: Callable[[], Settings]

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import anyio
+from msgspec import Struct, field
 
 from acp_nvim import wording
 from acp_nvim.agent import initial_options
@@ -37,8 +37,7 @@ REPLAY_S = 5.0
 """The longest wait for the end of such a late replay, in seconds."""
 
 
-@dataclass(slots=True, frozen=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Where a session comes from. `id` is the agent's id of the session that exists there; `again`
     means that it was open in an earlier process of ours, with the options `chosen`.
     """

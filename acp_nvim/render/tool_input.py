@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
+
+from msgspec import Struct
 
 from acp_nvim.protocol import schema
 from acp_nvim.render.cutting import FIRST, folded
@@ -30,8 +31,7 @@ COMPARED = 1 << 18
 _FENCE = re.compile(r"```[\w-]*\n(.*?)\n?```", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Struct, frozen=True):
     """What the screen shows already when the raw input is drawn."""
 
     title: str
