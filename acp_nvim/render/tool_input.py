@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from acp_nvim.patterns import late
 from acp_nvim.protocol import schema
 from acp_nvim.render.cutting import FIRST, folded
 from acp_nvim.render.diffs import cut, edit_rows, patch_rows, raw_patch_rows, text_rows
@@ -28,7 +29,7 @@ from acp_nvim.session.tool_calls import ToolCall
 COMPARED = 1 << 18
 """The most characters of a text that is compared with what is shown already."""
 
-_FENCE = re.compile(r"```[\w-]*\n(.*?)\n?```", re.DOTALL)
+_FENCE = late(r"```[\w-]*\n(.*?)\n?```", re.DOTALL)
 
 
 class Said(Struct, frozen=True):

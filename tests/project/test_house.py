@@ -17,6 +17,7 @@ RINGS = {
     "edits": 0,
     "render": 0,
     "wording": 0,
+    "patterns": 0,
     "tasks": 1,
     "workspace": 1,
     "agent": 1,

@@ -13,14 +13,15 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
+from acp_nvim.patterns import late
 from acp_nvim.render.text import one_line, visible
 from acp_nvim.session.questions.forms import Choice, Field, Problem, wanted
 
 HEAD: Final = "━━ "
 HELP: Final = "│ "
 
-_ESCAPED: Final = re.compile(r"\\*[━│]")
-_BOX: Final = re.compile(r"\s*[\[(]([^\])]?)[\])]\s?(.*)")
+_ESCAPED: Final = late(r"\\*[━│]")
+_BOX: Final = late(r"\s*[\[(]([^\])]?)[\])]\s?(.*)")
 
 
 class Page(Struct):

@@ -6,7 +6,6 @@ send. Anything else passes as it is (`Data`): nothing is left out.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, Final, TypeGuard
@@ -17,6 +16,7 @@ from msgspec import Struct
 from acp_nvim.edits import patch
 from acp_nvim.edits.patch import FilePatch, PatchHunk
 from acp_nvim.edits.text import parse, rows
+from acp_nvim.patterns import late
 from acp_nvim.session.questions.requests import command
 
 MOST: Final = 40
@@ -53,7 +53,7 @@ _UPDATES: Final = ("update", "change", "modify", "edit")
 """Types of a change of a file that stays, in Codex and its forks."""
 _VERBS: Final = ("view", "create", "str_replace", "insert", "undo_edit")
 """Values of `command` that name an editing tool's action: no shell commands."""
-PATCH: Final = re.compile(r"\s{0,99}(\*\*\* Begin Patch|diff --git |Index: |--- .*\n\+\+\+ |@@ )")
+PATCH: Final = late(r"\s{0,99}(\*\*\* Begin Patch|diff --git |Index: |--- .*\n\+\+\+ |@@ )")
 
 
 class Command(Struct, frozen=True):
