@@ -39,6 +39,8 @@ class EarlyAgent:
             self.process = self._start()
             self._tell_guard()
         except BaseException:
+            self.guard.kill()  # it guards nothing
+            self.guard.wait()
             self._guard_input().close()
             raise
 
