@@ -7,26 +7,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
+from msgspec import Struct, field
 
 from acp_nvim.agent.settings import AgentSettings
 
 PLACEHOLDER: Final = re.compile(r"\$ENV\{(\w+)\}")
 
 
-@dataclass(slots=True)
-class Given:
+class Given(Struct):
     """Values for a login of one agent, and the method that they are for."""
 
     method: str
     values: dict[str, str]
 
 
-@dataclass(slots=True)
-class Filled:
+class Filled(Struct):
     """How an agent is started. `secrets` must not stand in a log; `missing` are names of variables
     that the environment lacks.
     """

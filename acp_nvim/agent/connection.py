@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import anyio
 import msgspec
+from msgspec import Struct, field
 
 from acp_nvim import wording
 from acp_nvim.agent import auth, session_params
@@ -39,14 +39,15 @@ from acp_nvim.agent.wire.secret_names import secret_values
 from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.agent.wire.traffic_view import Level
 from acp_nvim.protocol import schema
-from acp_nvim.protocol.dialect_requests import tells_of_version, wants_words
 from acp_nvim.protocol.dialects import Dialect
 from acp_nvim.protocol.errors import UNSUPPORTED_VERSION, RemoteProtocolError, RequestError
 from acp_nvim.protocol.jsonrpc import Peer
-from acp_nvim.protocol.v2.translation import Version2
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
+
+if TYPE_CHECKING:
+    from acp_nvim.protocol.v2.translation import Version2
 
 EXIT_S = 0.25
 """How long the end of the output waits for the exit that explains it, in seconds."""
@@ -56,8 +57,7 @@ _SECRET = re.compile(r"(?i)key|token|secret|passw|credential|auth")
 Status = Literal["starting", "ready", "auth_required", "exited", "failed"]
 
 
-@dataclass(slots=True)
-class Surroundings:
+class Surroundings(Struct):
     """The ports and options that all connections of a host share."""
 
     settings: Callable[[], Settings]
@@ -292,7 +292,7 @@ class Connection:
 
     def _translation(self, version: int) -> Dialect | Version2:
         if version == 2:
-            return Version2(self.warnings.count)
+            return _version_2(self.warnings.count)
         return Dialect(in_words=self._in_words, branch_of=git_branch)
 
     def _endpoint_over(self, transport: AgentTransport) -> Endpoint:
@@ -369,7 +369,7 @@ class Connection:
                 theirs = ", ".join(map(str, supported)) or "no version"
                 raise OtherVersion(theirs) from error
             self._again = 1
-        if isinstance(self.translation, Version2) and self.translation.old_shape:
+        if not isinstance(self.translation, Dialect) and self.translation.old_shape:
             self.warnings.count("version", wording.WHY_VERSION_REPEATED)
             self._again = 1
 
@@ -379,6 +379,8 @@ class Connection:
         try:
             await self.agent.initialize(capabilities, self._version)
         except RequestError as error:
+            from acp_nvim.protocol.dialect_requests import wants_words
+
             dialect = self.translation
             if not isinstance(dialect, Dialect) or dialect.in_words or not wants_words(error):
                 raise
@@ -394,6 +396,8 @@ class Connection:
         ended = self.status == "starting" and self._agent.protocol is None and not self.stopping
         killed = self.exit is not None and self.exit.signal is not None
         if ended and not killed and self._version == 1 and not self._in_words:
+            from acp_nvim.protocol.dialect_requests import tells_of_version
+
             words = "\n".join(self.last_words())
             self._in_words = not words or tells_of_version(words)
             self._again = 1 if self._in_words else None
@@ -520,6 +524,13 @@ class Connection:
             "auth": self.auth,
             "dialect": self.translation.name,
         }
+
+
+def _version_2(count: Callable[[str, str], None]) -> Version2:
+    """Loaded for the agents that it is configured for alone."""
+    from acp_nvim.protocol.v2.translation import Version2
+
+    return Version2(count)
 
 
 def _supported(error: RequestError) -> list[Any] | None:

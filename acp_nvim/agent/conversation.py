@@ -26,6 +26,7 @@ from acp_nvim.agent.session_params import trace
 from acp_nvim.agent.session_setup import NEW, Origin, SessionSetup
 from acp_nvim.agent.wire.calls import OutgoingCall
 from acp_nvim.agent.wire.endpoint import ConnectionClosed
+from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import (
     REQUEST_CANCELLED,
     RemoteProtocolError,
@@ -34,7 +35,7 @@ from acp_nvim.protocol.errors import (
 )
 from acp_nvim.protocol.refusals import lost_session, needs_login, rate_limit
 from acp_nvim.session import queue, subagents
-from acp_nvim.session.prompts import Prompt, aside
+from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 
@@ -54,6 +55,7 @@ class Conversation:
     ) -> None:
         """The session's agent is started by `open` or the first prompt."""
         self.session = session
+        self.origin = origin
         self.connection: Connection | None = None
         self.running: Prompt | None = None
         self.used = 0.0
@@ -76,6 +78,8 @@ class Conversation:
         """The last prompt for which the session was opened again."""
         self._calls_before = 0
         """The number of tool calls before the running prompt."""
+        self._hands_over = False
+        """Whether the prompt that went last has what was said before."""
         self._preparing: Prompt | None = None
         """The first of the queue, while it is made ready to be sent."""
         self._restarts = False
@@ -246,16 +250,21 @@ class Conversation:
         """Return the blocks of a prompt that leaves the queue now; none where it was given back."""
         session = self.session
         self._delegate.under_way(session, prompt)
-        capabilities = connection.agent.prompt_capabilities
-        blocks = prompt.build(capabilities)
+        blocks = prompt.build(connection.agent.prompt_capabilities)
         for remark in prompt.left_out:
             session.notice("warning", remark)
         if connection.alive and blocks:
-            earlier = self._setup.earlier
-            told = [aside("earlier-session", earlier, capabilities)] if earlier else []
-            return [*told, *blocks]
+            return [*self._handover(prompt), *blocks]
         self._delegate.give_back(session, prompt)
         return []
+
+    def _handover(self, prompt: Prompt) -> list[Any]:
+        """Return what the agent is told of the conversation so far; a slash command stays the
+        first text.
+        """
+        told = self._setup.handover
+        self._hands_over = bool(told) and not prompt.text.startswith("/")
+        return [schema.TextContent(told)] if self._hands_over else []
 
     @property
     def servers(self) -> Sequence[Fate]:
@@ -329,7 +338,8 @@ class Conversation:
         waited = prompt is not None and queue.leave_agent(self.session, prompt)
         if error is None:
             self.login.worked()
-            self._setup.told()
+            if self._hands_over:
+                self._setup.handed_over()
             if self.session.in_turn:
                 self.session.end_turn(result.stop_reason)
             self.remember()

@@ -6,15 +6,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import anyio
 
 from acp_nvim import wording
-from acp_nvim.protocol.refusals import RateLimit
 from acp_nvim.session import queue
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
+
+if TYPE_CHECKING:
+    from acp_nvim.protocol.rate_limit import RateLimit
 
 
 class PutOffPrompts:

@@ -18,7 +18,6 @@ from msgspec import Raw, Struct
 
 from acp_nvim.protocol import codec, errors, schema
 from acp_nvim.protocol import dialect_frames as frames
-from acp_nvim.protocol import dialect_requests as requests
 from acp_nvim.protocol.jsonrpc import Event, Id, Notification, Response
 
 Params = Struct | dict[str, Any]
@@ -71,6 +70,8 @@ class Dialect:
         return method, self._in_words(method, params) if self.in_words else params
 
     def _in_words(self, method: str, params: Params) -> Params:
+        from acp_nvim.protocol import dialect_requests as requests
+
         match params:
             case schema.InitializeRequest():
                 return requests.initialize(params)

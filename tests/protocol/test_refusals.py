@@ -8,7 +8,8 @@ import pytest
 from msgspec import UNSET
 
 from acp_nvim.protocol.errors import RequestError
-from acp_nvim.protocol.refusals import lost_session, needs_login, rate_limit
+from acp_nvim.protocol.rate_limit import rate_limit
+from acp_nvim.protocol.refusals import lost_session, needs_login
 
 NOW = 1_790_000_000.0
 
