@@ -19,6 +19,7 @@ from acp_nvim.agent.answering import cancel_questions
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.conversation_delegate import ConversationDelegate
 from acp_nvim.agent.login_wait import LoginWait
+from acp_nvim.agent.lost_session import LostSession
 from acp_nvim.agent.mcp import Fate
 from acp_nvim.agent.patience import Patience
 from acp_nvim.agent.rate_limits import PutOffPrompts
@@ -74,10 +75,7 @@ class Conversation:
         self._put_off = PutOffPrompts(session, tasks, self._patience.warn)
         self._answered = False
         self._refused = False
-        self._asked_again: Prompt | None = None
-        """The last prompt for which the session was opened again."""
-        self._calls_before = 0
-        """The number of tool calls before the running prompt."""
+        self._lost = LostSession(self, delegate)
         self._hands_over = False
         """Whether the prompt that went last has what was said before."""
         self._preparing: Prompt | None = None
@@ -199,20 +197,26 @@ class Conversation:
             queue.wait_at_agent(session, prompt)
         else:
             session.begin_turn(prompt, connection.title)
-        self._calls_before = len(session.tool_calls)
-        await self._ask(prompt, connection, blocks)
+        self._listen()
+        self._lost.begin()
+        await self.ask(prompt, connection, blocks)
         if self._setup.lost and session.in_turn:
-            await self._ask_again(prompt)
+            await self._lost.ask_again(prompt)
+        self._patience.rest()
 
-    async def _ask(self, prompt: Prompt, connection: Connection, blocks: list[Any]) -> None:
+    def _listen(self) -> None:
+        """Name an agent that is silent in the turn that has begun."""
+        if self.connection is not None:
+            self._patience.listen(partial(self.connection.router.heard, self.session))
+
+    async def ask(self, prompt: Prompt, connection: Connection, blocks: list[Any]) -> None:
         """Put a prompt to the agent and wait for the end of its turn, or until the session turns
         out to be lost.
         """
-        session = self.session
-        self._patience.listen(partial(connection.router.heard, session))
+        self.running, self._answered = prompt, False
         try:
             self._call = connection.agent.begin_prompt(
-                session.id,
+                self.session.id,
                 blocks,
                 self._on_response,
                 self.meta(prompt),
@@ -225,26 +229,6 @@ class Conversation:
             await connection.ended()
         finally:
             self.running = self._call = None
-
-    async def _ask_again(self, prompt: Prompt) -> None:
-        """The agent has lost the session: open it again and put the prompt to it in the same turn.
-        Meanwhile the prompt waits in the queue, where it stays if that does not work out.
-        """
-        session = self.session
-        self._asked_again = prompt
-        queue.put_first(session, prompt)
-        self._delegate.waits_again(prompt)
-        opened = await self._open()
-        connection = self.connection
-        if opened and connection is not None and queue.claim(session, prompt):
-            session.settle()
-            blocks = self.prepare(prompt, connection)
-            if blocks:
-                self.running, self._answered = prompt, False
-                await self._ask(prompt, connection, blocks)
-        if session.in_turn:
-            waits = wording.PROMPT_WAITS_FOR_LOGIN if self.login.awaited else None
-            session.end_turn(None if waits else "cancelled", waits)
 
     def prepare(self, prompt: Prompt, connection: Connection) -> list[Any]:
         """Return the blocks of a prompt that leaves the queue now; none where it was given back."""
@@ -305,6 +289,7 @@ class Conversation:
             session.observer.changed(session)
         elif self.connection is not None:
             session.begin_turn(prompt, self.connection.title, message_id)
+            self._listen()
 
     def meta(self, prompt: Prompt) -> dict[str, Any]:
         """`_meta` of a prompt: its own, and the configured trace (rfds/meta-propagation)."""
@@ -319,19 +304,10 @@ class Conversation:
         if isinstance(error, ConnectionClosed):
             return  # `agent_ended` knows more
         self._answered = True
-        if error is not None and self._may_ask_again(error):
+        if error is not None and self._lost.is_meant(error, self.running):
             self._setup.lose(wording.PART_SENT_AGAIN)
         else:
             self.answered(self.running, result, error)
-
-    def _may_ask_again(self, error: Exception) -> bool:
-        """Whether the session is lost, and a prompt of it goes once more: never one that has been
-        sent twice, nor one that has set something going.
-        """
-        session = self.session
-        fresh = session.in_turn and self._asked_again is not self.running
-        idle = len(session.tool_calls) == self._calls_before
-        return lost_session(error) and fresh and idle and session.status == "running"
 
     def answered(self, prompt: Prompt | None, result: Any, error: Exception | None) -> None:
         """A prompt is answered: its turn is over, if it has begun and not ended with another's."""
@@ -405,7 +381,7 @@ class Conversation:
         self._busy = True
         try:
             self._setup.lose()
-            return await self._open()
+            return await self.open_now()
         finally:
             self._busy = False
             if self._woken:
@@ -477,9 +453,10 @@ class Conversation:
         """Return whether prompts can be sent, after starting whatever was missing."""
         if self.session.status == "closed":
             return False
-        return self.is_open or await self._open()
+        return self.is_open or await self.open_now()
 
-    async def _open(self) -> bool:
+    async def open_now(self) -> bool:
+        """Return whether the session is open, after opening it; why not is told."""
         session = self.session
         try:
             with self._patience.answer("initialize"):

@@ -30,6 +30,7 @@ class Patience:
         self._session = session
         self._tasks = tasks
         self._timeouts = timeouts
+        self._listening: anyio.CancelScope | None = None
 
     def warn(self, title: str) -> None:
         """Tell the user, also while the agent replays the past: this is of now."""
@@ -64,12 +65,24 @@ class Patience:
 
     def listen(self, heard: Callable[[], object]) -> None:
         """Tell the user once for each time in which the agent says nothing for option
-        `timeouts.silent_s`, until the running turn is over. ``heard`` returns another value once
-        something has come.
+        `timeouts.silent_s`, until the running turn is over, or `rest`. ``heard`` returns another
+        value once something has come.
         """
-        self._tasks.start_soon(
-            watch_silence, self._session, heard, lambda: self._timeouts().silent_s, self._quiet
-        )
+        self.rest()
+        self._listening = anyio.CancelScope()
+        self._tasks.start_soon(self._listen, heard, self._listening)
+
+    async def _listen(self, heard: Callable[[], object], scope: anyio.CancelScope) -> None:
+        with scope:
+            await watch_silence(self._session, heard, self._silent_s, self._quiet)
+
+    def _silent_s(self) -> float:
+        return self._timeouts().silent_s
+
+    def rest(self) -> None:
+        """The turn is over: nothing is waited for."""
+        if self._listening is not None:
+            self._listening.cancel()
 
     def _quiet(self, seconds: float) -> None:
         agent = self._session.agent

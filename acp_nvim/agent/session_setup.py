@@ -89,6 +89,8 @@ class SessionSetup:
         self.lost = False
         """Whether the agent has lost the session, which has to be opened again."""
         self._again_words = ""
+        self._connection: Connection | None = None
+        """Where it was opened last."""
 
     @property
     def replays(self) -> bool:
@@ -116,6 +118,8 @@ class SessionSetup:
         was open before becomes a new one then, with the reason stated in the chat.
         """
         session = self.session
+        self.lost = self.lost and connection is self._connection  # else its process has ended
+        self._connection = connection
         session.status = "starting"
         session.change("status")
         session.transcript.speaker = connection.title

@@ -153,6 +153,8 @@ def _markdown(session: Session) -> list[str]:
         elif isinstance(entry, ToolEntry):
             head, *body = _texts(draw(entry, Look(tool_lines=WHOLE)))
             lines += [f"### {head}", "", *_fenced(body)]
+        elif isinstance(entry, Line):
+            lines += [f"— {one_line(entry.title, 4000)}", *notice_details(entry), ""]
         elif isinstance(entry, TerminalEntry):
             lines += _fenced(_texts(draw_entry(entry)))
         else:

@@ -41,7 +41,7 @@ class Dialect:
         """``in_words``: the agent wants strings for versions; ``branch_of`` returns the git branch
         of a folder, which such agents are told.
         """
-        self.active = False
+        self.active = in_words
         self.starts_servers = not in_words
         self.in_words = in_words
         self._branch_of = branch_of
@@ -63,7 +63,7 @@ class Dialect:
 
     def speak_in_words(self) -> None:
         """The agent refuses numbers for versions: what leaves from now on is translated."""
-        self.in_words, self.starts_servers = True, False
+        self.in_words, self.starts_servers, self.active = True, False, True
 
     def leaves(self, method: str, params: Params) -> tuple[str, Params]:
         """Return a message of ours as it is; translated for an agent that wants words."""

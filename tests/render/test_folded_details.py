@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acp_nvim.editor.reports import whole
+from acp_nvim.editor.reports import markdown, whole
 from acp_nvim.render.margin import DETAILS, draw_entry
 from acp_nvim.session.entries import Line
 from acp_nvim.session.session import Session
@@ -28,6 +28,7 @@ def test_many_details_are_folded_and_open_in_full() -> None:
     shown = whole(session, target)
     assert shown[0] == "it failed"
     assert shown[-1] == "line 39"
+    assert "line 39" in markdown(session)
 
 
 def test_a_long_message_opens_in_full() -> None:
