@@ -338,7 +338,8 @@ class Conversation:
         elif prompt is not None and (limit := rate_limit(error)) is not None:
             self._delegate.waits_again(prompt)
             title = self.connection.title if self.connection is not None else session.agent
-            self._put_off.put_off(prompt, limit, title, details(error))
+            told = [line for line in details(error) if not line.isdecimal()]  # it is the wait
+            self._put_off.put_off(prompt, limit, title, [str(error), *told])
         elif prompt is not None and needs_login(error):
             self._refused = True
             queue.put_first(session, prompt)

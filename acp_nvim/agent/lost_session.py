@@ -54,10 +54,10 @@ class LostSession:
 
     def is_meant(self, error: Exception, prompt: Prompt | None) -> bool:
         """Whether an answer means that the session is lost, and its prompt goes once more: never
-        one that has been sent twice, nor one that has set something going.
+        one that has been sent twice, that is in the session by its id, or has set something going.
         """
         session = self._conversation.session
-        fresh = session.in_turn and self._asked_again is not prompt
+        fresh = session.prompted is not None and self._asked_again is not prompt
         idle = len(session.tool_calls) == self._calls
         return lost_session(error) and fresh and idle and session.status == "running"
 

@@ -127,7 +127,7 @@ class SessionSetup:
         self._params = connection.session_params(session)
         for note in self._params.notes if not self.opened else ():
             session.notice("info", note)
-        for remark in self._params.remarks:
+        for remark in self._params.remarks if not self.lost else ():
             session.notice("warning", remark)
         before = options.in_force(session)
         result = await (self._again(connection) if self.opened else self._first(connection))

@@ -79,6 +79,8 @@ class Work(Struct, frozen=True, gc=False):
     error: str | None = None
     code: int | None = None
     """Of the error."""
+    data: Any = UNSET
+    """What else the error says."""
     background: int | UnsetType = UNSET
 
     @property

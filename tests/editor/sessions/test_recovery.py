@@ -101,11 +101,13 @@ def refusing(message: str, data: object = None) -> str:
     return "refuses_with -32000 " + json.dumps({"message": message, "data": data})
 
 
-def test_a_limit_is_no_login_and_is_told_with_its_wait(editor: Editor) -> None:
-    traffic = editor.agent("script")
+@pytest.mark.parametrize("protocol", [1, 2])
+def test_a_limit_is_no_login_and_is_told_with_its_wait(editor: Editor, protocol: int) -> None:
+    traffic = editor.agent("script", protocol=protocol)
     end = editor.turn(refusing("Too many requests", {"retryAfter": 0.2}))
     assert end["error"].startswith("Scripted is at its rate limit for 1 s. :Acp queue run")
     assert not editor.events("AcpAuthRequired")
+    assert lines_with(editor, "  Too many requests")
     assert len(editor.session(1)["queue"]) == 1
     editor.wait_event("AcpNotice")
     assert notices(editor) == ["Scripted should take prompts again. :Acp queue run sends yours"]
