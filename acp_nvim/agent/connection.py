@@ -5,7 +5,8 @@ replaces it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -31,7 +32,14 @@ from acp_nvim.agent.session_params import SessionParams
 from acp_nvim.agent.session_router import ReportLimit, SessionRouter
 from acp_nvim.agent.settings import AgentSettings, Settings
 from acp_nvim.agent.terminals import AgentTerminals
-from acp_nvim.agent.transport.base import AgentTransport, OpenTransport
+from acp_nvim.agent.transport import addresses
+from acp_nvim.agent.transport.base import (
+    AgentTransport,
+    OpenTransport,
+    ReachAgent,
+    TransportError,
+)
+from acp_nvim.agent.transport.reach import Reach
 from acp_nvim.agent.wire.endpoint import ConnectionClosed, Endpoint
 from acp_nvim.agent.wire.ports import FlowControl
 from acp_nvim.agent.wire.secret_names import secret_values
@@ -69,6 +77,7 @@ class Surroundings:
     authenticated: Callable[[Connection], None]
     cwd: Callable[[], str]
     env: Callable[[], Mapping[str, str]]
+    reach: ReachAgent = field(default_factory=Reach)
     extensions: Extensions = field(default_factory=Extensions)
     consent: Consent = field(default_factory=Consent)
     tools: OwnTools = field(default_factory=NoTools)
@@ -80,8 +89,16 @@ class Surroundings:
 class Connection:
     """An agent that is starting, running or gone."""
 
-    def __init__(self, name: str, spec: AgentSettings, around: Surroundings) -> None:
-        """Nothing is started yet."""
+    def __init__(
+        self,
+        name: str,
+        spec: AgentSettings,
+        around: Surroundings,
+        pauses: Iterator[float] | None = None,
+    ) -> None:
+        """Nothing is started yet. ``pauses``, in seconds, are those before the attempts to reach an
+        agent elsewhere again.
+        """
         self.name = name
         self.spec = spec
         self.status: Status = "starting"
@@ -118,6 +135,10 @@ class Connection:
         """The version that the agent is asked for."""
         self._again: int | None = None
         """The version in which it has to be started again."""
+        self._pauses = pauses
+        self._stop_asked = anyio.Event()
+        self.up_since: float | None = None
+        """When the handshake was over, on the monotonic clock."""
 
     def _new_client(self, around: Surroundings) -> Client:
         return Client(
@@ -225,6 +246,7 @@ class Connection:
     async def end(self) -> None:
         """End the process tree, if it runs; who waits for the connection may not have been told."""
         self.stopping = True
+        self._stop_asked.set()
         if self._transport is not None:
             await self._transport.stop()
 
@@ -236,6 +258,8 @@ class Connection:
                 wording.PART_INSTALL.format(command=self.spec.install) if self.spec.install else ""
             )
             self._fail(f"{error}{hint}")
+        except TransportError as error:
+            await self._not_reached(error)
         except Exception as error:
             self._fail(str(error) or type(error).__name__)
             if self._transport is not None:
@@ -249,8 +273,41 @@ class Connection:
         again: it has read no capabilities in a request of the newer one (v2/migration).
         """
         version: int | None = 2 if self.spec.protocol == 2 else 1
+        await self._pause(0.0)
         while version is not None:
-            version = await self._serve(version)
+            try:
+                version = await self._serve(version)
+            except TransportError as error:
+                if not error.again or not await self._pause(error.after, error):
+                    raise
+
+    async def _pause(self, least: float, why: TransportError | None = None) -> bool:
+        """Wait before the next attempt to reach an agent elsewhere, ``least`` seconds or more.
+        Returns whether there is one.
+        """
+        pause = next(self._pauses, None) if self._pauses is not None else None
+        if pause is None or self.stopping:
+            return False
+        pause = max(pause, least)
+        if why is not None:
+            self.error = wording.NOT_YET_REACHED.format(
+                agent=self.name, reason=why, seconds=round(pause, 1)
+            )
+            self._around.changed(self)
+        with anyio.move_on_after(pause):
+            await self._stop_asked.wait()
+        return not self.stopping
+
+    async def _not_reached(self, error: TransportError) -> None:
+        """An agent elsewhere is given up."""
+        if self._transport is not None:
+            await self._transport.stop()
+        if self.stopping:
+            self._gone()
+            return
+        self._fail(wording.NOT_REACHED.format(agent=self.name, reason=error))
+        if self._pauses is not None:  # it was there before
+            self._around.ended(self)
 
     async def _serve(self, version: int) -> int | None:
         """Run the agent until it ends. Returns the version in which to start it again."""
@@ -258,14 +315,18 @@ class Connection:
         self.translation = Version2(self.warnings.count) if version == 2 else Dialect()
         settings = self._around.settings()
         self._peer = Peer(settings.limits.message_bytes, reads_updates=True)
-        transport = self._around.transport(
+        transport = self._reached() if self.spec.url else self._around.transport(
             self.spec.command,
             cwd=self.cwd,
             env={**self._around.env(), **self.spec.env},
             kill_s=settings.timeouts.kill_s,
-            on_stderr=lambda data: self.traffic.add("err", data),
+            on_stderr=self._on_stderr,
         )
-        await transport.start()
+        try:
+            await transport.start()
+        except TransportError:
+            await transport.stop()
+            raise
         self._transport = transport
         self._endpoint = endpoint = self._endpoint_over(transport)
         self._agent = Agent(endpoint)
@@ -277,12 +338,54 @@ class Connection:
             if transport.exit is None:
                 self._closed_output = not self.stopping and self._again is None
                 await transport.stop()
-            if self._again is None:
+            unreached = self._unreached()
+            if unreached is None and self._again is None:
                 self.exit = transport.exit
                 self._gone()
             tasks.cancel_scope.cancel()
         await transport.stop()
+        if unreached is not None:
+            raise unreached
         return None if self.stopping else self._again
+
+    def _unreached(self) -> TransportError | None:
+        """Why there was no handshake with an agent elsewhere; it is reached again, or given up."""
+        shaking = self.status == "starting" and self._again is None and not self.stopping
+        return self.lost if shaking else None
+
+    def _reached(self) -> AgentTransport:
+        """The transport to an agent elsewhere. Raises TransportError."""
+        assert self.spec.url is not None
+        headers, hidden = addresses.expanded(
+            self.spec.headers, {**self._around.env(), **self.spec.env}
+        )
+        self.traffic.hide([*hidden, *addresses.secrets(self.spec.url)])
+        return self._around.reach(
+            self.name,
+            self.spec.url,
+            headers=headers,
+            message_bytes=self._around.settings().limits.message_bytes,
+            on_stderr=self._on_stderr,
+        )
+
+    def _on_stderr(self, data: bytes) -> None:
+        self.traffic.add("err", data)
+
+    @property
+    def lost(self) -> TransportError | None:
+        """Why an agent elsewhere is not reached any more."""
+        return self._transport.lost if self._transport is not None else None
+
+    @property
+    def returns(self) -> bool:
+        """Whether its connection, which was there, broke and is to be taken up again."""
+        lost = self.lost
+        return lost is not None and lost.again and self.up_since is not None and not self.stopping
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the agent runs on this machine, as far as one can see."""
+        return self.spec.url is None or addresses.is_here(self.spec.url)
 
     def _endpoint_over(self, transport: AgentTransport) -> Endpoint:
         return Endpoint(
@@ -300,6 +403,8 @@ class Connection:
     async def _last_words(self) -> str:
         """Return why the stream ended: mostly the process has, and its exit follows at once."""
         assert self._transport is not None
+        if self._transport.lost is not None:
+            return self.exit_summary()
         with anyio.move_on_after(EXIT_S):
             self.exit = await self._transport.wait()
         return (
@@ -320,6 +425,8 @@ class Connection:
                 await transport.stop()
                 return
         except Exception as error:
+            if self.lost is not None:
+                return
             if self.exit is None and transport is not None and transport.exit is None:
                 self._fail(
                     wording.HANDSHAKE_FAILED.format(
@@ -331,7 +438,8 @@ class Connection:
         self.agent.behaves(
             starts_servers=self.translation.starts_servers, takes_more=self.translation.takes_more
         )
-        self.status = "ready"
+        self.status, self.error = "ready", None
+        self.up_since = time.monotonic()
         self.warnings.unread.clear()  # a banner tells nothing of an end
         self._ready.set()
         self._around.changed(self)
@@ -447,6 +555,8 @@ class Connection:
         """How the agent ended, in one line."""
         if self.stopping:
             return wording.AGENT_STOPPED.format(agent=self.name)
+        if self.lost is not None:
+            return wording.NOT_REACHED.format(agent=self.name, reason=self.lost)
         if self._closed_output:
             return wording.AGENT_CLOSED_AND_ENDED.format(agent=self.name, pipe=self._closed())
         return (
@@ -465,7 +575,9 @@ class Connection:
 
     def snapshot(self) -> dict[str, object]:
         """What `state().agents[name]` shows."""
-        return {"status": self.status, "error": self.error, "pid": self._pid()} | self._known()
+        url = addresses.shown(self.spec.url) if self.spec.url else None
+        here = {"status": self.status, "error": self.error, "pid": self._pid(), "url": url}
+        return here | self._known()
 
     def _pid(self) -> int | None:
         return self._transport.pid if self._transport and self._transport.exit is None else None

@@ -300,17 +300,21 @@ class Conversation:
                 self._delegate.give_back(session, prompt)
 
     def _died(self) -> None:
-        """Say how the agent ended, give the prompt back, and let the others wait for the user:
-        version 1 has no way to go on in a turn whose agent died.
+        """Say how the agent ended and give the prompt back: version 1 has no way to go on in a turn
+        whose agent died. The others wait for the user, or for a connection that is taken up again.
         """
         session, connection = self.session, self.connection
         reason = connection.exit_summary() if connection else wording.AGENT_GONE
         words: list[str] = []
-        if connection is None or not connection.stopping:
+        returns = connection is not None and connection.returns
+        if returns:
+            reason += wording.PART_CONNECTING
+        elif connection is None or not connection.stopping:
             reason += wording.PART_RESTART
             words = connection.last_words() if connection else []
         session.end_turn(None, reason, words, "\n".join((reason, *words)))
-        queue.hold(session)
+        if not returns:
+            queue.hold(session)
         if self.running is not None:
             self._delegate.give_back(session, self.running)
 
@@ -555,6 +559,11 @@ class Conversation:
             self._died()
         elif session.own_turn:
             session.end_turn(None, connection.exit_summary())
-        session.status = "idle" if connection.stopping else "failed"
-        session.error = session.error or connection.error
+        elif connection.returns:
+            session.notice("warning", connection.exit_summary() + wording.PART_CONNECTING)
+        if connection.returns:
+            session.status = "starting"
+        else:
+            session.status = "idle" if connection.stopping else "failed"
+            session.error = session.error or connection.error
         session.change("status", "error")
