@@ -25,6 +25,7 @@ from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.client import Client
 from acp_nvim.agent.consent import Consent
 from acp_nvim.agent.elicitations import Elicitations
+from acp_nvim.agent.elsewhere import Attempts, transport_to
 from acp_nvim.agent.extensions import Extensions
 from acp_nvim.agent.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.servers import FileServer, NoTools, OwnTools
@@ -135,8 +136,7 @@ class Connection:
         """The version that the agent is asked for."""
         self._again: int | None = None
         """The version in which it has to be started again."""
-        self._pauses = pauses
-        self._stop_asked = anyio.Event()
+        self._attempts = Attempts(pauses)
         self.up_since: float | None = None
         """When the handshake was over, on the monotonic clock."""
 
@@ -246,7 +246,7 @@ class Connection:
     async def end(self) -> None:
         """End the process tree, if it runs; who waits for the connection may not have been told."""
         self.stopping = True
-        self._stop_asked.set()
+        self._attempts.stop()
         if self._transport is not None:
             await self._transport.stop()
 
@@ -273,30 +273,18 @@ class Connection:
         again: it has read no capabilities in a request of the newer one (v2/migration).
         """
         version: int | None = 2 if self.spec.protocol == 2 else 1
-        await self._pause(0.0)
+        await self._attempts.first()
         while version is not None:
             try:
                 version = await self._serve(version)
             except TransportError as error:
-                if not error.again or not await self._pause(error.after, error):
-                    raise
+                await self._attempts.another(error, partial(self._tries_again, error))
 
-    async def _pause(self, least: float, why: TransportError | None = None) -> bool:
-        """Wait before the next attempt to reach an agent elsewhere, ``least`` seconds or more.
-        Returns whether there is one.
-        """
-        pause = next(self._pauses, None) if self._pauses is not None else None
-        if pause is None or self.stopping:
-            return False
-        pause = max(pause, least)
-        if why is not None:
-            self.error = wording.NOT_YET_REACHED.format(
-                agent=self.name, reason=why, seconds=round(pause, 1)
-            )
-            self._around.changed(self)
-        with anyio.move_on_after(pause):
-            await self._stop_asked.wait()
-        return not self.stopping
+    def _tries_again(self, why: TransportError, seconds: float) -> None:
+        self.error = wording.NOT_YET_REACHED.format(
+            agent=self.name, reason=why, seconds=round(seconds, 1)
+        )
+        self._around.changed(self)
 
     async def _not_reached(self, error: TransportError) -> None:
         """An agent elsewhere is given up."""
@@ -306,7 +294,7 @@ class Connection:
             self._gone()
             return
         self._fail(wording.NOT_REACHED.format(agent=self.name, reason=error))
-        if self._pauses is not None:  # it was there before
+        if self._attempts.are_many:  # it was there before
             self._around.ended(self)
 
     async def _serve(self, version: int) -> int | None:
@@ -315,13 +303,7 @@ class Connection:
         self.translation = Version2(self.warnings.count) if version == 2 else Dialect()
         settings = self._around.settings()
         self._peer = Peer(settings.limits.message_bytes, reads_updates=True)
-        transport = self._reached() if self.spec.url else self._around.transport(
-            self.spec.command,
-            cwd=self.cwd,
-            env={**self._around.env(), **self.spec.env},
-            kill_s=settings.timeouts.kill_s,
-            on_stderr=self._on_stderr,
-        )
+        transport = self._new_transport(settings)
         try:
             await transport.start()
         except TransportError:
@@ -348,28 +330,23 @@ class Connection:
             raise unreached
         return None if self.stopping else self._again
 
+    def _new_transport(self, settings: Settings) -> AgentTransport:
+        around, spec = self._around, self.spec
+        if spec.url:
+            limit = settings.limits.message_bytes
+            return transport_to(self.name, spec, around.reach, around.env(), limit, self.traffic)
+        return around.transport(
+            spec.command,
+            cwd=self.cwd,
+            env={**around.env(), **spec.env},
+            kill_s=settings.timeouts.kill_s,
+            on_stderr=lambda data: self.traffic.add("err", data),
+        )
+
     def _unreached(self) -> TransportError | None:
         """Why there was no handshake with an agent elsewhere; it is reached again, or given up."""
         shaking = self.status == "starting" and self._again is None and not self.stopping
         return self.lost if shaking else None
-
-    def _reached(self) -> AgentTransport:
-        """The transport to an agent elsewhere. Raises TransportError."""
-        assert self.spec.url is not None
-        headers, hidden = addresses.expanded(
-            self.spec.headers, {**self._around.env(), **self.spec.env}
-        )
-        self.traffic.hide([*hidden, *addresses.secrets(self.spec.url)])
-        return self._around.reach(
-            self.name,
-            self.spec.url,
-            headers=headers,
-            message_bytes=self._around.settings().limits.message_bytes,
-            on_stderr=self._on_stderr,
-        )
-
-    def _on_stderr(self, data: bytes) -> None:
-        self.traffic.add("err", data)
 
     @property
     def lost(self) -> TransportError | None:
@@ -548,6 +525,8 @@ class Connection:
             self.status = "failed" if failed else "exited"
             self.error = None if self.stopping else self.exit_summary()
         self.terminals.forget()
+        if self.lost is not None and self.lost.limit:
+            self._limit_exceeded(self.lost.limit, str(self.lost), None)
         self._around.ended(self)
         self._ready.set()
 

@@ -214,7 +214,9 @@ class SessionSetup:
         try:
             if agent.session_capabilities.resume:
                 result = await self._resume(connection, session.id)
-                self._say_reopened(connection, wording.RESTARTED_RESUMED, wording.RECONNECTED_RESUMED)
+                self._say_reopened(
+                    connection, wording.RESTARTED_RESUMED, wording.RECONNECTED_RESUMED
+                )
                 return result
         except (RequestError, RemoteProtocolError) as error:
             reason = _refusal(error)

@@ -29,9 +29,7 @@ PREFIX = "tutor-"
 class Tutor:
     """Serves one client. See `connection.Service`."""
 
-    def __init__(
-        self, connection: Connection, sessions: dict[str, Session] | None = None
-    ) -> None:
+    def __init__(self, connection: Connection, sessions: dict[str, Session] | None = None) -> None:
         """``sessions`` are those of a server, which can be resumed by other connections."""
         self._connection = connection
         self._client = s.ClientCapabilities()

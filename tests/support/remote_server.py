@@ -1,8 +1,8 @@
 """Agents behind an address: a server that starts a process of the agent for each client.
 
-    python -m tests.support.remote_server PORT command …     # prints the addresses
-    with RemoteServer([sys.executable, "-m", "tests.agents", "script"]) as server:
-        server.url("ws")
+python -m tests.support.remote_server PORT command …     # prints the addresses
+with RemoteServer([sys.executable, "-m", "tests.agents", "script"]) as server:
+    server.url("ws")
 """
 
 from __future__ import annotations

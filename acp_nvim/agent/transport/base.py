@@ -15,11 +15,16 @@ class TransportError(AgentStartError):
     without any secret.
     """
 
-    def __init__(self, text: str, *, again: bool = True, after: float = 0.0) -> None:
-        """``again``: it may work later, in ``after`` seconds at the earliest."""
+    def __init__(
+        self, text: str, *, again: bool = True, after: float = 0.0, limit: str = ""
+    ) -> None:
+        """``again``: it may work later, in ``after`` seconds at the earliest. ``limit`` is the
+        option `limits.…` that was exceeded.
+        """
         super().__init__(text)
         self.again = again
         self.after = after
+        self.limit = limit
 
 
 class AgentTransport(Transport, Protocol):

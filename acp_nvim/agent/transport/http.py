@@ -228,7 +228,7 @@ class HttpTransport:
             async for chunk in response.aiter_raw():
                 body += chunk
                 if len(body) > self._address.message_bytes:
-                    raise TransportError(wording.WHY_MESSAGE_TOO_LONG)
+                    raise TransportError(wording.WHY_MESSAGE_TOO_LONG, limit="message_bytes")
             return Answer(response.status_code, response.headers, bytes(body))
 
     def _follows(self, answer: Answer) -> bool:

@@ -43,7 +43,7 @@ TOO_BIG: Final = 1009
 
 _SILENT: Final = logging.getLogger("acp_nvim.websocket")
 """The library logs headers; nothing of that may get anywhere."""
-_SILENT.disabled = True
+_SILENT.setLevel(logging.CRITICAL + 1)
 
 
 class WebSocketTransport:
@@ -128,7 +128,7 @@ class WebSocketTransport:
         if self._silent:
             return TransportError(wording.WHY_CONNECTION_SILENT)
         if error.sent is not None and error.sent.code == TOO_BIG and not error.rcvd_then_sent:
-            return TransportError(wording.WHY_MESSAGE_TOO_LONG)
+            return TransportError(wording.WHY_MESSAGE_TOO_LONG, limit="message_bytes")
         if error.rcvd is None:
             return TransportError(wording.WHY_CONNECTION_ENDED)
         reason = f"{error.rcvd.code} {error.rcvd.reason}".strip()

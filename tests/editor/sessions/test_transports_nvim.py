@@ -164,5 +164,5 @@ def test_a_server_that_is_killed_in_a_turn_and_comes_back(
         "return vim.api.nvim_buf_get_lines(..., 0, 1, true)", editor.session()["composer_bufnr"]
     )
     assert back == [f"edit {path}"]
-    editor.cmd("qa!")
+    editor.quit()
     assert server.runs
