@@ -4,25 +4,24 @@ replaces it.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal
 
 import anyio
 import msgspec
 
 from acp_nvim import wording
 from acp_nvim.agent import auth, session_params
-from acp_nvim.agent.agent import Agent, OtherVersion
+from acp_nvim.agent.agent import Agent, OtherVersion, supported_versions
 from acp_nvim.agent.child.exit import Exit
 from acp_nvim.agent.child.launch import ProgramMissing
-from acp_nvim.agent.child.pty import AVAILABLE
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.client import Client
+from acp_nvim.agent.connection_options import client_capabilities, level, secrets
 from acp_nvim.agent.consent import Consent
 from acp_nvim.agent.elicitations import Elicitations
 from acp_nvim.agent.elsewhere import Attempts, transport_to
@@ -43,12 +42,10 @@ from acp_nvim.agent.transport.base import (
 from acp_nvim.agent.transport.reach import Reach
 from acp_nvim.agent.wire.endpoint import ConnectionClosed, Endpoint
 from acp_nvim.agent.wire.ports import FlowControl
-from acp_nvim.agent.wire.secret_names import secret_values
 from acp_nvim.agent.wire.traffic import Traffic
-from acp_nvim.agent.wire.traffic_view import Level
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.dialects import Dialect
-from acp_nvim.protocol.errors import UNSUPPORTED_VERSION, RemoteProtocolError, RequestError
+from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
 from acp_nvim.protocol.jsonrpc import Peer
 from acp_nvim.protocol.v2.translation import Version2
 from acp_nvim.session.questions.decisions import Decision
@@ -57,8 +54,6 @@ from acp_nvim.tasks import Tasks
 
 EXIT_S = 0.25
 """How long the end of the output waits for the exit that explains it, in seconds."""
-
-_SECRET = re.compile(r"(?i)key|token|secret|passw|credential|auth")
 
 Status = Literal["starting", "ready", "auth_required", "exited", "failed"]
 
@@ -183,7 +178,10 @@ class Connection:
         wanted = settings.tools if self.spec.tools is None else self.spec.tools
         capabilities = self.agent.capabilities.mcp_capabilities or schema.McpCapabilities()
         way = session_params.own_way(capabilities, over_http=settings.tools_http)
-        reachable = way != "relay" or self.agent.starts_servers
+        starts = self.agent.starts_servers and (
+            self.spec.url is None or addresses.is_here(self.spec.url)
+        )
+        reachable = way != "relay" or starts
         found = session_params.of(
             settings,
             self.spec,
@@ -359,11 +357,6 @@ class Connection:
         lost = self.lost
         return lost is not None and lost.again and self.up_since is not None and not self.stopping
 
-    @property
-    def is_local(self) -> bool:
-        """Whether the agent runs on this machine, as far as one can see."""
-        return self.spec.url is None or addresses.is_here(self.spec.url)
-
     def _endpoint_over(self, transport: AgentTransport) -> Endpoint:
         return Endpoint(
             transport,
@@ -434,7 +427,7 @@ class Connection:
                 raise
             self._again = 1
         except RequestError as error:
-            supported = _supported(error)
+            supported = supported_versions(error)
             if supported is None:
                 raise
             if self._version == 1 or 1 not in supported:
@@ -572,47 +565,3 @@ class Connection:
             "auth": self.auth,
             "dialect": self.translation.name,
         }
-
-
-def _supported(error: RequestError) -> list[Any] | None:
-    """The versions that an agent names when it refuses ours; None for another refusal."""
-    if error.code != UNSUPPORTED_VERSION:
-        return None
-    data = error.data if isinstance(error.data, dict) else {}
-    found = data.get("supported")
-    return found if isinstance(found, list) else []
-
-
-def client_capabilities(settings: Settings) -> schema.ClientCapabilities:
-    """Return the capabilities of this client (v1/initialization)."""
-    return schema.ClientCapabilities(
-        fs=schema.FileSystemCapabilities(read_text_file=True, write_text_file=True),
-        terminal=settings.terminal.enabled and AVAILABLE,
-        session=schema.ClientSessionCapabilities(
-            config_options=schema.SessionConfigOptionsCapabilities(
-                boolean=schema.BooleanConfigOptionCapabilities()
-            ),
-            notices=schema.NoticeCapabilities(),
-            compaction=schema.CompactionCapabilities(),
-        ),
-        subagents=schema.SubagentCapabilities(),
-        plan=schema.PlanCapabilities(),
-        elicitation=schema.ElicitationCapabilities(
-            form=schema.ElicitationFormCapabilities(), url=schema.ElicitationUrlCapabilities()
-        ),
-        auth=schema.AuthCapabilities(terminal=True),
-        meta={"terminal-auth": True, "terminal_output": True},
-    )
-
-
-def secrets(env: Mapping[str, str], spec: AgentSettings) -> list[str]:
-    """Return the values that must not be in a log: those of variables named like a credential, of
-    the user and of the agent.
-    """
-    configured = (value for key, value in spec.env.items() if _SECRET.search(key))
-    return list(dict.fromkeys([*secret_values({**env, **spec.env}), *configured]))
-
-
-def level(wanted: str) -> Level:
-    """Return option `log.level` as a level of the traffic log, `info` for an unknown one."""
-    return cast("Level", wanted) if wanted in get_args(Level) else "info"

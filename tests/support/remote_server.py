@@ -13,12 +13,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Self
 
 from acp_nvim.tutor.server import addresses, listening
 from tests.support.waiting import until
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH
+ROOT = str(Path(__file__).resolve().parent.parent.parent)
 LINE_BYTES = 128 << 20
 
 TUTOR = (sys.executable, "-m", "acp_nvim.tutor")
