@@ -289,6 +289,7 @@ class Connection:
         if self._transport is not None:
             await self._transport.stop()
         if self.stopping:
+            self.status = "exited"
             self._gone()
             return
         self._fail(wording.NOT_REACHED.format(agent=self.name, reason=error))
@@ -332,7 +333,7 @@ class Connection:
         around, spec = self._around, self.spec
         if spec.url:
             limit = settings.limits.message_bytes
-            return transport_to(self.name, spec, around.reach, around.env(), limit, self.traffic)
+            return transport_to(spec, around.reach, around.env(), limit, self.traffic)
         return around.transport(
             spec.command,
             cwd=self.cwd,

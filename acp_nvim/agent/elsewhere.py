@@ -14,7 +14,6 @@ from acp_nvim.agent.wire.traffic import Traffic
 
 
 def transport_to(
-    name: str,
     spec: AgentSettings,
     reach: ReachAgent,
     env: Mapping[str, str],
@@ -29,7 +28,6 @@ def transport_to(
     headers, hidden = addresses.expanded(spec.headers, {**env, **spec.env})
     traffic.hide([*hidden, *addresses.secrets(url)])
     return reach(
-        name,
         url,
         headers=headers,
         message_bytes=message_bytes,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Final
-from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from acp_nvim import wording
 from acp_nvim.agent.shown_values import PLACEHOLDER
@@ -24,7 +24,7 @@ def shown(url: str) -> str:
         parts = urlsplit(url)
     except ValueError:
         return ""
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def scheme_of(url: str) -> str:

@@ -96,14 +96,13 @@ class ReachAgent(Protocol):
 
     def __call__(
         self,
-        agent: str,
         url: str,
         *,
         headers: Mapping[str, str],
         message_bytes: int,
         on_stderr: Callable[[bytes], None],
     ) -> AgentTransport:
-        """``agent`` is its name in the configuration. ``headers`` go with each request, as they
-        are; ``message_bytes`` bounds one message that comes. ``on_stderr`` is given remarks about
-        the connection, as lines. Raises TransportError.
+        """``headers`` go with each request, as they are; ``message_bytes`` bounds one message that
+        comes. ``on_stderr`` is given remarks about the connection, as lines. Raises
+        TransportError.
         """

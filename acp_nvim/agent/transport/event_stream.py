@@ -26,6 +26,8 @@ OPEN_S: Final = 30.0
 """How long the head of the answer may take, in seconds."""
 PAUSES: Final = (0.1, 0.4, 1.0, 2.0)
 """Pauses before the attempts to take the stream up again, in seconds."""
+QUIET_S, LONGEST_S = 0.1, 5.0
+"""A stream that has said nothing for so long has said all for now; the longest wait for that."""
 STEADY_S: Final = 5.0
 """A stream that has lived so long starts with the first pause again."""
 ALIVE: Final = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
@@ -56,6 +58,16 @@ class EventStream:
         """It is open, or will not be: nobody has to wait for it any more."""
         self.is_open = False
         self.over = False
+        self._heard = 0
+        """Number of the events that have come."""
+
+    async def quiet(self) -> None:
+        """Wait until what is on its way has come, as far as one can tell."""
+        with anyio.move_on_after(LONGEST_S):
+            before = -1
+            while self.is_open and before != self._heard:
+                before = self._heard
+                await anyio.sleep(QUIET_S)
 
     async def run(self) -> None:
         """Read until the server does not know the stream any more."""
@@ -115,6 +127,7 @@ class EventStream:
         async for chunk in response.aiter_raw():
             for event in reader.feed(chunk):
                 self._last_id = event.id if event.id is not None else self._last_id
+                self._heard += 1
                 await self._came(event.data)
         return TransportError(wording.WHY_CONNECTION_ENDED)
 

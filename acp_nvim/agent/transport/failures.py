@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
@@ -54,23 +55,33 @@ def unreachable(url: str, error: BaseException) -> TransportError:
         return TransportError(text, again=False)
     if _cause(error, TimeoutError) is not None:
         return TransportError(wording.WHY_NO_ANSWER.format(url=shown(url)))
-    cause = _cause(error, OSError)
-    reason = str(getattr(cause, "strerror", None) or cause or error) or type(error).__name__
+    reason = next(filter(None, map(_words, _causes(error))), "") or str(error)
+    reason = reason or type(error).__name__
     return TransportError(wording.WHY_UNREACHABLE.format(url=shown(url), reason=reason))
 
 
-def _cause(error: BaseException | None, kind: type[BaseException]) -> BaseException | None:
+def _words(error: BaseException) -> str:
+    """What the system says of an error; asyncio puts the address in its place."""
+    if not isinstance(error, OSError) or error.errno is None:
+        return ""
+    return os.strerror(error.errno) if error.errno > 0 else str(error.strerror)
+
+
+def _cause(error: BaseException, kind: type[BaseException]) -> BaseException | None:
     """The first error of that kind in the chain of causes."""
-    seen = 0
-    while error is not None and seen < 10:
-        if isinstance(error, kind):
-            return error
-        if isinstance(error, BaseExceptionGroup) and error.exceptions:
+    return next((one for one in _causes(error) if isinstance(one, kind)), None)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and what caused it; of several the first."""
+    for _ in range(10):
+        if error is None:
+            return
+        yield error
+        if isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
         else:
             error = error.__cause__ or error.__context__
-        seen += 1
-    return None
 
 
 def redirected(url: str, location: str) -> str:

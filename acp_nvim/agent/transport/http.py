@@ -312,6 +312,8 @@ class HttpTransport:
             asked = self._opening.pop(_key(message.id), None)
             for one in {message.opened, asked} - {None}:
                 self._streams.of(one)
+            if asked is not None:  # its history is on its way on that other stream
+                await self._streams.of(asked).quiet()
         self._put(data)
         while self._inbox.size >= READ_AHEAD and not self._inbox.ended:
             self._room.clear()

@@ -21,7 +21,6 @@ class Reach:
 
     def __call__(
         self,
-        agent: str,
         url: str,
         *,
         headers: Mapping[str, str],
@@ -37,5 +36,5 @@ class Reach:
                 url, headers=headers, message_bytes=message_bytes, on_stderr=on_stderr
             )
         except ImportError as error:
-            text = wording.NEEDS_REMOTE.format(agent=agent)
+            text = wording.WHY_NEEDS_REMOTE
             raise TransportError(text, again=False) from error
