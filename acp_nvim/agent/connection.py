@@ -353,6 +353,11 @@ class Connection:
         return self._transport.lost if self._transport is not None else None
 
     @property
+    def unreached(self) -> str | None:
+        """Why an agent elsewhere is not reached yet, and when it is tried again."""
+        return self.error if self.status == "starting" else None
+
+    @property
     def returns(self) -> bool:
         """Whether its connection, which was there, broke and is to be taken up again."""
         lost = self.lost

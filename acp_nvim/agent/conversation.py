@@ -407,7 +407,12 @@ class Conversation:
     def _warn(self, what: str, way_out: str) -> None:
         """Tell the user that the agent keeps them waiting, and the way out."""
         session = self.session
-        title = wording.AGENT_SILENT.format(agent=session.agent, what=what, way_out=way_out)
+        self._say_warning(
+            wording.AGENT_SILENT.format(agent=session.agent, what=what, way_out=way_out)
+        )
+
+    def _say_warning(self, title: str) -> None:
+        session = self.session
         session.notice("warning", title)
         replaying, session.replaying = session.replaying, False  # this is of now
         session.event("AcpNotice", severity="warning", title=title)
@@ -422,7 +427,10 @@ class Conversation:
         return self._tasks.if_slow(OPEN_S, partial(self._silent, question))
 
     def _silent(self, question: str) -> None:
-        if self.session.status != "closed":
+        connection = self._agents.connections.get(self.session.agent)
+        if connection is not None and connection.unreached is not None:
+            self._say_warning(connection.unreached)
+        elif self.session.status != "closed":
             self._warn(
                 wording.PART_ANSWERED.format(question=question, seconds=OPEN_S),
                 wording.PART_STARTS_ANEW,

@@ -36,7 +36,7 @@ def taken_up(*ups: tuple[float | None, float]) -> list[Iterator[float]]:
     """The pauses of connections that were up since the one time and broke at the other."""
     started, now = Started(), [0.0]
     reconnects = Reconnects(cast(Agents, started), lambda name: [], lambda: now[0])
-    for since, now[0] in ups:  # noqa: B007 -- the clock reads it
+    for since, now[0] in ups:
         reconnects.take_up(cast(Connection, Broken(since)))
     return started.pauses
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -22,16 +23,30 @@ from tests.support.waiting import until
 ROOT = str(Path(__file__).resolve().parent.parent.parent)
 LINE_BYTES = 128 << 20
 
+_ADDRESS = re.compile(r"(?P<scheme>wss?|https?)://[\w.]+:(?P<port>\d+)/acp")
+
 TUTOR = (sys.executable, "-m", "acp_nvim.tutor")
 
 
 class RemoteServer:
     """A server process that can be killed, and started again at the same port."""
 
-    def __init__(self, command: Sequence[str], env: Mapping[str, str] | None = None) -> None:
-        """`command` is the agent; the tutor is a server by itself."""
-        self._tutor = tuple(command[:3]) == TUTOR
-        self._command = list(command)
+    def __init__(
+        self,
+        command: Sequence[str],
+        env: Mapping[str, str] | None = None,
+        server: Callable[[int], list[str]] | None = None,
+    ) -> None:
+        """`command` is the agent; the tutor is a server by itself. `server` returns the command of
+        any other one at a port, which prints its addresses.
+        """
+        ours = [sys.executable, "-m", "tests.support.remote_server"]
+        if server is not None:
+            self._argv = server
+        elif tuple(command[:3]) == TUTOR:
+            self._argv = lambda port: [*TUTOR, "--listen", f"127.0.0.1:{port}"]
+        else:
+            self._argv = lambda port: [*ours, str(port), *command]
         self._env = {**os.environ, "PYTHONPATH": ROOT, **(env or {})}
         self._port = 0
         self._process: subprocess.Popen[str] | None = None
@@ -39,19 +54,26 @@ class RemoteServer:
 
     def start(self) -> None:
         """Start it; at the port that it had before."""
-        port = f"127.0.0.1:{self._port}"
-        ours = [sys.executable, "-m", "tests.support.remote_server", str(self._port)]
-        argv = [*TUTOR, "--listen", port] if self._tutor else [*ours, *self._command]
+        argv = self._argv(self._port)
         self._process = subprocess.Popen(argv, env=self._env, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
-        for _ in range(2):
-            url = self._process.stdout.readline().strip()
-            self._urls[url.partition(":")[0]] = url
-        self._port = int(self._urls["ws"].rpartition(":")[2].partition("/")[0])
+        self._urls.clear()
+        while len(self._urls) < 2:
+            url = _ADDRESS.search(self._process.stdout.readline())
+            assert url is not None or self.runs
+            if url is not None:
+                self._urls["ws" if url["scheme"].startswith("ws") else "http"] = url[0]
+                self._port = int(url["port"])
 
     def url(self, scheme: str) -> str:
         """The address by that transport, `ws` or `http`."""
         return self._urls[scheme]
+
+    def said(self, text: str) -> str:
+        """The next line of its output with that text."""
+        assert self._process is not None
+        assert self._process.stdout is not None
+        return next(line for line in self._process.stdout if text in line)
 
     def kill(self) -> None:
         """End it at once, as a crash would."""

@@ -75,10 +75,10 @@ class WebSocketTransport:
             raise failures.refused(url, response.status_code, response.headers) from error
         except InvalidMessage as error:
             raise _not_spoken(url, error, again=True) from error
+        except OSError as error:  # a refused certificate is a ValueError as well
+            raise failures.unreachable(url, error) from error
         except (InvalidHandshake, InvalidProxy, ValueError) as error:
             raise _not_spoken(url, error, again=False) from error
-        except OSError as error:
-            raise failures.unreachable(url, error) from error
         assert self._socket.response is not None
         kept = self._socket.response.headers.get_all("Set-Cookie")
         cookies.keep(self._address.cookies, url, kept)
