@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import anyio
+from msgspec import Struct, field
 
 from acp_nvim import wording
 from acp_nvim.agent import fork_points, initial_options
@@ -38,16 +38,14 @@ REPLAY_S = 5.0
 """The longest wait for the end of such a late replay, in seconds."""
 
 
-@dataclass(slots=True, frozen=True)
-class Branch:
+class Branch(Struct, frozen=True):
     """A rewind of session `n`, by our number; whether files were restored with it."""
 
     n: int
     files: bool
 
 
-@dataclass(slots=True, frozen=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Where a session comes from. `id` is the agent's id of the session that exists there; `again`
     means that it was open in an earlier process of ours, with the options `chosen`; `retold` is a
     new one that the agent is told of what was said before.

@@ -5,8 +5,9 @@ branches off there. The old session stays as it is, so that all of it can be und
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
+
+import msgspec
 
 from acp_nvim import wording
 from acp_nvim.agent import fork_points
@@ -79,7 +80,7 @@ def _branch(host: Host, old: Conversation, n: int, prompt: Message, files: bool)
     """Open the session that goes on from before the prompt; the prompt is in its composer."""
     session = old.session
     at = session.transcript.entries.index(prompt)
-    origin = replace(_origin(host, old, at), branch=Branch(session.n, files))
+    origin = msgspec.structs.replace(_origin(host, old, at), branch=Branch(session.n, files))
     branch = host.new_session(session.cwd, session.agent, origin, session.title)
     number = branch.session.n
     host.workspace.rewind.branch(session, branch.session, n)
@@ -96,7 +97,7 @@ def _origin(host: Host, old: Conversation, at: int) -> Origin:
     session = old.session
     if not _said(session.transcript.entries[:at]):
         return Origin()
-    look = Look(host.settings().chat.tool_lines)
+    look = Look(host.settings().chat.tool_lines, session.cwd)
     before = partial(fork_history, session, look, at)
     point = _last_message(session.transcript.entries[:at])
     forks = old.connection is not None and fork_points.offered(old.connection.agent)
