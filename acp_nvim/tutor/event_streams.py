@@ -78,9 +78,9 @@ class EventStreams:
         """Requests of the client about a session: id -> session."""
         self._awaited: dict[str, asyncio.Future[bytes]] = {}
 
-    def get(self, session: str | None) -> Outbox | None:
+    def get(self, session: str | None) -> Outbox:
         """Return a stream. A client that is back opens that of its session before it loads it."""
-        return self._outboxes.setdefault(session, Outbox())
+        return self._outbox(session)
 
     def answer_to(self, message: dict[str, Any]) -> asyncio.Future[bytes]:
         """Return the answer to a request, which is put on no stream."""

@@ -78,7 +78,7 @@ class HttpClients:
 
     async def _answer(self, http: _Http, request: h11.Request) -> None:
         headers = {name.decode(): value.decode("latin-1") for name, value in request.headers}
-        body = await http.body()
+        body = await http.body()  # read whatever follows, else the connection is of no more use
         if "origin" in headers:
             raise Refused(403, "web pages are not served")
         match request.method:
@@ -137,8 +137,6 @@ class HttpClients:
         if EVENTS not in accepts and "*/*" not in accepts:
             raise Refused(406, f"only {EVENTS} is served")
         outbox = client.streams.get(headers.get("acp-session-id"))
-        if outbox is None:
-            raise Refused(404, "this session is unknown")
         if outbox.taken:
             raise Refused(409, "somebody else reads this stream")
         last = headers.get("last-event-id", "")
@@ -183,10 +181,12 @@ class _Http:
     async def body(self) -> bytes:
         """The body of the request."""
         pieces: list[bytes] = []
+        size = 0
         while isinstance(event := await self._event(), h11.Data):
             pieces.append(bytes(event.data))
-            if sum(map(len, pieces[-1:])) and len(pieces) * CHUNK > BODY_BYTES:
-                raise Refused(413, "the message is too long")
+            size += len(event.data)
+            if size > BODY_BYTES:
+                raise Refused(413, f"a message has {BODY_BYTES} bytes at most")
         return b"".join(pieces)
 
     async def gone(self) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from acp_nvim.agent.transport.reach import Reach
+from acp_nvim.tutor.event_streams import EventStreams
 from tests.support.remote_client import Json, RemoteClient, reached
 from tests.support.remote_server import TUTOR, RemoteServer
 
@@ -108,22 +108,31 @@ async def test_requests_that_break_the_rules_get_their_status(server: RemoteServ
     assert statuses == [200, 415, 400, 501, 400, 400, 404, 406, 403, 405, 400, 202, 404]
 
 
-async def test_what_was_lost_on_the_way_is_read_again_by_its_number(
-    server: RemoteServer, tmp_path: Path
-) -> None:
-    async with reached(server.url("http"), reach=Reach()) as client:
-        session = await opened(client, tmp_path)
-        await said(client, 9, session)
-        way = client.transport._way  # type: ignore[attr-defined]
-        known = {"Acp-Connection-Id": way._connection, "Acp-Session-Id": session}
-        stream = way._streams.of(session)
-        last = int(stream._last_id)
-        async with httpx.AsyncClient() as other:
-            refused = await other.get(
-                server.url("http"), headers={"Accept": "text/event-stream", **known}
-            )
-            assert refused.status_code == 409
-        assert last > 3
+def test_what_was_lost_on_the_way_is_read_again_by_its_number() -> None:
+    streams = EventStreams()
+    for n in range(4):
+        streams.write(b'{"method":"session/update","params":{"sessionId":"s","n":%d}}\n' % n)
+    outbox = streams.get("s")
+    with outbox.reading(None):
+        first = b"".join(outbox.take())
+    assert first.count(b"data: ") == 4
+    streams.write(b'{"method":"session/update","params":{"sessionId":"s","n":4}}\n')
+    with outbox.reading(2):
+        again = b"".join(outbox.take()).split(b"\n\n")[:-1]
+    assert [event.split(b"\n")[0] for event in again] == [b"id: 3", b"id: 4", b"id: 5"]
+
+
+async def test_an_answer_goes_to_the_stream_of_its_session_but_for_a_load() -> None:
+    streams = EventStreams()
+    streams.expect({"id": 1, "method": "session/prompt"}, "s")
+    streams.expect({"id": 2, "method": "session/load"}, "s")
+    streams.expect({"id": 3, "method": "session/new"}, None)
+    initialized = streams.answer_to({"id": 4})
+    for number in (1, 2, 3, 4):
+        streams.write(b'{"id":%d,"result":{}}\n' % number)
+    assert b'"id":1' in b"".join(streams.get("s").take())
+    assert b"".join(streams.get(None).take()).count(b'"id":') == 2
+    assert b'"id":4' in await initialized
 
 
 @pytest.mark.parametrize("where", ["nowhere", "127.0.0.1:x", ""])

@@ -83,23 +83,22 @@ def test_a_turn_with_all_that_streams(editor: Editor, agent: Agent, transport: s
     assert traffic.answers("fs/read_text_file")[0]["result"] == {"content": "live\n"}
 
 
-@pytest.mark.parametrize("key", ["allow", "deny"])
-def test_a_permission_and_a_cancel(editor: Editor, agent: Agent, key: str) -> None:
+def test_permissions_and_a_cancel(editor: Editor, agent: Agent) -> None:
     agent()
-    editor.prompt("permission p1")
-    editor.wait_event("AcpPermission")
-    editor.cmd(f"Acp {key}")
-    editor.wait_event("AcpTurnEnd")
-    wanted = "allow" if key == "allow" else "reject"
-    assert any(line.startswith(f"p1: {wanted}") for line in editor.chat())
-    editor.prompt("permission p2")
-    editor.wait_event("AcpPermission", 2)
+    for count, (key, wanted) in enumerate((("allow", "allow"), ("deny", "reject")), 1):
+        editor.prompt(f"permission p{count}")
+        editor.wait_event("AcpPermission", count)
+        editor.cmd(f"Acp {key}")
+        editor.wait_event("AcpTurnEnd", count)
+        assert any(line.startswith(f"p{count}: {wanted}") for line in editor.chat())
+    editor.prompt("permission p3")
+    editor.wait_event("AcpPermission", 3)
     editor.prompt("say later")
     editor.cmd("AcpCancel")
-    assert editor.wait_event("AcpTurnEnd", 2)["stop_reason"] == "cancelled"
+    assert editor.wait_event("AcpTurnEnd", 3)["stop_reason"] == "cancelled"
     assert editor.session()["queue"] == ["say later"]
     editor.cmd("Acp queue run")
-    editor.wait_event("AcpTurnEnd", 3)
+    editor.wait_event("AcpTurnEnd", 4)
     assert "later" in editor.chat()
 
 
