@@ -472,6 +472,9 @@ class Conversation:
             self.not_opened(str(error), details(error))
             return False
         except (ConnectionClosed, RemoteProtocolError) as error:
+            if isinstance(error, ConnectionClosed) and connection.returns:
+                await connection.ended()  # another one takes its place
+                return await self._ensure_open()
             self.not_opened(connection.error or str(error), connection.last_words())
             return False
         self._configured = self._restarts = False

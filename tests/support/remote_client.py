@@ -26,9 +26,9 @@ class RemoteClient:
     def send(self, **message: Any) -> None:
         self.transport.send(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
-    async def line(self) -> bytes:
+    async def line(self, within: float = 20) -> bytes:
         """The next message as it came; `b''` at the end."""
-        with anyio.fail_after(20):
+        with anyio.fail_after(within):
             while b"\n" not in self._rest:
                 data = await self.transport.receive()
                 if not data:

@@ -42,7 +42,8 @@ OPENING_S: Final = 5.0
 """How long a message waits for the streams on which it is answered, in seconds."""
 LAST_S: Final = 0.5
 """How long the end waits for messages that are still to leave, in seconds."""
-CLOSE_S: Final = 1.0
+CLOSE_S: Final = 0.5
+"""How long each step of the end may take: Neovim gives its host two seconds in all."""
 IDLE_S: Final = 2.0
 """How long an idle connection is kept, in seconds: less than servers keep theirs, so that none is
 used which the server closes at the same moment.

@@ -37,7 +37,8 @@ PONG_S: Final = 20.0
 """How long an answer to a ping may take while nothing else comes, in seconds."""
 LAST_S: Final = 0.5
 """How long the end waits for messages that are still to leave, in seconds."""
-CLOSE_S: Final = 1.0
+CLOSE_S: Final = 0.5
+"""How long each step of the end may take: Neovim gives its host two seconds in all."""
 TOO_BIG: Final = 1009
 """The code by which a connection is closed whose message is too long (RFC 6455)."""
 

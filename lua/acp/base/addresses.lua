@@ -41,6 +41,13 @@ local function hint(scheme)
   return found ~= '' and ('an address of ws, wss, http or https%s'):format(found) or nil
 end
 
+--- An address as anybody may see it: without user, password and query.
+---@param url string
+function M.shown(url)
+  local scheme, place, path = url:match('^([^:]+://)([^/?#]*)([^?#]*)')
+  return scheme and scheme .. (place:match('^.*@(.*)$') or place) .. path or ''
+end
+
 ---@type acp.Check
 function M.url(value)
   local example = "an address like 'wss://host/path' (ws, wss, http or https)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http
+import json
 import re
 import socket
 import threading
@@ -11,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from websockets.http11 import Request, Response
-from websockets.sync.server import Server, ServerConnection, serve
+from websockets.sync.server import ServerConnection, serve
 
 from tests.support.editor import ROOT, Editor
 from tests.support.remote_server import TUTOR, RemoteServer
@@ -88,6 +89,22 @@ def test_nothing_of_it_is_loaded_for_agents_that_are_started(
 
 
 @contextmanager
+def sync_server(
+    life: Callable[[ServerConnection], None],
+    check: Callable[[ServerConnection, Request], Response | None],
+) -> Iterator[str]:
+    """A server with that life for each client that passes the check; its address."""
+    with serve(life, "127.0.0.1", 0, process_request=check) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"ws://127.0.0.1:{server.socket.getsockname()[1]}/acp"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@contextmanager
 def gate(token: str) -> Iterator[str]:
     """A server that lets nobody in without the token; its address."""
 
@@ -101,15 +118,8 @@ def gate(token: str) -> Iterator[str]:
             socket.send(f'{{"method": "_echo", "params": {{"text": "Bearer {token}"}}}}')
             socket.send(str(message).replace('"method"', '"result":{"protocolVersion":1},"m"'))
 
-    server: Server
-    with serve(life, "127.0.0.1", 0, process_request=check) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"ws://127.0.0.1:{server.socket.getsockname()[1]}/acp"
-        finally:
-            server.shutdown()
-            thread.join()
+    with sync_server(life, check) as url:
+        yield url
 
 
 def test_a_header_comes_from_the_environment_and_is_in_no_log(
@@ -153,3 +163,61 @@ def test_a_server_that_stays_away_is_said_in_the_chat_and_a_restart_waits_for_no
         server.start()
         editor.cmd("Acp restart")
         editor.wait("require('acp').state().agents.tutor.status == 'ready'")
+
+
+def test_an_agent_that_lets_nobody_in_any_more_is_given_up(
+    editor: Editor,
+) -> None:
+    editor.errors_expected = True
+    opens = iter([True])
+
+    def check(socket: ServerConnection, request: Request) -> Response | None:
+        return None if next(opens, False) else socket.respond(http.HTTPStatus.FORBIDDEN, "")
+
+    def life(socket: ServerConnection) -> None:
+        for message in socket:
+            frame = json.loads(message)
+            if frame["method"] == "session/prompt":
+                return  # the connection ends in the turn
+            results = {"initialize": {"protocolVersion": 1}, "session/new": {"sessionId": "s"}}
+            answer = {"jsonrpc": "2.0", "id": frame["id"], "result": results[frame["method"]]}
+            socket.send(json.dumps(answer))
+
+    with sync_server(life, check) as url:
+        editor.setup({"agent": "far", "agents": {"far": {"url": url}}})
+        editor.lua("require('acp').prompt('one') require('acp').prompt('two')")
+        exit = editor.wait_event("AcpAgentExit")
+        assert (exit["agent"], exit.get("code")) == ("far", None)
+        until_error(editor, "HTTP 403: it wants a login")
+        editor.wait("require('acp').state().sessions[1].status == 'failed'")
+        assert len(editor.events("AcpAgentExit")) == 1
+        composer = editor.session()["composer_bufnr"]
+        back = editor.lua("return vim.api.nvim_buf_get_lines(..., 0, -1, true)", composer)
+        assert "one" in back
+        assert "two" in [*back, *editor.session()["queue"]]
+
+
+def test_a_prompt_waits_where_the_connection_breaks_as_its_session_is_opened(
+    editor: Editor,
+) -> None:
+    opens = iter([True])
+
+    def life(socket: ServerConnection) -> None:
+        broken = next(opens, False)
+        for message in socket:
+            frame = json.loads(message)
+            if broken and frame["method"] == "session/new":
+                return
+            results = {
+                "initialize": {"protocolVersion": 1},
+                "session/new": {"sessionId": "s"},
+                "session/prompt": {"stopReason": "end_turn"},
+            }
+            answer = {"jsonrpc": "2.0", "id": frame["id"], "result": results[frame["method"]]}
+            socket.send(json.dumps(answer))
+
+    with sync_server(life, lambda socket, request: None) as url:
+        editor.setup({"agent": "far", "agents": {"far": {"url": url}}})
+        assert editor.turn("hello")["stop_reason"] == "end_turn"
+        assert len(editor.events("AcpAgentReady")) == 2
+        assert editor.events("AcpAgentExit") == []
