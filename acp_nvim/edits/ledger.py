@@ -98,7 +98,7 @@ class Ledger:
             edited = msgspec.structs.replace(edited, conflict=False, theirs=None)
         self._undo_history.typed(entry, edited)
         self._put(edited)
-        self._undo_history.led_to(self.followed(path))
+        self._undo_history.led_to(path, self.followed(path))
 
     def formatted(self, path: str, before: Text, after: Text) -> None:
         """A formatter changed ``before`` to ``after`` on a save; changes that touch the agent's

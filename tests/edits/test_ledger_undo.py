@@ -81,6 +81,16 @@ def test_lines_put_beside_a_hunk_and_undone_with_a_removal_are_not_the_agents() 
     assert base(found) == "abcdefg"
 
 
+def test_changes_of_another_file_do_not_matter() -> None:
+    found = ledger("abcdefg", "aXcdYfg")
+    found.agent_wrote("/g", text("abc"), text("aXc"))
+    for now in ["aXnocdfg", "aXcdYfg"]:
+        found.user_edited("/f", text(now))
+        found.user_edited("/g", text(f"{len(now)}aXc"))
+    assert pending(found) == [(1, 2, "X"), (4, 5, "Y")]
+    assert base(found) == "abcdefg"
+
+
 def test_what_was_accepted_since_is_not_pending_again() -> None:
     found = ledger("abcde", "aXcYe")
     for now in ["abcYe", "aXcYe"]:
