@@ -88,6 +88,8 @@ class Ledger:
             self._files.pop(path, None)
             self._settled.pop(path, None)
             return
+        if after == entry.live:
+            return  # nor does it end the run of the user's changes
         back = self._undo_history.brought_back(path, after)
         edited = entry.edited(after, back=back.hunks if back else ())
         if back is not None:
@@ -105,7 +107,7 @@ class Ledger:
         hunks count as the agent's.
         """
         entry = self._synced(path, before)
-        if entry is None:
+        if entry is None or before == after:
             return
         written = after if entry.written == before else entry.written
         self._put(msgspec.structs.replace(entry.edited(after, formatter=True), written=written))
