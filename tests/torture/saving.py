@@ -59,8 +59,8 @@ class Saving(Wide):
         return new if who == "agent" or self.is_told_at_once(text, new) else self.formatted(new)
 
     def is_told_at_once(self, text: Text, new: Text) -> bool:
-        """Whether it does not matter if the host hears first of what the user types and then of what
-        the formatter makes of it, which may widen a hunk that it touches, or of both at once.
+        """Whether it does not matter if the host hears of what the user types before it hears of
+        what the formatter makes of it, which widens a hunk that it touches.
         """
         entry = next((one for one in self.ledger.files() if one.live == text), None)
         if entry is None:
