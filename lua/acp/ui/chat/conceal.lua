@@ -109,7 +109,10 @@ end
 --- Whether it has drawn this row: some plugins see a change only once the user is in the window.
 ---@param others integer namespace
 ---@return boolean
-function M.has_drawn(bufnr, others, row) return has_marks(bufnr, others, { row, 0 }, { row, -1 }) end
+function M.has_drawn(bufnr, others, row)
+  local first, last = { row, 0 }, { row, -1 }
+  return has_marks(bufnr, others, first, last)
+end
 
 --- Whether anything of such a span may be concealed.
 ---@param group string
@@ -135,9 +138,9 @@ function M.of(group, text, first, last)
   return found
 end
 
---- Conceal what there is of a span in a row that is being drawn. At 'conceallevel' 3, which plugins
---- set, Neovim shows no characters in place of marks: these stand over the marks then, but not in a
---- table, whose columns are measured.
+--- Conceal what there is of a span in a row that is being drawn. At 'conceallevel' 3, which other
+--- plugins set, Neovim shows nothing in place of a mark: what is to be seen is drawn over it then,
+--- but not in a table, whose columns are measured.
 ---@param ns integer
 ---@param level integer 'conceallevel', or 0 where the row shows its marks
 function M.draw(bufnr, ns, row, group, first, last, level)
