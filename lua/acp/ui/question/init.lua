@@ -43,7 +43,7 @@ local left ---@type integer|nil tab page in which it has just been closed
 local guarded = 0
 local answered ---@type integer|string|nil the card that the user's own key resolved
 -- What the cards would take; which row says what the first one asks.
----@type { width: integer, rows: integer, title: integer, first: integer, widest: integer, cut: integer? }
+---@type table<string, integer>
 local extent = { width = 1, rows = 1, title = 1, first = 1, widest = 1 }
 local placed ---@type vim.api.keyset.win_config|nil
 local news ---@type { card: acp.Card, count: integer }|nil came since the user was told
