@@ -65,7 +65,9 @@ class Conversation:
         self._tasks = tasks
         self._delegate = delegate
         self._busy = self._woken = False
-        self._patience = Patience(session, tasks, lambda: delegate.settings().timeouts)
+        self._patience = Patience(
+            session, tasks, lambda: delegate.settings().timeouts, self._unreached
+        )
         self.login = LoginWait(session, self._patience, delegate)
         self._setup = SessionSetup(session, origin, self._patience.answer)
         self._call: OutgoingCall | None = None
@@ -351,17 +353,21 @@ class Conversation:
                 self._delegate.give_back(session, prompt)
 
     def _died(self) -> None:
-        """Say how the agent ended, give the prompt back, and let the others wait for the user:
-        version 1 has no way to go on in a turn whose agent died.
+        """Say how the agent ended and give the prompt back: version 1 has no way to go on in a turn
+        whose agent died. The others wait for the user, or for a connection that is taken up again.
         """
         session, connection = self.session, self.connection
         reason = connection.exit_summary() if connection else wording.AGENT_GONE
         words: list[str] = []
-        if connection is None or not connection.stopping:
+        returns = connection is not None and connection.returns
+        if returns:
+            reason += wording.PART_CONNECTING
+        elif connection is None or not connection.stopping:
             reason += wording.PART_RESTART
             words = connection.last_words() if connection else []
         session.end_turn(None, reason, words, "\n".join((reason, *words)))
-        queue.hold(session)
+        if not returns:
+            queue.hold(session)
         if self.running is not None:
             self._delegate.give_back(session, self.running)
 
@@ -456,6 +462,10 @@ class Conversation:
             return False
         return self.is_open or await self.open_now()
 
+    def _unreached(self) -> str | None:
+        connection = self._agents.connections.get(self.session.agent)
+        return connection.unreached if connection is not None else None
+
     async def open_now(self) -> bool:
         """Return whether the session is open, after opening it; why not is told."""
         session = self.session
@@ -477,6 +487,9 @@ class Conversation:
             self.not_opened(str(error), details(error))
             return False
         except (ConnectionClosed, RemoteProtocolError) as error:
+            if isinstance(error, ConnectionClosed) and connection.returns:
+                await connection.ended()  # another one takes its place
+                return await self._ensure_open()
             self.not_opened(connection.error or str(error), connection.last_words())
             return False
         self._restarts = False
@@ -572,6 +585,11 @@ class Conversation:
             self._died()
         elif session.own_turn:
             session.end_turn(None, connection.exit_summary())
-        session.status = "idle" if connection.stopping else "failed"
-        session.error = session.error or connection.error
+        elif connection.returns:
+            session.notice("warning", connection.exit_summary() + wording.PART_CONNECTING)
+        if connection.returns:
+            session.status = "starting"
+        else:
+            session.status = "idle" if connection.stopping else "failed"
+            session.error = session.error or connection.error
         session.change("status", "error")

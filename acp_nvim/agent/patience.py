@@ -25,8 +25,17 @@ LOOKS: Final = 4
 class Patience:
     """The user's, with the agent of one session."""
 
-    def __init__(self, session: Session, tasks: Tasks, timeouts: Callable[[], Timeouts]) -> None:
-        """`timeouts` returns the options of that name."""
+    def __init__(
+        self,
+        session: Session,
+        tasks: Tasks,
+        timeouts: Callable[[], Timeouts],
+        unreached: Callable[[], str | None],
+    ) -> None:
+        """`timeouts` returns the options of that name, `unreached` why an agent elsewhere is not
+        reached yet.
+        """
+        self._unreached = unreached
         self._session = session
         self._tasks = tasks
         self._timeouts = timeouts
@@ -48,7 +57,10 @@ class Patience:
         return self._tasks.if_slow(OPEN_S, partial(self._unanswered, question))
 
     def _unanswered(self, question: str) -> None:
-        if self._session.status != "closed":
+        unreached = self._unreached()
+        if unreached is not None:
+            self.warn(unreached)
+        elif self._session.status != "closed":
             what = wording.PART_ANSWERED.format(question=question, seconds=OPEN_S)
             self._keeps_waiting(what, wording.PART_STARTS_ANEW)
 

@@ -279,18 +279,38 @@ class SessionSetup:
         try:
             if agent.session_capabilities.resume:
                 result = await self._resume(connection, session.id)
-                self._say_reopened(connection, wording.RESTARTED_RESUMED, wording.LOST_RESUMED)
+                self._say_reopened(
+                    connection,
+                    wording.LOST_RESUMED,
+                    wording.RESTARTED_RESUMED,
+                    wording.RECONNECTED_RESUMED,
+                )
                 return result
         except (RequestError, RemoteProtocolError) as error:
             reason = _refusal(error)
         try:
             if agent.capabilities.load_session:
                 result = await self._reload(connection)
-                self._say_reopened(connection, wording.RESTARTED_LOADED, wording.LOST_LOADED)
+                self._say_reopened(
+                    connection,
+                    wording.LOST_LOADED,
+                    wording.RESTARTED_LOADED,
+                    wording.RECONNECTED_LOADED,
+                )
                 return result
         except (RequestError, RemoteProtocolError) as error:
             reason = _refusal(error)
         return await self._fresh(connection, reason)
+
+    def _say_reopened(
+        self, connection: Connection, lost: str, started: str, connected: str
+    ) -> None:
+        if self.lost:
+            said = lost.format(agent=connection.title, then=self._again_words)
+            self.session.notice("warning", said)
+        else:
+            words = connected if connection.spec.url else started
+            self.session.notice("info", words.format(agent=connection.title))
 
     async def _reload(self, connection: Connection) -> Any:
         """Load a session whose chat is on the screen: its replay is not drawn a second time."""
@@ -309,11 +329,6 @@ class SessionSetup:
             words = wording.SESSION_ANEW.format(reason=reason, told=told)
         self.session.notice("warning", words)
         return result
-
-    def _say_reopened(self, connection: Connection, restarted: str, lost: str) -> None:
-        text = lost if self.lost else restarted
-        level: Literal["info", "warning"] = "warning" if self.lost else "info"
-        self.session.notice(level, text.format(agent=connection.title, then=self._again_words))
 
 
 @asynccontextmanager
