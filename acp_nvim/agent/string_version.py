@@ -28,7 +28,8 @@ class StringVersion:
         self, agent: Agent, capabilities: schema.ClientCapabilities, version: int, speaks: object
     ) -> None:
         """Ask for the version; once more with a string, where the agent may have refused the
-        number. ``speaks`` is its translation. Raises as `Agent.initialize` does.
+        number. ``speaks`` is its translation. Raises as `Agent.initialize` does; of two refusals
+        the first, which is about what the protocol says.
         """
         try:
             await agent.initialize(capabilities, version)
@@ -38,7 +39,10 @@ class StringVersion:
             if not isinstance(speaks, Dialect) or speaks.in_words or not wants_words(error):
                 raise
             speaks.speak_in_words()
-            await agent.initialize(capabilities, version)
+            try:
+                await agent.initialize(capabilities, version)
+            except RequestError:
+                raise error from None
 
     def may_be_meant(self, words: Sequence[str]) -> bool:
         """Whether an agent that has ended without an answer is started again and asked with a

@@ -301,13 +301,20 @@ async def _rename(host: Host, entry: Entry) -> None:
         return
     connection = await _connection(host, entry)
     if connection is not None and connection.agent.session_capabilities.title:
-        text = await connection.agent.set_title(_id(entry), text)
+        text = await _set_title(connection, entry, text)
     if isinstance(entry, Conversation):
         entry.session.title = text
         entry.session.change("title")
         entry.remember()
     elif host.index is not None:
         host.index.remember(entry.agent, entry.id, entry.cwd, text)
+
+
+async def _set_title(connection: Connection, entry: Entry, text: str) -> str:
+    if isinstance(entry, Stored):
+        return await connection.agent.set_title(entry.id, text)
+    session = entry.session
+    return await entry.call(lambda agent: agent.set_title(session.id, text))
 
 
 async def _close(host: Host, conversation: Conversation) -> None:
