@@ -291,6 +291,7 @@ LOGIN_ASKED: Final = "The agent asks for a login"
 SET_VARIABLES: Final = (
     "Set {names} in agents.{agent}.env or before Neovim starts, then :Acp restart"
 )
+NO_LOGIN_FROM_HERE: Final = "{agent} has no login from here. See agents.*.headers"
 NO_LOGIN: Final = "{agent} has no login command. Log in with its own tool, then :Acp restart"
 NO_SUCH_LOGIN: Final = "{agent} has no login {login}. Logins: {logins}"
 LOG_IN_TO: Final = "Log in to {agent}{more}"

@@ -304,11 +304,7 @@ class Connection:
         settings = self._around.settings()
         self._peer = Peer(settings.limits.message_bytes, reads_updates=True)
         transport = self._new_transport(settings)
-        try:
-            await transport.start()
-        except TransportError:
-            await transport.stop()
-            raise
+        await (self._attempts.start(transport) if self.spec.url else transport.start())
         self._transport = transport
         self._endpoint = endpoint = self._endpoint_over(transport)
         self._agent = Agent(endpoint)
@@ -425,7 +421,9 @@ class Connection:
     async def _negotiate(self) -> None:
         """Agree on a version; `_again` is the one in which the agent has to be started again."""
         try:
-            await self.agent.initialize(client_capabilities(self._around.settings()), self._version)
+            starts = self.spec.url is None
+            capabilities = client_capabilities(self._around.settings(), starts=starts)
+            await self.agent.initialize(capabilities, self._version)
         except OtherVersion as error:
             if self._version == 1 and error.theirs == 2:
                 reason = wording.WHY_NEWER_PROTOCOL.format(theirs=2, agent=self.name)
@@ -567,7 +565,7 @@ class Connection:
             "protocol": agent.protocol if agent else None,
             "info": agent.info if agent else None,
             "capabilities": agent.capabilities if agent else None,
-            "auth_methods": list(agent.auth_methods) if agent else [],
+            "auth_methods": auth.offered(self.spec, agent.auth_methods) if agent else [],
             "more": {"auth_methods": agent.methods_left} if agent and agent.methods_left else None,
             "auth": self.auth,
             "dialect": self.translation.name,

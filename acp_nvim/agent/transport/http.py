@@ -180,7 +180,8 @@ class HttpTransport:
                 self._take_body(answer)
                 return
             if answer is not None:
-                if answer.status == 404 and session and message.method in envelopes.OPENING:
+                opens = message.method in envelopes.OPENING
+                if answer.status == 404 and session and (opens or message.is_answer):
                     # Some servers take no header for a session that the connection has not opened.
                     session = None
                     continue
