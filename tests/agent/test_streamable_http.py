@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import anyio
@@ -27,18 +28,19 @@ class Agent:
 
     def __init__(self) -> None:
         self.posted: list[dict[str, Any]] = []
+        self.posted_at: list[float] = []
         self.said: dict[str | None, asyncio.Queue[bytes | None]] = {None: asyncio.Queue()}
         self.posts: Callable[[Request, dict[str, Any]], Reply | None] = lambda request, message: (
             None
         )
-        self.gets: Callable[[Request], Reply | None] = lambda request: None
+        self.gets: Callable[[Request], Reply | Awaitable[Reply] | None] = lambda request: None
         self.initialized = Reply(200, headers={**JSON, "Acp-Connection-Id": "c1"})
 
-    def __call__(self, request: Request) -> Reply:
+    def __call__(self, request: Request) -> Reply | Awaitable[Reply]:
         if request.method == "GET":
             session = request.headers.get("acp-session-id")
             reply = self.gets(request)
-            return reply or Reply(200, headers=EVENTS, pieces=self._events(session))
+            return reply or Reply(200, headers=EVENTS, pieces=self.events(session))
         if request.method == "DELETE":
             self.end(None)
             return Reply(202)
@@ -46,6 +48,7 @@ class Agent:
         if reply := self.posts(request, message):
             return reply
         self.posted.append(message)
+        self.posted_at.append(time.monotonic())
         if message.get("method") == "initialize":
             first = self.initialized
             body = first.body or _answer(message["id"], {"protocolVersion": 1})
@@ -63,7 +66,7 @@ class Agent:
     def _queue(self, session: str | None) -> asyncio.Queue[bytes | None]:
         return self.said.setdefault(session, asyncio.Queue())
 
-    async def _events(self, session: str | None) -> AsyncIterator[bytes]:
+    async def events(self, session: str | None) -> AsyncIterator[bytes]:
         while (piece := await self._queue(session).get()) is not None:
             yield piece
 
@@ -150,6 +153,26 @@ async def test_the_answer_to_a_load_waits_for_the_history_on_the_other_stream() 
             agent.say(json.dumps({"method": "session/update", "params": {"n": n}}), "s1")
         told = [await client.message() for _ in range(51)]
         assert [message.get("id") for message in told] == [None] * 50 + [2]
+
+
+async def test_a_stream_whose_head_comes_with_its_first_event_holds_nothing_up() -> None:
+    agent = Agent()
+    there = asyncio.Event()
+
+    async def late() -> Reply:
+        await there.wait()
+        return Reply(200, headers=EVENTS, pieces=agent.events(None))
+
+    agent.gets = lambda request: late()
+    async with HttpServer(agent) as server, reached(server.url) as client:
+        await shake_hands(client)
+        for id in (2, 3, 4):
+            client.send(id=id, method="_x")
+        await eventually(lambda: len(agent.posted) == 4)
+        assert agent.posted_at[3] - agent.posted_at[1] < 2  # one wait, not three
+        agent.say('{"method":"_a"}')
+        there.set()
+        assert (await client.message())["method"] == "_a"
 
 
 async def test_a_stream_that_ends_is_taken_up_again_after_the_last_event() -> None:

@@ -38,8 +38,6 @@ ANSWER_S: Final = 300.0
 """How long a server may take to answer a POST, in seconds; `initialize` waits for the agent."""
 ORDER_S: Final = 1.0
 """How long a message waits for the answer to the POST of the one before it, in seconds."""
-OPENING_S: Final = 5.0
-"""How long a message waits for the streams on which it is answered, in seconds."""
 LAST_S: Final = 0.5
 """How long the end waits for messages that are still to leave, in seconds."""
 CLOSE_S: Final = 0.5
@@ -165,8 +163,7 @@ class HttpTransport:
         if message.method in envelopes.OPENING and session is not None:
             self._opening[_key(message.id)] = session
         for stream in dict.fromkeys((None, session)):
-            with anyio.move_on_after(OPENING_S):
-                await self._streams.of(stream).opened.wait()
+            await self._streams.of(stream).opened()
         await self._deliver(line, message, session, gone)
 
     async def _deliver(
@@ -227,7 +224,7 @@ class HttpTransport:
             "POST", self._url, content=content, headers=headers
         ) as response:
             body = bytearray()
-            async for chunk in response.aiter_raw():
+            async for chunk in response.aiter_bytes():
                 body += chunk
                 if len(body) > self._address.message_bytes:
                     raise TransportError(wording.WHY_MESSAGE_TOO_LONG, limit="message_bytes")
