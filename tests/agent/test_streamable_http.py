@@ -243,6 +243,19 @@ async def test_a_busy_server_is_asked_again_and_a_message_is_taken_once() -> Non
         assert [message["id"] for message in agent.posted] == [1, 2, 3]
 
 
+async def test_a_long_pause_that_a_server_asks_for_is_said_and_holds_no_cancel_up() -> None:
+    agent = Agent()
+    later = Reply(429, headers={"Retry-After": "120"})
+    agent.posts = lambda request, message: later if message.get("id") == 2 else None
+    async with HttpServer(agent) as server, reached(server.url) as client:
+        await shake_hands(client)
+        prompt(client, 2)
+        client.send(method="session/cancel", params={"sessionId": "s1"})
+        error = (await client.message())["error"]
+        assert error["message"] == f"{server.url} answers HTTP 429 (retry after 120 s)"
+        await eventually(lambda: len(agent.posted) == 2)
+
+
 @pytest.mark.parametrize("status", [400, 413, 500])
 async def test_a_message_that_the_server_refuses_is_answered_with_that(status: int) -> None:
     agent = Agent()
@@ -280,8 +293,10 @@ async def test_a_message_that_may_have_arrived_is_not_sent_again() -> None:
         await shake_hands(client)
         prompt(client, 2)
         assert "broke while something was sent" in await client.end()
-        sent = [r for r in server.of("POST") if json.loads(r.body)["id"] == 2]
-        assert len(sent) == 1
+        client.send(id=3, method="_too_late")
+        sent = [json.loads(r.body)["id"] for r in server.of("POST")]
+        assert sent == [1, 2]
+    assert len(server.of("DELETE")) == 1  # the agent's work for it ends there
 
 
 async def test_messages_leave_in_order_but_a_late_answer_holds_no_cancel_up() -> None:

@@ -48,6 +48,8 @@ used which the server closes at the same moment.
 """
 RETRIES: Final = (0.25, 1.0, 3.0)
 """Pauses before a message is posted again that the server has not taken, in seconds."""
+PATIENCE_S: Final = 5.0
+"""A server that asks for a longer pause has refused the message: a cancel may wait behind it."""
 READ_AHEAD: Final = 1 << 20
 """Bytes that may wait to be received before streams are read no further."""
 
@@ -132,7 +134,7 @@ class HttpTransport:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._client is None:
             return
-        if self._connection is not None and self._lost is None:
+        if self._connection is not None and str(self._lost) != wording.WHY_CONNECTION_UNKNOWN:
             with contextlib.suppress(httpx.HTTPError), anyio.move_on_after(CLOSE_S):
                 await self._client.delete(self._url, headers=self._headers())
         with anyio.move_on_after(CLOSE_S):
@@ -142,7 +144,7 @@ class HttpTransport:
 
     async def _post_all(self) -> None:
         while True:
-            while self._outbox:
+            while self._outbox and self._lost is None:
                 gone = asyncio.Event()
                 posting = self._begin(self._post(self._outbox.popleft(), gone))
                 posting.add_done_callback(partial(_set, gone))
@@ -182,10 +184,10 @@ class HttpTransport:
                     # Some servers take no header for a session that the connection has not opened.
                     session = None
                     continue
-                if answer.status not in (429, 503) or pause is None:
+                after = failures.retry_after(answer.headers)
+                if answer.status not in (429, 503) or pause is None or after > PATIENCE_S:
                     self._refused(answer, message)
                     return
-                after = failures.retry_after(answer.headers)
             if self._lost is not None or pause is None:
                 break
             await anyio.sleep(max(pause, after))

@@ -19,6 +19,7 @@ from tests.support.editor import ROOT, Editor
 from tests.support.remote_server import TUTOR, RemoteServer
 from tests.support.waiting import until
 
+RESUMES = {"sessionCapabilities": {"resume": {}}}
 REMOTE = ("websockets", "httpx", "h2", "http.cookiejar", "acp_nvim.agent.transport.remote")
 
 
@@ -252,3 +253,32 @@ def test_a_login_by_a_program_is_not_offered(editor: Editor) -> None:
         (told,) = [f["params"] for f in asked if f["method"] == "authenticate"]
         assert told == {"methodId": "web"}
         assert asked[0]["params"]["clientCapabilities"]["auth"] == {"terminal": False}
+
+
+def test_a_message_that_is_too_long_is_a_limit_that_was_hit_and_the_chat_goes_on(
+    editor: Editor,
+) -> None:
+    def life(socket: ServerConnection) -> None:
+        for message in socket:
+            frame = json.loads(message)
+            if frame["method"] == "session/prompt" and "long" in message:
+                socket.send("x" * 9000)
+            else:
+                results = {
+                    "initialize": {"protocolVersion": 1, "agentCapabilities": RESUMES},
+                    "session/new": {"sessionId": "s"},
+                    "session/prompt": {"stopReason": "end_turn"},
+                }
+                result = results.get(frame["method"], {})
+                socket.send(json.dumps({"jsonrpc": "2.0", "id": frame["id"], "result": result}))
+
+    with sync_server(life, lambda socket, request: None) as url:
+        limits = {"message_bytes": 8000}
+        editor.setup({"agent": "far", "agents": {"far": {"url": url}}, "limits": limits})
+        editor.turn("hello")
+        assert "longer than limits.message_bytes" in editor.turn("long")["error"]
+        editor.wait("require('acp').state().sessions[1].status == 'idle'")
+        assert editor.turn("hello")["stop_reason"] == "end_turn"
+        (hit,) = [line for line in info_of(editor).split("\n") if "limits hit" in line]
+        assert "none" not in hit
+        assert any("was resumed" in line for line in editor.chat())
