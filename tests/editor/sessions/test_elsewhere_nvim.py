@@ -19,7 +19,7 @@ from tests.support.editor import ROOT, Editor
 from tests.support.remote_server import TUTOR, RemoteServer
 from tests.support.waiting import until
 
-RESUMES = {"sessionCapabilities": {"resume": {}}}
+RESUMES: dict[str, Any] = {"sessionCapabilities": {"resume": {}}}
 REMOTE = ("websockets", "httpx", "h2", "http.cookiejar", "acp_nvim.agent.transport.remote")
 
 
