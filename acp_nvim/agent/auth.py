@@ -55,6 +55,11 @@ def terminal_login(spec: AgentSettings, method: schema.AuthMethod) -> TerminalLo
     return None
 
 
+def offered(spec: AgentSettings, methods: Iterable[schema.AuthMethod]) -> list[schema.AuthMethod]:
+    """The methods that can be used from here: no program of an agent elsewhere."""
+    return [one for one in methods if not (spec.url and isinstance(one, schema.AuthMethodTerminal))]
+
+
 def _described(
     spec: AgentSettings, method: schema.AuthMethod, described: Mapping[str, Any]
 ) -> TerminalLogin | None:

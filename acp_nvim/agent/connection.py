@@ -308,11 +308,7 @@ class Connection:
         settings = self._around.settings()
         self._peer = Peer(settings.limits.message_bytes, reads_updates=True)
         transport = self._new_transport(settings)
-        try:
-            await transport.start()
-        except TransportError:
-            await transport.stop()
-            raise
+        await (self._attempts.start(transport) if self.spec.url else transport.start())
         self._transport = transport
         self._endpoint = endpoint = self._endpoint_over(transport)
         self._agent = Agent(endpoint)
@@ -430,7 +426,8 @@ class Connection:
     async def _negotiate(self) -> None:
         """Agree on a version; `_again` is the one in which the agent has to be started again."""
         try:
-            ours = client_capabilities(self._around.settings())
+            starts = self.spec.url is None
+            ours = client_capabilities(self._around.settings(), starts=starts)
             await self._strings.initialize(self.agent, ours, self._version, self.translation)
         except OtherVersion as error:
             if self._version == 1 and error.theirs == 2:
@@ -583,7 +580,7 @@ class Connection:
             "protocol": agent.protocol if agent else None,
             "info": agent.info if agent else None,
             "capabilities": agent.capabilities if agent else None,
-            "auth_methods": list(agent.auth_methods) if agent else [],
+            "auth_methods": auth.offered(self.spec, agent.auth_methods) if agent else [],
             "more": {"auth_methods": agent.methods_left} if agent and agent.methods_left else None,
             "auth": self.auth,
             "dialect": self.translation.name,

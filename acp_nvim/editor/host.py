@@ -14,6 +14,7 @@ import anyio
 import msgspec
 
 from acp_nvim import wording
+from acp_nvim.agent import auth
 from acp_nvim.agent.agents import Agents, spec_of
 from acp_nvim.agent.child.early import EarlyAgent
 from acp_nvim.agent.child.reaper import Reaper
@@ -496,7 +497,8 @@ class Host:
     def login_needed(self, connection: Connection, session: Session | None) -> None:
         """Say that the agent wants a login; what waits goes on afterwards."""
         connection.require_login()
-        data = {"agent": connection.name, "methods": list(connection.agent.auth_methods)}
+        methods = auth.offered(connection.spec, connection.agent.auth_methods)
+        data = {"agent": connection.name, "methods": methods}
         if session is not None:
             session.event("AcpAuthRequired", **data)
         else:

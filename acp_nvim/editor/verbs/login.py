@@ -43,12 +43,14 @@ def _agent(host: Host, args: Args) -> str:
 
 
 async def _method(host: Host, connection: Connection, wanted: object) -> schema.AuthMethod | None:
-    methods = connection.agent.auth_methods
+    methods = auth.offered(connection.spec, connection.agent.auth_methods)
     names = ", ".join(auth.identity(method) for method in methods)
     if not methods:
         host.echo(
             "warn",
-            wording.NO_LOGIN.format(agent=connection.title),
+            (wording.NO_LOGIN_FROM_HERE if connection.spec.url else wording.NO_LOGIN).format(
+                agent=connection.title
+            ),
         )
         return None
     if wanted:
