@@ -22,6 +22,7 @@ from acp_nvim.agent.session_params import trace
 from acp_nvim.agent.session_setup import NEW, Origin, SessionSetup
 from acp_nvim.agent.wire.calls import OutgoingCall
 from acp_nvim.agent.wire.endpoint import ConnectionClosed
+from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import (
     AUTH_REQUIRED,
     REQUEST_CANCELLED,
@@ -271,7 +272,7 @@ class Conversation:
         if error is None:
             self._configured = False
             if self.session.in_turn:
-                self.session.end_turn(result.stop_reason)
+                self.session.end_turn(result.stop_reason, usage=schema.given(result.usage))
             self.remember()
         elif waited and prompt is not None and self._takes_back(error):
             self._delegate.waits_again(prompt)

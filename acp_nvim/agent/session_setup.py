@@ -24,7 +24,7 @@ from acp_nvim.protocol.errors import (
     RequestError,
 )
 from acp_nvim.session import agent_work, options
-from acp_nvim.session.entries import Entry
+from acp_nvim.session.entries import Entry, Heading, Line
 from acp_nvim.session.session import Session
 
 Way = Literal["new", "load", "resume", "fork", "again"]
@@ -47,7 +47,7 @@ class Origin:
     id: str = ""
     chosen: InitialOptions = field(default_factory=InitialOptions)
     before: Callable[[], Sequence[Entry]] = tuple
-    """The entries of the session that is forked, as far as they are known here."""
+    """The entries of the session, as far as they are known here."""
 
 
 NEW = Origin()
@@ -125,9 +125,12 @@ class SessionSetup:
     async def _first(self, connection: Connection) -> Any:
         match self._origin.way:
             case "load":
-                return await self._load(connection, self._origin.id)
+                result = await self._load(connection, self._origin.id)
+                await self._recall()
+                return result
             case "resume":
                 result = await self._resume(connection, self._origin.id)
+                await self._recall()
                 self.session.notice("info", wording.SESSION_RESUMED)
                 return result
             case "fork":
@@ -195,6 +198,21 @@ class SessionSetup:
         self._named(connection, session_id)
         return result
 
+    async def _recall(self) -> None:
+        """Show what is known here of a session that was open before, where its agent replays
+        nothing, not even after the answer.
+        """
+        before = () if self._is_told() else self._origin.before()
+        if before:
+            await anyio.sleep(QUIET_S)
+        if before and not self._is_told():
+            self.session.transcript.inherit(before)
+            self.session.observer.changed(self.session)
+
+    def _is_told(self) -> bool:
+        entries = self.session.transcript.entries
+        return not all(isinstance(entry, Line | Heading) for entry in entries)
+
     def _named(self, connection: Connection, session_id: str) -> None:
         """Take the session's id. An empty one is refused: such a session could not be cancelled."""
         session = self.session
@@ -213,7 +231,7 @@ class SessionSetup:
         reason = wording.WHY_NO_REOPENING
         try:
             if agent.session_capabilities.resume:
-                result = await self._resume(connection, session.id)
+                result = await self._resume_again(connection)
                 session.notice("info", wording.RESTARTED_RESUMED.format(agent=connection.title))
                 return result
         except (RequestError, RemoteProtocolError) as error:
@@ -226,6 +244,13 @@ class SessionSetup:
         except (RequestError, RemoteProtocolError) as error:
             reason = _refusal(error)
         return await self._fresh(connection, reason)
+
+    async def _resume_again(self, connection: Connection) -> Any:
+        """Resume a session whose chat is on the screen: some agents replay it all the same."""
+        session_id = self.session.id
+        told_once = connection.agent.tells_by_id
+        async with nullcontext() if told_once else _drawn(connection.router, session_id):
+            return await self._resume(connection, session_id)
 
     async def _reload(self, connection: Connection) -> Any:
         """Load a session whose chat is on the screen: its replay is not drawn a second time."""

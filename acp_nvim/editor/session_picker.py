@@ -277,8 +277,8 @@ def _bring(host: Host, entry: Entry, way: Way) -> None:
 
 
 def _before(host: Host, entry: Entry) -> Sequence[Said]:
-    """What was said in the session that is forked, as far as that is known here: also in one that
-    was open before, and closed.
+    """What was said in the session that is forked or opened again, as far as that is known here:
+    also in one that was open before, and closed.
     """
     ours = entry if isinstance(entry, Conversation) else _closed(host, entry)
     if ours is None:
@@ -289,7 +289,8 @@ def _before(host: Host, entry: Entry) -> Sequence[Said]:
 def _closed(host: Host, entry: Stored) -> Conversation | None:
     """The last that was known here under this id."""
     key = (entry.agent, entry.id)
-    found = [c for c in host.conversations.values() if (c.session.agent, c.session.id) == key]
+    closed = [c for c in host.conversations.values() if c.session.status == "closed"]
+    found = [c for c in closed if (c.session.agent, c.session.id) == key]
     return max(found, key=lambda c: c.used, default=None)
 
 

@@ -32,7 +32,7 @@ class Dialect:
     """
 
     starts_servers = True
-    takes_more = False
+    takes_more = tells_by_id = False
 
     def __init__(self) -> None:
         self.active = False

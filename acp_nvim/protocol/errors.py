@@ -59,12 +59,14 @@ class RequestError(Exception):
 
 def details(error: Exception) -> list[str]:
     """Return further lines about an error from its `data`: the lines of a text, anything else as
-    JSON.
+    JSON. A word alone explains nothing: it stands behind its name.
     """
-    data = getattr(error, "data", None)
+    data, name = getattr(error, "data", None), "data"
     if isinstance(data, dict) and len(data) == 1:
-        data = next(iter(data.values()))
+        [(name, data)] = data.items()
     if not data or data == str(error):
         return []
+    if isinstance(data, str) and len(data.split()) == 1:
+        return [f"{name}: {data.strip()}"[:DETAIL_CHARACTERS]]
     text = data if isinstance(data, str) else msgspec.json.encode(data).decode()
     return text[:DETAIL_CHARACTERS].splitlines()[:DETAIL_LINES]

@@ -134,6 +134,47 @@ def of_category(session: Session, category: str) -> Option | None:
     return next((o for o in available(session) if o.category == category), None)
 
 
+def replace(session: Session, listed: Sequence[Any]) -> None:
+    """Take a whole new list. An option of the category model whose values are others now follows
+    another one, such as that of the provider.
+    """
+    before = {one.id: _offered(one) for one in _models(session)}
+    session.options = kept(session, listed)
+    for one in _models(session):
+        if before.get(one.id, _offered(one)) != _offered(one):
+            session.follows.add(one.id)
+    session.change("modes", "options")
+
+
+def model(session: Session) -> schema.SessionConfigSelect | None:
+    """Return the option that chooses the model. Agents give others the same category, such as the
+    provider: then it is the one of id `model`, else one that follows another, else one that is
+    called so.
+    """
+    found = _models(session)
+    for fits in (
+        lambda one: one.id == MODELS,
+        lambda one: one.id in session.follows,
+        lambda one: one.name.strip().lower() == MODELS,
+    ):
+        if chosen := next(filter(fits, found), None):
+            return chosen
+    return found[0] if found else None
+
+
+def _models(session: Session) -> list[schema.SessionConfigSelect]:
+    return [
+        one
+        for one in available(session)
+        if isinstance(one, schema.SessionConfigSelect)
+        and (one.category == "model" or one.id == MODELS)
+    ]
+
+
+def _offered(option: schema.SessionConfigSelect) -> set[str]:
+    return {item.value for item in values(option)}
+
+
 def values(option: Option) -> Iterator[schema.SessionConfigSelectOption]:
     """Iterate over the values of a select, those in groups included; a switch has none."""
     if isinstance(option, schema.SessionConfigBoolean):

@@ -115,6 +115,10 @@ class Session:
     """How often an option was set, and which of these times is the newest that was answered."""
     commands: Sequence[schema.AvailableCommand] = ()
     usage: schema.UsageUpdate | None = None
+    turn_usage: schema.Usage | None = None
+    """Tokens of the last turn that has ended, where its agent tells them."""
+    retrying: str | None = None
+    """Why the agent tries again, until it goes on."""
     user: str | None = None
     """Who speaks as the user here, where that is not the user."""
     tools: ToolUse | None = None
@@ -132,6 +136,8 @@ class Session:
     prompted: Message | None = None
     """The user's words in the running turn, as long as the agent has named no id of theirs."""
     _announced: tuple[Prompt, Message] | None = None
+    _said = 0
+    """How many entries the transcript had when the turn began."""
 
     def __init__(
         self,
@@ -166,6 +172,8 @@ class Session:
         """
         self.edits: list[dict[str, Any]] = []
         self.checkpoints: list[dict[str, Any]] = []
+        self.follows: set[str] = set()
+        """Config options whose values have changed with another one."""
         self.cut: dict[str, int] = {}
         """How many entries of each list were left out, by the list's name in the state."""
         self.own_words: set[str] = set()
@@ -298,13 +306,20 @@ class Session:
             self.event("AcpTurnEnd", stop_reason="end_turn")
         self.insert(prompt, message_id)
         self.transcript.add(Heading(agent_title))
-        self.plan_entry = None
+        self.plan_entry = self.turn_usage = None
+        self._said = len(self.transcript.entries)
         self.turn += 1
         self.in_turn = True
         self.status, self.stop_reason, self.error = "running", None, None
-        self.change("status", "stop_reason", "error")
+        self.change("status", "stop_reason", "error", "turn_usage")
         self.event("AcpTurnStart")
         self.observer.changed(self)
+
+    def retries(self, why: str | None) -> None:
+        """The agent tries something again; None: it goes on."""
+        if self.retrying != why:
+            self.retrying = why
+            self.change("retrying")
 
     def insert(self, prompt: Prompt, message_id: str | None = None) -> None:
         """Show a prompt where it stands among the messages, unless the agent has told of it by its
@@ -364,29 +379,43 @@ class Session:
         error: str | None = None,
         details: Sequence[str] = (),
         told: str | None = None,
+        usage: schema.Usage | None = None,
     ) -> None:
         """The turn is over: the agent answered, or never will. `told` is the error for state and
-        event where that is more than `error`.
+        event where that is more than `error`, `usage` the tokens of the turn.
         """
+        is_empty = self.in_turn and stop_reason == "end_turn" and error is None and self._is_empty()
+        self.retries(None)
         self.echo, self.prompted = "", None
         self.in_turn = False
         if self.own_turn:
             self.own_turn = False
             self.observer.own_turn(self)
-        if stop_reason == "cancelled" or self.status == "cancelling":
-            self.close_calls("cancelled")
-        elif error is not None:
-            self.close_calls("failed")
-        else:
-            self._close_refused()
+        self._assume_ends(stop_reason, failed=error is not None)
         self.stop_reason, self.error = stop_reason, told or error
         if self.status in ("running", "cancelling"):
             self.status = "idle"
             self.settle()
-        self.transcript.release()
+        self.transcript.complete()
         self._tell_end(stop_reason, error, details)
-        self.change("status", "stop_reason", "error")
-        self.event("AcpTurnEnd", stop_reason=stop_reason, error=self.error)
+        if is_empty:
+            self.notice("info", wording.NO_ANSWER_CAME)
+        self.turn_usage = usage
+        self.change("status", "stop_reason", "error", "turn_usage")
+        self.event(
+            "AcpTurnEnd",
+            stop_reason=stop_reason,
+            error=self.error,
+            usage=snapshot.turn_usage(usage),
+        )
+
+    def _is_empty(self) -> bool:
+        """Whether nothing has come since the turn began but lines in the margin."""
+        return all(
+            isinstance(entry, Heading | Line)
+            or (isinstance(entry, Message) and (entry.role == "user" or not entry.parts))
+            for entry in self.transcript.entries[self._said :]
+        )
 
     def _tell_end(self, stop_reason: str | None, error: str | None, details: Sequence[str]) -> None:
         if error is not None:
@@ -396,12 +425,27 @@ class Session:
         elif stop_reason != "end_turn":
             self.notice("warning", wording.TURN_ENDED.format(reason=stop_reason))
 
-    def _close_refused(self) -> None:
-        """Close calls whose permission was refused: some agents end the turn without another word
-        about them.
+    def _assume_ends(self, stop_reason: str | None, *, failed: bool) -> None:
+        """Close calls whose end the agent has not told, by how the turn ended; they say that this
+        is assumed. What goes on in the background does not end with a turn.
         """
-        refused = [call for call in self.tool_calls.open() if self._was_refused(call)]
-        self._close(refused, "cancelled")
+        if stop_reason == "cancelled" or self.status == "cancelling":
+            self.close_calls("cancelled")
+        elif failed:
+            self.close_calls("failed")
+        elif not self.background:
+            left = [call for call in self.tool_calls.open() if self._goes_on(call)]
+            status = "completed" if stop_reason == "end_turn" else "cancelled"
+            refused = [call for call in left if self._was_refused(call)]
+            self._close(refused, "cancelled")
+            rest = [call for call in left if not call.finished]
+            self._close(rest, status)
+            for call in rest:
+                call.assume()
+
+    def _goes_on(self, call: ToolCall) -> bool:
+        """Whether nothing says that a call waits: for the user, or as its agent tells."""
+        return call.status != "paused" and self.entries[call].asks is None
 
     def _was_refused(self, call: ToolCall) -> bool:
         asked = self.entries[call].decisions

@@ -12,6 +12,7 @@ from msgspec import UNSET
 from acp_nvim.protocol import schema
 from acp_nvim.session.entries import Subagent
 from acp_nvim.session.lists import ITEMS, OPTIONS
+from acp_nvim.session.options import values
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.tool_calls import ToolCall
 from acp_nvim.session.tool_use import ToolUse
@@ -77,6 +78,29 @@ def usage(update: schema.UsageUpdate | None) -> dict[str, Any] | None:
         else None
     )
     return compact(used=update.used, size=update.size, cost=price)
+
+
+def turn_usage(usage: schema.Usage | None) -> dict[str, Any] | None:
+    """`{total, input, output, thought, cached_read, cached_write}`: the tokens of one turn."""
+    if usage is None:
+        return None
+    return compact(
+        total=usage.total_tokens,
+        input=usage.input_tokens,
+        output=usage.output_tokens,
+        thought=usage.thought_tokens,
+        cached_read=usage.cached_read_tokens,
+        cached_write=usage.cached_write_tokens,
+    )
+
+
+def model(option: schema.SessionConfigSelect | None) -> dict[str, Any] | None:
+    """`{option, value, name}` of the option that chooses the model."""
+    if option is None:
+        return None
+    value = option.current_value
+    name = next((it.name for it in values(option) if it.value == value), value)
+    return {"option": option.id, "value": value, "name": name}
 
 
 def permission(decision: Decision) -> dict[str, Any]:

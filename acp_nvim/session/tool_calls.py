@@ -45,11 +45,17 @@ class ToolCall(Struct, eq=False):
     """Bytes of text that came in chunks since the content was replaced."""
     cancellable: bool = False
     """The agent ends it on its own when asked to."""
+    assumed: bool = False
+    """Its status is what the end of the turn makes of it: the agent has not told its end."""
 
     @property
     def finished(self) -> bool:
         """Whether the agent (or the end of the turn) closed it."""
         return self.status in FINISHED
+
+    def assume(self) -> None:
+        """The status is ours, until the agent tells one."""
+        self.assumed = True
 
     def say(self, words: str) -> None:
         """The chat says this in place of the title from now on."""
@@ -70,6 +76,7 @@ class ToolCall(Struct, eq=False):
             self.kind = kind
         if (status := update.status) is not UNSET and status is not None:
             self.status = status
+            self.assumed = False
         if (content := update.content) is not UNSET and content is not None:
             self.content = content
             self.streamed = 0

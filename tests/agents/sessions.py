@@ -17,10 +17,18 @@ MISSING = -32002
 class Store:
     """Sessions of the agent: `{id: {cwd, title, updatedAt, archived, said: [[role, text]…]}}`."""
 
-    def __init__(self, path: str, *, forks_replay: bool = False, quiet: bool = False) -> None:
+    def __init__(
+        self,
+        path: str,
+        *,
+        forks_replay: bool = False,
+        quiet: bool = False,
+        replays: str = "load",
+    ) -> None:
         self.path = Path(path)
         self.forks_replay = forks_replay
         self.quiet = quiet
+        self.replays = [f"session/{way}" for way in replays.split()]
         self.sessions: dict[str, Frame] = {}
         if self.path.exists():
             self.sessions = json.loads(self.path.read_text())
@@ -87,10 +95,11 @@ def _open(agent: Agent, store: Store, request: Frame, *, late: bool) -> None:
         agent.refuse(request, MISSING, "no such session")
         return
     agent.session = session_id
-    if request["method"] == "session/load" and not late:
+    replays = request["method"] in store.replays
+    if replays and not late:
         replay(agent, session_id, session)
     agent.reply(request, {} if store.quiet else dict(agent.new_session))
-    if request["method"] == "session/load" and late:
+    if replays and late:
         replay(agent, session_id, session)
     commands = [{"name": "again", "description": "Again"}]
     agent.update(update_of("available_commands_update", availableCommands=commands), session_id)
@@ -180,6 +189,15 @@ def stores_late(agent: Agent, path: str) -> None:
     """The same, but `session/load` is answered first and replayed afterwards."""
     handshake(agent)
     serve(agent, Store(path), late=True)
+
+
+@whole_life
+def stores_and_replays(agent: Agent, path: str, ways: str, when: str = "before") -> None:
+    """The same; what is said is told at these WAYS to open a session (`load resume`, `none`),
+    `before` the answer or `after` it.
+    """
+    handshake(agent)
+    serve(agent, Store(path, replays=ways), late=when == "after")
 
 
 @whole_life

@@ -19,6 +19,8 @@ from acp_nvim.protocol.errors import DETAIL_LINES, RequestError, details
         ("the message", []),
         ("first\nsecond\r\nthird", ["first", "second", "third"]),
         ({"details": "first\nsecond"}, ["first", "second"]),
+        ("overloaded", ["data: overloaded"]),
+        ({"reason": "overloaded"}, ["reason: overloaded"]),
         ({"a": 1, "b": [None, True]}, ['{"a":1,"b":[null,true]}']),
         (["x", {"y": 1}], ['["x",{"y":1}]']),
         (7, ["7"]),

@@ -97,6 +97,8 @@ def _state(told: s.StateUpdate) -> updates.Work:
         v1.given(told.stop_reason),
         error.message if error else None,
         error.code if error else None,
+        error.data if error else UNSET,
+        v1.given(told.usage),
         UNSET if background is UNSET else len(background or ()),
     )
 
