@@ -22,7 +22,7 @@ from acp_nvim.agent.conversation import Conversation
 from acp_nvim.agent.file_requests import FileRequests
 from acp_nvim.agent.restarts import Restarts
 from acp_nvim.agent.session_setup import NEW, Origin
-from acp_nvim.agent.settings import AgentSettings, Settings, decode
+from acp_nvim.agent.settings import AgentSettings, Settings, decode, stores
 from acp_nvim.agent.stored import IndexFile
 from acp_nvim.agent.transport.stdio import StdioTransport
 from acp_nvim.editor import garbage
@@ -245,6 +245,7 @@ class Host:
             files.executed,
             options.checkpoints,
             files.unsaved,
+            {name: stores(name, spec) for name, spec in options.agents.items()},
         )
         self.workspace.keep_in(Path(data) / "acp" if data else None)
         self.screen.configured()

@@ -162,6 +162,16 @@ def model(session: Session) -> schema.SessionConfigSelect | None:
     return found[0] if found else None
 
 
+def model_shown(session: Session) -> dict[str, str] | None:
+    """Return `{option, value, name}` of the option that chooses the model."""
+    option = model(session)
+    if option is None:
+        return None
+    value = option.current_value
+    name = next((it.name for it in values(option) if it.value == value), value)
+    return {"option": option.id, "value": value, "name": name}
+
+
 def _models(session: Session) -> list[schema.SessionConfigSelect]:
     return [
         one

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 from acp_nvim import wording
 from acp_nvim.protocol import schema
-from acp_nvim.session import lists, snapshot
+from acp_nvim.session import lists, snapshot, turn_end
 from acp_nvim.session.changes import Changes, Event
 from acp_nvim.session.entries import (
     Entry,
@@ -384,22 +384,22 @@ class Session:
         """The turn is over: the agent answered, or never will. `told` is the error for state and
         event where that is more than `error`, `usage` the tokens of the turn.
         """
-        is_empty = self.in_turn and stop_reason == "end_turn" and error is None and self._is_empty()
+        came = self.transcript.entries[self._said :]
+        line = turn_end.line(stop_reason, error, details, came if self.in_turn else None)
         self.retries(None)
         self.echo, self.prompted = "", None
         self.in_turn = False
         if self.own_turn:
             self.own_turn = False
             self.observer.own_turn(self)
-        self._assume_ends(stop_reason, failed=error is not None)
+        self._close_left(stop_reason, failed=error is not None)
         self.stop_reason, self.error = stop_reason, told or error
         if self.status in ("running", "cancelling"):
             self.status = "idle"
             self.settle()
         self.transcript.complete()
-        self._tell_end(stop_reason, error, details)
-        if is_empty:
-            self.notice("info", wording.NO_ANSWER_CAME)
+        if line is not None:
+            self.notice(line.level, line.title, line.details)
         self.turn_usage = usage
         self.change("status", "stop_reason", "error", "turn_usage")
         self.event(
@@ -409,47 +409,18 @@ class Session:
             usage=snapshot.turn_usage(usage),
         )
 
-    def _is_empty(self) -> bool:
-        """Whether nothing has come since the turn began but lines in the margin."""
-        return all(
-            isinstance(entry, Heading | Line)
-            or (isinstance(entry, Message) and (entry.role == "user" or not entry.parts))
-            for entry in self.transcript.entries[self._said :]
-        )
-
-    def _tell_end(self, stop_reason: str | None, error: str | None, details: Sequence[str]) -> None:
-        if error is not None:
-            self.notice("error", error, details)
-        elif stop_reason in _ENDS:
-            self.notice(*_ENDS[stop_reason])
-        elif stop_reason != "end_turn":
-            self.notice("warning", wording.TURN_ENDED.format(reason=stop_reason))
-
-    def _assume_ends(self, stop_reason: str | None, *, failed: bool) -> None:
-        """Close calls whose end the agent has not told, by how the turn ended; they say that this
-        is assumed. What goes on in the background does not end with a turn.
-        """
+    def _close_left(self, stop_reason: str | None, *, failed: bool) -> None:
+        """Assume the end of open calls; what goes on in the background does not end so."""
         if stop_reason == "cancelled" or self.status == "cancelling":
             self.close_calls("cancelled")
         elif failed:
             self.close_calls("failed")
         elif not self.background:
-            left = [call for call in self.tool_calls.open() if self._goes_on(call)]
-            status = "completed" if stop_reason == "end_turn" else "cancelled"
-            refused = [call for call in left if self._was_refused(call)]
+            refused, rest = turn_end.left_open(self.tool_calls.open(), self.entries)
             self._close(refused, "cancelled")
-            rest = [call for call in left if not call.finished]
-            self._close(rest, status)
+            self._close(rest, "completed" if stop_reason == "end_turn" else "cancelled")
             for call in rest:
                 call.assume()
-
-    def _goes_on(self, call: ToolCall) -> bool:
-        """Whether nothing says that a call waits: for the user, or as its agent tells."""
-        return call.status != "paused" and self.entries[call].asks is None
-
-    def _was_refused(self, call: ToolCall) -> bool:
-        asked = self.entries[call].decisions
-        return call.status == "pending" and bool(asked) and asked[-1].refused
 
     def notice(
         self, level: Literal["info", "warning", "error"], title: str, details: Sequence[str] = ()
@@ -627,17 +598,3 @@ def _is_plain(call: ToolCall) -> bool:
         if item.__class__ is not schema.Content:
             return False
     return True
-
-
-_ENDS: dict[str | None, tuple[Literal["info", "warning", "error"], str]] = {
-    "cancelled": ("warning", wording.CANCELLED),
-    "refusal": (
-        "warning",
-        wording.REFUSED,
-    ),
-    "max_tokens": ("warning", wording.TOKEN_LIMIT),
-    "max_turn_requests": (
-        "warning",
-        wording.REQUEST_LIMIT,
-    ),
-}

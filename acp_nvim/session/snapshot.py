@@ -12,7 +12,6 @@ from msgspec import UNSET
 from acp_nvim.protocol import schema
 from acp_nvim.session.entries import Subagent
 from acp_nvim.session.lists import ITEMS, OPTIONS
-from acp_nvim.session.options import values
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.tool_calls import ToolCall
 from acp_nvim.session.tool_use import ToolUse
@@ -92,15 +91,6 @@ def turn_usage(usage: schema.Usage | None) -> dict[str, Any] | None:
         cached_read=usage.cached_read_tokens,
         cached_write=usage.cached_write_tokens,
     )
-
-
-def model(option: schema.SessionConfigSelect | None) -> dict[str, Any] | None:
-    """`{option, value, name}` of the option that chooses the model."""
-    if option is None:
-        return None
-    value = option.current_value
-    name = next((it.name for it in values(option) if it.value == value), value)
-    return {"option": option.id, "value": value, "name": name}
 
 
 def permission(decision: Decision) -> dict[str, Any]:

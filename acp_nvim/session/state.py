@@ -83,7 +83,7 @@ _SHOWN: Final[dict[str, Callable[[Session], Any]]] = {
     "tools": lambda session: snapshot.tools(session.tools),
     "usage": lambda session: snapshot.usage(session.usage),
     "turn_usage": lambda session: snapshot.turn_usage(session.turn_usage),
-    "model": lambda session: snapshot.model(options.model(session)),
+    "model": options.model_shown,
     "more": _more,
     "permissions": lambda session: _pending(session, "permissions"),
     "elicitations": lambda session: _pending(session, "elicitations"),

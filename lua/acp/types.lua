@@ -167,6 +167,7 @@
 ---@field protocol? 1|2
 ---@field title? string what people call it, until it says so itself
 ---@field install? string how to get it, said when its program is missing
+---@field store? string[] globs of the files that it keeps for itself
 
 ---@class acp.Rule
 ---@field action 'allow'|'deny'|'ask'
