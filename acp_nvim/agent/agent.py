@@ -215,6 +215,10 @@ class Agent:
         """
         self._endpoint.notify("mcp/message", note)
 
+    async def extension(self, method: str, params: dict[str, Any]) -> Any:
+        """Ask something outside of the protocol, whose name starts with `_` (v1/extensibility)."""
+        return await self._endpoint.request(method, params)
+
     # -- stored sessions, each behind its capability ----------------------------------------------
 
     async def list_sessions(self, cursor: str | None, archived: str | None) -> Any:

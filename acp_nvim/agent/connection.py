@@ -49,6 +49,9 @@ from acp_nvim.tasks import Tasks
 EXIT_S = 0.25
 """How long the end of the output waits for the exit that explains it, in seconds."""
 
+OURS = "acp.nvim"
+"""Under this key of `_meta` we tell what goes beyond the protocol."""
+
 _SECRET = re.compile(r"(?i)key|token|secret|passw|credential|auth")
 
 Status = Literal["starting", "ready", "auth_required", "exited", "failed"]
@@ -512,8 +515,14 @@ def client_capabilities(settings: Settings) -> schema.ClientCapabilities:
             form=schema.ElicitationFormCapabilities(), url=schema.ElicitationUrlCapabilities()
         ),
         auth=schema.AuthCapabilities(terminal=True),
-        meta={"terminal-auth": True, "terminal_output": True},
+        meta={"terminal-auth": True, "terminal_output": True, **_handled(settings)},
     )
+
+
+def _handled(settings: Settings) -> dict[str, Any]:
+    """Return the methods of agents' own that the user handles, for `_meta`."""
+    names = sorted(settings.extensions)
+    return {OURS: {"extensions": names}} if names else {}
 
 
 def secrets(env: Mapping[str, str], spec: AgentSettings) -> list[str]:

@@ -36,6 +36,7 @@ def initialize(params: v1.InitializeRequest) -> s.InitializeRequest:
     capabilities = s.ClientCapabilities(
         auth=s.ClientAuthCapabilities(terminal=s.TerminalAuthCapabilities()) if terminal else UNSET,
         elicitation=ours.elicitation,
+        meta={key: it for key, it in (ours.meta or {}).items() if key not in _OLDER} or UNSET,
     )
     info = params.client_info or v1.Implementation(name="acp.nvim", version="")
     return s.InitializeRequest(2, info, capabilities)
@@ -114,6 +115,9 @@ _CHANGED: Final[dict[type, Callable[[Any], Any]]] = {
         params.session_id, params.terminal_id
     ),
 }
+
+_OLDER: Final = ("terminal-auth", "terminal_output")
+"""Keys of `_meta` that stand for what version 2 has by itself."""
 
 _RENAMED: Final = {
     "authenticate": "auth/login",

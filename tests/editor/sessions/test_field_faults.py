@@ -30,7 +30,7 @@ def picker(editor: Editor) -> Editor:
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_history_that_is_replayed_on_resume_is_drawn_once(picker: Editor, when: str) -> None:
     path = str(picker.home / "stored.json")
-    capabilities = {"sessionCapabilities": {"resume": {}}}
+    capabilities: dict[str, Any] = {"sessionCapabilities": {"resume": {}}}
     picker.agent("stores_and_replays", path, "load resume", when, capabilities=capabilities)
     picker.turn("say one")
     picker.cmd("Acp restart")
