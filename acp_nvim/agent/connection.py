@@ -508,6 +508,7 @@ def client_capabilities(settings: Settings) -> schema.ClientCapabilities:
             ),
             notices=schema.NoticeCapabilities(),
             compaction=schema.CompactionCapabilities(),
+            prompt_suggestions=schema.PromptSuggestionsCapabilities(),
         ),
         subagents=schema.SubagentCapabilities(),
         plan=schema.PlanCapabilities(),

@@ -30,7 +30,7 @@ from acp_nvim.session.entries import (
 from acp_nvim.session.prompts import Prompt, shown
 from acp_nvim.session.questions.decisions import Decision, Decisions, Outcome
 from acp_nvim.session.terminals import Terminals
-from acp_nvim.session.tool_calls import FINISHED, ToolCall, ToolCalls
+from acp_nvim.session.tool_calls import FINISHED, ToolCall, ToolCalls, is_plain
 from acp_nvim.session.tool_use import ToolUse
 from acp_nvim.session.transcript import Transcript
 
@@ -114,6 +114,7 @@ class Session:
     options_set = options_answered = 0
     """How often an option was set, and which of these times is the newest that was answered."""
     commands: Sequence[schema.AvailableCommand] = ()
+    suggestions: Sequence[str] = ()
     usage: schema.UsageUpdate | None = None
     turn_usage: schema.Usage | None = None
     """Tokens of the last turn that has ended, where its agent tells them."""
@@ -306,12 +307,12 @@ class Session:
             self.event("AcpTurnEnd", stop_reason="end_turn")
         self.insert(prompt, message_id)
         self.transcript.add(Heading(agent_title))
-        self.plan_entry = self.turn_usage = None
+        self.plan_entry, self.turn_usage, self.suggestions = None, None, ()
         self._said = len(self.transcript.entries)
         self.turn += 1
         self.in_turn = True
         self.status, self.stop_reason, self.error = "running", None, None
-        self.change("status", "stop_reason", "error", "turn_usage")
+        self.change("status", "stop_reason", "error", "turn_usage", "suggestions")
         self.event("AcpTurnStart")
         self.observer.changed(self)
 
@@ -481,7 +482,7 @@ class Session:
                         if statuses is None:
                             statuses = self.changes.statuses(self.n, mark)
                         statuses += (call.id, status)
-                if _is_plain(call) and not update.meta and not entry.terminals:
+                if is_plain(call) and not update.meta and not entry.terminals:
                     plain[call] = None
                 else:
                     self._beside(entry, update, () if before in FINISHED else locations)
@@ -588,13 +589,3 @@ class Session:
         if decision.listed == "permissions":
             option = outcome.option.id if outcome.option else None
             self.event("AcpPermissionDone", id=decision.id, outcome=outcome.kind, option=option)
-
-
-def _is_plain(call: ToolCall) -> bool:
-    """Whether all that is known of a call is words: no file, no command, no diff, no terminal."""
-    if call.locations or call.raw_input:
-        return False
-    for item in call.content:  # noqa: SIM110 - this is asked for each message
-        if item.__class__ is not schema.Content:
-            return False
-    return True

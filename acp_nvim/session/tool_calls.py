@@ -103,6 +103,16 @@ class ToolCall(Struct, eq=False):
         self.streamed += max(size, 1)
 
 
+def is_plain(call: ToolCall) -> bool:
+    """Whether all that is known of a call is words: no file, no command, no diff, no terminal."""
+    if call.locations or call.raw_input:
+        return False
+    for item in call.content:  # noqa: SIM110 - this is asked for each message
+        if item.__class__ is not schema.Content:
+            return False
+    return True
+
+
 def announced(update: schema.ToolCall, index: int) -> ToolCall:
     """Return a call from its first message: the same as `merge` into a blank one, but faster."""
     raw_input, raw_output = update.raw_input, update.raw_output

@@ -21,6 +21,7 @@ from acp_nvim.session.entries import (
     Unknown,
     add_part,
 )
+from acp_nvim.session.prompts import suggested
 from acp_nvim.session.session import Session
 from acp_nvim.session.upserts import part
 
@@ -82,7 +83,10 @@ def _subagent(session: Session, update: schema.SubagentUpdate) -> None:
 
 
 def _suggestions(session: Session, update: schema.PromptSuggestionsUpdate) -> None:
-    """Not asked for (`session.promptSuggestions` is not advertised) and not shown."""
+    """Prompts that the agent expects next; one with more than text and links is left out."""
+    texts = filter(None, (suggested(one.prompt) for one in update.suggestions))
+    session.suggestions = session.bounded("suggestions", list(texts))
+    session.change("suggestions")
 
 
 def _commands(session: Session, update: schema.AvailableCommandsUpdate) -> None:
