@@ -278,6 +278,21 @@ class Agent:
         )
         return str(result.status)
 
+    async def session_options(
+        self, cwd: str, session_id: str, directories: Sequence[str] = ()
+    ) -> schema.SessionOptionsResponse:
+        """The options that a stored session would start with; only behind
+        `sessionCapabilities.options` (rfds/session-options).
+        """
+        taken = directories and self.session_capabilities.additional_directories
+        request = schema.SessionOptionsRequest(
+            cwd, list(directories) if taken else UNSET, session_id
+        )
+        result: schema.SessionOptionsResponse = await self._endpoint.request(
+            "session/options", request
+        )
+        return result
+
     async def set_title(self, session_id: str, title: str) -> str:
         """Name a session; returns the name as the agent keeps it (rfds/session-set-title)."""
         result = await self._endpoint.request(

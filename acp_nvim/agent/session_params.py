@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from msgspec import UNSET, UnsetType
@@ -44,14 +44,22 @@ class SessionParams:
     """Values that must not be logged."""
     asks: Sequence[Project] = ()
     """Files of the project that the user is to be asked about."""
+    options: Mapping[str, str | bool] = field(default_factory=dict)
+    """Values of config options that the session is to start with."""
 
     def fields(self) -> dict[str, Any]:
         """Return them by the names of the wire types."""
         return {
             "mcp_servers": list(self.mcp_servers),
             "system_prompt": self.system_prompt,
+            "config_options": [_initial(*item) for item in self.options.items()] or UNSET,
             "meta": self.meta,
         }
+
+
+def _initial(config_id: str, value: str | bool) -> schema.InitialSessionConfigOption:
+    kind: Any = "boolean" if isinstance(value, bool) else UNSET
+    return schema.InitialSessionConfigOption(config_id, value, kind)
 
 
 def of(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import anyio
@@ -94,7 +94,7 @@ class SessionSetup:
         session.change("status")
         session.transcript.speaker = connection.title
         initial = self._initial_options(connection)
-        self._params = connection.session_params(session)
+        self._params = _starting(connection, connection.session_params(session), initial)
         for note in self._params.notes if not self.opened else ():
             session.notice("info", note)
         for remark in self._params.remarks:
@@ -260,6 +260,15 @@ class SessionSetup:
     async def _fresh(self, connection: Connection, reason: str) -> Any:
         self.session.notice("warning", wording.SESSION_ANEW.format(reason=reason))
         return await self._new(connection)
+
+
+def _starting(
+    connection: Connection, params: SessionParams, initial: InitialOptions
+) -> SessionParams:
+    """Add the values that options are to start with, for an agent that takes them."""
+    if not connection.agent.session_capabilities.options:
+        return params
+    return replace(params, options=initial.options)
 
 
 @asynccontextmanager

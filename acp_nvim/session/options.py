@@ -4,8 +4,8 @@ which become a config option here (v1/session-modes, v1/session-config-options).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 import msgspec
 
@@ -151,10 +151,15 @@ def model(session: Session) -> schema.SessionConfigSelect | None:
     provider: then it is the one of id `model`, else one that follows another, else one that is
     called so.
     """
-    found = _models(session)
+    return _chosen(_models(session), session.follows)
+
+
+def _chosen(
+    found: Sequence[schema.SessionConfigSelect], follows: Container[str]
+) -> schema.SessionConfigSelect | None:
     for fits in (
         lambda one: one.id == MODELS,
-        lambda one: one.id in session.follows,
+        lambda one: one.id in follows,
         lambda one: one.name.strip().lower() == MODELS,
     ):
         if chosen := next(filter(fits, found), None):
@@ -167,18 +172,26 @@ def model_shown(session: Session) -> dict[str, str] | None:
     option = model(session)
     if option is None:
         return None
+    return {"option": option.id, "value": option.current_value, "name": _name(option)}
+
+
+def model_among(listed: Iterable[Any]) -> str:
+    """Return the name of the model by these options; empty where none of them chooses it."""
+    option = _chosen(list(filter(_is_model, listed)), ())
+    return _name(option) if option is not None else ""
+
+
+def _name(option: schema.SessionConfigSelect) -> str:
     value = option.current_value
-    name = next((it.name for it in values(option) if it.value == value), value)
-    return {"option": option.id, "value": value, "name": name}
+    return next((it.name for it in values(option) if it.value == value), value)
 
 
 def _models(session: Session) -> list[schema.SessionConfigSelect]:
-    return [
-        one
-        for one in available(session)
-        if isinstance(one, schema.SessionConfigSelect)
-        and (one.category == "model" or one.id == MODELS)
-    ]
+    return list(filter(_is_model, available(session)))
+
+
+def _is_model(one: Any) -> TypeGuard[schema.SessionConfigSelect]:
+    return isinstance(one, schema.SessionConfigSelect) and MODELS in (one.category, one.id)
 
 
 def _offered(option: schema.SessionConfigSelect) -> set[str]:

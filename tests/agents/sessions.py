@@ -107,6 +107,9 @@ def _open(agent: Agent, store: Store, request: Frame, *, late: bool) -> None:
 
 def _change(agent: Agent, store: Store, request: Frame) -> None:
     """Everything else that is about one session."""
+    if request["method"] == "session/options":
+        agent.reply(request, dict(agent.new_session))
+        return
     session_id = request["params"]["sessionId"]
     session = store.sessions.get(session_id)
     method = request["method"].removeprefix("session/")
@@ -151,6 +154,7 @@ def serve(agent: Agent, store: Store, *, late: bool = False, size: int = 2) -> N
         frame = agent.next()
         match frame["method"]:
             case "session/new":
+                _start_with(agent, frame)
                 agent.reply(frame, {"sessionId": store.put(agent, frame), **agent.new_session})
             case "session/prompt":
                 _turn(agent, store, frame)
@@ -169,12 +173,20 @@ def serve(agent: Agent, store: Store, *, late: bool = False, size: int = 2) -> N
 
 
 def _set_option(agent: Agent, request: Frame) -> None:
-    params = request["params"]
-    options = agent.new_session["configOptions"]
-    for option in options:
-        if option["id"] == params["configId"]:
-            option["currentValue"] = params["value"]
-    agent.reply(request, {"configOptions": options})
+    _put(agent, request["params"])
+    agent.reply(request, {"configOptions": agent.new_session["configOptions"]})
+
+
+def _start_with(agent: Agent, request: Frame) -> None:
+    """The values that the client wants a session to start with (rfds/session-options)."""
+    for given in request["params"].get("configOptions", ()):
+        _put(agent, given)
+
+
+def _put(agent: Agent, given: Frame) -> None:
+    for option in agent.new_session["configOptions"]:
+        if option.get("id", option.get("configId")) == given["configId"]:
+            option["currentValue"] = given["value"]
 
 
 @whole_life

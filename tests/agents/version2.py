@@ -205,7 +205,7 @@ class Agent2(Agent):
 
 OPENING = (
     *("session/new", "session/load", "session/resume", "session/fork"),
-    "session/set_config_option",
+    *("session/set_config_option", "session/options"),
 )
 
 

@@ -266,6 +266,7 @@ def _sessions(told: s.SessionCapabilities) -> v1.SessionCapabilities:
         archive=told.archive,
         status=told.status,
         title=told.title,
+        options=told.options,
     )
 
 
@@ -408,6 +409,9 @@ _RESULTS: Final[dict[type, Callable[[Any], Any]]] = {
     s.ResumeSessionResponse: _opened(v1.ResumeSessionResponse),
     s.SetSessionConfigOptionResponse: lambda told: v1.SetSessionConfigOptionResponse(
         options(told.config_options)
+    ),
+    s.SessionOptionsResponse: lambda told: v1.SessionOptionsResponse(
+        config_options=options(told.config_options or ())
     ),
     s.SessionStatusResponse: lambda told: v1.SessionStatusResponse(told.status),
 }

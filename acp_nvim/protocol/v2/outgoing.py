@@ -67,8 +67,19 @@ def _setup(params: Any) -> dict[str, Any]:
         "additional_directories": params.additional_directories,
         "mcp_servers": [_server(one) for one in servers] if servers else UNSET,
         "system_prompt": params.system_prompt,
+        "config_options": _initial(params.config_options),
         "meta": params.meta,
     }
+
+
+def _initial(given: Any) -> list[s.InitialSessionConfigOption] | UnsetType:
+    if not given:
+        return UNSET
+    return [s.InitialSessionConfigOption(it.config_id, _kind(it.value), it.value) for it in given]
+
+
+def _kind(value: str | bool) -> str:
+    return "boolean" if isinstance(value, bool) else "id"
 
 
 def _server(server: Any) -> Any:
@@ -88,7 +99,7 @@ def _prompt(params: v1.PromptRequest) -> s.PromptRequest:
 
 def _option(params: v1.SetSessionConfigOptionRequest) -> s.SetSessionConfigOptionRequest:
     value: Any = params.value
-    kind = "boolean" if isinstance(value, bool) else "id"
+    kind = _kind(value)
     return s.SetSessionConfigOptionRequest(params.session_id, params.config_id, kind, value)
 
 
