@@ -2,58 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-import msgspec
 import pytest
 
 from acp_nvim import wording
-from acp_nvim.protocol import codec, schema
-from acp_nvim.render.document import Document
-from acp_nvim.render.tools import Look
-from acp_nvim.session import options, retries, state, updates
+from acp_nvim.protocol import schema
+from acp_nvim.session import options, retries
 from acp_nvim.session.prompts import Prompt
-from acp_nvim.session.session import Session
-from tests.support.drawn_chat import DrawnChat
-
-_read = codec.reader("session/update", "client")
-
-
-class Chat:
-    """A session whose turn runs, and its chat."""
-
-    def __init__(self) -> None:
-        self.session = Session(1, "x", "/w")
-        self.session.begin_turn(Prompt("go"), "X")
-        self._document = Document(1, Look(8, "/w"))
-        self.screen = DrawnChat()
-
-    def tell(self, tag: str, **fields: Any) -> None:
-        update = {"sessionUpdate": tag, **fields}
-        raw = json.dumps({"sessionId": "s", "update": update}).encode()
-        updates.apply(self.session, _read(msgspec.Raw(raw)).update)
-
-    def say(self, text: str, **fields: Any) -> None:
-        self.tell("agent_message_chunk", content={"type": "text", "text": text}, **fields)
-
-    @property
-    def lines(self) -> list[str]:
-        ops, _ = self._document.draw(self.session.transcript, 1 << 20)
-        self.screen.apply(ops)
-        return self.screen.lines
-
-    def statuses(self) -> dict[str, str]:
-        return {call.id: call.status for call in self.session.tool_calls}
-
-
-def changed(chat: Chat) -> dict[Any, Any]:
-    """State that has changed since it was asked for last."""
-    return {path[0]: value for path, value in state.take_changes(chat.session)}
+from tests.support.told_chat import ToldChat
 
 
 def test_text_after_the_end_of_a_turn_begins_a_new_message() -> None:
-    chat = Chat()
+    chat = ToldChat()
     chat.say("The answer.")
     chat.session.end_turn("end_turn")
     chat.say("Something")
@@ -63,7 +24,7 @@ def test_text_after_the_end_of_a_turn_begins_a_new_message() -> None:
 
 
 def test_text_after_the_end_of_a_turn_goes_on_with_the_message_of_its_id() -> None:
-    chat = Chat()
+    chat = ToldChat()
     chat.say("The ans", messageId="m")
     chat.session.end_turn("end_turn")
     chat.say("wer.", messageId="m")
@@ -81,7 +42,7 @@ def test_text_after_the_end_of_a_turn_goes_on_with_the_message_of_its_id() -> No
 def test_calls_that_are_open_when_the_turn_ends_are_closed_as_assumed(
     reason: str, status: str, words: str
 ) -> None:
-    chat = Chat()
+    chat = ToldChat()
     chat.tell("tool_call", toolCallId="a", title="Look", status="in_progress")
     asked = schema.ToolCallUpdate("b", title="Asked about")
     chat.session.upsert_call(asked)  # as a permission does
@@ -93,7 +54,7 @@ def test_calls_that_are_open_when_the_turn_ends_are_closed_as_assumed(
 
 
 def test_what_the_agent_says_later_counts_more_than_what_was_assumed() -> None:
-    chat = Chat()
+    chat = ToldChat()
     chat.tell("tool_call", toolCallId="a", title="Look", status="in_progress")
     chat.session.end_turn("end_turn")
     assert any("assumed" in line for line in chat.lines)
@@ -103,7 +64,7 @@ def test_what_the_agent_says_later_counts_more_than_what_was_assumed() -> None:
 
 
 def test_a_terminal_is_named_as_its_call_is_now() -> None:
-    chat = Chat()
+    chat = ToldChat()
     info = {"terminal_info": {"terminal_id": "t"}}
     chat.tell("tool_call", toolCallId="a", title="Terminal", kind="execute", _meta=info)
     assert any(line.strip() == "$ Terminal" for line in chat.lines)
@@ -116,7 +77,7 @@ def test_a_terminal_is_named_as_its_call_is_now() -> None:
 
 
 def test_a_terminal_without_a_command_follows_the_title() -> None:
-    chat = Chat()
+    chat = ToldChat()
     info = {"terminal_info": {"terminal_id": "t"}}
     chat.tell("tool_call", toolCallId="a", title="Terminal", kind="execute", _meta=info)
     chat.session.upsert_call(schema.ToolCallUpdate("a", title="npm test"))  # by a permission
@@ -136,7 +97,7 @@ def test_a_terminal_without_a_command_follows_the_title() -> None:
     ],
 )
 def test_output_that_is_told_only_as_raw_output_is_shown(raw: Any) -> None:
-    chat = Chat()
+    chat = ToldChat()
     chat.tell("tool_call", toolCallId="a", title="Run it", kind="execute", status="in_progress")
     chat.tell("tool_call_update", toolCallId="a", status="completed", rawOutput=raw)
     shown = [line.strip() for line in chat.lines]
@@ -144,7 +105,7 @@ def test_output_that_is_told_only_as_raw_output_is_shown(raw: Any) -> None:
 
 
 def test_raw_output_beside_content_is_not_shown_twice() -> None:
-    chat = Chat()
+    chat = ToldChat()
     content = [{"type": "content", "content": {"type": "text", "text": "one"}}]
     chat.tell(
         "tool_call",
@@ -159,7 +120,7 @@ def test_raw_output_beside_content_is_not_shown_twice() -> None:
 
 
 def test_an_exit_code_in_raw_output_is_said() -> None:
-    chat = Chat()
+    chat = ToldChat()
     raw = {"stdout": "", "stderr": "no such file\n", "exitCode": 2}
     chat.tell(
         "tool_call", toolCallId="a", title="Run", kind="execute", status="failed", rawOutput=raw
@@ -169,7 +130,7 @@ def test_an_exit_code_in_raw_output_is_said() -> None:
 
 
 def test_the_kind_other_is_not_written_out() -> None:
-    chat = Chat()
+    chat = ToldChat()
     chat.tell("tool_call", toolCallId="a", title="Think hard", kind="other", status="completed")
     assert "✓ Think hard" in chat.lines
 
@@ -178,7 +139,7 @@ def test_the_kind_other_is_not_written_out() -> None:
 
 
 def test_an_empty_turn_says_so_in_one_line() -> None:
-    chat = Chat()
+    chat = ToldChat()
     chat.session.end_turn("end_turn")
     said = [line for line in chat.lines if line.startswith("— ")]
     assert said == [f"— {wording.NO_ANSWER_CAME}"]
@@ -186,7 +147,7 @@ def test_an_empty_turn_says_so_in_one_line() -> None:
 
 @pytest.mark.parametrize("what", ["text", "call", "error", "cancelled"])
 def test_a_turn_with_anything_is_not_empty(what: str) -> None:
-    chat = Chat()
+    chat = ToldChat()
     if what == "text":
         chat.say("Hello")
     elif what == "call":
@@ -197,7 +158,7 @@ def test_a_turn_with_anything_is_not_empty(what: str) -> None:
 
 
 def test_the_result_of_a_subagent_is_folded() -> None:
-    chat = Chat()
+    chat = ToldChat()
     content = [{"type": "text", "text": "<result>\nAll is well.\n</result>"}]
     chat.tell("session_message", messageId="m", senderSessionId="child", content=content)
     lines = chat.lines
@@ -205,13 +166,13 @@ def test_the_result_of_a_subagent_is_folded() -> None:
 
 
 def test_the_usage_of_a_turn_is_told() -> None:
-    chat = Chat()
+    chat = ToldChat()
     chat.say("Hello")
     chat.session.end_turn("end_turn", usage=schema.Usage(30, 20, 10, cached_read_tokens=5))
-    told = changed(chat)
+    told = chat.changed()
     assert told["turn_usage"] == {"total": 30, "input": 20, "output": 10, "cached_read": 5}
     chat.session.begin_turn(Prompt("more"), "X")
-    told = changed(chat)
+    told = chat.changed()
     assert told["turn_usage"] is None
 
 
@@ -236,13 +197,13 @@ def test_names_of_such_notifications(name: str) -> None:
 
 
 def test_a_notice_about_a_rate_limit_is_said_in_the_bar_while_the_turn_runs() -> None:
-    chat = Chat()
+    chat = ToldChat()
     chat.tell("notice", severity="warning", title="API error (429), retrying in 8 s")
-    assert changed(chat)["retrying"] == "rate limited, retrying"
+    assert chat.changed()["retrying"] == "rate limited, retrying"
     chat.session.end_turn("end_turn")
-    assert changed(chat)["retrying"] is None
+    assert chat.changed()["retrying"] is None
     chat.tell("notice", severity="warning", title="HTTP 429")
-    assert "retrying" not in changed(chat)
+    assert "retrying" not in chat.changed()
 
 
 # ---- the model
@@ -278,12 +239,12 @@ def select(id: str, *values: str, category: str | None = "model", name: str = ""
     ],
 )
 def test_which_option_is_that_of_the_model(lists: list[Any], chosen: str | None) -> None:
-    chat = Chat()
+    chat = ToldChat()
     for listed in lists:
         chat.tell("config_option_update", configOptions=listed)
     found = options.model(chat.session)
     assert (found and found.id) == chosen
-    told = changed(chat)
+    told = chat.changed()
     assert (told["model"] and told["model"]["option"]) == chosen
     if chosen == "model":
         assert told["model"] == {"option": "model", "value": "x", "name": "X"}

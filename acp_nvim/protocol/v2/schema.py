@@ -143,7 +143,9 @@ class Diff(Wire, frozen=True, tag_field="type", tag="diff"):
 
 
 # What a tool call shows (v2/tool-calls).
-ToolCallContent: TypeAlias = Content | Diff | v1.Terminal | v1.UnknownToolCallContent
+ToolCallContent: TypeAlias = (
+    Content | Diff | v1.Terminal | v1.SessionLink | v1.UnknownToolCallContent
+)
 
 
 class ToolCallCapabilities(Wire, frozen=True):
