@@ -66,7 +66,7 @@ def details(error: Exception) -> list[str]:
         [(name, data)] = data.items()
     if not data or data == str(error):
         return []
-    if isinstance(data, str) and len(data.split()) == 1:
-        return [f"{name}: {data.strip()}"[:DETAIL_CHARACTERS]]
     text = data if isinstance(data, str) else msgspec.json.encode(data).decode()
+    if not isinstance(data, dict | list) and len(text.split()) == 1:
+        return [f"{name}: {text.strip()}"[:DETAIL_CHARACTERS]]
     return text[:DETAIL_CHARACTERS].splitlines()[:DETAIL_LINES]

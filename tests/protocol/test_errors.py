@@ -23,7 +23,7 @@ from acp_nvim.protocol.errors import DETAIL_LINES, RequestError, details
         ({"reason": "overloaded"}, ["reason: overloaded"]),
         ({"a": 1, "b": [None, True]}, ['{"a":1,"b":[null,true]}']),
         (["x", {"y": 1}], ['["x",{"y":1}]']),
-        (7, ["7"]),
+        (7, ["data: 7"]),
         ("x\n" * 100, ["x"] * DETAIL_LINES),
     ],
 )
