@@ -75,7 +75,7 @@
 ---@field options? table[] config options as on the wire
 ---@field commands? { name: string, description: string, hint?: string }[]
 ---@field usage? { used: integer, size: integer, cost?: { amount: number, currency: string } }
----@field turn_usage? table tokens of the last turn: total, input, output, thought, cached_read, cached_write
+---@field turn_usage? table<string, integer> tokens of the last turn
 ---@field model? { option: string, value: string, name: string }
 ---@field retrying? string why the agent tries again
 ---@field permissions? acp.Permission[]

@@ -20,7 +20,7 @@ local function uv(package) return 'uv tool install ' .. package end
 local AUGGIE = { AUGMENT_DISABLE_AUTO_UPDATE = '1' }
 local DROID = { DROID_DISABLE_AUTO_UPDATE = 'true', FACTORY_DROID_AUTO_UPDATE_ENABLED = 'false' }
 
--- Folders in the project where agents keep their own things, where these are not called as they are.
+-- Folders in the project where agents keep their own things, where that has another name than they.
 local FOLDERS = {
   auggie = '.augment',
   copilot = '.github-copilot',

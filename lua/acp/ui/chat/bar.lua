@@ -85,10 +85,8 @@ local function right_of(session, room)
   local title = session.title and notify.one_line(session.title)
   local told = session.turn_usage
   local model = session.model and notify.one_line(session.model.name)
-  local text = fitting(
-    { title, tokens(told), model, mode(session.modes), cost(session.usage), used },
-    room
-  )
+  local text =
+    fitting({ title, tokens(told), model, mode(session.modes), cost(session.usage), used }, room)
   if used and full and vim.endswith(text, used) then
     local before = literal(text:sub(1, #text - #used))
     return before .. '%#AcpWarning#' .. literal(used) .. '%*'

@@ -1,5 +1,5 @@
---- Prompts that the agent suggests (rfds/prompt-suggestions): ghost text in an empty composer, and a
---- key that takes one. The key is there only while it does something.
+--- Prompts that the agent suggests (rfds/prompt-suggestions): ghost text in an empty composer, and
+--- a key that takes one. The key is there only while it does something.
 local M = {}
 
 local WINDOW = 'suggestion'
