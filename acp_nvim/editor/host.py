@@ -41,6 +41,7 @@ from acp_nvim.editor.frames import Frames
 from acp_nvim.editor.language_servers import NvimLanguageServers
 from acp_nvim.editor.limit_reports import LimitReports
 from acp_nvim.editor.live_terminals import TerminalViews
+from acp_nvim.editor.overwrites import Overwrites
 from acp_nvim.editor.own_turns import OwnTurns
 from acp_nvim.editor.pace import Pace
 from acp_nvim.editor.proposed_edits import ProposedEdits
@@ -149,7 +150,8 @@ class Host:
                 self.workspace = self._workspace()
                 watch = ToolCallWatch(self.workspace.tool_calls)
                 own_turns = OwnTurns(self.tasks, self.workspace)
-                self.observer = HostObserver(self.screen, self.pace, watch, own_turns)
+                overwrites = Overwrites(self.workspace.edits.live, self.tasks)
+                self.observer = HostObserver(self.screen, self.pace, watch, own_turns, overwrites)
                 self.tools = self._own_tools()
                 self.agents = Agents(self._surroundings(), self.spec)
                 self.restarts = Restarts(self.agents, self.served)

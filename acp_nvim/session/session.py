@@ -495,6 +495,13 @@ class Session:
                 self._called(last)
         return unknown
 
+    def show_call(self, call: ToolCall) -> None:
+        """More is known of a call: draw it, and what is asked about it."""
+        entry = self.entries[call]
+        self._redraw(entry)
+        if entry.asks is not None:
+            self.root.change(entry.asks.listed)
+
     def close_calls(self, status: str, most: int | None = None) -> bool:
         """Close what the agent left open, as the spec asks when a turn is cancelled (v1/prompt-
         turn), or so many of it; False when nothing is open.

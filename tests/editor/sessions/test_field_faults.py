@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.agents.permissions import OPTIONS
 from tests.support.editor import Editor
 from tests.support.fake_picker import install_picker, pick
 from tests.support.stored_sessions import storing_agent
@@ -109,3 +110,21 @@ def test_model_and_usage_stand_in_the_bar(editor: Editor) -> None:
     assert editor.session(2)["turn_usage"]["total"] == 1234
     bar = BAR.replace("sessions[1]", "sessions[2]")
     editor.wait(f"{bar}:find('1.2k tokens', 1, true)")
+
+
+def test_an_overwrite_without_the_old_text_counts_from_the_live_text(editor: Editor) -> None:
+    path = editor.write("a.txt", "one\ntwo\nthree\n")
+    bufnr = editor.open(path)
+    editor.lua("vim.api.nvim_buf_set_lines(..., 0, 1, false, { 'ONE' })", bufnr)
+    editor.agent("script")
+    diff = {"type": "diff", "path": str(path), "newText": "ONE\ntwo\n3\n"}
+    call = {"toolCallId": "w", "title": "Write a.txt", "kind": "edit", "content": [diff]}
+    asked = {"toolCall": call, "options": OPTIONS}
+    editor.prompt(f"permission_json {json.dumps(asked)}")
+    editor.wait_event("AcpPermission")
+    until(lambda: any("(+1 -1)" in line for line in editor.chat()))
+    shown = [line.strip() for line in editor.chat()]
+    assert [line for line in shown if line[:2] in ("+ ", "- ")] == ["- three", "+ 3"]
+    editor.cmd("Acp allow")
+    editor.wait_event("AcpTurnEnd")
+    assert any("+1 -1" in line for line in editor.chat())
