@@ -37,9 +37,14 @@ class Overwrites:
                 text = await self._live(_real(session.cwd, path))
             except Refusal:
                 continue  # no text: it has no lines to count
-            if text is not None and not call.finished:
+            if text is not None and not call.finished and not _is_written(call, path, str(text)):
                 call.was(path, str(text))
         session.show_call(call)
+
+
+def _is_written(call: ToolCall, path: str, text: str) -> bool:
+    """Whether the file holds already what the call would write."""
+    return any(diff.path == path and diff.new_text == text for diff in without_old(call))
 
 
 def _real(cwd: str, path: str) -> str:

@@ -37,7 +37,11 @@ def last(traffic: Traffic, method: str) -> Any:
 def test_sessions_are_listed_opened_again_forked_and_ended(picker: Editor) -> None:
     traffic = storing_agent(
         picker,
-        {"x1": {"title": "Old talk", "said": HISTORY}, "x2": {"title": "Another"}},
+        {
+            "x1": {"title": "Old talk", "said": HISTORY},
+            "x2": {"title": "Another"},
+            "x3": {"title": "Put away", "archived": True},
+        },
         protocol=2,
         new_session=MODES,
     )
@@ -64,6 +68,8 @@ def test_sessions_are_listed_opened_again_forked_and_ended(picker: Editor) -> No
     assert last(traffic, "session/status") == {"sessionId": "x1"}
     pick(picker, "Acp sessions", "New name", "archive")
     assert last(traffic, "session/archive") == {"sessionId": "x1"}
+    pick(picker, "Acp sessions", "Put away", "unarchive")
+    assert last(traffic, "session/unarchive") == {"sessionId": "x3"}
     pick(picker, "Acp sessions", "Another", "delete")
     assert last(traffic, "session/delete") == {"sessionId": "x2"}
     pick(picker, "Acp sessions", "New name", "fork")
@@ -86,6 +92,17 @@ def test_a_login_and_a_logout(picker: Editor) -> None:
     picker.cmd("Acp logout")
     assert last(traffic, "auth/logout") == {}
     picker.wait("require('acp').state().agents.wants_login.auth.state == 'unauthenticated'")
+
+
+def test_a_login_that_the_agent_tells_of(picker: Editor) -> None:
+    mark = picker.home / "logged-in"
+    traffic = picker.agent("tells_login", str(mark), protocol=2)
+    picker.prompt("say done")
+    traffic.wait_note("refused")
+    picker.wait("require('acp').state().agents.tells_login.status == 'auth_required'")
+    mark.write_text("in")
+    picker.wait_event("AcpTurnEnd")
+    assert "done" in picker.chat()
 
 
 def test_questions_with_forms_and_addresses(editor: Editor) -> None:
