@@ -102,3 +102,22 @@ def works_at_once(agent: Agent) -> None:
 
 def _says_both(agent: Agent) -> None:
     agent.say("done with both")
+
+
+@whole_life
+def drafted(agent: Agent) -> None:
+    """Version 2 as its drafts had it: no `info`, and a prompt is answered by an empty object."""
+    assert isinstance(agent, Agent2)
+    agent.keep_old()
+    request = agent.expect("initialize")
+    agent.reply(request, {"protocolVersion": 2, "capabilities": {"session": {}}})
+    agent.reply(agent.expect("session/new"), {"sessionId": "s1"})
+    while True:
+        prompt = agent.expect("session/prompt")
+        agent.reply(prompt, {})
+        content = prompt["params"]["prompt"]
+        agent.update({"sessionUpdate": "user_message", "messageId": "u", "content": content})
+        agent.update({"sessionUpdate": "state_update", "state": "running"})
+        heard = [{"type": "text", "text": "heard"}]
+        agent.update({"sessionUpdate": "agent_message", "messageId": "a", "content": heard})
+        agent.update({"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"})

@@ -124,7 +124,10 @@ class Version2:
         if self.old_shape:
             return response
         notes: list[str] = []
-        told = codec.decode(s.InitializeResponse, response.result, notes, "result")
+        if "info" not in value:  # as drafts of version 2 had it
+            value["info"] = {"name": "", "version": ""}
+            notes.append("result.info: missing")
+        told = codec.decode(s.InitializeResponse, _raw(value), notes, "result")
         for note in notes:
             self._count("forgiven", f"initialize: {note}")
         session = (told.capabilities or s.AgentCapabilities()).session or s.SessionCapabilities()

@@ -200,3 +200,13 @@ def test_every_update_reaches_the_screen(editor: Editor) -> None:
     assert (session["title"], session["usage"]["used"]) == ("Named", 5)
     assert [it["name"] for it in session["commands"]] == ["go"]
     assert session["model"]["name"] == "Em"
+
+
+def test_an_agent_that_names_neither_itself_nor_the_prompt(editor: Editor) -> None:
+    """As the drafts of version 2 had it."""
+    editor.agent("drafted", protocol=2)
+    assert editor.turn("hello there")["stop_reason"] == "end_turn"
+    assert editor.state()["agents"]["drafted"]["protocol"] == 2
+    chat = editor.chat()
+    assert chat.count("hello there") == 1
+    assert "heard" in chat
