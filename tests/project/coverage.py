@@ -150,10 +150,16 @@ def asked(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
     }
     for method in methods("agent"):
         name = by.get(method.name, "")
-        wanted = mention(rf"\.{name}\(", "acp_nvim", "agent/agent.py") if name else ""
+        wanted = _caller(name) if name else ""
         done = seen(f"1 ask {method.name}")
         function = f"`Agent.{name}`" if name else ""
         yield f"`{method.name}`", stability(method.stable), method.gate, function, wanted, done
+
+
+def _caller(name: str) -> str:
+    """Where a request of `Agent` is called: by an agent, not by whatever has a method like it."""
+    found = mention(rf"\bagent\.{name}\(", "acp_nvim", "agent/agent.py")
+    return found or mention(rf"\.{name}\(", "acp_nvim", "agent/agent.py")
 
 
 def served(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
@@ -264,28 +270,36 @@ def paths(name: str, schema_name: str = "schema.unstable.json") -> Iterator[str]
 
 
 PROOFS = {
-    "fs.readTextFile": "fs/read_text_file",
-    "fs.writeTextFile": "fs/write_text_file",
-    "terminal": "terminal/create",
-    "plan": "plan_update",
-    "auth.terminal": "terminal-auth",
-    "elicitation.form": "elicitation/create",
-    "elicitation.url": "elicitation/complete",
-    "auth.status": "auth/status",
-    "auth.logout": "logout",
-    "sessionCapabilities.title": "session/set_title",
+    "fs.readTextFile": "serve fs/read_text_file",
+    "fs.writeTextFile": "serve fs/write_text_file",
+    "terminal": "serve terminal/create",
+    "plan": "update plan_update",
+    "subagents": "update subagent_update",
+    "session.notices": "update notice",
+    "session.compaction": "update compaction_update",
+    "session.configOptions.boolean": "ask session/set_config_option",
+    "elicitation.form": "serve elicitation/create",
+    "elicitation.url": "serve elicitation/complete",
+    "loadSession": "ask session/load",
+    "promptCapabilities.image": "block image",
+    "promptCapabilities.audio": "block audio",
+    "promptCapabilities.embeddedContext": "block resource",
+    "mcpCapabilities.acp": "serve mcp/message",
+    "auth.status": "ask auth/status",
+    "auth.logout": "ask logout",
+    "sessionCapabilities.title": "ask session/set_title",
 }
-"""Capabilities whose own name says too little: what only they allow."""
+"""Parts of the protocol that only a capability allows."""
 
 
-def proofs(path: str) -> list[str]:
-    """Patterns for tests of a capability."""
+def allowed(old: str, path: str) -> str:
+    """A test of what a capability allows: one that exercises the part, else one that names it."""
     last = path.rsplit(".", maxsplit=1)[-1]
-    if path in PROOFS:
-        return [quoted(PROOFS[path])]
-    if path.startswith("sessionCapabilities.") and last.islower():
-        return [quoted(f"session/{last}")]
-    return [quoted(last)]
+    named = f"ask session/{last}" if path.startswith("sessionCapabilities.") else ""
+    part = PROOFS.get(path, named)
+    if found := seen(f"1 {part}"):
+        return found
+    return tested(old, quoted("terminal-auth" if path == "auth.terminal" else last))
 
 
 def advertised(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
@@ -297,7 +311,7 @@ def advertised(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
         for key in path.split("."):
             value = value.get(key) if isinstance(value, dict) else None
         yes = "yes" if value is not None and value is not False else ""
-        done = tested(old.get((title, f"`{path}`"), ""), *proofs(path))
+        done = allowed(old.get((title, f"`{path}`"), ""), path)
         yield f"`{path}`", stability(path in stable, path), yes, done
 
 
@@ -314,7 +328,7 @@ def acted_on(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
         used = mention(pattern, "acp_nvim", "schema.py") or mention(
             rf"capabilities\w*\.{name}\b", "acp_nvim", "schema.py"
         )
-        done = tested(old.get((title, f"`{path}`"), ""), *proofs(path))
+        done = allowed(old.get((title, f"`{path}`"), ""), path)
         yield f"`{path}`", stability(path in stable, path), used, done
 
 
