@@ -29,7 +29,8 @@ class Overwrites:
             self._tasks.start_soon(self._look, session, call)
 
     def _unknown(self, call: ToolCall) -> Iterator[str]:
-        return (diff.path for diff in without_old(call) if diff.path not in call.before)
+        known = call.before or {}
+        return (diff.path for diff in without_old(call) if diff.path not in known)
 
     async def _look(self, session: Session, call: ToolCall) -> None:
         for path in dict.fromkeys(self._unknown(call)):

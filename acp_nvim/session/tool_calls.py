@@ -45,7 +45,7 @@ class ToolCall(Struct, eq=False):
     """Bytes of text that came in chunks since the content was replaced."""
     cancellable: bool = False
     """The agent ends it on its own when asked to."""
-    before: dict[str, str] = {}
+    before: dict[str, str] | None = None
     """The texts of files that diffs without an old text replace, as they were before the call."""
     assumed: bool = False
     """Its status is what the end of the turn makes of it: the agent has not told its end."""
@@ -57,7 +57,7 @@ class ToolCall(Struct, eq=False):
 
     def was(self, path: str, text: str) -> None:
         """A file that a diff replaces without saying what holds this text."""
-        self.before[path] = text
+        self.before = {**(self.before or {}), path: text}
         self.content = with_old(self.content, self.before)
 
     def assume(self) -> None:
