@@ -414,7 +414,9 @@ class Connection:
                 await transport.stop()
             return
         self.agent.behaves(
-            starts_servers=self.translation.starts_servers, takes_more=self.translation.takes_more
+            starts_servers=self.translation.starts_servers,
+            takes_more=self.translation.takes_more,
+            tells_by_id=self.translation.tells_by_id,
         )
         self.status, self.error = "ready", None
         self.up_since = time.monotonic()

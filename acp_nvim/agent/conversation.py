@@ -277,14 +277,16 @@ class Conversation:
             await self._delegate.turn_ended(self.session)
 
     def inserted(self, prompt: Prompt, message_id: str) -> None:
-        """The agent has put a prompt into the session: its turn begins, if none runs."""
+        """The agent has put a prompt into the session: its turn begins, if none runs. Without an id
+        its message is known by its text.
+        """
         session = self.session
         if queue.leave_agent(session, prompt):
-            self._begin(prompt, message_id)
-        else:
+            self._begin(prompt, message_id or None)
+        elif message_id:
             session.name_prompt(message_id)
 
-    def _begin(self, prompt: Prompt, message_id: str) -> None:
+    def _begin(self, prompt: Prompt, message_id: str | None) -> None:
         session = self.session
         if session.in_turn:
             session.insert(prompt, message_id)
@@ -319,7 +321,7 @@ class Conversation:
             if self._hands_over:
                 self._setup.handed_over()
             if self.session.in_turn:
-                self.session.end_turn(result.stop_reason)
+                self.session.end_turn(result.stop_reason, usage=schema.given(result.usage))
             self.remember()
         elif waited and prompt is not None and self._takes_back(error):
             self._delegate.waits_again(prompt)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, field
 
 from acp_nvim import wording
 from acp_nvim.agent import mcp
@@ -44,14 +44,22 @@ class SessionParams(Struct, frozen=True):
     """Files of the project that the user is to be asked about."""
     fates: Sequence[mcp.Fate] = ()
     """What became of each MCP server, the editor's own first."""
+    options: Mapping[str, str | bool] = field(default_factory=dict)
+    """Values of config options that the session is to start with."""
 
     def fields(self) -> dict[str, Any]:
         """Return them by the names of the wire types."""
         return {
             "mcp_servers": list(self.mcp_servers),
             "system_prompt": self.system_prompt,
+            "config_options": [_initial(*item) for item in self.options.items()] or UNSET,
             "meta": self.meta,
         }
+
+
+def _initial(config_id: str, value: str | bool) -> schema.InitialSessionConfigOption:
+    kind: Any = "boolean" if isinstance(value, bool) else UNSET
+    return schema.InitialSessionConfigOption(config_id, value, kind)
 
 
 def of(

@@ -171,6 +171,8 @@ class SessionRouter:
                 self._stray(session_id, map(_update, run))
                 continue
             self.hears(session)
+            if session.retrying is not None:
+                run = _heard(session, run)
             if self.muted:
                 self._apply_all(session, self._audible(session, run), size)
             else:
@@ -291,6 +293,16 @@ def decoded(method: str, params: msgspec.Raw, warnings: ProtocolWarnings) -> Any
     finally:
         for note in notes:
             warnings.count("forgiven", f"{method}: {note}")
+
+
+def _heard(
+    session: Session, run: Iterable[schema.SessionNotification]
+) -> Iterator[schema.SessionNotification]:
+    """An agent that tried something again goes on: with anything but a word about that."""
+    told = list(run)
+    if not all(isinstance(it.update, schema.Notice | schema.UsageUpdate) for it in told):
+        session.retries(None)
+    return iter(told)
 
 
 def _is_call(update: Any) -> bool:

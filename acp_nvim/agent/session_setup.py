@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from typing import Any, Literal
 
 import anyio
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from acp_nvim import wording
 from acp_nvim.agent import fork_points, initial_options
@@ -21,7 +21,7 @@ from acp_nvim.agent.session_router import SessionRouter
 from acp_nvim.protocol.errors import RESOURCE_NOT_FOUND, RemoteProtocolError, RequestError
 from acp_nvim.protocol.refusals import needs_login
 from acp_nvim.session import agent_work, options
-from acp_nvim.session.entries import Entry
+from acp_nvim.session.entries import Entry, Heading, Line
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript_prompt import latest_prompt, transcript_prompt
 
@@ -52,7 +52,7 @@ class Origin(Struct, frozen=True):
     id: str = ""
     chosen: InitialOptions = field(default_factory=InitialOptions)
     before: Callable[[], Sequence[Entry]] = tuple
-    """The entries of the session that is forked or retold, as far as they are known here."""
+    """The entries of the session, as far as they are known here."""
     point: str | None = None
     """Of a fork: the agent's message that is the last one in it."""
     branch: Branch | None = None
@@ -124,7 +124,7 @@ class SessionSetup:
         session.change("status")
         session.transcript.speaker = connection.title
         initial = self._initial_options(connection)
-        self._params = connection.session_params(session)
+        self._params = _starting(connection, connection.session_params(session), initial)
         for note in self._params.notes if not self.opened else ():
             session.notice("info", note)
         for remark in self._params.remarks if not self.lost else ():
@@ -155,9 +155,12 @@ class SessionSetup:
     async def _first(self, connection: Connection) -> Any:
         match self._origin.way:
             case "load":
-                return await self._load(connection, self._origin.id)
+                result = await self._load(connection, self._origin.id)
+                await self._recall()
+                return result
             case "resume":
                 result = await self._resume(connection, self._origin.id)
+                await self._recall()
                 self.session.notice("info", wording.SESSION_RESUMED)
                 return result
             case "fork":
@@ -260,6 +263,21 @@ class SessionSetup:
         self._named(connection, session_id)
         return result
 
+    async def _recall(self) -> None:
+        """Show what is known here of a session that was open before, where its agent replays
+        nothing, not even after the answer.
+        """
+        before = () if self._is_told() else self._origin.before()
+        if before:
+            await anyio.sleep(QUIET_S)
+        if before and not self._is_told():
+            self.session.transcript.inherit(before)
+            self.session.observer.changed(self.session)
+
+    def _is_told(self) -> bool:
+        entries = self.session.transcript.entries
+        return not all(isinstance(entry, Line | Heading) for entry in entries)
+
     def _named(self, connection: Connection, session_id: str) -> None:
         """Take the session's id. An empty one is refused: such a session could not be cancelled."""
         session = self.session
@@ -274,11 +292,11 @@ class SessionSetup:
 
     async def _again(self, connection: Connection) -> Any:
         """Resume, else load, else a new one."""
-        session, agent = self.session, connection.agent
+        agent = connection.agent
         reason = wording.WHY_NO_REOPENING
         try:
             if agent.session_capabilities.resume:
-                result = await self._resume(connection, session.id)
+                result = await self._resume_again(connection)
                 self._say_reopened(
                     connection,
                     wording.LOST_RESUMED,
@@ -312,6 +330,13 @@ class SessionSetup:
             words = connected if connection.spec.url else started
             self.session.notice("info", words.format(agent=connection.title))
 
+    async def _resume_again(self, connection: Connection) -> Any:
+        """Resume a session whose chat is on the screen: some agents replay it all the same."""
+        session_id = self.session.id
+        told_once = connection.agent.tells_by_id
+        async with nullcontext() if told_once else _drawn(connection.router, session_id):
+            return await self._resume(connection, session_id)
+
     async def _reload(self, connection: Connection) -> Any:
         """Load a session whose chat is on the screen: its replay is not drawn a second time."""
         async with _drawn(connection.router, self.session.id):
@@ -329,6 +354,15 @@ class SessionSetup:
             words = wording.SESSION_ANEW.format(reason=reason, told=told)
         self.session.notice("warning", words)
         return result
+
+
+def _starting(
+    connection: Connection, params: SessionParams, initial: InitialOptions
+) -> SessionParams:
+    """Add the values that options are to start with, for an agent that takes them."""
+    if not connection.agent.session_capabilities.options:
+        return params
+    return structs.replace(params, options=initial.options)
 
 
 @asynccontextmanager

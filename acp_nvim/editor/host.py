@@ -25,7 +25,7 @@ from acp_nvim.agent.file_requests import FileRequests
 from acp_nvim.agent.reconnects import Reconnects
 from acp_nvim.agent.restarts import Restarts
 from acp_nvim.agent.session_setup import NEW, Origin
-from acp_nvim.agent.settings import AgentSettings, Settings, decode
+from acp_nvim.agent.settings import AgentSettings, Settings, decode, stores
 from acp_nvim.agent.stored import IndexFile
 from acp_nvim.agent.transport.stdio import EarlyStart, StdioTransport
 from acp_nvim.editor import garbage
@@ -43,6 +43,7 @@ from acp_nvim.editor.frames import Frames
 from acp_nvim.editor.language_servers import NvimLanguageServers
 from acp_nvim.editor.limit_reports import LimitReports
 from acp_nvim.editor.live_terminals import TerminalViews
+from acp_nvim.editor.overwrites import Overwrites
 from acp_nvim.editor.own_turns import OwnTurns
 from acp_nvim.editor.pace import Pace
 from acp_nvim.editor.proposed_edits import ProposedEdits
@@ -152,7 +153,8 @@ class Host:
                 self.workspace = self._workspace()
                 watch = ToolCallWatch(self.workspace.tool_calls)
                 own_turns = OwnTurns(self.tasks, self.workspace)
-                self.observer = HostObserver(self.screen, self.pace, watch, own_turns)
+                overwrites = Overwrites(self.workspace.edits.live, self.tasks)
+                self.observer = HostObserver(self.screen, self.pace, watch, own_turns, overwrites)
                 self.tools = self._own_tools()
                 self.agents = Agents(self._surroundings(), self.spec)
                 self.restarts = Restarts(self.agents, self.served)
@@ -262,6 +264,7 @@ class Host:
             files.executed,
             options.checkpoints,
             files.unsaved,
+            {name: stores(name, spec) for name, spec in options.agents.items()},
         )
         self.workspace.keep_in(Path(data) / "acp" if data else None)
         self.screen.configured()

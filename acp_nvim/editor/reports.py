@@ -21,6 +21,7 @@ from acp_nvim.render.content import describe
 from acp_nvim.render.margin import draw_entry, notice_details
 from acp_nvim.render.text import one_line, size, visible
 from acp_nvim.render.tools import WHOLE, Look, draw, entry_of, float_rows
+from acp_nvim.session import snapshot
 from acp_nvim.session.entries import Line, Message, Part, TerminalEntry, ToolEntry
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
@@ -83,6 +84,7 @@ def _session(session: Session) -> list[str]:
         f"  title: {session.title or 'none yet'}",
         f"  cwd: {session.cwd}",
         f"  context: {_usage(session)}",
+        *_turn_usage(session),
         f"  entries: {len(session.transcript.entries)}, tool calls: {len(session.tool_calls)}",
         f"  queue: {len(session.queue)}",
         *_tools(session.tools),
@@ -125,6 +127,15 @@ def _usage(session: Session) -> str:
     cost = schema.given(usage.cost)
     price = "" if cost is None else f", {cost.amount:g} {cost.currency} so far"
     return f"{usage.used} of {usage.size} tokens{price}"
+
+
+def _turn_usage(session: Session) -> list[str]:
+    """Tokens of the last turn, where the agent tells them."""
+    told = snapshot.turn_usage(session.turn_usage)
+    if told is None:
+        return []
+    named = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in told.items())
+    return [f"  tokens of the last turn: {named}"]
 
 
 def permissions(host: Host) -> list[str]:

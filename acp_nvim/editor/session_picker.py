@@ -25,6 +25,7 @@ from acp_nvim.protocol.refusals import needs_login
 from acp_nvim.render.margin import fork_history
 from acp_nvim.render.text import one_line
 from acp_nvim.render.tools import Look
+from acp_nvim.session import options
 from acp_nvim.session.entries import Entry as Said
 from acp_nvim.session.session import Session
 
@@ -226,9 +227,32 @@ def _ways(connection: Connection | None) -> list[str]:
 
 
 async def status(host: Host, entry: Entry) -> str:
-    """`open` or `saved`, where the agent tells (rfds/session-status); else nothing."""
+    """`open` or `saved`, and the model that a stored session would have, as far as the agent tells
+    (rfds/session-status, rfds/session-options).
+    """
     connection = await _connection(host, entry)
-    if connection is None or not connection.agent.session_capabilities.status:
+    if connection is None:
+        return ""
+    told = [await _status(connection, entry)]
+    if isinstance(entry, Stored):
+        told.append(await _model(connection, entry))
+    return ", ".join(filter(None, told))
+
+
+async def _model(connection: Connection, entry: Stored) -> str:
+    if not connection.agent.session_capabilities.options:
+        return ""
+    try:
+        with anyio.move_on_after(STATUS_S):
+            found = await connection.agent.session_options(entry.cwd, entry.id)
+            return one_line(options.model_among(found.config_options or ()), 40)
+    except (RequestError, RemoteProtocolError, ConnectionClosed) as error:
+        connection.warnings.count("session/options failed", str(error))
+    return ""
+
+
+async def _status(connection: Connection, entry: Entry) -> str:
+    if not connection.agent.session_capabilities.status:
         return ""
     try:
         with anyio.move_on_after(STATUS_S):
@@ -278,8 +302,8 @@ def _bring(host: Host, entry: Entry, way: Way) -> None:
 
 
 def _before(host: Host, entry: Entry) -> Sequence[Said]:
-    """What was said in the session that is forked, as far as that is known here: also in one that
-    was open before, and closed.
+    """What was said in the session that is forked or opened again, as far as that is known here:
+    also in one that was open before, and closed.
     """
     ours = entry if isinstance(entry, Conversation) else _closed(host, entry)
     if ours is None:
@@ -290,7 +314,8 @@ def _before(host: Host, entry: Entry) -> Sequence[Said]:
 def _closed(host: Host, entry: Stored) -> Conversation | None:
     """The last that was known here under this id."""
     key = (entry.agent, entry.id)
-    found = [c for c in host.conversations.values() if (c.session.agent, c.session.id) == key]
+    closed = [c for c in host.conversations.values() if c.session.status == "closed"]
+    found = [c for c in closed if (c.session.agent, c.session.id) == key]
     return max(found, key=lambda c: c.used, default=None)
 
 

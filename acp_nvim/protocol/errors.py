@@ -60,13 +60,16 @@ class RequestError(Exception):
 
 def details(error: Exception) -> list[str]:
     """Return further lines about an error from its `data`: the lines of a text, the members of
-    anything else. What is short is one line of JSON.
+    anything else. What is short is one line of JSON. A word alone explains nothing: it stands
+    behind its name.
     """
-    data = getattr(error, "data", None)
+    data, name = getattr(error, "data", None), "data"
     if isinstance(data, dict) and len(data) == 1:
-        data = next(iter(data.values()))
+        [(name, data)] = data.items()
     if not data or data == str(error):
         return []
+    if not isinstance(data, dict | list) and len(str(data).split()) == 1:
+        data = f"{name}: {str(data).strip()}"
     lines = _members(data) if isinstance(data, dict) else _lines(data)
     return lines[:DETAIL_LINES]
 

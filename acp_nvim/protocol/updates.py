@@ -81,6 +81,8 @@ class Work(Struct, frozen=True, gc=False):
     """Of the error."""
     data: Any = UNSET
     """What else the error says."""
+    usage: schema.Usage | None = None
+    """Tokens of the turn that has ended."""
     background: int | UnsetType = UNSET
 
     @property

@@ -126,6 +126,10 @@ M.defaults = {
       ['<C-n>'] = 'later',
       ['g?'] = 'help',
     },
+    -- A composer while the agent suggests a prompt, and nothing else is written.
+    suggestion = {
+      ['<Tab>'] = { 'take', mode = { 'i', 'n' } },
+    },
     chat = {
       ['<CR>'] = 'act',
       ['i'] = 'compose',

@@ -20,6 +20,7 @@ M.ops = {
   attached = { 'acp.ui.attachments', 'add' },
   open_file = { 'acp.ui.attachments', 'open' },
   extension = { 'acp.base.extensions', 'notified' },
+  extension_answer = { 'acp.base.extension_requests', 'answered' },
   echo = { 'acp.base.notify', 'echo' },
   plan = { 'acp.ui.plan', 'set' },
   cards = { 'acp.ui.question', 'set' },

@@ -133,6 +133,7 @@ local agent_fields = {
   protocol = one_of(1, 2),
   title = text,
   install = text,
+  store = texts,
 }
 
 local rule_fields = {

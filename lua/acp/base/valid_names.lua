@@ -95,11 +95,11 @@ function M.options_and_provider()
   return found
 end
 
---- The config option that chooses the model, by its category.
----@return string id 'model' where no option says so
+--- The config option that chooses the model.
+---@return string id 'model' where no option does so
 function M.model_option()
-  local option = vim.iter(M.config_options()):find(function(one) return one.category == 'model' end)
-  return option and option.id or 'model'
+  local session = M.session()
+  return session and session.model and session.model.option or 'model'
 end
 
 --- Values of a config option, those in groups included; 'true' and 'false' for a boolean one.

@@ -262,9 +262,10 @@ def test_the_configured_method_also_opens_the_list(picker: Editor) -> None:
     assert not picker.events("AcpAuthRequired")
 
 
-def test_an_agent_that_says_it_is_logged_in_now(picker: Editor) -> None:
+@pytest.mark.parametrize("method", ["auth/status_update", "_auth/status_update"])
+def test_an_agent_that_says_it_is_logged_in_now(picker: Editor, method: str) -> None:
     mark = picker.home / "logged-in"
-    traffic = picker.agent("tells_login", str(mark))
+    traffic = picker.agent("tells_login", str(mark), method)
     picker.prompt("say done")
     traffic.wait_note("refused")
     picker.wait("require('acp').state().agents.tells_login.status == 'auth_required'")
