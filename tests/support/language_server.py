@@ -15,6 +15,7 @@ beside that:
     behind        true: what it publishes is of the version before the last
     publish       false: no diagnostics but when asked ("textDocument/diagnostic")
     commands      {name: WorkspaceEdit}: commands that have the editor apply that edit
+    doubles       true: each change publishes all documents, with an error in each where two are
     many          so many diagnostics for each document
     log           a file that gets a line of JSON for each message it is sent
 """
@@ -181,14 +182,27 @@ class Server:
             self._publish(uri)
         elif method == "textDocument/didClose":
             self.open.pop(uri, None)
+            if self.script.get("doubles"):
+                self._publish_all()
 
     def _publish(self, uri: str) -> None:
         if self.script.get("publish") is False:
+            return
+        if self.script.get("doubles"):
+            self._publish_all()
             return
         version = self.open[uri][1] - bool(self.script.get("behind"))
         params = {"uri": uri, "version": version, "diagnostics": self._said(uri)}
         message = {"method": "textDocument/publishDiagnostics", "params": params}
         self._later("publish", lambda: self.send(message))
+
+    def _publish_all(self) -> None:
+        place = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 1}}
+        double = {"range": place, "severity": 1, "message": "a double of another document"}
+        more = [double] if len(self.open) > 1 else []
+        for uri in self.open:
+            params = {"uri": uri, "diagnostics": self._said(uri) + more}
+            self.send({"method": "textDocument/publishDiagnostics", "params": params})
 
     def _said(self, uri: str) -> list[dict[str, Any]]:
         many = self.script.get("many")

@@ -203,6 +203,7 @@ local checks = {
   ['composer.popup'] = flag,
   ['review.inline'] = flag,
   ['review.signs'] = flag,
+  ['review.diagnostics'] = flag,
   ['follow'] = flag,
   ['checkpoints'] = flag,
   ['notify'] = flag,

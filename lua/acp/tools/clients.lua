@@ -5,8 +5,9 @@ local M = {}
 local api = vim.api
 local methods = vim.fn.has('nvim-0.11') == 1 -- clients have methods; functions before
 
---- A server that says that its text has just changed (LSP 3.17, ErrorCodes) is asked again.
-local CONTENT_MODIFIED, AGAIN_MS = -32801, 100
+--- A server that says that its text has just changed, or that it cancelled the request itself (LSP
+--- 3.17, ErrorCodes), is asked again.
+local AGAIN, AGAIN_MS = { [-32801] = true, [-32802] = true }, 100
 
 ---@param client vim.lsp.Client
 ---@param method string
@@ -60,7 +61,7 @@ function M.ask(client, method, params, bufnr, limit_ms, done)
     if over then return end
     local sent
     sent, id = request(client, method, params, function(err, result)
-      if err and err.code == CONTENT_MODIFIED then return vim.defer_fn(send, AGAIN_MS) end
+      if err and AGAIN[err.code] then return vim.defer_fn(send, AGAIN_MS) end
       finish(err, result)
     end, bufnr)
     if not sent then finish('has stopped') end
