@@ -34,10 +34,12 @@ class UserTool(msgspec.Struct, frozen=True):
     schema: str = "{}"
     write: bool = False
     """It changes something: the user is asked before each call."""
+    title: str = ""
+    """Two words for the chat, of tools that come with a plugin of the user's."""
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What a tool gives: a text, or a value as JSON."""
+    """What a tool gives: a text, or a value as JSON, or both: the text then says the same."""
 
     text: str = ""
     json: str | None = None
@@ -108,7 +110,7 @@ class UserTools:
 
         return Tool(
             told.name,
-            told.name,
+            told.title or told.name,
             told.description,
             AnyArguments,
             run,
@@ -137,7 +139,7 @@ def result(answer: Answer) -> ToolResult:
         raise ToolError(f"the result cannot be sent: {error}") from error
     if is_deep(value):
         raise ToolError(f"the result cannot be sent: nested deeper than {DEPTH} levels")
-    return ToolResult(text, value if isinstance(value, dict) else {"result": value})
+    return ToolResult(answer.text or text, value if isinstance(value, dict) else {"result": value})
 
 
 def is_deep(value: Any) -> bool:

@@ -1,6 +1,6 @@
 --- Documents that a language server has and Neovim does not: texts that an agent proposes, opened
---- in the folder of their file under a name of their own. What servers say of them is never shown as
---- diagnostics, and no request of anybody else's is answered while one is open.
+--- in the folder of their file under a name of their own. What servers say of them is never shown
+--- as diagnostics, and no request of anybody else's is answered while one is open.
 local M = {}
 
 local api = vim.api
