@@ -84,7 +84,7 @@ local function known(bufnr)
       code = code,
       row = one.lnum,
     }
-  end, vim.diagnostic.get(bufnr))
+  end, require('acp.tools.uncopied').get(bufnr))
 end
 
 ---@class acp.ProposalCheck
