@@ -16,6 +16,8 @@ beside that:
     publish       false: no diagnostics but when asked ("textDocument/diagnostic")
     commands      {name: WorkspaceEdit}: commands that have the editor apply that edit
     doubles       true: each change publishes all documents, with an error in each where two are
+    works         a path: at work (progress) on each document until there is such a file, and knows
+                  of no other one meanwhile
     many          so many diagnostics for each document
     log           a file that gets a line of JSON for each message it is sent
 """
@@ -177,6 +179,7 @@ class Server:
         elif method == "textDocument/didOpen":
             self.open[uri] = document["text"], document["version"]
             self._publish(uri)
+            self._work()
         elif method == "textDocument/didChange":
             self.open[uri] = params["contentChanges"][-1]["text"], document["version"]
             self._publish(uri)
@@ -184,6 +187,18 @@ class Server:
             self.open.pop(uri, None)
             if self.script.get("doubles"):
                 self._publish_all()
+
+    def _work(self) -> None:
+        path = self.script.get("works")
+        if path is None or Path(path).exists():
+            return
+        self.send(
+            {"id": "work", "method": "window/workDoneProgress/create", "params": {"token": 1}}
+        )
+        begin = {"token": 1, "value": {"kind": "begin", "title": "reading"}}
+        self.send({"method": "$/progress", "params": begin})
+        end = {"method": "$/progress", "params": {"token": 1, "value": {"kind": "end"}}}
+        self.held.append((path, lambda: self.send(end)))
 
     def _publish(self, uri: str) -> None:
         if self.script.get("publish") is False:
@@ -216,7 +231,9 @@ class Server:
 
     def texts(self) -> dict[str, str]:
         """The text files of the directory, and the documents as they are open."""
-        files = self.root.rglob("*.txt")
+        works = self.script.get("works")
+        reads = works is not None and not Path(works).exists()
+        files = [] if reads else self.root.rglob("*.txt")
         found = {to_uri(path): path.read_text("utf-8", "replace") for path in files}
         return found | {uri: text for uri, (text, _) in self.open.items()}
 

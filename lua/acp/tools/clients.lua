@@ -117,6 +117,43 @@ local function why_none(bufnr, method)
   return 'no language server for ' .. file
 end
 
+--- Whether a server says that it is at work, on its first look at the project perhaps.
+---@param client vim.lsp.Client
+function M.is_busy(client)
+  local pending = client.progress and client.progress.pending
+  return pending ~= nil and next(pending) ~= nil
+end
+
+--- Wait until none of these servers is at work, for so long at most; `done` is called once, unless
+--- the function that is returned was called before.
+---@param clients vim.lsp.Client[]
+---@param wait_ms integer
+---@param done fun()
+---@return fun() cancel
+function M.settled(clients, wait_ms, done)
+  local over, progress = not vim.iter(clients):any(M.is_busy), nil
+  if over then
+    done()
+    return function() end
+  end
+  local function stop()
+    if over then return false end
+    over = true
+    api.nvim_del_autocmd(progress)
+    return true
+  end
+  local function finish()
+    if stop() then done() end
+  end
+  progress = api.nvim_create_autocmd('LspProgress', {
+    callback = vim.schedule_wrap(function()
+      if not vim.iter(clients):any(M.is_busy) then finish() end
+    end),
+  })
+  vim.defer_fn(finish, wait_ms)
+  return stop
+end
+
 ---@class acp.WaitForClients
 ---@field method string
 ---@field only? integer id of a client

@@ -10,7 +10,7 @@ local OPEN, PULL = 'textDocument/didOpen', 'textDocument/diagnostic'
 
 --- How long a server may take for each text, and how long it has to be silent before it is thought
 --- to have said all: some speak in several parts.
-local LIMIT_MS, QUIET_MS = 4000, 350
+local LIMIT_MS, QUIET_MS = 8000, 350
 --- How often it begins again after a request of somebody else's, and how long after it.
 local TIMES, AGAIN_MS = 3, 500
 --- Where there are more diagnostics nobody compares them.

@@ -12,6 +12,7 @@ local PATIENCE, LONG_MS = 2, 1000
 local told = {} ---@type table<integer, table<integer, integer>> version by client and buffer
 local spoken = {} ---@type table<integer, table<integer, integer>> the one that they spoke on
 local ever = {} ---@type table<integer, true> clients that have spoken
+local assumed = {} ---@type table<integer, true> clients that were there before they were watched
 local vain = {} ---@type table<integer, integer> how often a client was waited for in vain
 local hidden = {} ---@type table<integer, table<integer, true>> namespaces set just now, by buffer
 local waiting = {} ---@type table<fun(), true>
@@ -80,10 +81,12 @@ local function has_spoken(client)
   return next(vim.diagnostic.count(nil, { namespace = namespace })) ~= nil or nil
 end
 
---- Servers that are there already have spoken on what they know, if they ever speak.
+--- Servers that are there already have spoken on what they know, if they ever speak, and unless
+--- they are at work.
 local watch = require('acp.base.once')(function()
   for _, client in ipairs(vim.lsp.get_clients()) do
     ever[client.id] = has_spoken(client)
+    assumed[client.id] = not ever[client.id] or nil
     for bufnr in pairs(client.attached_buffers) do
       set(told, client.id, bufnr, vim.lsp.util.buf_versions[bufnr])
       set(spoken, client.id, bufnr, vim.lsp.util.buf_versions[bufnr])
@@ -97,6 +100,7 @@ local watch = require('acp.base.once')(function()
     'DiagnosticChanged',
     "lua require('acp.tools.spoken').changed(tonumber(vim.fn.expand('<abuf>')))"
   )
+  on('LspProgress', function() vim.schedule(look) end)
   on('LspDetach', function(args)
     set(told, args.data.client_id, args.buf, nil)
     set(spoken, args.data.client_id, args.buf, nil)
@@ -120,8 +124,10 @@ function M.watch() watch() end
 ---@return vim.lsp.Client[]
 function M.silent(bufnr, version)
   version = version or vim.lsp.util.buf_versions[bufnr] or -1
+  local busy = require('acp.tools.clients').is_busy
   local function waited_for(client)
     local last = get(spoken, client.id, bufnr) or -1
+    if assumed[client.id] and not ever[client.id] and busy(client) then last = -1 end
     local patient = ever[client.id] or (vain[client.id] or 0) < PATIENCE
     return last < version and patient
   end
