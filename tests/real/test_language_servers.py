@@ -1,5 +1,4 @@
-"""The editor's tools with language servers of other people: basedpyright, typescript-language-server
-and ruff.
+"""The editor's tools with language servers of other people: basedpyright, TypeScript's and ruff.
 
 npm puts the first two under `AGENTS_DIR` on the first run, with a Node.js that is new enough for
 them; ruff is a dependency of the tests. lua-language-server is in no registry.
