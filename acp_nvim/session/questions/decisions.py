@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from acp_nvim.session.questions.effects import Effect
@@ -28,8 +29,7 @@ for.
 """
 
 
-@dataclass(slots=True, frozen=True)
-class Option:
+class Option(Struct, frozen=True):
     """One answer on offer; `kind` is a hint, `id` goes back to the agent."""
 
     id: str
@@ -37,8 +37,7 @@ class Option:
     kind: str
 
 
-@dataclass(slots=True, frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """How a decision ended: `selected` with the option; `accept` with form values; `decline`;
     `cancelled`.
     """
@@ -58,8 +57,7 @@ _ANSWERS: Final = {
 }
 
 
-@dataclass(slots=True, eq=False)
-class Decision:
+class Decision(Struct, eq=False):
     """A pending or decided question.
 
     `id` is ours and unique in the host; `tool_call_id` is the agent's. `details` are lines about
@@ -94,8 +92,8 @@ class Decision:
     behind: bool = False
     """It has no card yet, since many wait before it."""
     waiters: list[Callable[[Outcome], None]] = field(default_factory=list)
-    _redraw: Callable[[], None] = field(default=lambda: None, init=False)
-    _reply: Callable[[Outcome], None] | None = field(default=None, init=False)
+    _redraw: Callable[[], None] = lambda: None
+    _reply: Callable[[Outcome], None] | None = None
 
     def drawn_by(self, redraw: Callable[[], None]) -> None:
         """Take the function that draws the place where the question is shown."""
