@@ -1,5 +1,5 @@
---- Diagnostics without a copy of each: `vim.diagnostic.get()` copies all of them, which holds Neovim
---- for tens of milliseconds where there are thousands, and takes no part of them.
+--- Diagnostics without a copy of each: `vim.diagnostic.get()` copies all of them, which holds
+--- Neovim for tens of milliseconds where there are thousands, and gives no part of them.
 local M = {}
 
 local CHUNK = 250
@@ -12,9 +12,9 @@ local function same(value) return value end
 ---@return vim.Diagnostic[]
 function M.get(bufnr, opts)
   local copy = vim.deepcopy
-  vim.deepcopy = same -- until the next line is over, in which nothing else runs
+  rawset(vim, 'deepcopy', same) -- until the next line is over, in which nothing else runs
   local ok, found = pcall(vim.diagnostic.get, bufnr, opts)
-  vim.deepcopy = copy
+  rawset(vim, 'deepcopy', copy)
   if not ok then error(found, 0) end
   return found
 end
