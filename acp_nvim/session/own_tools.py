@@ -59,6 +59,16 @@ def begins(session: Session, name: str, title: str) -> ToolCall | None:
     return None
 
 
+def asks(session: Session, call: ToolCall, ours: ToolCall) -> None:
+    """A question about it is put, with a call of ours that says more: the agent's own is shown by
+    that.
+    """
+    entry = session.entries.get(call)
+    if entry is not None:
+        call.stand_behind(ours)
+        session.transcript.touch(entry)
+
+
 def ends(session: Session, call: ToolCall, title: str, summary: str) -> None:
     """It has given something, or has failed: `Diagnostics · 3 errors in app.py`."""
     if summary:

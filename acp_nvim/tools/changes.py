@@ -83,7 +83,8 @@ class Changes:
         session = call.session
         guarded = await self._guarded(session, wanted)
         await self._change_sets.check(wanted)
-        async with self._permissions.asked(session, Proposed(title, wanted, guarded)) as refused:
+        proposed = Proposed(title, wanted, guarded, shown=call.shown)
+        async with self._permissions.asked(session, proposed) as refused:
             if refused:
                 raise ToolError(refused)
             landed = await self._change_sets.carry_out(session, wanted, knows=knows)
@@ -102,7 +103,8 @@ class Changes:
         session = call.session
         found: list[FileChange] = []
         landed: list[Landed] = []
-        async with self._permissions.asked(session, Proposed(title, path=path)) as refused:
+        proposed = Proposed(title, path=path, shown=call.shown)
+        async with self._permissions.asked(session, proposed) as refused:
             if refused:
                 raise ToolError(refused)
             found += await work()

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from acp_nvim.session.session import Session
+from acp_nvim.session.tool_calls import ToolCall
 
 A = TypeVar("A", bound=msgspec.Struct)
 
@@ -41,6 +42,8 @@ class Call(msgspec.Struct, frozen=True):
     session: Session
     progress: Callable[[str], None] = lambda text: None
     """Says how far it is, to those who asked for that."""
+    shown: ToolCall | None = None
+    """The agent's own tool call of it, where that is known."""
 
 
 class Tool(msgspec.Struct, Generic[A], frozen=True):

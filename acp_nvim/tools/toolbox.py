@@ -86,7 +86,7 @@ class Toolbox:
         shown = own_tools.begins(session, name, tool.title)
         outcome = _failed("cancelled")
         try:
-            outcome = await self._bounded(tool, Call(session, progress), arguments)
+            outcome = await self._bounded(tool, Call(session, progress, shown), arguments)
         finally:
             self._count(session, outcome, self._clock() - began)
             if shown is not None:

@@ -11,6 +11,7 @@ import anyio
 import msgspec
 
 from acp_nvim.session.session import Session
+from acp_nvim.session.tool_calls import ToolCall
 from acp_nvim.tools.tool import AnyArguments, Call, Tool, ToolError, ToolResult
 from acp_nvim.tools.toolbox import Toolbox
 
@@ -57,10 +58,15 @@ class CallPermissions(Protocol):
     """Asks the user before a tool of theirs is called that changes something."""
 
     def asked_to_call(
-        self, session: Session, name: str, arguments: Mapping[str, Any]
+        self,
+        session: Session,
+        name: str,
+        arguments: Mapping[str, Any],
+        shown: ToolCall | None = None,
     ) -> AbstractAsyncContextManager[str]:
         """Ask, by the user's rules first. Yields why not, empty when it is allowed; the body then
-        makes the call. What it raises is shown as the failure of the call.
+        makes the call. What it raises is shown as the failure of the call. ``shown`` is the agent's
+        own tool call: the question is shown in its place.
         """
         ...
 
@@ -102,7 +108,8 @@ class UserTools:
                 raise ToolError(f"arguments: nested deeper than {DEPTH} levels")
             if not told.write:
                 return await self._called(call.session, told.name, given)
-            asked = self._permissions.asked_to_call(call.session, told.name, given.values)
+            about = (call.session, told.name, given.values, call.shown)
+            asked = self._permissions.asked_to_call(*about)
             async with asked as refused:
                 if refused:
                     raise ToolError(refused)
