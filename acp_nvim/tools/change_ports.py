@@ -75,6 +75,14 @@ class Documents(Protocol):
         """Format a text of the file by the user's formatters. ToolError."""
         ...
 
+    async def format_by_options(
+        self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
+    ) -> Formatted:
+        """Format a text as the file's options say ('formatexpr', 'equalprg'), where they say
+        something. ToolError.
+        """
+        ...
+
     async def run(
         self, session: Session, client: int, path: str, command: Mapping[str, Any]
     ) -> Sequence[Any]:
