@@ -141,8 +141,7 @@ def _result(session: Session, wanted: Sequence[FileChange], landed: Sequence[Lan
     if len(files) > LISTED:
         lines.append(f"... and {len(files) - LISTED} files more")
     text = "\n".join(lines) or "nothing to change: the files are like that already"
-    first = next(iter(done), None)
-    return ToolResult(text, {"files": files[:LISTED]}, summary=_summary(files), path=first)
+    return ToolResult(text, {"files": files[:LISTED]}, summary=_summary(files))
 
 
 def _file(

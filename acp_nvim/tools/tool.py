@@ -31,7 +31,9 @@ class ToolResult(msgspec.Struct, frozen=True):
     summary: str = ""
     """A few words for the chat's line of this call: "3 errors in app.py"."""
     path: str | None = None
-    """The real path that the call was about, for follow-along and the chat's line."""
+    """The real path that the call was about, for follow-along; None where that is told already, as
+    of what is read and written.
+    """
     line: int | None = None
     """1-based."""
 

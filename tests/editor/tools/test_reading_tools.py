@@ -339,3 +339,19 @@ def test_a_cancelled_turn_ends_the_question(editor: Editor, caller: Caller, tmp_
     editor.cmd("AcpCancel")
     until(lambda: bool(received(log, "$/cancelRequest")))
     editor.wait_event("AcpTurnEnd")
+
+
+def test_a_window_that_follows_is_told_what_a_call_was_about(
+    editor: Editor, caller: Caller
+) -> None:
+    serve(editor)
+    before = len(editor.events("AcpLocation"))
+    caller.call("diagnostics", path="a.txt", wait_ms=20_000)
+    caller.call("hover", path="a.txt", line=1, symbol="a.txt")
+    caller.call("read", path="a.txt", line=2)
+    told = [it["data"] for it in editor.events("AcpLocation")[before:]]
+    assert {it["path"] for it in told} == {str(editor.work / "a.txt")}
+    assert len(told) == 2, "a call that fails is about nothing"
+    found = caller.text("hover", path="a.txt", line=1, symbol=TEXT.split("\n", maxsplit=1)[0].rsplit(maxsplit=1)[-1])
+    assert found
+    assert editor.events("AcpLocation")[-1]["data"]["line"] == 1
