@@ -7,7 +7,8 @@ local PROGRAM_MS = 9000
 --- What Neovim sets by itself where a language server formats: that has been asked.
 local OF_SERVERS = 'vim%.lsp%.formatexpr'
 
-local expressions = {} ---@type table<integer, string> 'formatexpr' of buffers that are formatted here
+--- 'formatexpr' of the buffers that are formatted here.
+local expressions = {} ---@type table<integer, string>
 
 --- A buffer with this text and the options of another, which nobody sees.
 local function copy(bufnr, lines)

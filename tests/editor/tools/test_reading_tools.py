@@ -352,6 +352,8 @@ def test_a_window_that_follows_is_told_what_a_call_was_about(
     told = [it["data"] for it in editor.events("AcpLocation")[before:]]
     assert {it["path"] for it in told} == {str(editor.work / "a.txt")}
     assert len(told) == 2, "a call that fails is about nothing"
-    found = caller.text("hover", path="a.txt", line=1, symbol=TEXT.split("\n", maxsplit=1)[0].rsplit(maxsplit=1)[-1])
+    found = caller.text(
+        "hover", path="a.txt", line=1, symbol=TEXT.split("\n", maxsplit=1)[0].rsplit(maxsplit=1)[-1]
+    )
     assert found
     assert editor.events("AcpLocation")[-1]["data"]["line"] == 1
