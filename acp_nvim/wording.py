@@ -184,6 +184,9 @@ COMMENTED_AS: Final = "Comment on {place}, sent with your next prompt: {text}"
 COMMENTED: Final = "Comment on {place}, sent with your next prompt"
 AMENDED: Final = "Saved with your changes; the agent will be told in your next prompt"
 AMENDED_IN_VAIN: Final = "Written without your changes; the agent will be told in your next prompt"
+EDIT_ADDS: Final = "This edit adds {added}"
+EDIT_ADDS_AND_FIXES: Final = "This edit adds {added} and fixes {fixed}"
+EDIT_FIXES: Final = "This edit fixes {fixed}"
 PART_PROPOSED_FROM: Final = "proposed, from {file}"
 
 # Checkpoints

@@ -108,7 +108,8 @@ M.defaults = {
     tool_lines = 8,
   },
   composer = { height = 7, popup = true },
-  review = { inline = true, signs = true },
+  -- `diagnostics`: what language servers say of an edit before you allow it.
+  review = { inline = true, signs = true, diagnostics = true },
   follow = false,
   checkpoints = true,
   notify = true,

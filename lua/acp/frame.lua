@@ -49,6 +49,7 @@ M.ops = {
   review = { 'acp.review', 'open' },
   compare = { 'acp.review.comparison', 'open' },
   propose = { 'acp.review.proposal', 'open' },
+  propose_marks = { 'acp.review.proposal', 'marked' },
   quickfix = { 'acp.review.list', 'quickfix' },
   location = { 'acp.ui.follow', 'show' },
   pending = { 'acp.buffers.watch', 'pending' },

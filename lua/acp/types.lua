@@ -194,7 +194,7 @@
 ---@field terminal { enabled: boolean, output_limit: integer }
 ---@field chat acp.ChatConfig
 ---@field composer { height: integer, popup: boolean }
----@field review { inline: boolean, signs: boolean }
+---@field review { inline: boolean, signs: boolean, diagnostics: boolean }
 ---@field follow boolean
 ---@field checkpoints boolean
 ---@field notify boolean

@@ -206,6 +206,7 @@ local checks = {
   ['composer.popup'] = flag,
   ['review.inline'] = flag,
   ['review.signs'] = flag,
+  ['review.diagnostics'] = flag,
   ['follow'] = flag,
   ['checkpoints'] = flag,
   ['notify'] = flag,
