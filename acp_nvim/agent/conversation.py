@@ -22,6 +22,7 @@ from acp_nvim.agent.session_params import trace
 from acp_nvim.agent.session_setup import NEW, Origin, SessionSetup
 from acp_nvim.agent.wire.calls import OutgoingCall
 from acp_nvim.agent.wire.endpoint import ConnectionClosed
+from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import (
     AUTH_REQUIRED,
     REQUEST_CANCELLED,
@@ -30,7 +31,7 @@ from acp_nvim.protocol.errors import (
     details,
 )
 from acp_nvim.session import queue, subagents
-from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.prompts import Prompt, aside
 from acp_nvim.session.questions.decisions import AT_ONCE
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
@@ -207,11 +208,14 @@ class Conversation:
         """Return the blocks of a prompt that leaves the queue now; none where it was given back."""
         session = self.session
         self._delegate.under_way(session, prompt)
-        blocks = prompt.build(connection.agent.prompt_capabilities)
+        capabilities = connection.agent.prompt_capabilities
+        blocks = prompt.build(capabilities)
         for remark in prompt.left_out:
             session.notice("warning", remark)
         if connection.alive and blocks:
-            return blocks
+            earlier = self._setup.earlier
+            told = [aside("earlier-session", earlier, capabilities)] if earlier else []
+            return [*told, *blocks]
         self._delegate.give_back(session, prompt)
         return []
 
@@ -270,6 +274,8 @@ class Conversation:
         waited = prompt is not None and queue.leave_agent(self.session, prompt)
         if error is None:
             self._configured = False
+            self._setup.told()
+            self.session.spend(schema.given(result.usage))
             if self.session.in_turn:
                 self.session.end_turn(result.stop_reason)
             self.remember()

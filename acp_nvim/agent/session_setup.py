@@ -26,6 +26,7 @@ from acp_nvim.protocol.errors import (
 from acp_nvim.session import agent_work, options
 from acp_nvim.session.entries import Entry
 from acp_nvim.session.session import Session
+from acp_nvim.session.transcript_prompt import transcript_prompt
 
 Way = Literal["new", "load", "resume", "fork", "again"]
 
@@ -47,7 +48,9 @@ class Origin:
     id: str = ""
     chosen: InitialOptions = field(default_factory=InitialOptions)
     before: Callable[[], Sequence[Entry]] = tuple
-    """The entries of the session that is forked, as far as they are known here."""
+    """The entries of the session that is forked, as far as they are known here; of one that is open
+    `again` those that a new one is told of, if it comes to that.
+    """
 
 
 NEW = Origin()
@@ -74,6 +77,12 @@ class SessionSetup:
         self._params = SessionParams()
         self._first_choice = options.in_force(session)
         """The options that the agent's process gave the session at first."""
+        self.earlier = ""
+        """What the agent has to be told with the next prompt: the conversation so far."""
+
+    def told(self) -> None:
+        """The agent has been told what was in `earlier`."""
+        self.earlier = ""
 
     @property
     def replays(self) -> bool:
@@ -212,14 +221,14 @@ class SessionSetup:
         session, agent = self.session, connection.agent
         reason = wording.WHY_NO_REOPENING
         try:
-            if agent.session_capabilities.resume:
+            if agent.session_capabilities.resume and session.id:
                 result = await self._resume(connection, session.id)
                 session.notice("info", wording.RESTARTED_RESUMED.format(agent=connection.title))
                 return result
         except (RequestError, RemoteProtocolError) as error:
             reason = _refusal(error)
         try:
-            if agent.capabilities.load_session:
+            if agent.capabilities.load_session and session.id:
                 result = await self._reload(connection)
                 session.notice("info", wording.RESTARTED_LOADED.format(agent=connection.title))
                 return result
@@ -233,7 +242,11 @@ class SessionSetup:
             return await self._load(connection, self.session.id)
 
     async def _fresh(self, connection: Connection, reason: str) -> Any:
-        self.session.notice("warning", wording.SESSION_ANEW.format(reason=reason))
+        self.earlier = transcript_prompt(self._origin.before())
+        if self.earlier:
+            self.session.notice("info", wording.SESSION_TOLD.format(agent=connection.title))
+        else:
+            self.session.notice("warning", wording.SESSION_ANEW.format(reason=reason))
         return await self._new(connection)
 
 

@@ -33,10 +33,11 @@ from acp_nvim.editor.bridge import Bridge
 from acp_nvim.editor.buffers import NvimBuffers
 from acp_nvim.editor.comments import Comments
 from acp_nvim.editor.documents import NvimDocuments
-from acp_nvim.editor.environment import agent_environment
+from acp_nvim.editor.environment import agent_environment, secret_environment
 from acp_nvim.editor.extending import in_lua
 from acp_nvim.editor.flow import Flow
 from acp_nvim.editor.frames import Frames
+from acp_nvim.editor.history import History
 from acp_nvim.editor.language_servers import NvimLanguageServers
 from acp_nvim.editor.limit_reports import LimitReports
 from acp_nvim.editor.live_terminals import TerminalViews
@@ -90,6 +91,7 @@ class Host:
         self.terminal_views = TerminalViews(self.terminal)
         self.flow = Flow(self.screen, self.pace, self.settings, self.limit_reports.tell)
         self.frames = Frames(bridge, self.pace, self.collect, self.flow.drained, self.problem)
+        self.history = self._history()
         self.conversations: dict[int, Conversation] = {}
         self.current: int | None = None
         self.problems: list[str] = []
@@ -98,7 +100,7 @@ class Host:
         self.comments = Comments(self.screen.push)
         self.reaper = Reaper()
         self.unscoped_questions = UnscopedQuestions(self.screen.push, self.screen.state)
-        self.subagents = SubagentRegistry(self.screen, self._number)
+        self.subagents = SubagentRegistry(self.screen, self.number)
         self.reviewed: dict[str, dict[str, Any]] = {}
         """Values of forms that the user has to confirm, by id of the decision."""
         self.asking = Asking(self.screen.push)
@@ -128,6 +130,18 @@ class Host:
         self.restarts: Restarts
         self._next = 1
         self._greeted: WeakSet[Connection] = WeakSet()
+
+    def _history(self) -> History:
+        tell = partial(self.echo, "warn")
+        sessions, loop = self.screen.sessions.values, self.bridge.loop
+        return History(sessions, lambda: self.workspace.run, self._secrets, tell, loop)
+
+    def _secrets(self) -> list[str]:
+        """Values that must not be kept: those of variables that are secret."""
+        known = dict.fromkeys(secret_environment())
+        for connection in self.agents.connections.values():
+            known.update(dict.fromkeys(connection.traffic.secrets))
+        return list(known)
 
     def _check_patch(self, session: Session, decision: Decision) -> None:
         self.tasks.start_soon(self.proposed.check, session, decision)
@@ -160,7 +174,9 @@ class Host:
     async def close(self) -> None:
         """End all process trees."""
         self.tools.close()
+        self.history.close()
         async with anyio.create_task_group() as group:
+            group.start_soon(anyio.to_thread.run_sync, self.history.wait_written)
             group.start_soon(self.workspace.persistence.close)
             for connection in self.agents.connections.values():
                 group.start_soon(connection.end)
@@ -246,6 +262,7 @@ class Host:
             options.checkpoints,
             files.unsaved,
         )
+        self.history.configure(options.history, self._data_file("history.db"))
         self.workspace.keep_in(Path(data) / "acp" if data else None)
         self.screen.configured()
         self.screen.state(["host"], "running")
@@ -296,7 +313,7 @@ class Host:
         self.cwd = cwd
         self._next = max(self._next, n)
         agent = agent or self.options.agent
-        session = Session(self._number(), agent, cwd, self.directories(cwd), self.observer)
+        session = Session(self.number(), agent, cwd, self.directories(cwd), self.observer)
         session.title = title
         conversation = self._converse(session, origin)
         self.screen.add(session)
@@ -308,6 +325,8 @@ class Host:
         """Go on with a session that was open here before this process; its chat shows `past`."""
         self._next = max(self._next, session.n + 1)
         self._converse(session, origin)
+        if past is not None:
+            self.history.follow(session, None, 1)
         self.screen.add(session, past)
 
     def _converse(self, session: Session, origin: Origin) -> Conversation:
@@ -320,7 +339,7 @@ class Host:
         paths = self.options.files.directories
         return list(dict.fromkeys(str(Path(cwd, Path(path).expanduser())) for path in paths))
 
-    def _number(self) -> int:
+    def number(self) -> int:
         """The next number of a session."""
         self._next += 1
         return self._next - 1
@@ -366,6 +385,7 @@ class Host:
 
     def collect(self, budget: int) -> tuple[list[list[Any]], bool]:
         """Return the next frame: the screen's, then the output of terminals that are shown."""
+        self.history.noticed()
         ops, more = self.screen.collect(budget)
         output, waits = self.terminal_views.collect(budget)
         return ops + output, more or waits
@@ -445,6 +465,7 @@ class Host:
         self.sent.went(prompt)
         self.unsaved.went(session)
         self.tools.prompted(session)
+        self.history.prompted(prompt.text, session.cwd)
         self.comments.join(prompt, session.n)
         if prompt.text or not prompt.given:
             op = ("under_way", session.n, prompt.text, prompt.files(), prompt.ranges())

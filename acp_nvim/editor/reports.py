@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -19,7 +19,7 @@ from acp_nvim.render.content import describe
 from acp_nvim.render.margin import draw_entry
 from acp_nvim.render.text import one_line, size, visible
 from acp_nvim.render.tools import WHOLE, Look, draw, entry_of, float_rows
-from acp_nvim.session.entries import Message, Part, TerminalEntry, ToolEntry
+from acp_nvim.session.entries import Entry, Message, Part, TerminalEntry, ToolEntry
 from acp_nvim.session.prompts import quoted
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
@@ -125,13 +125,14 @@ def markdown(session: Session, secrets: Sequence[str] = ()) -> list[str]:
     """The whole transcript as Markdown, nothing folded or cut, without values that are known to be
     secret.
     """
-    lines = _markdown(session)
+    lines = markdown_of(session.transcript.entries)
     return SecretsOnly(secrets).text("\n".join(lines)).split("\n") if secrets else lines
 
 
-def _markdown(session: Session) -> list[str]:
+def markdown_of(entries: Iterable[Entry]) -> list[str]:
+    """Return entries of a transcript as Markdown."""
     lines: list[str] = []
-    for entry in session.transcript.entries:
+    for entry in entries:
         if isinstance(entry, Message):
             lines += [*_message(entry), ""]
         elif isinstance(entry, ToolEntry):

@@ -156,6 +156,11 @@ class Prompt:
                 yield fitting
 
 
+def aside(name: str, text: str, capabilities: schema.PromptCapabilities) -> Any:
+    """Return a block that tells the agent something beside the user's words."""
+    return _variable(Variable(name, text), capabilities)
+
+
 def shown(text: str) -> str:
     """Return the words as the chat shows them; very long lines, which Neovim draws slowly, are
     cut.

@@ -115,6 +115,8 @@ class Session:
     """How often an option was set, and which of these times is the newest that was answered."""
     commands: Sequence[schema.AvailableCommand] = ()
     usage: schema.UsageUpdate | None = None
+    spent = 0
+    """Tokens of all turns, where the agent counts those."""
     user: str | None = None
     """Who speaks as the user here, where that is not the user."""
     tools: ToolUse | None = None
@@ -418,6 +420,10 @@ class Session:
             self.transcript.add(line)
         self.observer.changed(self)
 
+    def spend(self, usage: schema.Usage | None) -> None:
+        """Count the tokens of a turn, where the agent tells them."""
+        self.spent += usage.total_tokens if usage is not None else 0
+
     # -- tool calls -------------------------------------------------------------------------------
 
     def upsert_call(self, update: CallUpdate) -> ToolCall:
@@ -434,7 +440,7 @@ class Session:
         After an error the rest is left in the iterator; the calls before it are told.
         """
         known, entries = self.tool_calls.by_id, self.entries
-        add, dirty = self.transcript.add, self.transcript.dirty
+        add, dirty, unsaved = self.transcript.add, self.transcript.dirty, self.transcript.unsaved
         numbers, silent = self.changes.calls, self.silent
         mark = self.state_mark = self.transcript.written
         statuses: list[str] | None = None
@@ -455,7 +461,7 @@ class Session:
                     before, locations = "pending", ()
                 else:
                     entry = entries[call]
-                    dirty[entry] = None
+                    dirty[entry] = unsaved[entry] = None
                     before, locations = call.status, call.locations
                     self.tool_calls.merge(call, update)
                 numbers.add(call.index)
@@ -587,13 +593,7 @@ def _is_plain(call: ToolCall) -> bool:
 
 _ENDS: dict[str | None, tuple[Literal["info", "warning", "error"], str]] = {
     "cancelled": ("warning", wording.CANCELLED),
-    "refusal": (
-        "warning",
-        wording.REFUSED,
-    ),
+    "refusal": ("warning", wording.REFUSED),
     "max_tokens": ("warning", wording.TOKEN_LIMIT),
-    "max_turn_requests": (
-        "warning",
-        wording.REQUEST_LIMIT,
-    ),
+    "max_turn_requests": ("warning", wording.REQUEST_LIMIT),
 }

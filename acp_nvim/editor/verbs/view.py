@@ -90,8 +90,10 @@ def private(path: str, flags: int) -> int:
     return handle
 
 
-def _written(host: Host, path: Path, lines: list[str]) -> bool:
-    """Whether the lines are in the file, a new one for the user alone; why not is said."""
+def written(host: Host, path: Path, lines: list[str]) -> bool:
+    """Write lines to a file, a new one for the user alone; why that cannot be is said. Returns
+    whether they are in it.
+    """
     try:
         with open(path, "w", encoding="utf-8", opener=private_files.opener) as file:
             file.write("\n".join(lines) + "\n")
@@ -113,7 +115,7 @@ def export(host: Host, args: Args) -> None:
     lines = reports.markdown(conversation.session, known)
     if args.get("file"):
         path = Path(str(args["file"]))
-        if _written(host, path, lines):
+        if written(host, path, lines):
             host.echo("info", wording.EXPORTED.format(path=path))
     else:
         host.screen.push("show", f"acp://export/{conversation.session.n}", "markdown", lines)

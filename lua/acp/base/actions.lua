@@ -10,6 +10,7 @@ local M = {
     cancel = 'cancel the turn',
     earlier = 'earlier prompt',
     later = 'later prompt',
+    search = 'search earlier prompts',
   },
   chat = {
     act = 'open, unfold or show what is under the cursor',

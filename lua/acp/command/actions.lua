@@ -51,6 +51,7 @@ M.list = {
     cancel = cancel,
     earlier = call('acp.ui.composer', 'browse', 1),
     later = call('acp.ui.composer', 'browse', -1),
+    search = call('acp.ui.composer', 'search'),
   },
   chat = {
     act = call('acp.ui.chat.cursor_target', 'act'),

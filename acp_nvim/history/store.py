@@ -1,0 +1,429 @@
+"""Writes the history: sessions, their entries, prompts, and what was spent.
+
+Each call of `write` is one short transaction, so that several processes can write by turns.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from acp_nvim.history import layout
+from acp_nvim.history.changes import (
+    Begin,
+    Change,
+    Delete,
+    Facts,
+    Grow,
+    Know,
+    Prompted,
+    Put,
+    Replay,
+    Settle,
+)
+from acp_nvim.history.database import Database, directory_word, packed, unpacked
+from acp_nvim.history.hiding import Hidden
+from acp_nvim.history.records import decode, encode, joined, words
+from acp_nvim.session.entries import Message, Part
+
+PROMPTS: Final = 1000
+"""Prompts that are kept for the composer."""
+LONGEST: Final = 256 << 10
+"""The most characters of one entry that are searched."""
+LEFT_S: Final = 60.0
+"""A message that nobody has added to for so long is complete: whoever wrote it has ended."""
+_FIRST_WORDS: Final = 80
+"""Characters of a prompt that tell it from others."""
+
+
+class _Live(Struct):
+    """A session that is open here."""
+
+    record: int
+    directory: str
+    first: int
+    """Entries before this place are in the record already."""
+    tokens: int = 0
+    prompts: int = 0
+    gone: bool = False
+    held: dict[int, str] = {}
+    """Ends of messages that may be the beginning of a secret, by place."""
+
+
+class Store:
+    """Writes for one process; for one thread."""
+
+    def __init__(
+        self,
+        database: Database,
+        writer: int,
+        hidden: Callable[[], Hidden] = Hidden,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """``writer`` is a number that no other process has."""
+        self._database = database
+        self._sql = database.sql
+        self._writer = writer
+        self._hidden = hidden
+        self._clock = clock
+        self._live: dict[int, _Live] = {}
+
+    def write(self, changes: Iterable[Change]) -> None:
+        """Write changes, in their order: all of them or none. Raises `sqlite3.Error`."""
+        before = {n: replace(live, held=dict(live.held)) for n, live in self._live.items()}
+        try:
+            with self._database.transaction():
+                for change in changes:
+                    _DO[change.__class__](self, change)
+        except BaseException:
+            self._live = before
+            raise
+
+    # -- sessions ---------------------------------------------------------------------------------
+
+    def _begin(self, begin: Begin) -> None:
+        facts = begin.facts
+        found = self._found(begin)
+        first = begin.shown
+        if found is None:
+            found, first = self._new(begin), 0
+        elif begin.replay is not None:
+            first = self._unknown_from(found, begin.replay)
+        self._live[begin.n] = _Live(found, directory_word(facts.cwd), first, held={})
+        self._know(Know(begin.n, facts))
+
+    def _found(self, begin: Begin) -> int | None:
+        """The record that a session goes on in, where there is one."""
+        facts = begin.facts
+        if begin.record is not None:
+            found = self._one("SELECT id FROM sessions WHERE id = ?", begin.record)
+        elif begin.brought:
+            found = self._one(
+                "SELECT id FROM sessions WHERE agent = ? AND agent_id = ? ORDER BY updated DESC",
+                facts.agent,
+                facts.agent_id,
+            )
+        else:
+            found = None
+        return found or cast(
+            "int | None", self._one("SELECT id FROM sessions WHERE uid = ?", begin.uid)
+        )
+
+    def _new(self, begin: Begin) -> int:
+        above = self._live.get(begin.parent) if begin.parent is not None else None
+        now, facts = self._clock(), begin.facts
+        return self._insert(
+            "INSERT INTO sessions (uid, parent, agent, agent_id, cwd, title, started, updated)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            begin.uid,
+            above.record if above is not None else None,
+            facts.agent,
+            facts.agent_id,
+            facts.cwd,
+            "",
+            now,
+            now,
+        )
+
+    def _unknown_from(self, record: int, replay: Replay) -> int:
+        """The place from which on a replay has what the record has not."""
+        known = [_gist(text) for text in self._prompts_of(record)]
+        told = [_gist(text) for text in replay.prompts]
+        starts = [*replay.places, replay.count]
+        for prompt in reversed(known):
+            for at in range(len(told) - 1, -1, -1):
+                if prompt and told[at] and (prompt in told[at] or told[at] in prompt):
+                    return starts[at + 1]
+        return starts[min(len(known), len(told))] if known else 0
+
+    def _prompts_of(self, record: int) -> Iterable[str]:
+        for entry, data in self._sql.execute(
+            "SELECT id, data FROM entries WHERE session = ? ORDER BY id", (record,)
+        ).fetchall():
+            plain = unpacked(data)
+            if plain.startswith(b'[1,"user"'):
+                message = decode(plain, self._content(entry))
+                assert isinstance(message, Message)
+                yield message.text()
+
+    def _know(self, know: Know) -> None:
+        live, facts = self._live[know.n], know.facts
+        before = self._row("SELECT used, cost, currency FROM sessions WHERE id = ?", live.record)
+        if before is None:  # deleted, here or by another process
+            live.gone = True
+            return
+        title, prompts = self._hidden().text(facts.title), facts.prompts - live.prompts
+        self._spend(live, facts, prompts, before)
+        self._sql.execute(
+            "UPDATE sessions SET agent_id = ?, title = CASE ?2 WHEN '' THEN title ELSE ?2 END,"
+            " updated = ?, stop_reason = ?, prompts = prompts + ?, used = coalesce(?, used),"
+            " size = coalesce(?, size), cost = coalesce(?, cost), currency = coalesce(?, currency)"
+            " WHERE id = ?",
+            (
+                facts.agent_id,
+                title,
+                self._clock(),
+                facts.stop_reason,
+                prompts,
+                facts.used,
+                facts.size,
+                facts.cost,
+                facts.currency,
+                live.record,
+            ),
+        )
+
+    def _spend(self, live: _Live, facts: Facts, prompts: int, before: Sequence[Any]) -> None:
+        """Count what was spent since: the tokens of turns where the agent tells them, else by how
+        much its context has grown.
+        """
+        used, cost, currency = before
+        grown = (facts.used or 0) - (used or 0)
+        tokens = facts.tokens - live.tokens if facts.tokens else grown
+        live.tokens, live.prompts = facts.tokens, facts.prompts
+        paid = facts.cost or 0.0
+        if cost is not None and facts.currency == currency and paid >= cost:
+            paid -= cost  # else it counts anew: its process is another one
+        if prompts > 0 or tokens > 0 or paid > 0:
+            day = time.strftime("%Y-%m-%d", time.localtime(self._clock()))
+            self._sql.execute(
+                "INSERT INTO usage (day, agent, currency, prompts, tokens, cost)"
+                " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
+                " prompts = prompts + excluded.prompts, tokens = tokens + excluded.tokens,"
+                " cost = cost + excluded.cost",
+                (day, facts.agent, facts.currency or "", prompts, max(tokens, 0), paid),
+            )
+
+    # -- entries ----------------------------------------------------------------------------------
+
+    def _put(self, put: Put) -> None:
+        live = self._meant(put)
+        if live is None:
+            return
+        data = self._hidden().data(encode(put.record))
+        entry = self._entry(live, put.place, data)
+        self._say(entry, live.directory, words(data))
+
+    def _grow(self, grow: Grow) -> None:
+        live = self._meant(grow)
+        if live is None:
+            return
+        data = self._hidden().data(encode(grow.record))
+        entry = self._entry(live, grow.place, data)
+        if grow.anew:
+            live.held.pop(grow.place, None)
+            self._sql.execute("UPDATE entries SET content = NULL WHERE id = ?", (entry,))
+            self._sql.execute("DELETE FROM pieces WHERE entry = ?", (entry,))
+        self._append(entry, self._shown(live, grow.place, grow.parts))
+
+    def _shown(self, live: _Live, place: int, parts: Sequence[Part]) -> list[Part]:
+        """Parts without their end, where that may be the beginning of a secret."""
+        hidden = self._hidden()
+        shown = joined([live.held.pop(place, ""), *parts])
+        last = shown.pop() if shown and isinstance(shown[-1], str) else ""
+        assert isinstance(last, str)
+        last = hidden.text(last)
+        held = hidden.held(last)
+        if held:
+            last, live.held[place] = last[:-held], last[-held:]
+        return [part for part in (*shown, last) if part != ""]
+
+    def _append(self, entry: int, parts: Sequence[Part]) -> None:
+        if not parts:
+            return
+        last = self._one("SELECT max(number) FROM pieces WHERE entry = ?", entry)
+        data = self._hidden().data(encode(parts))
+        self._sql.execute(
+            "INSERT INTO pieces VALUES (?, ?, ?)", (entry, (last or 0) + 1, packed(data))
+        )
+
+    def _settle(self, settle: Settle) -> None:
+        live = self._meant(settle)
+        if live is None:
+            return
+        found = self._row(
+            "SELECT id FROM entries WHERE session = ? AND writer = ? AND place = ?",
+            live.record,
+            self._writer,
+            settle.place,
+        )
+        if found is None:
+            return
+        held = live.held.pop(settle.place, "")
+        self._append(found[0], [held] if held else [])
+        self._complete(found[0], live.directory)
+
+    def _complete(self, entry: int, directory: str) -> None:
+        """Make one of the pieces of a message, which can be found from now on."""
+        if self._one("SELECT count(*) FROM pieces WHERE entry = ?", entry) == 0:
+            return
+        runs = list(self._content(entry))
+        data = self._one("SELECT data FROM entries WHERE id = ?", entry)
+        message = decode(unpacked(data), runs)
+        assert isinstance(message, Message)
+        content = encode(message.parts)
+        self._sql.execute("UPDATE entries SET content = ? WHERE id = ?", (packed(content), entry))
+        self._sql.execute("DELETE FROM pieces WHERE entry = ?", (entry,))
+        self._say(entry, directory, words(unpacked(data), [content]))
+
+    def _content(self, entry: int) -> Iterable[bytes]:
+        content = self._one("SELECT content FROM entries WHERE id = ?", entry)
+        if content is not None:
+            yield unpacked(content)
+        yield from (
+            unpacked(data)
+            for (data,) in self._sql.execute(
+                "SELECT data FROM pieces WHERE entry = ? ORDER BY number", (entry,)
+            ).fetchall()
+        )
+
+    def _entry(self, live: _Live, place: int, data: bytes) -> int:
+        key = (live.record, self._writer, place)
+        stored = packed(data)
+        found = self._row(
+            "SELECT id, data FROM entries WHERE session = ? AND writer = ? AND place = ?", *key
+        )
+        if found is None:
+            return self._insert(
+                "INSERT INTO entries (session, writer, place, time, data) VALUES (?, ?, ?, ?, ?)",
+                *key,
+                self._clock(),
+                stored,
+            )
+        if found[1] != stored:
+            self._sql.execute("UPDATE entries SET data = ? WHERE id = ?", (stored, found[0]))
+        return int(found[0])
+
+    def _meant(self, change: Put | Grow | Settle) -> _Live | None:
+        """The session of a change; None where that is in the record already, or the record gone."""
+        live = self._live[change.n]
+        return None if live.gone or change.place < live.first else live
+
+    # -- what is found ----------------------------------------------------------------------------
+
+    def _say(self, entry: int, directory: str, text: str) -> None:
+        """An entry is found by this text from now on."""
+        text = text[:LONGEST].strip()
+        before = self._row(
+            "SELECT texts.id, texts.text FROM entries JOIN texts ON texts.id = entries.text"
+            " WHERE entries.id = ?",
+            entry,
+        )
+        if before is not None and before[1] == text:
+            return
+        if before is not None:
+            self._unsay(before[0])
+        row = self._index(entry, directory, text) if text else None
+        self._sql.execute("UPDATE entries SET text = ? WHERE id = ?", (row, entry))
+
+    def _index(self, entry: int, directory: str, text: str) -> int:
+        row = self._insert(
+            "INSERT INTO texts (entry, directory, text) VALUES (?, ?, ?)", entry, directory, text
+        )
+        if self._database.full_text:
+            self._sql.execute(
+                "INSERT INTO words (rowid, directory, text) VALUES (?, ?, ?)",
+                (row, directory, text),
+            )
+        else:
+            self._sql.execute("INSERT INTO unindexed VALUES (?)", (row,))
+        return row
+
+    def _unsay(self, row: int) -> None:
+        left = self._sql.execute("DELETE FROM unindexed WHERE id = ?", (row,)).rowcount
+        if self._database.full_text and not left:
+            self._sql.execute(layout.DELETED, (row,))
+        self._sql.execute("DELETE FROM texts WHERE id = ?", (row,))
+
+    # -- prompts ----------------------------------------------------------------------------------
+
+    def _prompted(self, prompted: Prompted) -> None:
+        last = self._one("SELECT max(number) FROM prompts") or 0
+        self._sql.execute(
+            "INSERT INTO prompts VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET"
+            " cwd = excluded.cwd, number = excluded.number",
+            (self._hidden().text(prompted.text), prompted.cwd, last + 1),
+        )
+        self._sql.execute("DELETE FROM prompts WHERE number <= ?", (last + 1 - PROMPTS,))
+
+    # -- what goes --------------------------------------------------------------------------------
+
+    def _delete(self, delete: Delete) -> None:
+        for record in (*self._children(delete.record), delete.record):
+            self.drop_entries(record)
+            self._sql.execute("DELETE FROM sessions WHERE id = ?", (record,))
+            for n in [n for n, live in self._live.items() if live.record == record]:
+                self._live[n].gone = True
+
+    def _children(self, record: int) -> list[int]:
+        rows = self._sql.execute("SELECT id FROM sessions WHERE parent = ?", (record,)).fetchall()
+        return [child for (row,) in rows for child in (*self._children(row), row)]
+
+    def drop_entries(self, record: int, most: int = -1) -> int:
+        """Delete the oldest entries of a record, all of them or so many; returns how many they
+        were.
+        """
+        rows = self._sql.execute(
+            "SELECT id, text FROM entries WHERE session = ? ORDER BY id LIMIT ?", (record, most)
+        ).fetchall()
+        for entry, text in rows:
+            if text is not None:
+                self._unsay(text)
+            self._sql.execute("DELETE FROM pieces WHERE entry = ?", (entry,))
+            self._sql.execute("DELETE FROM entries WHERE id = ?", (entry,))
+        return len(rows)
+
+    # -- what others left -------------------------------------------------------------------------
+
+    def complete_left(self) -> None:
+        """Complete the messages of processes that have ended, and index what was not."""
+        with self._database.transaction() as sql:
+            left = sql.execute(
+                "SELECT DISTINCT pieces.entry, sessions.cwd FROM pieces"
+                " JOIN entries ON entries.id = pieces.entry"
+                " JOIN sessions ON sessions.id = entries.session"
+                " WHERE abs(? - sessions.updated) > ?",
+                (self._clock(), LEFT_S),
+            ).fetchall()
+            for entry, cwd in left:
+                self._complete(entry, directory_word(cwd))
+            if self._database.full_text:
+                sql.execute(
+                    "INSERT INTO words (rowid, directory, text) SELECT id, directory, text"
+                    " FROM texts WHERE id IN unindexed"
+                )
+                sql.execute("DELETE FROM unindexed")
+
+    # -- short forms ------------------------------------------------------------------------------
+
+    def _row(self, query: str, *values: Any) -> Any:
+        return self._sql.execute(query, values).fetchone()
+
+    def _one(self, query: str, *values: Any) -> Any:
+        row = self._row(query, *values)
+        return row[0] if row is not None else None
+
+    def _insert(self, query: str, *values: Any) -> int:
+        row = self._sql.execute(query, values).lastrowid
+        assert row is not None
+        return row
+
+
+def _gist(text: str) -> str:
+    """The beginning of a prompt, by which it is recognized."""
+    return " ".join(text.split())[:_FIRST_WORDS]
+
+
+_DO: Final[dict[type, Callable[[Store, Any], None]]] = {
+    Begin: Store._begin,
+    Know: Store._know,
+    Put: Store._put,
+    Grow: Store._grow,
+    Settle: Store._settle,
+    Prompted: Store._prompted,
+    Delete: Store._delete,
+}
