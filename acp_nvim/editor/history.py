@@ -84,8 +84,8 @@ class History:
         """Take options `history.*`, and where the history is."""
         began = settings.enabled and not self._settings.enabled
         self._settings, self._path = settings, self._path or path
-        if began and self._recorder is not None:
-            self._recorder.skip()
+        if began and any(session.transcript.entries for session in self._sessions()):
+            self._begun().skip()
 
     def follow(self, session: Session, record: int | None, shown: int) -> None:
         """A session goes on in a record that is there: in this one, or that of its name. So many of
@@ -197,6 +197,16 @@ class History:
             self._begun().flush(final=True)
         self._settings = HistorySettings(enabled=False)
 
+    @property
+    def waits(self) -> bool:
+        """Whether anything is to be handed over later."""
+        return self._timer is not None
+
+    def wait_idle(self) -> None:
+        """Wait, in a thread, until all is written that was handed over."""
+        if self._writer is not None and self._writer.started:
+            self._writer.written(WRITTEN_S)
+
     def wait_written(self) -> None:
         """Wait for the end of the thread that writes."""
         if self._writer is not None:
@@ -215,8 +225,7 @@ class History:
         return await to_thread.run_sync(self._read, self._path, name, args)
 
     def _read(self, path: Path, name: str, args: Sequence[Any]) -> Any:
-        if self._writer is not None and self._writer.started:
-            self._writer.written(WRITTEN_S)
+        self.wait_idle()
         if not path.exists():
             return None
         import sqlite3

@@ -54,8 +54,10 @@ class _Kept:
     begun: bool = False
     facts: Facts | None = None
     topic: str = ""
+    skipped: int = 0
+    """Entries at the beginning that are not kept."""
     seen: int = 0
-    """Entries that have a place."""
+    """Entries that have a place, or were skipped."""
     changed: float = 0.0
     """When the last change of a replay was seen."""
     places: dict[Entry, int] = field(default_factory=dict)
@@ -115,12 +117,8 @@ class Recorder:
             self._skip(session)
 
     def _skip(self, session: Session) -> None:
-        transcript = session.transcript
-        transcript.unsaved.clear()
-        kept = self._kept[session.n] = _Kept()
-        last = transcript.last
-        if isinstance(last, Message):
-            kept.read[last] = len(last.parts), last.dropped
+        session.transcript.unsaved.clear()
+        self._kept[session.n] = _Kept(skipped=len(session.transcript.entries))
 
     def again(self, generation: int) -> None:
         """All is to be handed over once more: the history begins anew, or has lost something."""
@@ -185,7 +183,7 @@ class Recorder:
     def _tell_facts(self, session: Session, kept: _Kept, changes: list[Change]) -> None:
         facts = _facts(session, kept)
         if not kept.begun:
-            kept.begun, kept.seen = True, 0
+            kept.begun, kept.seen = True, kept.skipped
             changes.append(self._begin(session, kept, facts))
         elif facts != kept.facts or session.transcript.unsaved:
             changes.append(Know(session.n, facts))
@@ -216,7 +214,11 @@ class Recorder:
         now, taken = self._clock(), 0
         for entry in list(unsaved):
             at = kept.places.get(entry)
-            if at is None or (kept.due.get(entry, 0.0) > now and not final):
+            if at is None:
+                if kept.seen == len(transcript.entries):
+                    del unsaved[entry]
+                continue
+            if kept.due.get(entry, 0.0) > now and not final:
                 continue
             if taken >= AT_ONCE:
                 return True

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, cast
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from acp_nvim.history import layout
@@ -44,13 +44,15 @@ class _Live(Struct):
     """A session that is open here."""
 
     record: int
+    writer: int
+    """Names it among all that have ever written to the record."""
     directory: str
     first: int
     """Entries before this place are in the record already."""
     tokens: int = 0
     prompts: int = 0
     gone: bool = False
-    held: dict[int, str] = {}
+    held: dict[int, str] = field(default_factory=dict)
     """Ends of messages that may be the beginning of a secret, by place."""
 
 
@@ -64,7 +66,7 @@ class Store:
         hidden: Callable[[], Hidden] = Hidden,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """``writer`` is a number that no other process has."""
+        """``writer`` is a number that no other process has, nor a million above it."""
         self._database = database
         self._sql = database.sql
         self._writer = writer
@@ -93,7 +95,8 @@ class Store:
             found, first = self._new(begin), 0
         elif begin.replay is not None:
             first = self._unknown_from(found, begin.replay)
-        self._live[begin.n] = _Live(found, directory_word(facts.cwd), first, held={})
+        writer, directory = self._writer + begin.n, directory_word(facts.cwd)
+        self._live[begin.n] = _Live(found, writer, directory, first)
         self._know(Know(begin.n, facts))
 
     def _found(self, begin: Begin) -> int | None:
@@ -248,7 +251,7 @@ class Store:
         found = self._row(
             "SELECT id FROM entries WHERE session = ? AND writer = ? AND place = ?",
             live.record,
-            self._writer,
+            live.writer,
             settle.place,
         )
         if found is None:
@@ -282,7 +285,7 @@ class Store:
         )
 
     def _entry(self, live: _Live, place: int, data: bytes) -> int:
-        key = (live.record, self._writer, place)
+        key = (live.record, live.writer, place)
         stored = packed(data)
         found = self._row(
             "SELECT id, data FROM entries WHERE session = ? AND writer = ? AND place = ?", *key
