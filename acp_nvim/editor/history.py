@@ -129,7 +129,7 @@ class History:
             hidden=lambda: self._hidden or Hidden(),
             bounds=lambda: (self._settings.days, self._settings.bytes),
             tell=lambda line: call(self._tell, line),
-            again=lambda generation: call(self._again, generation),
+            again=lambda generation: call(self.again, generation),
         )
 
     # -- keeping ----------------------------------------------------------------------------------
@@ -175,7 +175,8 @@ class History:
         if self._writer is not None:
             self._writer.write(generation, changes)
 
-    def _again(self, generation: int) -> None:
+    def again(self, generation: int) -> None:
+        """All that is open is to be written once more: some of it may be lost."""
         self._begun().again(generation)
         self.noticed()
 

@@ -74,7 +74,7 @@ class Put(Struct, frozen=True):
 
 
 class Grow(Struct, frozen=True):
-    """Content was appended to a message; `anew`: what it had before was replaced."""
+    """Content was appended to a message; `anew`: it is all of its content."""
 
     n: int
     place: int

@@ -89,9 +89,8 @@ class Database:
         return int((pages - free) * page)
 
     def _prepare(self) -> None:
-        if self.sql.execute("PRAGMA user_version").fetchone()[0] > len(layout.MIGRATIONS):
-            raise NewerVersionError(str(self.path))
-        self.sql.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        if self._version() == 0:
+            self.sql.execute("PRAGMA auto_vacuum = INCREMENTAL")
         self.sql.execute("PRAGMA journal_mode = WAL")
         self.sql.execute("PRAGMA synchronous = NORMAL")
         self.sql.execute(f"PRAGMA journal_size_limit = {8 << 20}")

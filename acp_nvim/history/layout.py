@@ -4,7 +4,8 @@
 order of their `id`; `writer` and `place` name an entry for the process that shows it. The content
 of a message is `content`, then its `pieces`: what was appended since. `texts` are what is found by
 a search. They are never changed: another text gets another row, so that what an index says of a
-row that is gone does no harm. `unindexed` are rows that a build of SQLite without FTS5 has added.
+row that is gone does no harm. `owners` says, in few pages, to which
+session a text belongs. `unindexed` are rows that a build of SQLite without FTS5 has added.
 `usage` outlives the sessions that it counts.
 """
 
@@ -52,10 +53,10 @@ CREATE TABLE pieces (
 ) WITHOUT ROWID;
 CREATE TABLE texts (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
-  entry INTEGER NOT NULL,
   directory TEXT NOT NULL,
   text TEXT NOT NULL
 );
+CREATE TABLE owners (id INTEGER PRIMARY KEY, session INTEGER NOT NULL);
 CREATE TABLE unindexed (id INTEGER PRIMARY KEY);
 CREATE TABLE prompts (
   text TEXT PRIMARY KEY,

@@ -242,7 +242,7 @@ class Recorder:
     def _message(
         self, session: Session, kept: _Kept, message: Message, place: int, changes: list[Change]
     ) -> None:
-        count, dropped = kept.read.get(message, (0, message.dropped))
+        count, dropped = kept.read.get(message, (0, -1))
         anew = dropped != message.dropped
         parts = message.parts if anew else message.parts[count:]
         kept.read[message] = len(message.parts), message.dropped

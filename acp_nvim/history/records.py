@@ -219,8 +219,15 @@ def encode(value: Record | Sequence[Part]) -> bytes:
         return _ENCODER.encode(text.clean(value))
 
 
-def joined(parts: Iterable[Part]) -> list[Part]:
+def joined(parts: Sequence[Part]) -> list[Part]:
     """Return parts with the texts joined that follow each other."""
+    try:
+        return ["".join(parts)] if parts else []  # type: ignore[arg-type]
+    except TypeError:  # some are blocks
+        return _joined(parts)
+
+
+def _joined(parts: Sequence[Part]) -> list[Part]:
     told: list[Part] = []
     texts: list[str] = []
     for part in parts:
@@ -338,7 +345,7 @@ def decode(data: bytes, parts: Iterable[bytes] = (), index: int = 0) -> Entry:
     """
     record = _DECODER.decode(data)
     if isinstance(record, Said):
-        content = joined(part for run in parts for part in _PARTS.decode(run))
+        content = joined([part for run in parts for part in _PARTS.decode(run)])
         role, sent = cast("entries.Role", record.role), record.sent
         return entries.Message(role, record.message_id, content, True, record.author, sent)
     if isinstance(record, Call):
@@ -424,18 +431,17 @@ _FROM: Final[dict[type, Callable[[Any], Entry]]] = {
 # -- to search in ---------------------------------------------------------------------------------
 
 
-def words(data: bytes, parts: Iterable[bytes] = ()) -> str:
-    """Return the text of an entry that is found when the user searches; empty where it has none:
-    only what was said and done counts, not our own lines.
+def words(data: bytes) -> str:
+    """Return the text of an entry, other than a message, that is found when the user searches;
+    empty where it has none: only what was said and done counts, not our own lines.
     """
     record = _DECODER.decode(data)
-    if isinstance(record, Said):
-        return _text(part for run in parts for part in _PARTS.decode(run))
     read = _WORDS.get(record.__class__)
     return "" if read is None else "\n".join(filter(None, read(record)))
 
 
-def _text(parts: Iterable[Part]) -> str:
+def text_of(parts: Iterable[Part]) -> str:
+    """Return the text of a message that is found."""
     return "".join(part if isinstance(part, str) else f"\n{_block(part)}\n" for part in parts)
 
 
@@ -469,8 +475,8 @@ _WORDS: Final[dict[type, Callable[[Any], Iterable[str]]]] = {
     OneShell: lambda it: (it.terminal.command, *it.terminal.lines),
     Question: lambda it: (it.decision.title, *it.decision.details),
     Plan: lambda it: [entry.content for entry in it.entries],
-    Compaction: lambda it: [_text(it.summary)],
-    Letter: lambda it: [_text(it.parts)],
+    Compaction: lambda it: [text_of(it.summary)],
+    Letter: lambda it: [text_of(it.parts)],
     Document: lambda it: [it.text or ""],
     Past: lambda it: it.lines,
 }

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Final
 
 import msgspec
@@ -12,8 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from acp_nvim.history.database import Database, directory_word, unpacked
-from acp_nvim.history.records import decode, words
-from acp_nvim.session.entries import Entry, ToolEntry, Unknown
+from acp_nvim.history.records import decode, text_of
+from acp_nvim.session.entries import Entry, Message, ToolEntry, Unknown
 
 SESSIONS: Final = 200
 """The most sessions that a search gives of one directory, and of the others."""
@@ -21,6 +23,10 @@ SCANNED: Final = 5000
 """The most entries that are looked at for them."""
 LINE: Final = 120
 """Characters of the line in which a word was found."""
+BEGINNING: Final = 3
+"""Letters from which on the last word may be the beginning of one..."""
+BEGINNING_S: Final = 0.04
+"""...which is looked for so long, in seconds."""
 AROUND: Final = 5
 """Lines before it that are shown with it, and twice as many after it."""
 _WORD: Final = re.compile(r"\w+")
@@ -76,14 +82,11 @@ def search(database: Database, text: str, cwd: str) -> list[Kept]:
 
 def _all(sql: sqlite3.Connection, cwd: str) -> list[Kept]:
     rows = sql.execute(
-        f"SELECT {_KEPT}, coalesce((SELECT texts.text FROM texts"
-        " JOIN entries ON texts.id = entries.text WHERE entries.session = sessions.id"
-        " ORDER BY entries.id LIMIT 1), '')"
-        " FROM sessions WHERE parent IS NULL"
+        f"SELECT {_KEPT} FROM sessions WHERE parent IS NULL"
         " ORDER BY cwd != ?, updated DESC LIMIT ?",
         (cwd, 2 * SESSIONS),
     )
-    return [_at(Kept(*row[:-1]), row[-1], "") for row in rows]
+    return [Kept(*row) for row in rows]
 
 
 def _kept(sql: sqlite3.Connection, record: int) -> Kept | None:
@@ -96,8 +99,6 @@ def _at(kept: Kept, said: str, text: str) -> Kept:
     tokens = [token.casefold() for token in _WORD.findall(text)] or [text.casefold()]
     lines = said.split("\n")
     best = max(range(len(lines)), key=lambda at: sum(it in lines[at].casefold() for it in tokens))
-    if not text:
-        best = next((at for at, line in enumerate(lines) if line.strip()), 0)
     first = max(best - AROUND, 0)
     excerpt = "\n".join(line[: 2 * LINE] for line in lines[first : best + 2 * AROUND])
     return replace(kept, line=_around(lines[best], tokens), excerpt=excerpt)
@@ -114,38 +115,51 @@ def _hits(database: Database, text: str, cwd: str) -> Iterator[tuple[int, str]]:
     """Records with the newest text that has the words, those of the directory by themselves first:
     others may have very many.
     """
-    query = _query(text)
-    if not database.full_text or query is None or _UNSPACED.search(text):
+    tokens = _WORD.findall(text)
+    if not database.full_text or not tokens or _UNSPACED.search(text):
         yield from _scan(database.sql, text)
         return
-    here = f"directory : {directory_word(cwd)} AND ({query})"
+    here = f"directory : {directory_word(cwd)} AND "
+    whole = "text : (" + " AND ".join(f'"{token}"' for token in tokens) + ")"
     seen: set[int] = set()
-    for match in (here, query):
-        rows = database.sql.execute(
-            "SELECT entries.session, texts.id FROM words"
-            " JOIN texts ON texts.id = words.rowid JOIN entries ON entries.id = texts.entry"
-            " WHERE words MATCH ? ORDER BY words.rowid DESC LIMIT ?",
-            (match, SCANNED),
-        )
-        most = len(seen) + SESSIONS
-        for record, row in rows:
-            if record not in seen:
-                seen.add(record)
-                yield record, _said(database.sql, row)
-            if len(seen) >= most:
-                break
+    yield from _found(database.sql, here + whole, seen)
+    yield from _found(database.sql, whole, seen)
+    if len(seen) < SESSIONS and len(tokens[-1]) >= BEGINNING:
+        begun = whole[:-1] + " *)"
+        with suppress(sqlite3.OperationalError), _limited(database.sql):
+            yield from _found(database.sql, here + begun, seen)
+            yield from _found(database.sql, begun, seen)
+
+
+@contextmanager
+def _limited(sql: sqlite3.Connection) -> Iterator[None]:
+    """Interrupt what takes long: the beginning of a word may stand for ten thousand words."""
+    until = time.monotonic() + BEGINNING_S
+    sql.set_progress_handler(lambda: time.monotonic() > until, 1000)
+    try:
+        yield
+    finally:
+        sql.set_progress_handler(None, 0)
+
+
+def _found(sql: sqlite3.Connection, match: str, seen: set[int]) -> Iterator[tuple[int, str]]:
+    """Records that are not in `seen`, which are added to it, with the texts that match."""
+    rows = sql.execute(
+        "SELECT owners.session, owners.id FROM words JOIN owners ON owners.id = words.rowid"
+        " WHERE words MATCH ? ORDER BY words.rowid DESC LIMIT ?",
+        (match, SCANNED),
+    )
+    most = len(seen) + SESSIONS
+    for record, row in rows:
+        if record not in seen:
+            seen.add(record)
+            yield record, _said(sql, row)
+        if len(seen) >= most:
+            break
 
 
 def _said(sql: sqlite3.Connection, row: int) -> str:
     return str(sql.execute("SELECT text FROM texts WHERE id = ?", (row,)).fetchone()[0])
-
-
-def _query(text: str) -> str | None:
-    """Return words as a query of FTS5: each of them, the last one as the beginning of a word."""
-    tokens = _WORD.findall(text)
-    if not tokens:
-        return None
-    return "text : (" + " AND ".join(f'"{token}"' for token in tokens) + " *)"
 
 
 def _scan(sql: sqlite3.Connection, text: str) -> Iterator[tuple[int, str]]:
@@ -154,9 +168,9 @@ def _scan(sql: sqlite3.Connection, text: str) -> Iterator[tuple[int, str]]:
     like = " AND ".join("text LIKE ? ESCAPE '\\'" for _ in tokens)
     patterns = ["%" + re.sub(r"([\\%_])", r"\\\1", token) + "%" for token in tokens]
     rows = sql.execute(
-        "SELECT entries.session, found.id FROM"
-        f" (SELECT id, entry FROM texts WHERE {like} ORDER BY id DESC LIMIT ?) AS found"
-        " JOIN entries ON entries.id = found.entry",
+        "SELECT owners.session, found.id FROM"
+        f" (SELECT id FROM texts WHERE {like} ORDER BY id DESC LIMIT ?) AS found"
+        " JOIN owners ON owners.id = found.id",
         (*patterns, SCANNED),
     )
     seen: set[int] = set()
@@ -174,7 +188,8 @@ def _unfinished(sql: sqlite3.Connection, text: str) -> Iterator[tuple[int, str]]
     ).fetchall()
     tokens = [token.casefold() for token in text.split()]
     for record, entry, data, content in rows:
-        said = words(unpacked(data), _runs(sql, entry, content))
+        message = decode(unpacked(data), _runs(sql, entry, content))
+        said = text_of(message.parts) if isinstance(message, Message) else ""
         if all(token in said.casefold() for token in tokens):
             yield record, said
 

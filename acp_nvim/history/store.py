@@ -12,7 +12,6 @@ from typing import Any, Final, cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from acp_nvim.history import layout
 from acp_nvim.history.changes import (
     Begin,
     Change,
@@ -27,13 +26,12 @@ from acp_nvim.history.changes import (
 )
 from acp_nvim.history.database import Database, directory_word, packed, unpacked
 from acp_nvim.history.hiding import Hidden
-from acp_nvim.history.records import decode, encode, joined, words
+from acp_nvim.history.records import decode, encode, joined, text_of, words
+from acp_nvim.history.texts import Texts
 from acp_nvim.session.entries import Message, Part
 
 PROMPTS: Final = 1000
 """Prompts that are kept for the composer."""
-LONGEST: Final = 256 << 10
-"""The most characters of one entry that are searched."""
 LEFT_S: Final = 60.0
 """A message that nobody has added to for so long is complete: whoever wrote it has ended."""
 _FIRST_WORDS: Final = 80
@@ -69,6 +67,7 @@ class Store:
         """``writer`` is a number that no other process has, nor a million above it."""
         self._database = database
         self._sql = database.sql
+        self._texts = Texts(database)
         self._writer = writer
         self._hidden = hidden
         self._clock = clock
@@ -208,16 +207,16 @@ class Store:
         if live is None:
             return
         data = self._hidden().data(encode(put.record))
-        entry = self._entry(live, put.place, data)
-        self._say(entry, live.directory, words(data))
+        entry, new = self._entry(live, put.place, data)
+        self._texts.put(entry, live.record, live.directory, words(data), new=new)
 
     def _grow(self, grow: Grow) -> None:
         live = self._meant(grow)
         if live is None:
             return
         data = self._hidden().data(encode(grow.record))
-        entry = self._entry(live, grow.place, data)
-        if grow.anew:
+        entry, new = self._entry(live, grow.place, data)
+        if grow.anew and not new:
             live.held.pop(grow.place, None)
             self._sql.execute("UPDATE entries SET content = NULL WHERE id = ?", (entry,))
             self._sql.execute("DELETE FROM pieces WHERE entry = ?", (entry,))
@@ -240,9 +239,7 @@ class Store:
             return
         last = self._one("SELECT max(number) FROM pieces WHERE entry = ?", entry)
         data = self._hidden().data(encode(parts))
-        self._sql.execute(
-            "INSERT INTO pieces VALUES (?, ?, ?)", (entry, (last or 0) + 1, packed(data))
-        )
+        self._sql.execute("INSERT INTO pieces VALUES (?, ?, ?)", (entry, (last or 0) + 1, data))
 
     def _settle(self, settle: Settle) -> None:
         live = self._meant(settle)
@@ -258,9 +255,9 @@ class Store:
             return
         held = live.held.pop(settle.place, "")
         self._append(found[0], [held] if held else [])
-        self._complete(found[0], live.directory)
+        self._complete(found[0], live.record, live.directory)
 
-    def _complete(self, entry: int, directory: str) -> None:
+    def _complete(self, entry: int, record: int, directory: str) -> None:
         """Make one of the pieces of a message, which can be found from now on."""
         if self._one("SELECT count(*) FROM pieces WHERE entry = ?", entry) == 0:
             return
@@ -271,7 +268,7 @@ class Store:
         content = encode(message.parts)
         self._sql.execute("UPDATE entries SET content = ? WHERE id = ?", (packed(content), entry))
         self._sql.execute("DELETE FROM pieces WHERE entry = ?", (entry,))
-        self._say(entry, directory, words(unpacked(data), [content]))
+        self._texts.put(entry, record, directory, text_of(message.parts))
 
     def _content(self, entry: int) -> Iterable[bytes]:
         content = self._one("SELECT content FROM entries WHERE id = ?", entry)
@@ -284,63 +281,26 @@ class Store:
             ).fetchall()
         )
 
-    def _entry(self, live: _Live, place: int, data: bytes) -> int:
+    def _entry(self, live: _Live, place: int, data: bytes) -> tuple[int, bool]:
+        """Store a record; returns the entry, and whether it is new."""
         key = (live.record, live.writer, place)
         stored = packed(data)
         found = self._row(
             "SELECT id, data FROM entries WHERE session = ? AND writer = ? AND place = ?", *key
         )
         if found is None:
-            return self._insert(
-                "INSERT INTO entries (session, writer, place, time, data) VALUES (?, ?, ?, ?, ?)",
-                *key,
-                self._clock(),
-                stored,
+            query = (
+                "INSERT INTO entries (session, writer, place, time, data) VALUES (?, ?, ?, ?, ?)"
             )
+            return self._insert(query, *key, self._clock(), stored), True
         if found[1] != stored:
             self._sql.execute("UPDATE entries SET data = ? WHERE id = ?", (stored, found[0]))
-        return int(found[0])
+        return int(found[0]), False
 
     def _meant(self, change: Put | Grow | Settle) -> _Live | None:
         """The session of a change; None where that is in the record already, or the record gone."""
         live = self._live[change.n]
         return None if live.gone or change.place < live.first else live
-
-    # -- what is found ----------------------------------------------------------------------------
-
-    def _say(self, entry: int, directory: str, text: str) -> None:
-        """An entry is found by this text from now on."""
-        text = text[:LONGEST].strip()
-        before = self._row(
-            "SELECT texts.id, texts.text FROM entries JOIN texts ON texts.id = entries.text"
-            " WHERE entries.id = ?",
-            entry,
-        )
-        if before is not None and before[1] == text:
-            return
-        if before is not None:
-            self._unsay(before[0])
-        row = self._index(entry, directory, text) if text else None
-        self._sql.execute("UPDATE entries SET text = ? WHERE id = ?", (row, entry))
-
-    def _index(self, entry: int, directory: str, text: str) -> int:
-        row = self._insert(
-            "INSERT INTO texts (entry, directory, text) VALUES (?, ?, ?)", entry, directory, text
-        )
-        if self._database.full_text:
-            self._sql.execute(
-                "INSERT INTO words (rowid, directory, text) VALUES (?, ?, ?)",
-                (row, directory, text),
-            )
-        else:
-            self._sql.execute("INSERT INTO unindexed VALUES (?)", (row,))
-        return row
-
-    def _unsay(self, row: int) -> None:
-        left = self._sql.execute("DELETE FROM unindexed WHERE id = ?", (row,)).rowcount
-        if self._database.full_text and not left:
-            self._sql.execute(layout.DELETED, (row,))
-        self._sql.execute("DELETE FROM texts WHERE id = ?", (row,))
 
     # -- prompts ----------------------------------------------------------------------------------
 
@@ -375,7 +335,7 @@ class Store:
         ).fetchall()
         for entry, text in rows:
             if text is not None:
-                self._unsay(text)
+                self._texts.drop(text)
             self._sql.execute("DELETE FROM pieces WHERE entry = ?", (entry,))
             self._sql.execute("DELETE FROM entries WHERE id = ?", (entry,))
         return len(rows)
@@ -386,20 +346,15 @@ class Store:
         """Complete the messages of processes that have ended, and index what was not."""
         with self._database.transaction() as sql:
             left = sql.execute(
-                "SELECT DISTINCT pieces.entry, sessions.cwd FROM pieces"
+                "SELECT DISTINCT pieces.entry, sessions.id, sessions.cwd FROM pieces"
                 " JOIN entries ON entries.id = pieces.entry"
                 " JOIN sessions ON sessions.id = entries.session"
                 " WHERE abs(? - sessions.updated) > ?",
                 (self._clock(), LEFT_S),
             ).fetchall()
-            for entry, cwd in left:
-                self._complete(entry, directory_word(cwd))
-            if self._database.full_text:
-                sql.execute(
-                    "INSERT INTO words (rowid, directory, text) SELECT id, directory, text"
-                    " FROM texts WHERE id IN unindexed"
-                )
-                sql.execute("DELETE FROM unindexed")
+            for entry, record, cwd in left:
+                self._complete(entry, record, directory_word(cwd))
+            self._texts.catch_up()
 
     # -- short forms ------------------------------------------------------------------------------
 

@@ -140,6 +140,19 @@ async def test_a_file_that_was_set_aside_by_another_process_is_written_anew(tmp_
     kept.end()
 
 
+async def test_what_is_handed_over_once_more_is_not_there_twice(tmp_path: Path) -> None:
+    kept = Kept(tmp_path / "history.db")
+    session = kept.session()
+    kept.turn(session, "Hello", "Hi")
+    begin(session, "And")
+    session.transcript.stream("agent", "half", None)
+    assert await kept.texts() == ["Hello", "Hi", "And", "half"]
+    kept.history.again(0)
+    session.transcript.stream("agent", " of it", None)
+    assert await kept.texts() == ["Hello", "Hi", "And", "half of it"]
+    kept.end()
+
+
 async def test_a_file_of_a_newer_version_is_named_once_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "history.db"
     database = Database(path)

@@ -209,6 +209,7 @@ local checks = {
   ['log.level'] = one_of('debug', 'info', 'warn', 'error', 'off'),
   ['log.bytes'] = number(0, true),
   ['log.redact'] = flag,
+  ['history.enabled'] = is('boolean'),
   ['history.days'] = number(0),
   ['history.bytes'] = number(1024 * 1024, true),
   ['limits.message_bytes'] = number(1, true),
