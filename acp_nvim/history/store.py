@@ -319,8 +319,8 @@ class Store:
         for record in (*self._children(delete.record), delete.record):
             self.drop_entries(record)
             self._sql.execute("DELETE FROM sessions WHERE id = ?", (record,))
-            for n in [n for n, live in self._live.items() if live.record == record]:
-                self._live[n].gone = True
+            for live in self._live.values():
+                live.gone = live.gone or live.record == record
 
     def _children(self, record: int) -> list[int]:
         rows = self._sql.execute("SELECT id FROM sessions WHERE parent = ?", (record,)).fetchall()

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import anyio.lowlevel
 import pytest
 
 from acp_nvim import wording
@@ -108,7 +109,7 @@ async def test_it_rests_when_nothing_happens(tmp_path: Path) -> None:
     kept.turn(kept.session(), "Hello", "Hi")
     async with asyncio.timeout(10):
         while kept.history.waits:
-            await asyncio.sleep(0)
+            await anyio.lowlevel.checkpoint()
     kept.end()
 
 
@@ -191,7 +192,6 @@ async def test_a_kill_right_after_a_prompt_loses_no_word_of_the_user(tmp_path: P
     session = kept.session()
     kept.history.prompted("Hello", "/work")
     begin(session, "Hello")
-    await asyncio.sleep(0)
     async with asyncio.timeout(10):
         while not kept.path.exists():
             await asyncio.to_thread(kept.history.wait_idle)
