@@ -6,8 +6,6 @@ import os
 from collections.abc import Mapping
 from functools import cache
 
-from acp_nvim.agent.wire.secret_names import secret_values
-
 
 @cache
 def agent_environment() -> Mapping[str, str]:
@@ -19,9 +17,3 @@ def agent_environment() -> Mapping[str, str]:
         for key, value in os.environ.items()
         if key not in ("NVIM", "NVIM_LISTEN_ADDRESS", "VIMRUNTIME", "VIM", "MYVIMRC")
     }
-
-
-@cache
-def secret_environment() -> list[str]:
-    """The values of the user's environment that are secret."""
-    return secret_values(agent_environment())

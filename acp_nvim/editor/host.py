@@ -25,6 +25,7 @@ from acp_nvim.agent.session_setup import NEW, Origin
 from acp_nvim.agent.settings import AgentSettings, Settings, decode
 from acp_nvim.agent.stored import IndexFile
 from acp_nvim.agent.transport.stdio import StdioTransport
+from acp_nvim.agent.wire.secret_names import secret_values
 from acp_nvim.editor import garbage
 from acp_nvim.editor.access import Access
 from acp_nvim.editor.asking import Asking
@@ -33,7 +34,7 @@ from acp_nvim.editor.bridge import Bridge
 from acp_nvim.editor.buffers import NvimBuffers
 from acp_nvim.editor.comments import Comments
 from acp_nvim.editor.documents import NvimDocuments
-from acp_nvim.editor.environment import agent_environment, secret_environment
+from acp_nvim.editor.environment import agent_environment
 from acp_nvim.editor.extending import in_lua
 from acp_nvim.editor.flow import Flow
 from acp_nvim.editor.frames import Frames
@@ -138,9 +139,9 @@ class Host:
 
     def _secrets(self) -> list[str]:
         """Values that must not be kept: those of variables that are secret."""
-        known = dict.fromkeys(secret_environment())
+        known = dict.fromkeys(secret_values(agent_environment()))
         for connection in self.agents.connections.values():
-            known.update(dict.fromkeys(connection.traffic.secrets))
+            known.update(dict.fromkeys(secret_values(connection.spec.env)))
         return list(known)
 
     def _check_patch(self, session: Session, decision: Decision) -> None:

@@ -14,7 +14,8 @@ from acp_nvim.session.entries import Part
 
 
 class Facts(Struct, frozen=True):
-    """What is known of a session beside its transcript. `tokens` are those that the agent counted
+    """What is known of a session beside its transcript. `topic` stands for its title as long as it
+    has none. `tokens` are those that the agent counted
     in the turns of this process, `used` and `size` those of its context, `cost` that of the session
     so far.
     """
@@ -23,6 +24,7 @@ class Facts(Struct, frozen=True):
     agent_id: str
     cwd: str
     title: str
+    topic: str
     stop_reason: str | None
     prompts: int
     tokens: int

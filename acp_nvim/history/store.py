@@ -154,17 +154,19 @@ class Store:
 
     def _know(self, know: Know) -> None:
         live, facts = self._live[know.n], know.facts
-        before = self._row("SELECT used, cost, currency FROM sessions WHERE id = ?", live.record)
+        before = self._row(
+            "SELECT used, cost, currency, title FROM sessions WHERE id = ?", live.record
+        )
         if before is None:  # deleted, here or by another process
             live.gone = True
             return
-        title, prompts = self._hidden().text(facts.title), facts.prompts - live.prompts
+        hidden, prompts = self._hidden(), facts.prompts - live.prompts
         self._spend(live, facts, prompts, before)
+        title = hidden.text(facts.title) or before[3] or hidden.text(facts.topic)
         self._sql.execute(
-            "UPDATE sessions SET agent_id = ?, title = CASE ?2 WHEN '' THEN title ELSE ?2 END,"
-            " updated = ?, stop_reason = ?, prompts = prompts + ?, used = coalesce(?, used),"
-            " size = coalesce(?, size), cost = coalesce(?, cost), currency = coalesce(?, currency)"
-            " WHERE id = ?",
+            "UPDATE sessions SET agent_id = ?, title = ?, updated = ?, stop_reason = ?,"
+            " prompts = prompts + ?, used = coalesce(?, used), size = coalesce(?, size),"
+            " cost = coalesce(?, cost), currency = coalesce(?, currency) WHERE id = ?",
             (
                 facts.agent_id,
                 title,
@@ -183,7 +185,7 @@ class Store:
         """Count what was spent since: the tokens of turns where the agent tells them, else by how
         much its context has grown.
         """
-        used, cost, currency = before
+        used, cost, currency, _ = before
         grown = (facts.used or 0) - (used or 0)
         tokens = facts.tokens - live.tokens if facts.tokens else grown
         live.tokens, live.prompts = facts.tokens, facts.prompts

@@ -72,7 +72,12 @@ def all_kinds(session: Session) -> None:
     transcript.stream("agent", unknown, "m")
     diff = schema.Diff("/work/a.py", "new\n", "old\n")
     changes = updates.FileChanges(content=schema.TextContent("```diff\n```"), paths=("a", "b"))
-    content = [schema.Content(schema.TextContent("x\ny")), diff, schema.Terminal("t1"), changes]
+    content: list[Any] = [
+        schema.Content(schema.TextContent("x\ny")),
+        diff,
+        schema.Terminal("t1"),
+        changes,
+    ]
     where = [schema.ToolCallLocation("/work/a.py", 3)]
     call = schema.ToolCall(
         "c1", "Run", content=content, locations=where, raw_input={"a": [1, None]}

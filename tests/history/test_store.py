@@ -209,8 +209,8 @@ def test_tokens_and_cost_are_counted_once(kept: KeptHistory) -> None:
     again.usage = schema.UsageUpdate(3500, 200_000, schema.Cost(1.5, "USD"))
     turn(again, "Go", "Done")
     kept.flush()
-    (used,) = search.usage(kept.database)
-    assert (used.agent, used.prompts, used.tokens, used.cost) == ("agent", 3, 3500, 1.5)
+    (day,) = search.usage(kept.database)
+    assert (day.agent, day.prompts, day.tokens, day.cost) == ("agent", 3, 3500, 1.5)
 
 
 # -- bounds ---------------------------------------------------------------------------------------
