@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import anyio
 import msgspec
+from msgspec import Struct, field
 
 from acp_nvim import wording
 from acp_nvim.agent import auth, session_params
@@ -41,10 +41,12 @@ from acp_nvim.protocol import schema
 from acp_nvim.protocol.dialects import Dialect
 from acp_nvim.protocol.errors import UNSUPPORTED_VERSION, RemoteProtocolError, RequestError
 from acp_nvim.protocol.jsonrpc import Peer
-from acp_nvim.protocol.v2.translation import Version2
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
+
+if TYPE_CHECKING:
+    from acp_nvim.protocol.v2.translation import Version2
 
 EXIT_S = 0.25
 """How long the end of the output waits for the exit that explains it, in seconds."""
@@ -54,8 +56,7 @@ _SECRET = re.compile(r"(?i)key|token|secret|passw|credential|auth")
 Status = Literal["starting", "ready", "auth_required", "exited", "failed"]
 
 
-@dataclass(slots=True)
-class Surroundings:
+class Surroundings(Struct):
     """The ports and options that all connections of a host share."""
 
     settings: Callable[[], Settings]
@@ -255,7 +256,7 @@ class Connection:
     async def _serve(self, version: int) -> int | None:
         """Run the agent until it ends. Returns the version in which to start it again."""
         self._version, self._again = version, None
-        self.translation = Version2(self.warnings.count) if version == 2 else Dialect()
+        self.translation = _version_2(self.warnings.count) if version == 2 else Dialect()
         settings = self._around.settings()
         self._peer = Peer(settings.limits.message_bytes, reads_updates=True)
         transport = self._around.transport(
@@ -356,7 +357,7 @@ class Connection:
                 theirs = ", ".join(map(str, supported)) or "no version"
                 raise OtherVersion(theirs) from error
             self._again = 1
-        if isinstance(self.translation, Version2) and self.translation.old_shape:
+        if not isinstance(self.translation, Dialect) and self.translation.old_shape:
             self.warnings.count("version", wording.WHY_VERSION_REPEATED)
             self._again = 1
 
@@ -481,6 +482,13 @@ class Connection:
             "auth": self.auth,
             "dialect": self.translation.name,
         }
+
+
+def _version_2(count: Callable[[str, str], None]) -> Version2:
+    """Loaded for the agents that it is configured for alone."""
+    from acp_nvim.protocol.v2.translation import Version2
+
+    return Version2(count)
 
 
 def _supported(error: RequestError) -> list[Any] | None:

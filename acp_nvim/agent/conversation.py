@@ -31,7 +31,7 @@ from acp_nvim.protocol.errors import (
     details,
 )
 from acp_nvim.session import queue, subagents
-from acp_nvim.session.prompts import Prompt, aside
+from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.questions.decisions import AT_ONCE
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
@@ -53,6 +53,7 @@ class Conversation:
     ) -> None:
         """The session's agent is started by `open` or the first prompt."""
         self.session = session
+        self.origin = origin
         self.connection: Connection | None = None
         self.running: Prompt | None = None
         self.awaits_login = False
@@ -69,6 +70,8 @@ class Conversation:
         """Prompts that the agent got while it worked on another one."""
         self._answered = False
         self._refused = False
+        self._hands_over = False
+        """Whether the prompt that went last has what was said before."""
         self._preparing: Prompt | None = None
         """The first of the queue, while it is made ready to be sent."""
         self._configured = False
@@ -208,16 +211,21 @@ class Conversation:
         """Return the blocks of a prompt that leaves the queue now; none where it was given back."""
         session = self.session
         self._delegate.under_way(session, prompt)
-        capabilities = connection.agent.prompt_capabilities
-        blocks = prompt.build(capabilities)
+        blocks = prompt.build(connection.agent.prompt_capabilities)
         for remark in prompt.left_out:
             session.notice("warning", remark)
         if connection.alive and blocks:
-            earlier = self._setup.earlier
-            told = [aside("earlier-session", earlier, capabilities)] if earlier else []
-            return [*told, *blocks]
+            return [*self._handover(prompt), *blocks]
         self._delegate.give_back(session, prompt)
         return []
+
+    def _handover(self, prompt: Prompt) -> list[Any]:
+        """Return what the agent is told of the conversation so far; a slash command stays the
+        first text.
+        """
+        told = self._setup.handover
+        self._hands_over = bool(told) and not prompt.text.startswith("/")
+        return [schema.TextContent(told)] if self._hands_over else []
 
     @property
     def takes_more(self) -> bool:
@@ -274,8 +282,9 @@ class Conversation:
         waited = prompt is not None and queue.leave_agent(self.session, prompt)
         if error is None:
             self._configured = False
-            self._setup.told()
             self.session.spend(schema.given(result.usage))
+            if self._hands_over:
+                self._setup.handed_over()
             if self.session.in_turn:
                 self.session.end_turn(result.stop_reason)
             self.remember()

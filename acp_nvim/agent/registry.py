@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import platform
 import shutil
 import sys
 from collections.abc import Callable
@@ -127,6 +126,8 @@ def of_entry(
 def this_platform() -> str:
     """The registry's name for this machine, such as `linux-x86_64`."""
     system = {"win32": "windows", "cygwin": "windows"}.get(sys.platform, sys.platform)
+    import platform  # it reads the system's files, and few need it
+
     machine = platform.machine().lower()
     return f"{system}-{ {'amd64': 'x86_64', 'arm64': 'aarch64'}.get(machine, machine) }"
 

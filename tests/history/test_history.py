@@ -31,10 +31,15 @@ class Kept:
         self.sessions: dict[int, Session] = {}
         self.lines: list[str] = []
         loop = asyncio.get_running_loop()
-        self.history = History(
-            self.sessions.values, lambda: "run", lambda: [], self.lines.append, loop
-        )
+        self.history = History(self.sessions.values, lambda: "run", list, self.lines.append, loop)
         self.history.configure(settings, path)
+
+    @property
+    def exists(self) -> bool:
+        return self.path.exists()
+
+    def files(self) -> list[Path]:
+        return list(self.path.parent.iterdir())
 
     def session(self) -> Session:
         session = Session(len(self.sessions) + 1, "agent", "/work")
@@ -78,20 +83,21 @@ async def test_what_was_said_is_found_at_once_and_by_the_next_host(tmp_path: Pat
     assert not kept.lines
 
 
-async def test_nothing_is_loaded_or_written_before_the_first_prompt_has_gone(
-    tmp_path: Path,
-) -> None:
+def test_nothing_is_loaded_with_the_host() -> None:
     code = (
         "import sys, acp_nvim.editor.host; "
         "print([n for n in sys.modules if n == 'sqlite3' or n.startswith('acp_nvim.history')])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+async def test_nothing_is_written_before_the_first_prompt_has_gone(tmp_path: Path) -> None:
     kept = Kept(tmp_path / "history.db")
     kept.session().notice("info", "Welcome")
     kept.history.noticed()
     kept.end()
-    assert not kept.path.exists()
+    assert not kept.exists
 
 
 async def test_when_it_is_off_nothing_is_written_not_even_later(tmp_path: Path) -> None:
@@ -120,7 +126,7 @@ async def test_a_damaged_file_is_set_aside_and_all_is_written_again(tmp_path: Pa
     kept.turn(kept.session(), "Hello", "Hi")
     await kept.until(lambda: bool(kept.lines))
     assert await kept.texts() == ["Hello", "Hi"]
-    (aside,) = [p for p in tmp_path.iterdir() if "damaged" in p.name]
+    (aside,) = (file for file in kept.files() if "damaged" in file.name)
     assert kept.lines == [wording.HISTORY_DAMAGED.format(path=aside)]
     kept.end()
 
@@ -129,10 +135,10 @@ async def test_a_file_that_was_set_aside_by_another_process_is_written_anew(tmp_
     kept = Kept(tmp_path / "history.db")
     kept.turn(kept.session(), "Hello", "Hi")
     assert await kept.titles()
-    for file in list(tmp_path.iterdir()):
+    for file in kept.files():
         file.rename(tmp_path / f"old-{file.name}")
     kept.turn(kept.sessions[1], "Again", "Yes")
-    await kept.until(lambda: kept.path.exists())
+    await kept.until(lambda: kept.exists)
     kept.turn(kept.sessions[1], "And", "on")
     async with asyncio.timeout(20):
         while await kept.texts() != ["Hello", "Hi", "Again", "Yes", "And", "on"]:
@@ -193,7 +199,7 @@ async def test_a_kill_right_after_a_prompt_loses_no_word_of_the_user(tmp_path: P
     kept.history.prompted("Hello", "/work")
     begin(session, "Hello")
     async with asyncio.timeout(10):
-        while not kept.path.exists():
+        while not kept.exists:
             await asyncio.to_thread(kept.history.wait_idle)
     other = KeptHistory(kept.path)  # as the next Neovim finds it
     assert other.said() == ["Hello"]

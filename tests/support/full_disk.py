@@ -19,19 +19,28 @@ from acp_nvim.session.session import Session
 from tests.support.kept_history import turn
 
 
+def size(path: Path) -> int:
+    return path.stat().st_size
+
+
+def allow(count: int) -> None:
+    """No file may have more than so many bytes from now on."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (count, resource.RLIM_INFINITY))
+
+
 async def main(path: Path) -> None:
     """Fill the disk, then make room."""
     writer.RETRY_S = 0.0, 0.0  # type: ignore[misc]
     lines: list[str] = []
     session = Session(1, "agent", "/work")
     loop = asyncio.get_running_loop()
-    history = History(lambda: [session], lambda: "run", lambda: [], lines.append, loop)
+    history = History(lambda: [session], lambda: "run", list, lines.append, loop)
     history.configure(HistorySettings(), path)
     for number in range(40):
         if number == 10:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 65536, -1))
+            allow(size(path) + 65536)
         if number == 30:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (-1, -1))
+            allow(resource.RLIM_INFINITY)
         history.prompted(f"prompt{number}", "/work")
         turn(session, f"prompt{number}", f"{number} " * 5000)
         with suppress(UnreadableError):
