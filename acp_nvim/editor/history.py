@@ -105,6 +105,14 @@ class History:
         """What a chat only shows; None for a session that is open, or was."""
         return self._shown.get(session.n)
 
+    def chat_of(self, kept: Kept) -> int | None:
+        """The number of the last chat that only shows this."""
+        return next((n for n in reversed(self._shown) if self._shown[n].id == kept.id), None)
+
+    def is_shown_whole(self, n: int, kept: Kept) -> bool:
+        """Whether nothing was added since that chat came to be."""
+        return self._shown[n].updated == kept.updated
+
     def _begun(self) -> Recorder:
         """The recorder, and with it whatever keeps the history."""
         if self._recorder is None:

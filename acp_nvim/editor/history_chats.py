@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from acp_nvim import wording
 from acp_nvim.agent.agents import UnknownAgent
 from acp_nvim.agent.conversation import Conversation
 from acp_nvim.agent.session_setup import NEW, Origin
@@ -105,7 +106,13 @@ def opened(host: Host, kept: Kept) -> Conversation | None:
 
 
 def read_only(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
-    """Show a session as a chat. A prompt that is written there goes on with it."""
+    """Show a session as a chat, which may be there already. A prompt that is written there goes on
+    with it.
+    """
+    there = host.history.chat_of(kept)
+    if there is not None and host.history.is_shown_whole(there, kept):
+        show(host, host.conversations[there])
+        return host.conversations[there]
     session = Session(host.number(), kept.agent, kept.cwd, (), host.observer)
     session.title, session.status = kept.title or None, "closed"
     host.history.show(session, kept)
@@ -113,6 +120,16 @@ def read_only(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
     restore(session, entries)
     show(host, host.conversations[session.n])
     return host.conversations[session.n]
+
+
+async def open_kept_child(host: Host, kept: Kept, session_id: str) -> None:
+    """Show the chat of a subagent of a session that is shown."""
+    children: Sequence[Kept] = await host.history.read("children", kept.id) or ()
+    child = next((one for one in children if one.agent_id == session_id), None)
+    if child is None:
+        host.echo("info", wording.SUBAGENT_UNKNOWN)
+    else:
+        read_only(host, child, await host.history.read("entries", child.id))
 
 
 def go_on(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
@@ -126,7 +143,7 @@ def go_on(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
     session.id = kept.agent_id if agent is not None else ""
     restore(session, entries)
     host.history.follow(session, kept.id, len(session.transcript.entries))
-    show(host, conversation)
+    host.screen.push("open_chat", session.n, host.history.chat_of(kept))
     conversation.open()
     return conversation
 

@@ -476,6 +476,7 @@ _WORDS: Final[dict[type, Callable[[Any], Iterable[str]]]] = {
     Question: lambda it: (it.decision.title, *it.decision.details),
     Plan: lambda it: [entry.content for entry in it.entries],
     Compaction: lambda it: [text_of(it.summary)],
+    Subagent: lambda it: (it.title or "", it.description or ""),
     Letter: lambda it: [text_of(it.parts)],
     Document: lambda it: [it.text or ""],
     Past: lambda it: it.lines,

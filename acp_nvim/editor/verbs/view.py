@@ -14,6 +14,7 @@ from anyio import to_thread
 from acp_nvim import wording
 from acp_nvim.agent.wire.traffic import Recorded
 from acp_nvim.editor import contents, reports
+from acp_nvim.editor.history_chats import open_kept_child
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs.agents import agent_name
 from acp_nvim.editor.verbs.decide import propose
@@ -121,8 +122,12 @@ def export(host: Host, args: Args) -> None:
         host.screen.push("show", f"acp://export/{conversation.session.n}", "markdown", lines)
 
 
-def _open_child(host: Host, session: Session, session_id: str) -> None:
+async def _open_child(host: Host, session: Session, session_id: str) -> None:
     """The chat of a subagent."""
+    kept = host.history.shown(session)
+    if kept is not None:
+        await open_kept_child(host, kept, session_id)
+        return
     child = session.root.children.get(session_id)
     if child is None:
         host.echo("info", wording.SUBAGENT_UNKNOWN)
@@ -178,7 +183,7 @@ async def open_target(host: Host, args: Args) -> None:
         await _compare(host, session, int(target["call"]))
         return
     if target.get("kind") == "session":
-        _open_child(host, session, str(target["id"]))
+        await _open_child(host, session, str(target["id"]))
         return
     if target.get("kind") == "terminal":
         open_terminal(host, session, str(target["id"]))

@@ -30,13 +30,13 @@ class Days:
         self.store = home / "stored.json"
         self._edit = edit
 
-    def start(self, **agent: Any) -> Editor:
+    def start(self, scenario: str = "script", **agent: Any) -> Editor:
         env = {"XDG_DATA_HOME": str(self.data), "MY_API_KEY": KEY}
         editor = self._edit(work=self.work, env=env)
         if agent:
             editor.agent("stores", str(self.store), **agent)
         else:
-            editor.agent("script")
+            editor.agent(scenario)
         install_picker(editor)
         return editor
 
@@ -96,8 +96,8 @@ def test_a_users_day(days: Days) -> None:
     second.wait("vim.api.nvim_buf_line_count(vim.fn.bufnr('acp://chat/1')) >= ...", len(expected))
     assert chat_lines(second, 1) == expected
     number = second.lua("return vim.fn.bufnr('acp://chat/1')")
-    options = "return { vim.bo[...].filetype, vim.bo[...].modifiable }"
-    assert second.lua(options, number) == ["acpchat", False]
+    second.wait("vim.bo[...].filetype == 'acpchat'", number)
+    assert not second.lua("return vim.bo[...].modifiable", number)
     assert second.session(1)["status"] == "closed"
     assert not second.state()["agents"], "to look starts no agent"
 
@@ -107,7 +107,7 @@ def test_a_users_day(days: Days) -> None:
     told = str(second.traffic[0].received("session/prompt")[-1])
     assert "the zebra is in" in told, "the new session is told"
     assert "back again" in told
-    assert any("tells it this conversation" in line for line in second.chat(2))
+    assert any("takes the conversation so far along" in line for line in second.chat(2))
     assert chat_lines(second, 2)[: len(expected)] == expected
     second.turn("say once more")
     assert "zebra" not in str(second.traffic[0].received("session/prompt")[-1])
@@ -204,6 +204,23 @@ def test_earlier_prompts_come_back_and_are_searched(days: Days) -> None:
     second.keys("<C-n><C-n>")
     second.wait(f"vim.deep_equal({composer}, {{'my draft'}})")
     second.quit()
+
+
+def test_a_subagent_of_the_past_opens_from_the_chat(days: Days) -> None:
+    first = days.start("subagent")
+    first.turn("go")
+    first.quit()
+    second = days.start("subagent")
+    for _ in range(2):  # the second time it is there already
+        pick(second, "Acp history Explorer", "go", "open")
+        opened(second, 1)
+        second.wait("vim.fn.getbufline('acp://chat/1', 1, '$')[9] ~= nil")
+    assert len(second.state()["sessions"]) == 1
+    second.lua("vim.api.nvim_set_current_win(vim.fn.win_findbuf(vim.fn.bufnr('acp://chat/1'))[1])")
+    second.wait("vim.fn.search('Explorer') > 0")
+    second.keys("<CR>")
+    opened(second, 2)
+    second.wait_screen("I am looking")
 
 
 def test_pickers_of_the_users_own_search_as_they_type(days: Days) -> None:
