@@ -41,6 +41,17 @@ vim.api.nvim_create_autocmd({ 'FocusLost', 'FocusGained' }, {
   callback = function(args) vim.g.acp_focused = args.event == 'FocusGained' end,
 })
 
+-- Undecided edits that another Neovim has left are shown: where there are any, Python starts.
+vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufEnter', 'FocusGained' }, {
+  group = vim.api.nvim_create_augroup('acp.workspace', {}),
+  callback = function(args)
+    local name = args.match ~= '' and vim.bo[args.buf].buftype == ''
+    if name and #require('acp.base.workspaces').waiting(args.buf) > 0 then
+      module('acp.base.workspaces').entered(args.buf)
+    end
+  end,
+})
+
 local function plug(mode, name, rhs)
   local options = { noremap = true, silent = true }
   vim.api.nvim_set_keymap(mode, '<Plug>(acp-' .. name .. ')', rhs, options)

@@ -36,6 +36,7 @@ from acp_nvim.editor.documents import NvimDocuments
 from acp_nvim.editor.environment import agent_environment
 from acp_nvim.editor.extending import in_lua
 from acp_nvim.editor.flow import Flow
+from acp_nvim.editor.foreign_sessions import ForeignSessions
 from acp_nvim.editor.frames import Frames
 from acp_nvim.editor.language_servers import NvimLanguageServers
 from acp_nvim.editor.limit_reports import LimitReports
@@ -73,7 +74,7 @@ from acp_nvim.tools.user_tools import UserTools
 from acp_nvim.tools.writing import writing_tools
 from acp_nvim.workspace import private_files
 from acp_nvim.workspace.pending_edits import PendingEdits
-from acp_nvim.workspace.ports import FileOptions
+from acp_nvim.workspace.ports import FileOptions, SessionInfo
 from acp_nvim.workspace.workspace import Workspace
 
 
@@ -88,6 +89,9 @@ class Host:
         self.screen = Screen(self.settings, self.pace.wake, self._check_patch)
         self.limit_reports = LimitReports(self.screen)
         self.terminal_views = TerminalViews(self.terminal)
+        self.foreign_sessions = ForeignSessions(
+            self._foreign_session, self.screen.state, self.screen.push
+        )
         self.flow = Flow(self.screen, self.pace, self.settings, self.limit_reports.tell)
         self.frames = Frames(bridge, self.pace, self.collect, self.flow.drained, self.problem)
         self.conversations: dict[int, Conversation] = {}
@@ -178,6 +182,7 @@ class Host:
             self._amends,
             self.access,
             self.worked_at,
+            self.foreign_sessions,
         )
 
     def _amends(self, edits: PendingEdits) -> ProposedEdits:
@@ -309,6 +314,17 @@ class Host:
         self._next = max(self._next, session.n + 1)
         self._converse(session, origin)
         self.screen.add(session, past)
+
+    def _foreign_session(self, info: SessionInfo, n: int) -> int:
+        """Make a closed session for what another Neovim has in the workspace; returns its
+        number.
+        """
+        n = n or self._number()
+        session = Session(n, info.agent, info.cwd, info.directories, self.observer)
+        session.title, session.status = info.title or None, "closed"
+        self.take_up(session, NEW, None)
+        session.notice("info", wording.OTHER_SESSION)
+        return n
 
     def _converse(self, session: Session, origin: Origin) -> Conversation:
         conversation = Conversation(session, self.agents, self.tasks, self, origin)

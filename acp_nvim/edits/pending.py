@@ -212,6 +212,24 @@ class Reject(msgspec.Struct, frozen=True):
     steps: list[Restoration]
 
 
+class Parked(msgspec.Struct, frozen=True):
+    """Edits that the file lacks since git, or whoever wrote it, put another text there."""
+
+    entry: Pending
+    branch: str
+    """The branch that had them; empty where there is none."""
+    time: float
+
+
+class FileEdits(msgspec.Struct, frozen=True):
+    """All that a ledger knows of one file, for another one to go on from."""
+
+    entry: Pending | None = None
+    settled: Pending | None = None
+    history: tuple[Pending, ...] = ()
+    parked: tuple[Parked, ...] = ()
+
+
 class LedgerState(msgspec.Struct, frozen=True):
     """A picture of a ledger, from which another one can continue. Values are shared and never
     changed: what is equal to the last picture is the same object.
@@ -225,10 +243,12 @@ class LedgerState(msgspec.Struct, frozen=True):
     """Entries before steps that the user may undo."""
     settled: dict[str, Pending] = {}
     """Files of the undo history in which nothing is pending."""
+    parked: dict[str, tuple[Parked, ...]] = {}
+    """Edits that the tree lacks, by path."""
 
     def __bool__(self) -> bool:
-        """Whether anything is pending, or a reject can be taken back."""
-        return bool(self.files or self.rejects)
+        """Whether anything is pending or parked, or a reject can be taken back."""
+        return bool(self.files or self.rejects or self.parked)
 
 
 _KEPT = wording.WHY_FILE_KEPT
