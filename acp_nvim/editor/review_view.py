@@ -133,7 +133,7 @@ def quickfix(entry: Pending) -> list[Table]:
     conflict.
     """
     if entry.conflict:
-        text = "conflict: changed on disk while the buffer has unsaved edits"
+        text = wording.CONFLICT_OVERTAKEN if entry.overtaken else wording.CONFLICT_UNSAVED
         return [{"filename": entry.path, "lnum": 1, "text": text, "type": "W"}]
     if entry.live is None:
         instead = obstacles.describe(entry.path)

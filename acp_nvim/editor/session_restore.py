@@ -66,15 +66,15 @@ def revive(host: Host, past: Mapping[str, Any]) -> None:
         for record in past["sessions"]
     ]
     sessions = [_revived(host, left) for left in records]
+    current = past.get("current")
+    if current in host.conversations:
+        host.make_current(current)
     paths: list[str] = []
     for root in dict.fromkeys((*(past.get("roots") or ()), *(left.cwd for left in records))):
         paths += persistence.open(root, again=again)
     _remarks(host, past)
     for session in sessions:
         persistence.revived(session)
-    current = past.get("current")
-    if current in host.conversations:
-        host.make_current(current)
     if any(left.cut for left in records):
         persistence.cut(int((past.get("died") or 0) * 1e9 + GRACE_NS))
     if again or paths:

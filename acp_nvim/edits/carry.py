@@ -87,7 +87,7 @@ def _entangled(entry: Pending, now: Text, replaced: bool) -> Carried:
     if left is None:
         left = msgspec.structs.replace(entry, base=now, live=now)
     theirs = _without(entry, now, touched)
-    return Carried(msgspec.structs.replace(left, conflict=True, theirs=theirs))
+    return Carried(msgspec.structs.replace(left, conflict=True, theirs=theirs, overtaken=True))
 
 
 def _rebased(entry: Pending, now: Text) -> Pending | None:

@@ -46,6 +46,8 @@ class Ledger:
         self._settled: dict[str, Pending] = {}
         """Files of the undo history in which nothing is pending now."""
         self._parked: dict[str, tuple[Parked, ...]] = {}
+        self._untold: dict[str, Pending] = {}
+        """Entries before what agents have written that no other process knows."""
 
     def get(self, path: str) -> Pending | None:
         """The file's entry; None when nothing is pending there."""
@@ -96,9 +98,23 @@ class Ledger:
         if edits.settled is not None and edits.entry is None:
             self._settled[path] = edits.settled
         self._undo_history.take_file(path, edits.history)
+        self._untold.pop(path, None)
         self._parked.pop(path, None)
         if edits.parked:
             self._parked[path] = edits.parked
+
+    def untold(self, path: str) -> Pending | None:
+        """The entry before the writes of agents that no other process knows; None: there are
+        none.
+        """
+        return self._untold.get(path)
+
+    def told(self, path: str, entry: Pending | None) -> None:
+        """Others know this entry of the file."""
+        if self._files.get(path) is entry:
+            self._untold.pop(path, None)
+        elif entry is not None and path in self._untold:
+            self._untold[path] = entry
 
     @property
     def rejects(self) -> Sequence[list[Reject]]:
@@ -194,7 +210,7 @@ class Ledger:
                 edited = edited.nearer(back.base)
             edited = msgspec.structs.replace(edited, writers=edited.writers | back.writers)
         if edited.conflict and edited.theirs == after:
-            edited = msgspec.structs.replace(edited, conflict=False, theirs=None)
+            edited = msgspec.structs.replace(edited, conflict=False, theirs=None, overtaken=False)
         self._undo_history.typed(entry, edited)
         self._put(edited)
         self._undo_history.led_to(self.followed(path))
@@ -217,6 +233,7 @@ class Ledger:
         base = before if entry.touched else entry.base
         if base is not None:
             home = entry.origin or path
+            self._untold.setdefault(home, entry)
             writers = entry.writers | {session}
             self._put(Pending(home, base, None, None, writers=writers))
 
@@ -274,7 +291,7 @@ class Ledger:
         """The user settled a conflict: this is the file's text, on both sides."""
         entry = self._synced(path, text)
         if entry is not None:
-            self._put(msgspec.structs.replace(entry, conflict=False, theirs=None))
+            self._put(msgspec.structs.replace(entry, conflict=False, theirs=None, overtaken=False))
 
     def committed(self, path: str, text: Text | None) -> None:
         """A commit contains this text (None: not the file): accept the hunks that are in it."""
@@ -379,6 +396,7 @@ class Ledger:
 
     def _wrote(self, path: str, before: Text | None, after: Text, writers: frozenset[int]) -> None:
         entry = self._synced(path, before) or Pending(path, before, before, before)
+        self._untold.setdefault(path, entry)
         wrote = msgspec.structs.replace(
             entry,
             live=after,
@@ -386,6 +404,7 @@ class Ledger:
             writers=entry.writers | writers,
             conflict=False,
             theirs=None,
+            overtaken=False,
         )
         self._undo_history.note(entry, wrote.weight)
         self._put(wrote)

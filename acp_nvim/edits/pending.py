@@ -54,7 +54,8 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
     ``written`` is the agent's last text (None once the user has changed a file that the agent
     created and the agent wrote it again), ``origin`` the path before the agent renamed the file,
     ``writers`` the numbers of the sessions that wrote. With ``conflict`` the agent's text could not
-    be merged into the user's unsaved one: it is ``theirs``, on disk, not in ``live``. ``relaid``
+    be merged into the user's unsaved one: it is ``theirs``, on disk, not in ``live``; or, where it
+    is ``overtaken``, in neither, since the user has changed the same lines meanwhile. ``relaid``
     names other changes of the agent than of text (`line ends: unix → dos`): they are decided with
     the file.
     """
@@ -68,6 +69,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
     conflict: bool = False
     theirs: Text | None = None
     relaid: str = ""
+    overtaken: bool = False
 
     @property
     def kind(self) -> Kind:
@@ -181,7 +183,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
                 Restoration(self.origin, None, self.base),
                 Restoration(self.path, self.live, None),
             ]
-        note = _CONFLICT if self.conflict else ""
+        note = _CONFLICT if self.conflict and not self.overtaken else ""
         return [Restoration(self.path, self.live, self.base, note=note)]
 
     def contained_in(self, committed: Text) -> list[Hunk]:

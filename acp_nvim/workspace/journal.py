@@ -36,6 +36,8 @@ class News(msgspec.Struct, frozen=True):
     fresh: bool = False
     """It is another file than before: these are all records that count."""
     damaged: bool = False
+    removed: bool = False
+    """Somebody has removed it: nothing of it was taken back by that."""
 
 
 class JournalFile:
@@ -107,7 +109,7 @@ class JournalFile:
             try:
                 self._reading = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
             except (FileNotFoundError, NotADirectoryError):
-                return News(fresh=was_there)
+                return News(removed=was_there)
         size = os.fstat(self._reading).st_size
         if size < self._offset:
             fresh, self._offset = True, 0
@@ -115,7 +117,7 @@ class JournalFile:
         batches, lost, end = read_on(data)
         if fresh:
             self._least = size if was_there else 0  # who comes to a long one shortens it
-        torn = locked and end < len(data)
+        torn = end < len(data) and (locked or (fresh and not batches))
         self._offset = size if locked else self._offset + end
         return News(batches, fresh, lost > 0 or torn)
 
@@ -163,11 +165,11 @@ class JournalFile:
         self._reading = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         self._offset = self._least = len(data)
 
-    def clear(self) -> None:
-        """Nothing is left to keep."""
-        for path in (self.path, self.marker):
-            with suppress(FileNotFoundError, NotADirectoryError):
-                path.unlink()
+    def remove(self) -> None:
+        """Leave no file behind that has nothing to say."""
+        self.mark(pending=False)
+        with suppress(FileNotFoundError, NotADirectoryError):
+            self.path.unlink()
         self._stop_reading()
 
     def mark(self, *, pending: bool) -> None:

@@ -113,6 +113,7 @@ class Persistence:
         self._named: dict[int, tuple[Any, str]] = {}
         self._began, self._count = time.time_ns(), 0
         self._roots: dict[str, str] = {}
+        self._followed = set[str]()
         self._is_closing = False
 
     # -- life -------------------------------------------------------------------------------------
@@ -148,7 +149,8 @@ class Persistence:
         for path in paths:
             replica.own[FILE, path] = self._file_value(path)
         self._settle(replica)
-        self._others.follow(root, str(folder))
+        if keys:
+            self._follow(replica)
         self._show_sessions()
         paths.sort(key=lambda path: path != first)
         return paths
@@ -158,6 +160,7 @@ class Persistence:
             keys = replica.read(locked=False)
             if keys or not replica.damaged:
                 return keys
+            replica.damaged = False
             self._problem(wording.JOURNAL_DAMAGED.format(path=replica.file.set_aside()))
         except NewerVersionError:
             self._set_aside(replica)
@@ -199,7 +202,17 @@ class Persistence:
         with anyio.move_on_after(CLAIM_S):
             await self.exchange()
         for replica in self._replicas.values():
+            try:
+                replica.close()
+            except OSError as error:
+                self._failed(error)
+        self._replicas.clear()
+
+    def abandon(self) -> None:
+        """Read and write no more, as if the process were killed."""
+        for replica in self._replicas.values():
             replica.file.close()
+        self._replicas.clear()
 
     # -- with others ------------------------------------------------------------------------------
 
@@ -254,24 +267,41 @@ class Persistence:
                 raise BusyError
             await anyio.sleep(pause)
             pause = min(2 * pause, longest)
+        self._follow(replica)
         return True
+
+    def _follow(self, replica: Replica) -> None:
+        """The folder is there: hear of changes of others in it."""
+        if replica.root not in self._followed:
+            self._followed.add(replica.root)
+            self._others.follow(replica.root, str(replica.file.folder))
 
     async def _try(self, work: Callable[..., Any], *args: Any) -> Any:
         """Do it, and report the first failure."""
         try:
             return await work(*args)
-        except OSError as error:
+        except BusyError:
+            raise
+        except Exception as error:
             self._failed(error)
             return None
 
-    def _failed(self, error: OSError) -> None:
-        if not self._has_warned:
-            self._has_warned = True
-            reason = f"{error.strerror or error}: {error.filename}" if error.filename else error
-            self._problem(wording.JOURNAL_FAILED.format(reason=reason))
+    def _failed(self, error: Exception) -> None:
+        if self._has_warned:
+            return
+        self._has_warned = True
+        if isinstance(error, OSError) and error.filename:
+            reason = f"{error.strerror}: {error.filename}"
+        else:
+            reason = str(error) or type(error).__name__
+        self._problem(wording.JOURNAL_FAILED.format(reason=reason))
 
     async def _publish(self, replica: Replica) -> None:
-        await to_thread.run_sync(replica.write, self._values(replica.root))
+        now = self._values(replica.root)
+        await to_thread.run_sync(replica.write, now)
+        for (kind, path), value in now.items():
+            if kind == FILE:
+                self._edits.ledger.told(path, value.entry)
 
     async def _take_news(self, replica: Replica) -> Seen:
         if not replica.file.has_news():
@@ -483,14 +513,13 @@ class Persistence:
             replica.own[key] = value
 
     def _take_file(self, replica: Replica, path: str, theirs: FileValue) -> None:
-        key = FILE, path
-        mine, own = self._file_value(path), replica.own.get(key, NOTHING)
-        if mine == own or mine.entry is None:
+        key, mine = (FILE, path), self._edits.ledger.get(path)
+        before = self._edits.ledger.untold(path)
+        if before is None or mine is None:
             self._install(path, theirs)
             replica.own[key] = self._file_value(path)
         else:
-            entry = merged(own.entry, mine.entry, theirs.entry)
-            self._install(path, theirs._replace(entry=entry))
+            self._install(path, theirs._replace(entry=merged(before, mine, theirs.entry)))
             replica.own[key] = theirs
             self.touch()
 
@@ -532,29 +561,23 @@ class Persistence:
                 self._rewind.revived(session)
 
 
-def merged(seen: Pending | None, mine: Pending, theirs: Pending | None) -> Pending:
-    """The pending edits of a file that two Neovims have changed at the same time, with the live
-    text of this one. ``seen`` is what both knew before (None: nothing was pending).
+def merged(before: Pending, mine: Pending, theirs: Pending | None) -> Pending:
+    """The pending edits of a file that an agent here has changed since this process knew what
+    another one has made of them: what is ``before`` the agent's writes, then ``mine``. Where that
+    one knows of none any more, all of it was decided.
     """
-    if mine.base is None or mine.live is None:
-        return mine
-    if seen is None:
-        if theirs is None or theirs.base is None or theirs.live is None:
-            return mine
-        theirs = msgspec.structs.replace(theirs.edited(mine.base), live=mine.live)
-        return msgspec.structs.replace(mine, base=theirs.base, writers=_writers(mine, theirs))
-    if seen.base is None or seen.live is None:
-        return mine
-    decided = seen.live  # where nothing is pending any more, all of it is accepted
-    if theirs is not None and theirs.base is not None and theirs.live is not None:
-        decided = theirs.edited(seen.live).base or seen.live
-    found = merge(seen.base, mine.base, decided)
-    base = found.text if isinstance(found, Merged) else overlaid(seen.base, mine.base, decided)
-    return msgspec.structs.replace(mine, base=base, writers=_writers(mine, theirs))
-
-
-def _writers(mine: Pending, theirs: Pending | None) -> frozenset[int]:
-    return mine.writers | theirs.writers if theirs is not None else mine.writers
+    writers = mine.writers | theirs.writers if theirs is not None else mine.writers
+    if mine.base is None and before.live is None:
+        return mine  # a new file
+    if mine.live is None or before.live is None:
+        return msgspec.structs.replace(mine, writers=writers)
+    known = theirs.edited(before.live) if theirs is not None else None
+    decided = before.live if known is None else known.base
+    if before.base is None or mine.base is None or decided is None:
+        return msgspec.structs.replace(mine, base=decided, writers=writers)
+    found = merge(before.base, mine.base, decided)
+    base = found.text if isinstance(found, Merged) else overlaid(before.base, mine.base, decided)
+    return msgspec.structs.replace(mine, base=base, writers=writers)
 
 
 def _copy(checkpoint: Checkpoint) -> Checkpoint:

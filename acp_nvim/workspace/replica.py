@@ -107,6 +107,8 @@ class Replica:
         """Read on; returns the keys whose values others have changed. NewerVersionError."""
         news = self.file.read(locked=locked)
         self.damaged = self.damaged or news.damaged
+        if news.removed:
+            self.own, self.stored, self._writer = {}, {}, None  # all of it is written again
         if not news.fresh and not news.batches:
             return []
         keys = self._fed(news)
@@ -188,7 +190,7 @@ class Replica:
 
     def write(self, now: Mapping[Key, Any]) -> None:
         """Add what is another value than before; all of it is there afterwards, or nothing."""
-        if not self.differs(now):
+        if not self.differs(now) or not (self.stored or _counts(now)):
             return
         changed = {key: value for key, value in now.items() if _differ(self.own.get(key), value)}
         gone = [key for key in self.own if key not in now]
@@ -198,15 +200,21 @@ class Replica:
         self.file.mark(pending=_is_pending(after.values()) or _is_pending(self.stored.values()))
         self._put(changed, gone, after)
         self.file.mark(pending=_is_pending(after.values()))
-        self.own, self.stored = dict(now), after
+        self.own, self.stored = (dict(now), after) if after else ({}, after)
+
+    def close(self) -> None:
+        """Read and write no more; where nothing is kept no file is."""
+        try:
+            if not self.stored and not self.file.has_news() and self.file.try_lock():
+                self.file.remove()
+        finally:
+            self.file.close()
 
     def _put(self, changed: Values, gone: Iterable[Key], after: Values) -> None:
-        if not any(kind not in (SESSION, HEAD, TREE) for kind, _ in after):
-            self.file.clear()
-            self._writer = None
-            return
+        if not _counts(after):
+            after.clear()
         try:
-            if self.file.is_new or self.file.is_long:
+            if self.file.is_new or self.file.is_long or not after:
                 self._anew(after)
                 return
             self._writer = writer = self._writer or Writer()
@@ -256,6 +264,13 @@ class Replica:
         names = [] if isinstance(base, UnsetType) else [writer.text(path, base)]
         edits = serialize.file(writer, self._sessions, path, value.edits)
         return _File(edits, value.user_format, value.agent_format, names, value.rights)
+
+
+def _counts(values: Mapping[Key, Any]) -> bool:
+    """Whether anything can be decided or brought back."""
+    return _is_pending(values.values()) or any(
+        kind in (REJECT, CHECKPOINT, UNDO) for kind, _ in values
+    )
 
 
 def _differ(some: Any, other: Any) -> bool:

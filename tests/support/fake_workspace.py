@@ -83,6 +83,18 @@ class FakeWorkspace:
     def follow(self, root: str, folder: str) -> None:
         """Nobody tells of changes: `exchange` looks for them."""
 
+    def add_session(self, agent: str) -> Session:
+        """A session of this Neovim's own."""
+        session = Session(len(self.sessions) + 1, agent, str(self.work))
+        session.id, session.status = f"s{session.n}", "idle"
+        self.sessions.append(session)
+        return session
+
+    @property
+    def own_session(self) -> Session:
+        """The first session that is no other Neovim's."""
+        return next(session for session in self.sessions if session.status != "closed")
+
     async def open(self) -> None:
         """The user enters a buffer of the workspace: what others have left is shown."""
         paths = self.review.persistence.open(str(self.work))
