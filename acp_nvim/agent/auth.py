@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from acp_nvim.agent.settings import AgentSettings
 from acp_nvim.agent.shown_values import shown_value, shown_words
@@ -15,8 +16,7 @@ from acp_nvim.protocol import schema
 from acp_nvim.render.text import path_line
 
 
-@dataclass(slots=True, frozen=True)
-class TerminalLogin:
+class TerminalLogin(Struct, frozen=True):
     """A program to be run in a terminal of its own; exit code 0 means that the user is logged in.
 
     `env` is laid over the environment. It is never passed to `authenticate`.

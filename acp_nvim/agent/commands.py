@@ -8,9 +8,10 @@ import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from acp_nvim.agent.child.launch import AgentStartError, find_program
 from acp_nvim.agent.shown_values import shown_value
@@ -25,8 +26,7 @@ _DROPPED: Final = ("COLUMNS", "LINES")
 """They would contradict the size of the device."""
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """A command ready to be started. `line` is shown to people. `told` is judged by rules: it is
     `argv`, or a shell line where a shell is started for it.
     """

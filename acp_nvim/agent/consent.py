@@ -5,11 +5,11 @@ configuration: it is passed on after they have agreed, once for each content of 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
 from acp_nvim import wording
 from acp_nvim.session import ids
@@ -25,8 +25,7 @@ OPTIONS: Final = (
 )
 
 
-@dataclass(slots=True, frozen=True)
-class Project:
+class Project(Struct, frozen=True):
     """A file of a project, with a digest of its content and a line for each program it starts."""
 
     file: str

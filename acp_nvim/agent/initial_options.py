@@ -6,7 +6,8 @@ agent, or the choices that were in force before its process was replaced
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from acp_nvim import wording
 from acp_nvim.agent import choices
@@ -17,8 +18,7 @@ from acp_nvim.session.options import NoSuchChoice, Value
 from acp_nvim.session.session import Session
 
 
-@dataclass(slots=True, frozen=True)
-class InitialOptions:
+class InitialOptions(Struct, frozen=True):
     """The mode and options to set. `named`: the user has configured them, so one that the agent
     does not offer is reported.
     """

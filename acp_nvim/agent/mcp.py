@@ -11,12 +11,12 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct, field
 
 from acp_nvim import wording
 from acp_nvim.agent.consent import Project
@@ -45,8 +45,7 @@ class Mistake(ValueError):
     """A server cannot be passed on; the message says why in one line, without any value."""
 
 
-@dataclass(slots=True)
-class Servers:
+class Servers(Struct):
     """The servers for the agent; `left_out` and `doubts` for the user, `secrets` for the log."""
 
     servers: list[Server] = field(default_factory=list)

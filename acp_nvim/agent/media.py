@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import base64
-import mimetypes
 import re
 import stat
 from collections.abc import Callable
@@ -83,6 +82,8 @@ def mime_of(path: str, head: bytes) -> str | None:
     # Two letters say little: a text may begin with them.
     if found and (found != "image/bmp" or path.lower().endswith(".bmp")):
         return found
+    import mimetypes  # it reads the system's tables
+
     named, encoding = mimetypes.guess_type(path)
     return None if encoding else named
 

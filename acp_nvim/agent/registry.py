@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import platform
 import shutil
 import sys
 from collections.abc import Callable
@@ -127,6 +126,8 @@ def of_entry(
 def this_platform() -> str:
     """The registry's name for this machine, such as `linux-x86_64`."""
     system = {"win32": "windows", "cygwin": "windows"}.get(sys.platform, sys.platform)
+    import platform  # it reads the system's files, and few need it
+
     machine = platform.machine().lower()
     return f"{system}-{ {'amd64': 'x86_64', 'arm64': 'aarch64'}.get(machine, machine) }"
 
@@ -165,7 +166,7 @@ def lookup(options: Settings, name: str, which: Which = shutil.which) -> AgentSe
     `agents_file`; None when neither has it. Raises `RegistryError`.
     """
     given = options.agents.get(name)
-    if options.agents_file is None or (given is not None and given.command):
+    if options.agents_file is None or (given is not None and (given.command or given.url)):
         return given
     base = settings(options.agents_file, name, which)
     return given if base is None else over(base, given)

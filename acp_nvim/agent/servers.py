@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol
+
+from msgspec import Struct
 
 from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.protocol import schema
@@ -47,8 +48,7 @@ class TerminalServer(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class OwnServer:
+class OwnServer(Struct, frozen=True):
     """The MCP server with the editor's own tools, and the values in it that must not be logged."""
 
     server: schema.McpServerStdio | schema.McpServerAcp | schema.McpServerHttp

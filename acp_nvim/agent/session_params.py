@@ -5,10 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from acp_nvim import wording
 from acp_nvim.agent import mcp
@@ -29,8 +28,7 @@ TRACE: Final = ("traceparent", "tracestate", "baggage")
 """Keys of `_meta` that tie requests to a trace (W3C trace context; rfds/meta-propagation)."""
 
 
-@dataclass(slots=True, frozen=True)
-class SessionParams:
+class SessionParams(Struct, frozen=True):
     """Fields of `session/new`, `session/load`, `session/resume` and `session/fork`."""
 
     mcp_servers: Sequence[Any] = ()

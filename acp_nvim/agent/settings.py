@@ -4,6 +4,7 @@ validates.
 
 from __future__ import annotations
 
+from functools import cache
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -26,6 +27,8 @@ class AgentSettings(msgspec.Struct, frozen=True):
     """How one agent is started and set up (option `agents`)."""
 
     command: list[str] = field(default_factory=list)
+    url: str | None = None
+    headers: dict[str, str] = field(default_factory=dict)
     env: dict[str, str] = field(default_factory=dict)
     cwd: str | None = None
     auth_method: str | None = None
@@ -139,11 +142,16 @@ def _maps(value: Any, type_: Any) -> Any:
     if isinstance(value, dict) and wants_map:
         if get_origin(kind) is dict:
             return {key: _maps(item, get_args(kind)[1]) for key, item in value.items()}
-        hints = get_type_hints(kind)
+        hints = _hints(kind)
         return {key: _maps(item, hints.get(key, Any)) for key, item in value.items()}
     if isinstance(value, list) and get_origin(kind) is list:
         return [_maps(item, get_args(kind)[0]) for item in value]
     return value
+
+
+@cache
+def _hints(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    return get_type_hints(kind)
 
 
 def _plain(type_: Any) -> Any:

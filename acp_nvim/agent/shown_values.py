@@ -7,9 +7,10 @@ from functools import cache
 from typing import Final
 
 from acp_nvim.agent.wire.redact import REDACTED, Redactor
+from acp_nvim.patterns import late
 
 HIDDEN: Final = "****"
-PLACEHOLDER: Final = re.compile(
+PLACEHOLDER: Final = late(
     r"\$ENV\{(?P<ours>\w+)\}|\$\{(?:env:)?(?P<theirs>\w+)(?::-(?P<default>[^}]*))?\}"
 )
 """A placeholder for a variable of the environment, filled in when a server is passed on."""
@@ -21,8 +22,8 @@ _ENDINGS: Final = (
     *("token", "tokens", "secret", "secrets", "password", "passwd", "passphrase", "apikey"),
     *("credential", "credentials", "authorization"),
 )
-_SCHEME: Final = re.compile(r"(?i)\s*(?:bearer|basic|token|digest)?\s*")
-_PROGRAM: Final = re.compile(r"--?\w|\.{0,2}/|~|(?!(?i:bearer|basic|token|digest)\s)\w+\s")
+_SCHEME: Final = late(r"(?i)\s*(?:bearer|basic|token|digest)?\s*")
+_PROGRAM: Final = late(r"--?\w|\.{0,2}/|~|(?!(?i:bearer|basic|token|digest)\s)\w+\s")
 """What begins like an option, a path or a command is no secret, whatever its name says."""
 
 

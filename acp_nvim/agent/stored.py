@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
+
+import msgspec
+from msgspec import Struct
 
 from acp_nvim.agent.agent import Agent
 from acp_nvim.agent.wire.redact import Redactor
@@ -22,8 +24,7 @@ SESSIONS = 2000
 """The most that is taken of an agent's list; nobody can choose from more."""
 
 
-@dataclass(slots=True, frozen=True)
-class Stored:
+class Stored(Struct, frozen=True):
     """A session to be opened again; `time` in seconds since 1970, 0 when unknown."""
 
     agent: str
@@ -82,7 +83,7 @@ def merged(lists: Iterable[list[Stored]], remembered: Iterable[Entry], cwd: str)
         if known is None:
             found[entry.key] = Stored(entry.agent, entry.id, entry.cwd, entry.title, entry.time)
         else:
-            found[entry.key] = replace(
+            found[entry.key] = msgspec.structs.replace(
                 known, title=known.title or entry.title, cwd=known.cwd or entry.cwd
             )
     return sorted(found.values(), key=lambda one: (one.cwd != cwd, one.archived, -one.time))

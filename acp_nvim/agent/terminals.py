@@ -9,11 +9,10 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from acp_nvim import wording
 from acp_nvim.agent.answering import cancel_with, decision_id, wait
@@ -53,8 +52,7 @@ NAMED: Final = 3
 Handler = Callable[[Session, Any, IncomingCall], Awaitable[Any]]
 
 
-@dataclass(slots=True, eq=False)
-class _Live:
+class _Live(Struct, eq=False):
     """A terminal that has or had a process, until it is released and gone."""
 
     session: Session

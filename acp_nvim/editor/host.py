@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from weakref import WeakSet
 
 import anyio
@@ -15,16 +15,18 @@ import msgspec
 
 from acp_nvim import wording
 from acp_nvim.agent.agents import Agents, spec_of
+from acp_nvim.agent.child.early import EarlyAgent
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.connection import Connection, Surroundings
 from acp_nvim.agent.consent import Consent
 from acp_nvim.agent.conversation import Conversation
 from acp_nvim.agent.file_requests import FileRequests
+from acp_nvim.agent.reconnects import Reconnects
 from acp_nvim.agent.restarts import Restarts
 from acp_nvim.agent.session_setup import NEW, Origin
 from acp_nvim.agent.settings import AgentSettings, Settings, decode
 from acp_nvim.agent.stored import IndexFile
-from acp_nvim.agent.transport.stdio import StdioTransport
+from acp_nvim.agent.transport.stdio import EarlyStart, StdioTransport
 from acp_nvim.editor import garbage
 from acp_nvim.editor.access import Access
 from acp_nvim.editor.asking import Asking
@@ -77,12 +79,15 @@ from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.ports import FileOptions, SessionInfo
 from acp_nvim.workspace.workspace import Workspace
 
+UNWANTED_S: Final = 10.0
+"""How long an early agent waits for the prompt that it was started for."""
+
 
 class Host:
     """Sessions by our number, agents by name, and the way to the screen."""
 
-    def __init__(self, bridge: Bridge) -> None:
-        """Nothing is started; verbs do that."""
+    def __init__(self, bridge: Bridge, agent: EarlyAgent | None = None) -> None:
+        """Nothing is started; verbs do that. One agent may run already."""
         self.bridge = bridge
         self.options = Settings()
         self.pace = Pace(bridge.loop.time)
@@ -100,7 +105,8 @@ class Host:
         self.access = Access()
         self.file_options = FileOptions()
         self.comments = Comments(self.screen.push)
-        self.reaper = Reaper()
+        self.reaper = Reaper(agent)
+        self.early_start = EarlyStart(agent)
         self.unscoped_questions = UnscopedQuestions(self.screen.push, self.screen.state)
         self.subagents = SubagentRegistry(self.screen, self._number)
         self.reviewed: dict[str, dict[str, Any]] = {}
@@ -130,6 +136,7 @@ class Host:
         self.tasks: Tasks
         self.agents: Agents
         self.restarts: Restarts
+        self.reconnects: Reconnects
         self._next = 1
         self._greeted: WeakSet[Connection] = WeakSet()
 
@@ -152,7 +159,9 @@ class Host:
                 self.tools = self._own_tools()
                 self.agents = Agents(self._surroundings(), self.spec)
                 self.restarts = Restarts(self.agents, self.served)
+                self.reconnects = Reconnects(self.agents, self.served)
                 self.tasks.start_soon(self.frames.run)
+                self.tasks.start_soon(self._end_unwanted)
                 try:
                     await verbs(self)
                 finally:
@@ -161,10 +170,17 @@ class Host:
             with anyio.CancelScope(shield=True):
                 await self.close()
 
+    async def _end_unwanted(self) -> None:
+        """The prompt for which an agent was started early needs none after all."""
+        if self.early_start:
+            await anyio.sleep(UNWANTED_S)
+            await self.early_start.end(self.reaper)
+
     async def close(self) -> None:
         """End all process trees."""
         self.tools.close()
         async with anyio.create_task_group() as group:
+            group.start_soon(self.early_start.end, self.reaper)
             group.start_soon(self.workspace.persistence.close)
             for connection in self.agents.connections.values():
                 group.start_soon(connection.end)
@@ -212,7 +228,7 @@ class Host:
             settings=self.settings,
             files=FileRequests(self.workspace.files, self.unsaved.reads),
             reaper=self.reaper,
-            transport=partial(StdioTransport, reaper=self.reaper),
+            transport=partial(StdioTransport, reaper=self.reaper, early=self.early_start),
             tasks=self.tasks,
             flow=self.flow,
             report_limit=self.limit_reports.tell,
@@ -404,10 +420,13 @@ class Host:
             self.screen.event("AcpAgentReady", agent=connection.name)
 
     def agent_ended(self, connection: Connection) -> None:
-        """An agent's process is gone; its sessions say so."""
+        """An agent's process is gone, or the connection to one elsewhere; its sessions say so."""
         for conversation in self.conversations.values():
             conversation.agent_ended(connection)
         self.agent_changed(connection)
+        if connection.returns:
+            self.reconnects.take_up(connection)
+            return
         end = connection.exit
         self.screen.event(
             "AcpAgentExit",
@@ -444,6 +463,7 @@ class Host:
         if session.tools is not None:
             self.tool_editor.turn_began(session)
         texts = await self.workspace.turn_began(session, prompt, clean_text(prompt.text))
+        prompt.count_as(self.workspace.rewind.last(session))
         await self.unsaved.join(session, prompt, texts, embeds=self._embeds(session))
 
     def _embeds(self, session: Session) -> bool:
@@ -469,6 +489,7 @@ class Host:
     async def turn_follows(self, session: Session, prompt: Prompt) -> None:
         """A prompt that the agent has already begins a turn: the files' state is kept."""
         await self.workspace.turn_began(session, prompt, clean_text(prompt.text))
+        prompt.count_as(self.workspace.rewind.last(session))
 
     def turn_cancelled(self, session: Session) -> None:
         """The user has cancelled a turn: calls of the editor's own tools end with it."""

@@ -7,8 +7,9 @@ the middle, never at the end.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from acp_nvim import wording
 from acp_nvim.session.terminal import Terminal
@@ -27,8 +28,7 @@ KEPT: Final = 16 << 10
 """A window that is more than `BEHIND` bytes behind goes on `KEPT` bytes before the end."""
 
 
-@dataclass(slots=True)
-class _View:
+class _View(Struct):
     terminal: Terminal
     sent: int = 0
     shown: bool = True

@@ -13,6 +13,7 @@ from typing import Any
 
 import anyio
 
+from acp_nvim.agent.child.early import EarlyAgent
 from acp_nvim.editor.bridge import Bridge, Verb
 from acp_nvim.editor.buffer_events import VERBS, on_buffer_event
 from acp_nvim.editor.host import Host
@@ -22,10 +23,12 @@ VerbCall = tuple[str, dict[str, Any]]
 """A verb and its arguments."""
 
 
-def core(bridge: Bridge) -> tuple[Coroutine[Any, Any, None], Verb]:
-    """Return the root task of a host, and the function that takes verbs for it."""
+def core(bridge: Bridge, agent: EarlyAgent | None = None) -> tuple[Coroutine[Any, Any, None], Verb]:
+    """Return the root task of a host, and the function that takes verbs for it. The agent was
+    started before.
+    """
     send, receive = anyio.create_memory_object_stream[VerbCall](math.inf)
-    host = Host(bridge)
+    host = Host(bridge, agent)
 
     async def dispatch(host: Host) -> None:
         async with receive:
@@ -41,9 +44,9 @@ def core(bridge: Bridge) -> tuple[Coroutine[Any, Any, None], Verb]:
     return host.run(dispatch), deliver
 
 
-def main() -> None:
+def main(agent: EarlyAgent | None = None) -> None:
     """Entry point of `python -m acp_nvim`: serve the Neovim that started it
-    (`lua/acp/base/host.lua`).
+    (`lua/acp/base/host.lua`), which has named this agent, if any.
     """
     # Messages of agents are many small objects and hardly a cycle. Python would look for cycles
     # after each 700 of them, through all modules as well: a tenth of a flood's time, in pauses.
@@ -54,7 +57,7 @@ def main() -> None:
     gc.freeze()
     gc.enable()
     bridge = Bridge.stdio()
-    root, deliver = core(bridge)
+    root, deliver = core(bridge, agent)
     bridge.run(root, deliver)
 
 

@@ -16,31 +16,31 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
+from acp_nvim.patterns import late
+
 if TYPE_CHECKING:
     from unidiff.patch import Hunk as UnifiedHunk
     from unidiff.patch import PatchedFile
 
 Kind = Literal["created", "deleted", "modified", "moved", "copied"]
 
-_ENVELOPE: Final = re.compile(r"^\s*\*\*\* Begin Patch\s*$", re.MULTILINE)
-_HEADER: Final = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|^@@(?: |$)")
-_HEAD: Final = re.compile(r"^(?:diff --git |\*\*\* Begin Patch|--- [^\n]*\n\+\+\+ )", re.MULTILINE)
-_NUMBERS: Final = re.compile(r"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)")
-_OCTAL: Final = re.compile(rb"\\([0-7]{3}|.)")
+_ENVELOPE: Final = late(r"^\s*\*\*\* Begin Patch\s*$", re.MULTILINE)
+_HEADER: Final = late(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|^@@(?: |$)")
+_HEAD: Final = late(r"^(?:diff --git |\*\*\* Begin Patch|--- [^\n]*\n\+\+\+ )", re.MULTILINE)
+_NUMBERS: Final = late(r"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)")
+_OCTAL: Final = late(rb"\\([0-7]{3}|.)")
 _ESCAPES: Final = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f"}
 _SHOWN: Final = 40
 """Characters of a line that a message quotes."""
-_FRAME: Final = re.compile(
+_FRAME: Final = late(
     r"diff --git |index [0-9a-f]|(?:dis)?similarity index |(?:rename|copy) (?:from|to) |Index: |=+$"
     r"|(?:new|deleted) file mode 100644$|--- |\+\+\+ |@@|\\ "
     r"|\s*\*\*\* (?:Begin Patch|End Patch|End of File|Move to:|(?:Add|Update|Delete) File:)"
 )
 """Lines without text of a file, whose meaning is in `FilePatch`."""
-_NAMED: Final = re.compile(r"(?:--- |\+\+\+ |(?:rename|copy) (?:from|to) |Index: )(.+)")
+_NAMED: Final = late(r"(?:--- |\+\+\+ |(?:rename|copy) (?:from|to) |Index: )(.+)")
 """Lines of the frame that name a file."""
-_NOTE: Final = re.compile(
-    r"(?:old|new|new file|deleted file) mode |Binary files? |GIT binary patch"
-)
+_NOTE: Final = late(r"(?:old|new|new file|deleted file) mode |Binary files? |GIT binary patch")
 """Head lines that become `FilePatch.notes`."""
 LARGEST: Final = 1 << 17
 """Characters of a patch up to which `files` reads it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import unified_diff
 from itertools import islice
 from typing import Final
 
@@ -14,6 +13,8 @@ CONTEXT: Final = 3
 
 def unified(old: Text, new: Text) -> list[str]:
     """The rows of a unified diff, without its head; none where the texts are the same."""
+    from difflib import unified_diff  # no prompt waits for it
+
     rows: list[str] = []
     for line in islice(unified_diff(_ended(old), _ended(new), n=CONTEXT), 2, None):
         rows += [line[:-1]] if line.endswith("\n") else [line, "\\ No newline at end of file"]

@@ -7,12 +7,12 @@ and writes `notes`: one line a deviation, for the log and the count of violation
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 
-from acp_nvim.protocol import errors, tolerance
+from acp_nvim.protocol import errors
 from acp_nvim.protocol.errors import DecodeError
 from acp_nvim.protocol.methods import asked, received
 from acp_nvim.protocol.unions import read_untagged
@@ -44,7 +44,11 @@ def reader(method: str, side: Side) -> Callable[[msgspec.Raw], Any]:
     """
     row = received(method, side)
     assert row is not None
-    return _decoder(row.params).decode
+    return partial(_read, row.params)
+
+
+def _read(wanted: Any, raw: msgspec.Raw) -> Any:
+    return _decoder(wanted).decode(raw)  # made with the first: it has to know of all types
 
 
 def decode_result(method: str, raw: msgspec.Raw, notes: list[str] | None = None) -> Any:
@@ -73,6 +77,8 @@ def decode(
 
 
 def _decode_tolerantly(wanted: type[T], raw: msgspec.Raw | bytes, notes: list[str], name: str) -> T:
+    from acp_nvim.protocol import tolerance  # most agents need none
+
     try:
         value = msgspec.json.decode(raw)
         return tolerance.read(wanted, {} if value is None else value, name, notes)

@@ -12,10 +12,10 @@ What is understood:
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct, field
 
 JSON = dict[str, Any]
 
@@ -39,15 +39,13 @@ _STATUSES: Final = {
 }
 
 
-@dataclass(slots=True)
-class Tools:
+class Tools(Struct):
     """Tool calls that an agent has named: `(session, id)` to whether it is finished."""
 
     finished: dict[tuple[str, str], bool] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class End:
+class End(Struct):
     """The end of a turn: the v1 answer, or the error; `says` are updates of content beside the stop
     reason, `text` its words.
     """

@@ -4,20 +4,18 @@ malformed errors.
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 import msgspec
 
+from acp_nvim.patterns import late
 from acp_nvim.protocol import errors, schema
 
-_MEMBER: Final = re.compile(
+_MEMBER: Final = late(
     rb'\s*[{,]\s*"(?P<name>\w+)"\s*:\s*(?P<value>-?\d[\d.eE+-]*(?=\s*[,}])|null|"(?:[^"\\]|\\.)*")?'
 )
 
-_LAST: Final = re.compile(
-    rb'(?:,\s*"\w+"\s*:\s*(?:-?\d[\d.eE+-]*|null|"(?:[^"\\]|\\.)*")\s*)+\}\s*\Z'
-)
+_LAST: Final = late(rb'(?:,\s*"\w+"\s*:\s*(?:-?\d[\d.eE+-]*|null|"(?:[^"\\]|\\.)*")\s*)+\}\s*\Z')
 
 
 def ends(head: bytes, tail: bytes, *, is_one: bool = True) -> dict[str, bytes]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from acp_nvim.protocol import schema as s
-from acp_nvim.protocol.v2 import schema as v2
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,6 +39,8 @@ def _select(value: Mapping[str, Any]) -> type[s.Wire]:
 
 
 def _select_2(value: Mapping[str, Any]) -> type[s.Wire]:
+    from acp_nvim.protocol.v2 import schema as v2
+
     grouped = "groupId" in value
     return v2.SessionConfigSelectGroup if grouped else v2.SessionConfigSelectOption
 
@@ -55,14 +57,21 @@ _PICKERS: Final[dict[type[s.Untagged], Callable[[Mapping[str, Any]], type[s.Wire
     s.AuthMethod: _auth,
     s.McpServer: _mcp,
     s.SessionConfigSelectItem: _select,
-    v2.SessionConfigSelectItem: _select_2,
     s.MultiSelectItems: _multi,
 }
 
 
 def member(union: type[s.Untagged], value: Mapping[str, Any]) -> type[s.Wire]:
     """Return the type of an object of the wire."""
-    return _PICKERS[union](value)
+    return (_PICKERS.get(union) or _pickers_2()[union])(value)
+
+
+@cache
+def _pickers_2() -> dict[type[s.Untagged], Callable[[Mapping[str, Any]], type[s.Wire]]]:
+    """Those of version 2, whose types no other agent needs."""
+    from acp_nvim.protocol.v2 import schema as v2
+
+    return {v2.SessionConfigSelectItem: _select_2}
 
 
 def as_unknown(value: Mapping[str, Any], tag_field: str) -> dict[str, Any]:

@@ -4,18 +4,18 @@ or file they are of, so that the front colours them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from msgspec import UNSET
 
+from acp_nvim.patterns import late
 from acp_nvim.render.markdown import groups_of
 from acp_nvim.render.rows import Row, Target, width
 from acp_nvim.session.tool_calls import ToolCall
 
-_GUTTER = re.compile(r"\s*\d+(?:→|\t)")
+_GUTTER = late(r"\s*\d+(?:→|\t)")
 """Agents number the lines of a file that they have read: `     1→import os`."""
-_WORD = re.compile(r"[`~]+\s*([\w+#.-]*)")
+_WORD = late(r"[`~]+\s*([\w+#.-]*)")
 
 
 def may_hold_code(text: str, call: ToolCall) -> bool:

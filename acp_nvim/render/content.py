@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from msgspec import UNSET
 
+from acp_nvim.patterns import late
 from acp_nvim.protocol import schema
 from acp_nvim.render.rows import Row, Target, indent, pieces, row
 from acp_nvim.render.text import one_line, relative, size, visible
@@ -21,8 +21,8 @@ Where = Mapping[str, Any] | None
 `{compaction, part}`, `{session_message, part}`.
 """
 
-_LINES = re.compile(r"^[lL]?(\d+)")
-_RANGE = re.compile(r"^L(\d+)(?:-L?(\d+))?$")
+_LINES = late(r"^[lL]?(\d+)")
+_RANGE = late(r"^L(\d+)(?:-L?(\d+))?$")
 _CONTEXT = "nvim://context/"
 
 

@@ -14,6 +14,8 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from acp_nvim.patterns import late
+
 Span = tuple[int, int, str]
 """Byte column, end byte column, highlight group."""
 
@@ -24,8 +26,8 @@ LONGEST = 2000
 """Characters; longer lines stay plain."""
 
 # Patterns begin with a literal or a set: there the engine skips ahead instead of trying each place.
-_OPENS = re.compile(r"\n {0,3}(?P<fence>`{3,}(?=[^`\n]*(?:\n|\Z))|~{3,})[^\n]*")
-_BLOCK = re.compile(
+_OPENS = late(r"\n {0,3}(?P<fence>`{3,}(?=[^`\n]*(?:\n|\Z))|~{3,})[^\n]*")
+_BLOCK = late(
     r"\n(?: {0,3}(?:(?P<AcpHeading>\#{1,6}(?:[^\S\n][^\n]*)?(?=\n|\Z))"
     r"|(?P<AcpRule>(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})(?=\n|\Z)))"
     r"|[ \t]*(?:(?P<AcpQuote>>[^\n]*)|(?P<AcpTable>\|[^\n]*)"
@@ -38,8 +40,8 @@ _INLINE = (
     r"|(?<=_)(?<![_\w]_)(?=[^\s_]).+?(?<=[^\s_])_(?![_\w]))"
     r"|(?P<AcpLink>(?<=\[)[^\]\n]+\]\([^)\s]+\)|(?<=<)https?://[^\s<>)]+>?"
 )
-_SPANS = re.compile(rf"[`*_\[](?:{_INLINE}))")
-_SPANS_AND_LINKS = re.compile(rf"[`*_\[<h](?:{_INLINE}|(?<=h)ttps?://[^\s<>)]+))")
+_SPANS = late(rf"[`*_\[](?:{_INLINE}))")
+_SPANS_AND_LINKS = late(rf"[`*_\[<h](?:{_INLINE}|(?<=h)ttps?://[^\s<>)]+))")
 _WHOLE = ("AcpHeading", "AcpRule", "AcpQuote", "AcpTable")
 _ALONE = ("AcpHeading", "AcpRule")
 

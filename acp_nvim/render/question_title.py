@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
 
 from acp_nvim.edits import hunks
 from acp_nvim.edits.patch import FilePatch
@@ -54,8 +56,7 @@ _SAME: Final = frozenset(
 """Words of an agent's title that say no more than the verb of ours."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """What would become of one file; the counts are of lines."""
 
     path: str
@@ -65,8 +66,7 @@ class Change:
     origin: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Title:
+class Title(Struct, frozen=True):
     """The title as parts, and what the rows below need not say again."""
 
     parts: Parts
@@ -91,7 +91,7 @@ def title(decision: Decision, call: ToolCall | None, cwd: str) -> Title:
         named = named.removeprefix(f"{decision.agent} › ")
         return Title([(wants, "AcpPermission"), (named, "AcpPermissionTitle")])
     found = _of_call(decision, call, cwd)
-    return replace(found, parts=[(who, "AcpPermission"), *found.parts])
+    return msgspec.structs.replace(found, parts=[(who, "AcpPermission"), *found.parts])
 
 
 def _of_call(decision: Decision, call: ToolCall, cwd: str) -> Title:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from acp_nvim.patterns import late
 from acp_nvim.render.text import one_line
 
 ABOUT_FILES = frozenset(("read", "edit", "delete", "move", "search"))
@@ -35,8 +36,8 @@ _NOUNS = {
     "execute": ("Ran", "command"),
 }
 
-_FIRST = re.compile(r"[^\s:]+")
-_PLACE = re.compile(r"[`'\"]?[\w~./-]*[\w~][./][\w./~-]*[`'\"]?(?=$|[\s:,(])|https?://")
+_FIRST = late(r"[^\s:]+")
+_PLACE = late(r"[`'\"]?[\w~./-]*[\w~][./][\w./~-]*[`'\"]?(?=$|[\s:,(])|https?://")
 
 
 def short_title(title: str, kind: str, cwd: str) -> str:

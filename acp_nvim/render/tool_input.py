@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
+from msgspec import Struct
+
+from acp_nvim.patterns import late
 from acp_nvim.protocol import schema
 from acp_nvim.render.cutting import FIRST, folded
 from acp_nvim.render.diffs import cut, edit_rows, patch_rows, raw_patch_rows, text_rows
@@ -27,11 +29,10 @@ from acp_nvim.session.tool_calls import ToolCall
 COMPARED = 1 << 18
 """The most characters of a text that is compared with what is shown already."""
 
-_FENCE = re.compile(r"```[\w-]*\n(.*?)\n?```", re.DOTALL)
+_FENCE = late(r"```[\w-]*\n(.*?)\n?```", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Struct, frozen=True):
     """What the screen shows already when the raw input is drawn."""
 
     title: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from acp_nvim.protocol import schema
 from acp_nvim.render.call_line import call_line, place
@@ -33,8 +34,7 @@ SHORT = WIDEST // 8
 """A text of at most so many characters has no line to cut: a character becomes eight at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """Options that the rows of tool calls depend on."""
 
     tool_lines: int = 8

@@ -5,9 +5,10 @@ v1/prompt-turn).
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from acp_nvim import wording
 from acp_nvim.protocol import schema
@@ -19,8 +20,7 @@ LINE = 100_000
 """The most characters of one line of a prompt that the chat shows."""
 
 
-@dataclass(slots=True, frozen=True)
-class Excerpt:
+class Excerpt(Struct, frozen=True):
     """Text of a buffer or file as it is now: its lines `first` to `last`, 1-based and inclusive, or
     all of it. The path of a buffer without a file is `nvim://buffer/{number}`.
     """
@@ -51,8 +51,7 @@ class Excerpt:
         return (f"buffer {name}" if self.no_file else name) + lines
 
 
-@dataclass(slots=True, frozen=True)
-class FileLink:
+class FileLink(Struct, frozen=True):
     """A file that the agent may read by itself; `size` in bytes."""
 
     path: str
@@ -60,8 +59,7 @@ class FileLink:
     mime_type: str | None = None
 
 
-@dataclass(slots=True, frozen=True)
-class Media:
+class Media(Struct, frozen=True):
     """An image or a sound: `data` is base64, `size` counts the bytes it stands for."""
 
     kind: Literal["image", "audio"]
@@ -71,8 +69,7 @@ class Media:
     size: int
 
 
-@dataclass(slots=True, frozen=True)
-class Variable:
+class Variable(Struct, frozen=True):
     """A variable of the editor (`{diagnostics}`), resolved when the prompt was sent."""
 
     name: str
@@ -82,8 +79,7 @@ class Variable:
 Attachment = Excerpt | FileLink | Media | Variable
 
 
-@dataclass(slots=True, eq=False)
-class Prompt:
+class Prompt(Struct, eq=False):
     """A prompt of the user. Its blocks are built when it is sent, for the agent that gets it."""
 
     text: str
@@ -99,8 +95,14 @@ class Prompt:
     """Number of the prompt in Neovim (`lua/acp/ui/composer/delivery.lua`)."""
     free: bool = False
     """It may go while other prompts are held (`session/queue.py`)."""
+    number: int | None = None
+    """Its number among the prompts of its session, once it is about to be sent; 1 is the first."""
     left_out: list[str] = field(default_factory=list)
     """One line for each attachment that the agent cannot take in any form."""
+
+    def count_as(self, number: int) -> None:
+        """It is the prompt of that number in its session."""
+        self.number = number
 
     async def complete(self) -> None:
         """Resolve late attachments, once, at the moment of sending."""

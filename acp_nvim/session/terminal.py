@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
+
+from msgspec import Struct
 
 from acp_nvim.session.output.ansi import Ansi, Newlines, plain
 from acp_nvim.session.output.bounded import Output
@@ -15,8 +16,7 @@ REPLAY: Final = 256 << 10
 """Bytes kept for a terminal's buffer: as much as Neovim's terminal takes in about 0.1 s."""
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(Struct, frozen=True):
     """How a terminal was started: the command line; its directory, if not the session's; the
     variables added to the agent's, as they may be shown (values that look secret are hidden).
     """

@@ -6,20 +6,20 @@ null. Names that are unknown are refused: a model that misspells an argument is 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable
 from functools import cache
 from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
+from acp_nvim.patterns import late
 from acp_nvim.tools.tool import AnyArguments, ToolError
 
 A = TypeVar("A", bound=msgspec.Struct)
 Json = dict[str, Any]
 
-_PLACE: Final = re.compile(r"^(?P<what>.*) - at `\$\.?(?P<where>.*)`$")
-_MISSING: Final = re.compile(r"^Object missing required field `(?P<name>.*)`$")
+_PLACE: Final = late(r"^(?P<what>.*) - at `\$\.?(?P<where>.*)`$")
+_MISSING: Final = late(r"^Object missing required field `(?P<name>.*)`$")
 
 
 def input_schema(arguments: type[msgspec.Struct]) -> Json:

@@ -25,7 +25,6 @@ from anyio.abc import TaskGroup
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 from acp_nvim.tools.grants import Entrance, Grant, Grants
-from acp_nvim.tools.mcp_server import McpServer
 from acp_nvim.tools.toolbox import Enabled, Toolbox
 from acp_nvim.workspace import private_files
 
@@ -183,6 +182,8 @@ class Door:
         writer: asyncio.StreamWriter,
         data: bytes,
     ) -> None:
+        from acp_nvim.tools.mcp_server import McpServer  # an agent that has a session connects
+
         async with anyio.create_task_group() as group:
             start = partial(_start, group)
             server = McpServer(grant.tools, writer.write, start, self._violated)

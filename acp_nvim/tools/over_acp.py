@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec import UNSET
@@ -16,10 +16,11 @@ from msgspec import UNSET
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import INVALID_PARAMS, RequestError
 from acp_nvim.session.session import Session
-from acp_nvim.tools import mcp_methods
-from acp_nvim.tools.mcp_methods import Json, Tell, Work
 from acp_nvim.tools.session_tools import SessionTools
 from acp_nvim.tools.toolbox import Enabled, Toolbox
+
+if TYPE_CHECKING:
+    from acp_nvim.tools.mcp_methods import Json, Tell
 
 UNKNOWN_SERVER: Final = -33001
 Send = Callable[[schema.MessageMcpNotification], None]
@@ -91,12 +92,14 @@ class McpOverAcp:
 async def _answered(
     tools: SessionTools, request: schema.MessageMcpRequest, send: Send
 ) -> schema.MessageMcpResponse:
+    from acp_nvim.tools import mcp_methods  # the agent's first message comes after its prompt
+
     params: Json = {} if request.params is UNSET else request.params or {}
     raw = msgspec.Raw(msgspec.json.encode(params))
     try:
         tell = _teller(request, send)
         found = mcp_methods.answer(tools, request.request_id, request.method, raw, tell)
-        result: Any = await found.run() if isinstance(found, Work) else found
+        result: Any = await found.run() if isinstance(found, mcp_methods.Work) else found
     except RequestError as error:
         inner = schema.McpError(error.code, error.message, error.data)
         return schema.MessageMcpResponse(error=inner)

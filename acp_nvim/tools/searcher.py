@@ -17,7 +17,6 @@ from typing import Any, Final
 import anyio
 import msgspec
 from anyio import to_thread
-from anyio.streams.buffered import BufferedByteReceiveStream
 
 from acp_nvim.tools import search_program
 from acp_nvim.tools.search import Found, Match, Query
@@ -138,6 +137,8 @@ async def _read(
         assert process.stdout is not None
         await process.stdin.send(job)
         await process.stdin.aclose()
+        from anyio.streams.buffered import BufferedByteReceiveStream
+
         lines = BufferedByteReceiveStream(process.stdout)
         try:
             while len(found.matches) < MOST:

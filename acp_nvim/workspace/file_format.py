@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import codecs
 import locale
-import re
 from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
 from acp_nvim.edits.text import Text, parse
+from acp_nvim.patterns import late
 
 FILEENCODINGS: Final = "ucs-bom,utf-8,default,latin1"
 FILEFORMATS: Final = "unix,dos"
@@ -50,9 +50,9 @@ _CODECS: Final = {
 _SWAPPED: Final = {10: 13, 13: 10}
 """'fileformat' mac: lines end in CR, and a newline in one is shown as a CR."""
 
-_LONE = re.compile("[\ud800-\udfff]")
+_LONE = late("[\ud800-\udfff]")
 
-_LOOSE_UTF8 = re.compile(
+_LOOSE_UTF8 = late(
     rb"(?:[\x00-\x7f]++|[\xc0-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf7][\x80-\xbf]{3}"
     rb"|[\xf8-\xfb][\x80-\xbf]{4}|[\xfc\xfd][\x80-\xbf]{5})*+"
 )

@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import Final
 
 from acp_nvim.edits.text import Text
+from acp_nvim.patterns import late
 from acp_nvim.workspace.paths import Place
 
 HEAD: Final = 16 * 1024
@@ -21,7 +22,7 @@ _HINTS: Final = (
 """Every key has one of these; the search for them costs next to nothing."""
 _BASE64: Final = r"[A-Za-z0-9+/]{40}"
 _BREAK: Final = r"(?:\\[nr]|[\s\"'+,>|-])*"
-_KEY: Final = re.compile(
+_KEY: Final = late(
     # A PEM header and what follows it: the header alone stands in many a program.
     r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
     rf"{_BREAK}(?:[A-Za-z-]+: [^\n\\]*{_BREAK})*{_BASE64}"
@@ -33,7 +34,7 @@ _KEY: Final = re.compile(
     r'|"kty"\s*:[^{}]*"d"\s*:\s*"[\w-]{20}|"d"\s*:\s*"[\w-]{20}[^{}]*"kty"\s*:',
     re.MULTILINE,
 )
-_LOGIN: Final = re.compile(
+_LOGIN: Final = late(
     r"://[^/\s:@]*:[^/\s@]+@|://[^/\s@]{20,}@|^\s*extraheader\s*=.*authorization",
     re.MULTILINE | re.IGNORECASE,
 )

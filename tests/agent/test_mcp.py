@@ -76,7 +76,7 @@ def test_a_program_with_its_full_path_is_passed_as_it_is() -> None:
 def test_a_program_that_is_not_found_is_passed_as_it_is_and_named() -> None:
     result = found({"name": "a", "command": "no-such-program"})
     assert result.servers == [schema.McpServerStdio("a", "no-such-program", [], [])]
-    assert result.doubts == ["The MCP server a: there is no program no-such-program here"]
+    assert result.doubts == ["The MCP server a: program no-such-program not found"]
     assert result.left_out == []
 
 

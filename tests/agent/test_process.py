@@ -14,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_nvim.agent.child.exit import Exit
+from acp_nvim.agent.child.guard import CHILD
 from acp_nvim.agent.child.launch import AgentStartError
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.child.stderr import StderrRing
-from acp_nvim.agent.child.tree import CHILD, process_stat
+from acp_nvim.agent.child.tree import process_stat
 from acp_nvim.agent.transport.stdio import StdioTransport
 from acp_nvim.tasks import true_within
 from tests.support.children import FOREVER, KILL_S, QUIET, STUBBORN, Start, read_all, read_line

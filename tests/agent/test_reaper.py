@@ -14,9 +14,10 @@ import pytest
 
 from acp_nvim.agent.child import tree
 from acp_nvim.agent.child.exit import Exit
+from acp_nvim.agent.child.guard import CHILD
 from acp_nvim.agent.child.pty import PtyProcess
 from acp_nvim.agent.child.reaper import Reaper
-from acp_nvim.agent.child.tree import CHILD, ProcessTree
+from acp_nvim.agent.child.tree import ProcessTree
 from tests.support.children import STUBBORN, Start
 from tests.support.processes import MARK, marked
 from tests.support.waiting import eventually, until

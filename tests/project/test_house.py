@@ -17,6 +17,7 @@ RINGS = {
     "edits": 0,
     "render": 0,
     "wording": 0,
+    "patterns": 0,
     "tasks": 1,
     "workspace": 1,
     "agent": 1,
@@ -103,8 +104,10 @@ def test_the_tools_know_no_agent() -> None:
             assert not [n for n in imports_of(path) if n.startswith("acp_nvim.agent")], path
 
 
-LENT = {"session", "render", "wording"}
-"""What the workspace borrows of other rooms: how globs are read, how paths are shown, words."""
+LENT = {"session", "render", "wording", "patterns"}
+"""What the workspace borrows of other rooms: how globs are read, how paths are shown, words, and
+regular expressions.
+"""
 
 
 def test_the_tutor_is_a_peer_and_knows_only_the_protocol() -> None:

@@ -103,9 +103,8 @@ def explain(error: OSError | ValueError, argv: Sequence[str], cwd: str | Path) -
 
 def _by_path(name: str, cwd: Path) -> str:
     path = cwd / name
-    found = shutil.which(path)
-    if found is not None:
-        return found
+    if shutil.which(path) is not None:
+        return str(path)
     if path.is_dir():
         raise AgentStartError(
             wording.CANNOT_START.format(program=name, reason=wording.WHY_DIRECTORY)

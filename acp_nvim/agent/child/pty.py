@@ -15,9 +15,10 @@ from typing import Final, Self
 import anyio
 
 from acp_nvim.agent.child.exit import Exit
+from acp_nvim.agent.child.guard import CHILD
 from acp_nvim.agent.child.launch import AgentStartError, spawn
 from acp_nvim.agent.child.reaper import Reaper
-from acp_nvim.agent.child.tree import CHILD, ProcessTree
+from acp_nvim.agent.child.tree import ProcessTree
 from acp_nvim.tasks import true_within
 
 AVAILABLE: Final = sys.platform != "win32"

@@ -11,12 +11,11 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
+from acp_nvim.agent.child.guard import CHILD
 from acp_nvim.tasks import true_within
 
-CHILD: Final = "ACP_NVIM_CHILD"
-"""The environment variable whose value tells whose child a process is."""
 PROC = Path("/proc")
 EXEC_S = 0.1
 """Within so long an exec is done, in seconds; a process without environment has none after that."""

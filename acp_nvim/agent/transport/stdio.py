@@ -18,11 +18,14 @@ from typing import Any, NamedTuple, cast
 
 import anyio
 
+from acp_nvim.agent.child.adopted import adopt
+from acp_nvim.agent.child.early import EarlyAgent
 from acp_nvim.agent.child.exit import Exit
-from acp_nvim.agent.child.launch import spawn
+from acp_nvim.agent.child.guard import CHILD
+from acp_nvim.agent.child.launch import AgentStartError, find_program, spawn
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.child.stderr import StderrRing
-from acp_nvim.agent.child.tree import CHILD, ProcessTree
+from acp_nvim.agent.child.tree import ProcessTree
 from acp_nvim.agent.transport.stream import AT_ONCE, ByteQueue
 from acp_nvim.tasks import true_within
 
@@ -37,12 +40,47 @@ agent is lost.
 """
 
 
+UNWANTED_S = 0.2
+"""The length of each step of the end of an early agent that nobody asks for."""
+
+
 class _Running(NamedTuple):
     """A process that has been started."""
 
     pid: int
     child: asyncio.SubprocessTransport
     tree: ProcessTree
+
+
+class EarlyStart:
+    """The one agent that was started before the host was there; the first transport that starts
+    uses it, or ends it.
+    """
+
+    def __init__(self, agent: EarlyAgent | None = None) -> None:
+        self._agent = agent
+
+    def __bool__(self) -> bool:
+        """Whether it waits still."""
+        return self._agent is not None
+
+    def take(self) -> EarlyAgent | None:
+        """The agent, to the first who asks."""
+        agent, self._agent = self._agent, None
+        return agent
+
+    async def end(self, reaper: Reaper) -> None:
+        """End it, if nobody has taken it."""
+        if (agent := self.take()) is not None:
+            await _end_early(agent, reaper)
+
+
+async def _end_early(agent: EarlyAgent, reaper: Reaper) -> None:
+    transport = StdioTransport(
+        agent.words, cwd=agent.cwd, env=agent.env, reaper=reaper, kill_s=UNWANTED_S
+    )
+    await transport.take_over(agent)
+    await transport.stop()
 
 
 class StdioTransport:
@@ -62,13 +100,16 @@ class StdioTransport:
         reaper: Reaper,
         kill_s: float = 2,
         on_stderr: Callable[[bytes], None] | None = None,
+        early: EarlyStart | None = None,
     ) -> None:
         """Nothing is started yet. ``argv`` (never a shell) will run in ``cwd`` with the environment
         ``env`` and our mark in it. ``kill_s`` is the length in seconds of each step of the end:
-        stdin closed, SIGTERM, SIGKILL. ``on_stderr`` is given stderr as it comes.
+        stdin closed, SIGTERM, SIGKILL. ``on_stderr`` is given stderr as it comes. ``early`` may
+        have the very process already.
         """
         self._argv, self._cwd, self._env = argv, cwd, env
         self._reaper = reaper
+        self._early = EarlyStart() if early is None else early
         self._kill_s = kill_s
         self._mark = reaper.mark()
         self._stderr = StderrRing(on_stderr)
@@ -78,9 +119,33 @@ class StdioTransport:
         self._deaf = False
 
     async def start(self) -> None:
-        """Start the process. Raises AgentStartError."""
+        """Start the process, or take over the early one. Raises AgentStartError."""
+        early = self._early.take()
+        if early is not None and self._is_mine(early):
+            await self.take_over(early)
+            return
+        if early is not None:
+            await _end_early(early, self._reaper)
         env = {**self._env, **self.inherited}
         child = await spawn(self._pipes, self._argv, cwd=self._cwd, env=env, reaper=self._reaper)
+        self._runs(child)
+
+    def _is_mine(self, early: EarlyAgent) -> bool:
+        try:
+            program = find_program(self._argv, self._cwd, self._env)
+        except AgentStartError:
+            return False  # told when it is tried
+        return early.is_for(self._argv, str(self._cwd), self._env, program)
+
+    async def take_over(self, early: EarlyAgent) -> None:
+        """Speak to a process that runs already, and answer for its end. What it wrote meanwhile is
+        in its pipes; that it has ended is told like any other end.
+        """
+        self._mark = early.mark
+        with anyio.CancelScope(shield=True):
+            self._runs(await adopt(early.process, self._pipes))
+
+    def _runs(self, child: asyncio.SubprocessTransport) -> None:
         pid = child.get_pid()
         self._running = _Running(pid, child, ProcessTree(pid, self._mark))
         if sys.platform != "win32":
@@ -97,6 +162,11 @@ class StdioTransport:
     def exit(self) -> Exit | None:
         """How it ended; None while it runs."""
         return self._pipes.exit
+
+    @property
+    def lost(self) -> None:
+        """None: a process ends (`exit`)."""
+        return None
 
     @property
     def deaf(self) -> bool:

@@ -18,6 +18,7 @@ import msgspec
 
 from acp_nvim.agent.wire import secret_shapes, secret_text
 from acp_nvim.agent.wire.secret_names import CONTAINERS, HARMLESS, looks_secret, snake, strength
+from acp_nvim.patterns import late
 
 REDACTED = "«redacted»"
 SESSION_TAIL = 8
@@ -30,14 +31,14 @@ FEW_SESSIONS: Final = 20
 SHORT_TEXT: Final = 40
 SHORT_TEXTS: Final = 5000
 
-_FLAG = re.compile(r"--?[\w-]+$")
+_FLAG = late(r"--?[\w-]+$")
 _USER_FLAGS = {"-u", "--user", "--proxy-user", "-U"}
-_SESSION = re.compile(rb'"sessionId"\s*:\s*"([^"\\]+)"')
-_WORD = re.compile(r"[\w-]{9,}")
-_ASSIGNED = re.compile(r"([\w.-]{1,100})(\s?[=:]\s?)(.+)", re.DOTALL)
+_SESSION = late(rb'"sessionId"\s*:\s*"([^"\\]+)"')
+_WORD = late(r"[\w-]{9,}")
+_ASSIGNED = late(r"([\w.-]{1,100})(\s?[=:]\s?)(.+)", re.DOTALL)
 _OPENS, _CLOSES = ('{"', '["', "[{", '"{', '"[', '"\\"', "{ ", "{\n", "[\n", "[ "), ("}", "]", '"')
-_BASE64_LINE = re.compile(r"\s*(?:[A-Za-z0-9+/=]+|[\w-]+: .*)?\s*")
-_LAST_WORD = re.compile(r"(?<!\S)\S++(?=(?: …\[\d+ bytes\])?\Z)")
+_BASE64_LINE = late(r"\s*(?:[A-Za-z0-9+/=]+|[\w-]+: .*)?\s*")
+_LAST_WORD = late(r"(?<!\S)\S++(?=(?: …\[\d+ bytes\])?\Z)")
 
 
 class Redactor:

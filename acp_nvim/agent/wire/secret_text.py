@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from acp_nvim.agent.wire.secret_names import looks_secret, strength
+from acp_nvim.patterns import late
 
 _LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 FAR: Final = 16 << 10
@@ -25,24 +26,24 @@ _WORDS: Final = (
     *("session", "sig", "pat", "otp", "userinfo", "webhook"),
 )
 """One of these is in each name that `strength` knows."""
-_NAME: Final = re.compile(r"[\w.$-]++")
-_SEPARATOR: Final = re.compile(
+_NAME: Final = late(r"[\w.$-]++")
+_SEPARATOR: Final = late(
     r"(?:\\*+[\"'`]|\])?\s{0,4}(?::=|=>|->|={1,3}|:(?!//))\s{0,4}|>|(?<=\])\s{0,4}=\s{0,4}"
 )
-_BLANKS: Final = re.compile(r"[ \t]{1,4}")
+_BLANKS: Final = late(r"[ \t]{1,4}")
 LONGEST_NAME: Final = 100
-_OPEN: Final = re.compile(r"(?:[bfru]{1,2}(?=[\"']))?(\\*+(?:\"\"\"|'''|[\"'`]))")
-_BARE: Final = re.compile(
+_OPEN: Final = late(r"(?:[bfru]{1,2}(?=[\"']))?(\\*+(?:\"\"\"|'''|[\"'`]))")
+_BARE: Final = late(
     r"(?:(?:Bearer|Basic|Token|ApiKey|Digest|Negotiate|AWS4-HMAC-SHA256)[ \t]+)?"
     r"(?:[^\s\"'`&;,<>\\|]|\\(?![nrt\"'`])|[&;,|](?![\s&|]|[\w.-]+=|$))++",
     re.IGNORECASE,
 )
-_LINE: Final = re.compile(r"(?:[^\r\n\\]|\\(?![nr]))++")
+_LINE: Final = late(r"(?:[^\r\n\\]|\\(?![nr]))++")
 _HEADERS: Final = {
     *("authorization", "cookie", "set-cookie", "proxy-authorization", "x-api-key", "x-auth-token"),
 }
 """Names whose value is the rest of the line after a colon."""
-_CODE: Final = re.compile(
+_CODE: Final = late(
     r"[A-Za-z_]\w*(?:\.\w+)*[(\[{]"  # a call or an index
     r"|(?:self|this|process|os|env|environ|config|settings|options|opts|args|params|req|request"
     r"|ctx|props|state|import\.meta)(?:\.|\[|\Z)"
@@ -58,8 +59,8 @@ _REFERENCES: Final = (
     r"|\{\w*\}\Z|%\(?\w{0,20}\)?s\Z|%\w{1,30}%\Z"
     r"|[*x.•…]+\Z|«redacted»\Z"
 )
-_REFERENCE: Final = re.compile(_REFERENCES, re.IGNORECASE)
-_HELD: Final = re.compile(
+_REFERENCE: Final = late(_REFERENCES, re.IGNORECASE)
+_HELD: Final = late(
     _REFERENCES + r"|(?:string|str|number|boolean|null|none|true|false|password|token)\Z",
     re.IGNORECASE,
 )
@@ -67,43 +68,39 @@ _HELD: Final = re.compile(
 
 # -- other surroundings ---------------------------------------------------------------------------
 
-_PEM: Final = re.compile(r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
-_PEM_END: Final = re.compile(r"-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
-_PEM_BODY: Final = re.compile(
+_PEM: Final = late(r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
+_PEM_END: Final = late(r"-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
+_PEM_BODY: Final = late(
     r"(?:(?:[\s\"',]|\\+[nrt]|[A-Z][\w-]{2,20}: [^\r\n\\]{1,80}(?=[\r\n\\]))*+"
     r"[A-Za-z0-9+/=]{16,})++"
 )
-_USER: Final = re.compile(r"(?<=://)[^/\s@:?#\"'<>\\]*+:[^/\s@\"'<>\\]++(?=@)")
-_USER_ONLY: Final = re.compile(r"(?<=://)[^/\s@:?#\"'<>\\]{6,}+(?=@)")
-_SCHEMES: Final = re.compile(
+_USER: Final = late(r"(?<=://)[^/\s@:?#\"'<>\\]*+:[^/\s@\"'<>\\]++(?=@)")
+_USER_ONLY: Final = late(r"(?<=://)[^/\s@:?#\"'<>\\]{6,}+(?=@)")
+_SCHEMES: Final = late(
     r"(?i)\b(?:postgres(?:ql)?|mysql|mariadb|mongodb|redis|rediss|amqps?|mssql|sqlserver|ftps?|sftp"
     r"|smtps?|imaps?|ldaps?|clickhouse|cockroachdb|nats|couchdb)(?:\+[\w]{1,20})?://"
 )
-_DATABASE_USER: Final = re.compile(r"[^/\s@:?#\"'<>\\]*+:[^\s\"'<>\\]{1,200}(?=@[\w.\[-])")
-_QUERY: Final = re.compile(
-    r"(?P<start>[?&#;])(?P<name>[\w.%-]{1,60}+)=(?P<value>[^&\s\"'<>#\\;]++)"
-)
+_DATABASE_USER: Final = late(r"[^/\s@:?#\"'<>\\]*+:[^\s\"'<>\\]{1,200}(?=@[\w.\[-])")
+_QUERY: Final = late(r"(?P<start>[?&#;])(?P<name>[\w.%-]{1,60}+)=(?P<value>[^&\s\"'<>#\\;]++)")
 _IN_QUERY: Final = {"key", "code", "sig", "signature", "auth", "sid", "x_amz_credential", "state"}
-_BEARER: Final = re.compile(r"(?i)\b(bearer[ \t]+)([\w.~+/=-]{6,}+)")
-_BASIC: Final = re.compile(r"(?i)\b(basic[ \t]+)([A-Za-z0-9+/]{6,}+={0,2})")
-_USER_OPTION: Final = re.compile(
+_BEARER: Final = late(r"(?i)\b(bearer[ \t]+)([\w.~+/=-]{6,}+)")
+_BASIC: Final = late(r"(?i)\b(basic[ \t]+)([A-Za-z0-9+/]{6,}+={0,2})")
+_USER_OPTION: Final = late(
     r"((?<!\S)(?:-u|--user|--proxy-user|-U)[ \t=]{0,3}[\"']?)([^\s\"':@/]*+:[^\s\"']++)"
 )
-_PROGRAMS: Final = re.compile(
+_PROGRAMS: Final = late(
     r"(?<![\w-])((?:sshpass|(?:docker|podman|registry)\s+login|mysql\w*|mariadb\w*|redis-cli|mongo(?:sh)?|htpasswd|az"
     r"|sqlcmd|smbclient|openssl|zip|7z)\b[^\n|;&]{0,200}?\s(?:-[pPa][ \t]?))(?=[\"']?[^\s\"'-])"
     r"([\"']?[^\s\"']++[\"']?)"
 )
-_NETRC: Final = re.compile(r"(?i)(\blogin\s{1,8}\S{1,80}\s{1,8}password\s{1,8})(\S+)")
-_PORT: Final = re.compile(r":(?:\d{2,5}|\*):[^:\s]{1,80}:")
-_PGPASS: Final = re.compile(
+_NETRC: Final = late(r"(?i)(\blogin\s{1,8}\S{1,80}\s{1,8}password\s{1,8})(\S+)")
+_PORT: Final = late(r":(?:\d{2,5}|\*):[^:\s]{1,80}:")
+_PGPASS: Final = late(
     r"(?m)(?:^|(?<=[\"'`]))([\w.*-]{1,80}:(?:\d{1,5}|\*):[^:\s]{1,80}:[^:\s]{1,80}:)([^\s\"'`]+)(?=[\"'`]|$)"
 )
-_KUBERNETES: Final = re.compile(r"(?i)\bkind[\"']?\s{0,3}:\s{0,3}[\"']?Secret\b")
-_YAML_DATA: Final = re.compile(
-    r"(?m)^([ \t]+[\w.-]{1,80}:[ \t]*[\"']?)([^\s\"':]{4,})(?=[\"']?[ \t]*$)"
-)
-_YAML_KEPT: Final = re.compile(r"\s*(?:name|namespace|kind|type|apiVersion|app[\w.-]*):")
+_KUBERNETES: Final = late(r"(?i)\bkind[\"']?\s{0,3}:\s{0,3}[\"']?Secret\b")
+_YAML_DATA: Final = late(r"(?m)^([ \t]+[\w.-]{1,80}:[ \t]*[\"']?)([^\s\"':]{4,})(?=[\"']?[ \t]*$)")
+_YAML_KEPT: Final = late(r"\s*(?:name|namespace|kind|type|apiVersion|app[\w.-]*):")
 
 
 def redact(text: str, mark: str) -> str:

@@ -6,7 +6,6 @@
 09:30:02.141 2> a line of stderr
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
@@ -15,6 +14,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from acp_nvim.agent.wire.redact import Redactor
+from acp_nvim.patterns import late
 from acp_nvim.render.text import one_line, visible
 
 Level = Literal["off", "error", "warn", "info", "debug", "trace"]
@@ -26,9 +26,9 @@ CUT = "(cut, its secrets can't be told)"
 
 UNREAD = "(not readable, its secrets can't be told)"
 
-_BEFORE_CONTENT = re.compile(rb'"(?:params|result|error)"\s*:')
-_METHOD = re.compile(rb'"method"\s*:\s*"([^"\\]+)"')
-_ID = re.compile(rb'"id"\s*:\s*(-?\d+|"[^"\\]*")')
+_BEFORE_CONTENT = late(rb'"(?:params|result|error)"\s*:')
+_METHOD = late(rb'"method"\s*:\s*"([^"\\]+)"')
+_ID = late(rb'"id"\s*:\s*(-?\d+|"[^"\\]*")')
 
 
 class Line(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import msgspec
 
 from acp_nvim import wording
 from acp_nvim.agent.stored import Stored
@@ -67,7 +67,7 @@ async def _act(host: Host, entry: session_picker.Entry, cwd: str, action: str | 
     loaded or resumed.
     """
     if isinstance(entry, Stored):
-        entry = replace(entry, cwd=entry.cwd or cwd)
+        entry = msgspec.structs.replace(entry, cwd=entry.cwd or cwd)
     actions = await session_picker.actions(host, entry)
     if not actions:
         host.echo(

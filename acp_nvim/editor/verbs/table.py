@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import gc
 import importlib
-import pkgutil
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -40,13 +39,19 @@ def _load(name: str) -> None:
     """Import the modules beside this one, which register their functions, until the verb is known:
     first those that a first prompt needs, since it waits for nothing else here.
     """
-    beside = sorted(module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]))
-    for module in (*FIRST, *beside):
+    for module in _beside():
         if name in VERBS:
             break
         if module != "table":
             importlib.import_module(f"{__package__}.{module}")
     gc.freeze()  # modules stay: see `main`
+
+
+def _beside() -> Iterator[str]:
+    yield from FIRST
+    import pkgutil
+
+    yield from sorted(module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]))
 
 
 def run(host: Host, name: str, args: Args) -> None:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_C1: Final = {code: "\x1b" + chr(code - 0x40) for code in range(0x80, 0xA0)}
-_HAS_C1: Final = re.compile("[\x80-\x9f]")
-_SPECIAL: Final = re.compile("[\x00-\x07\x0e-\x1f\x7f\x80-\x9f]")
+from acp_nvim.patterns import late
 
-_TOKEN: Final = re.compile(
+_C1: Final = {code: "\x1b" + chr(code - 0x40) for code in range(0x80, 0xA0)}
+_HAS_C1: Final = late("[\x80-\x9f]")
+_SPECIAL: Final = late("[\x00-\x07\x0e-\x1f\x7f\x80-\x9f]")
+
+_TOKEN: Final = late(
     "(?P<run>(?:[^\x00-\x07\x10-\x1f\x7f]++"
     r"|\x1b\[[0-9;:]{0,64}[@-HJKLMPSTXZ`abdefghlmrsu]|\x1b\[\?[0-9;]{0,63}[hlJK])++)"
     r"|(?P<csi>\x1b\[[0-?]{0,64}(?P<between>[ -/]{0,4})(?P<final>[@-~]))"
@@ -25,11 +27,11 @@ _TOKEN: Final = re.compile(
     r"|(?P<bad>\x1b(?:\[[0-?]{0,64}[ -/]{0,4}|[0-~]|[ -/]{0,4}))"
 )
 """A run: text, and sequences that only draw."""
-_UNFINISHED: Final = re.compile(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,4}|[ -/]{0,4})\Z")
-_STRING_END: Final = re.compile("[\x07\x18\x1a\x1b]")
+_UNFINISHED: Final = late(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,4}|[ -/]{0,4})\Z")
+_STRING_END: Final = late("[\x07\x18\x1a\x1b]")
 _DRAWING: Final = {" ": "q", "!": "p"}
 """Intermediate and final bytes of two more drawing sequences: cursor shape, soft reset."""
-_SAFE: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[()*+].|.)|[\x0e\x0f]")
+_SAFE: Final = late(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[()*+].|.)|[\x0e\x0f]")
 
 
 class Ansi:

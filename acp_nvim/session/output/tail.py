@@ -6,9 +6,10 @@ use. It is made for the few lines that the chat shows.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Final
+
+from acp_nvim.patterns import late
 
 KEPT: Final = 200
 """Lines kept."""
@@ -19,7 +20,7 @@ LINE: Final = 4000
 SCREEN: Final = 48
 """Screen rows that positions count in: the height of our terminals."""
 
-_TOKEN: Final = re.compile(
+_TOKEN: Final = late(
     r"\x1b\[([0-?]*)[ -/]*([@-~])|\x1b[ -/]*[0-~]|([\r\n\b\t\v\f\x0e\x0f])|([^\x1b\x00-\x1f]+)|."
 )
 

@@ -31,9 +31,10 @@ from typing import Final
 
 import msgspec
 
+from acp_nvim.patterns import late
 from acp_nvim.session.questions.programs import RESERVED
 
-_TOKEN: Final = re.compile(
+_TOKEN: Final = late(
     r"""
       (?P<blank>[ ]+)
     | (?P<join>&&|\|\||[;|])
@@ -43,9 +44,9 @@ _TOKEN: Final = re.compile(
     """,
     re.VERBOSE,
 )
-_PIECE: Final = re.compile(r"'([^']*)'|\"([^\"]*)\"|([^'\"]+)")
-_EQUALS: Final = re.compile(r"(?:''|\"\")*=")
-_PROGRAM: Final = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./+-]*")
+_PIECE: Final = late(r"'([^']*)'|\"([^\"]*)\"|([^'\"]+)")
+_EQUALS: Final = late(r"(?:''|\"\")*=")
+_PROGRAM: Final = late(r"[A-Za-z0-9_./][A-Za-z0-9_./+-]*")
 _NOWHERE: Final = "/dev/null"
 MOST: Final = 16_384
 """The most characters of a line that is read; nobody reviews a longer one, and no rule allows

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, Literal
+
+from msgspec import Struct, field
 
 KINDS = ("allow_once", "allow_always", "reject_once", "reject_always")
 
@@ -25,8 +26,7 @@ for.
 """
 
 
-@dataclass(slots=True, frozen=True)
-class Option:
+class Option(Struct, frozen=True):
     """One answer on offer; `kind` is a hint, `id` goes back to the agent."""
 
     id: str
@@ -34,8 +34,7 @@ class Option:
     kind: str
 
 
-@dataclass(slots=True, frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """How a decision ended: `selected` with the option; `accept` with form values; `decline`;
     `cancelled`.
     """
@@ -55,8 +54,7 @@ _ANSWERS: Final = {
 }
 
 
-@dataclass(slots=True, eq=False)
-class Decision:
+class Decision(Struct, eq=False):
     """A pending or decided question.
 
     `id` is ours and unique in the host; `tool_call_id` is the agent's. `details` are lines about
@@ -89,8 +87,8 @@ class Decision:
     behind: bool = False
     """It has no card yet, since many wait before it."""
     waiters: list[Callable[[Outcome], None]] = field(default_factory=list)
-    _redraw: Callable[[], None] = field(default=lambda: None, init=False)
-    _reply: Callable[[Outcome], None] | None = field(default=None, init=False)
+    _redraw: Callable[[], None] = lambda: None
+    _reply: Callable[[Outcome], None] | None = None
 
     def drawn_by(self, redraw: Callable[[], None]) -> None:
         """Take the function that draws the place where the question is shown."""

@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
+from msgspec import Struct, field
+
+from acp_nvim.patterns import late
 from acp_nvim.render.text import one_line, visible
 from acp_nvim.session.questions.forms import Choice, Field, Problem, wanted
 
 HEAD: Final = "━━ "
 HELP: Final = "│ "
 
-_ESCAPED: Final = re.compile(r"\\*[━│]")
-_BOX: Final = re.compile(r"\s*[\[(]([^\])]?)[\])]\s?(.*)")
+_ESCAPED: Final = late(r"\\*[━│]")
+_BOX: Final = late(r"\s*[\[(]([^\])]?)[\])]\s?(.*)")
 
 
-@dataclass(slots=True)
-class Page:
+class Page(Struct):
     """The contents of a page: values by name, problems, the row of each field's head."""
 
     values: dict[str, Any] = field(default_factory=dict)

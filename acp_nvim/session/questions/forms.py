@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.schema import given
@@ -31,8 +32,7 @@ _FORMATS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """One of the values that a field offers."""
 
     value: str
@@ -40,8 +40,7 @@ class Choice:
     description: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """One property of a form. `schema` is its own part of the requested schema."""
 
     name: str
@@ -59,8 +58,7 @@ class Field:
         return (self.title or self.name) + (" (required)" if self.required else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """A problem with the value of a field."""
 
     name: str

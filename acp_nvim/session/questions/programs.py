@@ -7,9 +7,10 @@ the next word means.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
+
+from acp_nvim.patterns import late
 
 
 def _set(text: str) -> frozenset[str]:
@@ -77,11 +78,11 @@ _NUMBERS: Final = _set(
     exit return break continue shift kill umask bye logout
     """
 )
-_NUMBER: Final = re.compile(r"-?[0-9]+|-[A-Z]+[0-9]*")
-_TESTS: Final = re.compile(r"-[efdsrwxLhnzp]")
-_FORMAT: Final = re.compile(r"(?:[^%]|%[%s])*")
-_EXECUTES: Final = re.compile(r"-(?:exec|ok)")
-_FD: Final = re.compile(r"-[a-zA-Z]*[xX]|--exec")
+_NUMBER: Final = late(r"-?[0-9]+|-[A-Z]+[0-9]*")
+_TESTS: Final = late(r"-[efdsrwxLhnzp]")
+_FORMAT: Final = late(r"(?:[^%]|%[%s])*")
+_EXECUTES: Final = late(r"-(?:exec|ok)")
+_FD: Final = late(r"-[a-zA-Z]*[xX]|--exec")
 
 
 def name(program: str) -> str:

@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
+from acp_nvim.patterns import late
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.updates import FileChanges
 from acp_nvim.session.tool_calls import ToolCall
@@ -52,8 +53,8 @@ _ANSWERS: Final = frozenset({"toolresponse", "terminaloutput", "terminalexit", "
 _FOLDERS: Final = frozenset(
     {"/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"}
 )
-_FENCED: Final = re.compile(r"^(`{3,}|~{3,})[ \t]*(\w+)[^\n]*\n(.*?)^\1", re.MULTILINE | re.DOTALL)
-_PATCHED: Final = re.compile(
+_FENCED: Final = late(r"^(`{3,}|~{3,})[ \t]*(\w+)[^\n]*\n(.*?)^\1", re.MULTILINE | re.DOTALL)
+_PATCHED: Final = late(
     r"^(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |rename (?:from|to) )(.+?)\r?$"
     r"|^(?:---|\+\+\+) (?:[ab]/)?([^\t\r\n]+)",
     re.MULTILINE,
@@ -62,7 +63,7 @@ _PATCHED: Final = re.compile(
 
 _PROSE: Final = 65_536
 """The most characters of a text that are searched for a command."""
-_ADDRESS: Final = re.compile(r"[A-Za-z][\w+.-]*://")
+_ADDRESS: Final = late(r"[A-Za-z][\w+.-]*://")
 _CHANGES: Final = frozenset({"changes", "filechanges"})
 """Maps whose keys are paths."""
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import fnmatch
 import posixpath
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from acp_nvim.patterns import late
 from acp_nvim.session.questions import command_line, programs, suspicion, variables
 from acp_nvim.session.questions.command_line import Line, Simple
 from acp_nvim.session.questions.globs import alternatives
@@ -38,9 +38,9 @@ TOUCHES_NOTHING: Final = frozenset({"think", "fetch", "switch_mode"})
 """Kinds that touch no file."""
 
 _STRICTEST: Final = {"deny": 0, "ask": 1, None: 2, "allow": 3}
-_WILD: Final = re.compile(r"[*?\[]")
-_JOIN: Final = re.compile(r"\s*(&&|\|\||[;|])\s*")
-_QUOTED: Final = re.compile(r"('[^']*'|\"[^\"]*\")")
+_WILD: Final = late(r"[*?\[]")
+_JOIN: Final = late(r"\s*(&&|\|\||[;|])\s*")
+_QUOTED: Final = late(r"('[^']*'|\"[^\"]*\")")
 
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

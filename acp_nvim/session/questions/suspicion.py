@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, Literal
 
+from acp_nvim.patterns import late
 from acp_nvim.session.questions import command_line, programs
 
 Suspicion = Literal["sure", "maybe"]
@@ -21,21 +22,21 @@ Suspicion = Literal["sure", "maybe"]
 MOST: Final = command_line.MOST
 """The most characters searched; a longer line is suspected of everything."""
 
-_ESCAPE: Final = re.compile(
+_ESCAPE: Final = late(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|0?([0-7]{1,3}))"
 )
-_EMPTY: Final = re.compile(r"\$\{[^{}]*\}|\$\(\s*\)|``|\$[\w@*#?!$-]")
-_SUBSTITUTION: Final = re.compile(r"\$\([^()]*\)|`[^`]*`")
-_QUOTING: Final = re.compile(r"\\\n|[\\'\"]|\$(?=['\"])")
-_BETWEEN: Final = re.compile(r"[\s;&|()<>{}$`'\"\\,=:!#]+")
-_SEGMENT: Final = re.compile(r"&&|\|[|&]?|[;&\n()]")
-_BEFORE: Final = re.compile(
+_EMPTY: Final = late(r"\$\{[^{}]*\}|\$\(\s*\)|``|\$[\w@*#?!$-]")
+_SUBSTITUTION: Final = late(r"\$\([^()]*\)|`[^`]*`")
+_QUOTING: Final = late(r"\\\n|[\\'\"]|\$(?=['\"])")
+_BETWEEN: Final = late(r"[\s;&|()<>{}$`'\"\\,=:!#]+")
+_SEGMENT: Final = late(r"&&|\|[|&]?|[;&\n()]")
+_BEFORE: Final = late(
     r"(?:(?:if|then|elif|else|while|until|do|time|coproc|!|\{)\s+|[A-Za-z_]\w*\+?=\S*\s+"
     r"|[0-9]*[<>]{1,3}[|&]?\s*\S+\s+)*"
 )
-_COMPUTED: Final = re.compile(r"(?!\[\[?$)[$`*?\[{~^]|^=")
+_COMPUTED: Final = late(r"(?!\[\[?$)[$`*?\[{~^]|^=")
 _NESTED: Final = 3
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_CONTROL: Final = late(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 def of_line(globs: Sequence[str], line: str) -> Suspicion | None:

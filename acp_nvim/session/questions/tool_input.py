@@ -6,17 +6,17 @@ send. Anything else passes as it is (`Data`): nothing is left out.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, TypeGuard
 
 import msgspec
+from msgspec import Struct
 
 from acp_nvim.edits import patch
 from acp_nvim.edits.patch import FilePatch, PatchHunk
 from acp_nvim.edits.text import parse, rows
+from acp_nvim.patterns import late
 from acp_nvim.session.questions.requests import command
 
 MOST: Final = 40
@@ -53,47 +53,41 @@ _UPDATES: Final = ("update", "change", "modify", "edit")
 """Types of a change of a file that stays, in Codex and its forks."""
 _VERBS: Final = ("view", "create", "str_replace", "insert", "undo_edit")
 """Values of `command` that name an editing tool's action: no shell commands."""
-PATCH: Final = re.compile(r"\s{0,99}(\*\*\* Begin Patch|diff --git |Index: |--- .*\n\+\+\+ |@@ )")
+PATCH: Final = late(r"\s{0,99}(\*\*\* Begin Patch|diff --git |Index: |--- .*\n\+\+\+ |@@ )")
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """A line that would be run."""
 
     line: str
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A file or folder that is named."""
 
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
+class Folder(Struct, frozen=True):
     """Where a command would run."""
 
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """A line with a word for its kind: an address, a variable."""
 
     word: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Prose:
+class Prose(Struct, frozen=True):
     """The agent's own words."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Patch:
+class Patch(Struct, frozen=True):
     """A patch in any format with lines that begin with + and -; `title` is the row above it."""
 
     text: str
@@ -117,8 +111,7 @@ class Patch:
         return (msgspec.structs.replace(one, hunks=found[0].hunks),)
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """A replaced piece of a file; without `old` the whole file."""
 
     path: str
@@ -128,31 +121,27 @@ class Edit:
     """The same as a patch, where a whole file is created or deleted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """A question to the user with its answers."""
 
     text: str
     answers: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """An entry of a list of things to do."""
 
     text: str
     status: str
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(Struct, frozen=True):
     """How many parts of the same kind are left out here."""
 
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Data:
+class Data(Struct, frozen=True):
     """Any other value, as it is."""
 
     value: Any

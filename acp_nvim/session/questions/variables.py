@@ -6,15 +6,16 @@ others do. So the harmless ones are listed, with their harmless values.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
-_WORD: Final = re.compile(r"[A-Za-z0-9_.,:@+-]*")
-_NUMBER: Final = re.compile(r"[0-9]{0,9}|true|false|yes|no|on|off")
-_ZONE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z][A-Za-z0-9_+-]*)*|")
-_SHELL: Final = re.compile(r"(?:/usr(?:/local)?)?/bin/(?:sh|bash|dash|zsh|ksh|fish)")
-_CAT: Final = re.compile(r"cat|")
+from acp_nvim.patterns import late
+
+_WORD: Final = late(r"[A-Za-z0-9_.,:@+-]*")
+_NUMBER: Final = late(r"[0-9]{0,9}|true|false|yes|no|on|off")
+_ZONE: Final = late(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z][A-Za-z0-9_+-]*)*|")
+_SHELL: Final = late(r"(?:/usr(?:/local)?)?/bin/(?:sh|bash|dash|zsh|ksh|fish)")
+_CAT: Final = late(r"cat|")
 
 _LOCALE: Final = (
     *("LANG", "LANGUAGE", "LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_MONETARY"),

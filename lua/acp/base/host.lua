@@ -105,6 +105,7 @@ local function start_own()
   local ok, job = pcall(vim.fn.jobstart, argv, {
     rpc = true,
     cwd = require('acp.base.python').root(),
+    env = require('acp.base.early_agent').env(waiting or {}),
     overlapped = vim.fn.has('win32') == 1 or nil,
     on_stderr = on_stderr,
     -- It may come in the midst of a function that looks at the job, where a message is an error.

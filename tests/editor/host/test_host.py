@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -150,7 +151,7 @@ def test_a_host_that_greets_is_ended_by_the_next_command(editor: Editor) -> None
     greeter(editor)
     editor.prompt("one")
     editor.wait("not pcall(vim.rpcnotify, require('acp.base.host').channel() or 0, 'x')")
-    with pytest.raises(EditorError, match="did not take prompt"):
+    with pytest.raises(EditorError, match="host rejected prompt"):
         editor.prompt("two")
     editor.wait("require('acp').state().host == 'failed'")
     assert CLOSED in editor.messages()
@@ -177,3 +178,26 @@ def test_a_host_that_is_slow_to_start_is_named(editor: Editor) -> None:
     editor.prompt("one")
     editor.wait_message("host is still starting after 0.2 s")
     assert editor.state()["host"] == "starting"
+
+
+def test_the_agent_of_a_first_prompt_is_started_before_the_host_is_there(editor: Editor) -> None:
+    """And is the one that answers, is counted and ends like any other; the second is not early."""
+    editor.agent("script", name="first")
+    editor.agent("script", name="second")
+    editor.setup({"agent": "first", "agents": {"first": {"env": {"ODD": "a\n%0A=b"}}}})
+    editor.turn("say one")
+    agents = editor.state()["agents"]
+    assert environment(agents["first"]["pid"])["ACP_NVIM_CHILD"].endswith(".0")
+    assert environment(agents["first"]["pid"])["ODD"] == "a\n%0A=b"
+    assert len([one for one in editor.processes() if "tests.agents" in one.command]) == 1
+    editor.cmd("Acp new second")
+    editor.turn("say two")
+    second = environment(editor.state()["agents"]["second"]["pid"])
+    assert not second["ACP_NVIM_CHILD"].endswith(".0")
+    assert set(second) ^ set(environment(agents["first"]["pid"])) == {"ODD"}
+
+
+def environment(pid: int) -> dict[str, str]:
+    """The variables that a process was started with."""
+    lines = Path(f"/proc/{pid}/environ").read_text(encoding="utf-8").split("\0")
+    return dict(line.split("=", 1) for line in lines if line)

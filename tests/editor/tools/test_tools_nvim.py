@@ -178,7 +178,7 @@ def test_a_server_of_the_users_stands_in_for_ours(editor: Editor) -> None:
     agent = editor.agent("hello")
     editor.turn("hi")
     assert [server["command"] for server in offered(agent)] == ["/bin/mine"]
-    assert sum("Your MCP server neovim stands in for" in line for line in editor.chat()) == 1
+    assert sum("Your MCP server neovim replaces" in line for line in editor.chat()) == 1
 
 
 def test_no_log_shows_the_token(editor: Editor) -> None:

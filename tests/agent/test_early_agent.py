@@ -1,0 +1,229 @@
+"""The agent that is started before the host has imported anything: it is used, or ended, and never
+outlives the host.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+
+import anyio
+import pytest
+
+from acp_nvim.agent.child import early
+from acp_nvim.agent.child.early import VARIABLE, EarlyAgent
+from acp_nvim.agent.child.exit import Exit
+from acp_nvim.agent.child.guard import CHILD
+from acp_nvim.agent.child.launch import AgentStartError
+from acp_nvim.agent.child.reaper import Reaper
+from acp_nvim.agent.child.tree import process_stat
+from acp_nvim.agent.transport.stdio import EarlyStart, StdioTransport
+from tests.support.children import STUBBORN, read_line
+from tests.support.editor import ROOT
+from tests.support.processes import MARK, marked
+from tests.support.waiting import eventually, until
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+SAY = (
+    "import os, sys; print((os.getpid(), *sys.argv[1:], os.environ['KEY']), flush=True);"
+    "print(input()[::-1], flush=True)"
+)
+WAIT = "import os, sys, time; print(os.getpid(), flush=True); sys.stdin.read(); time.sleep(600)"
+
+
+def described(words: list[str], cwd: object, env: Mapping[str, str]) -> str:
+    """As `lua/acp/base/early_agent.lua` writes it."""
+    lines = [str(cwd), str(len(words)), *words, *(f"{name}={env[name]}" for name in env)]
+    return "\n".join(line.replace("%", "%25").replace("\n", "%0A") for line in lines)
+
+
+class Early:
+    """An early agent, and what a connection makes of it."""
+
+    def __init__(self, mark: str, cwd: Path) -> None:
+        self.cwd = cwd
+        self.around = {"PATH": os.environ["PATH"], MARK: mark}
+        self.agent: EarlyAgent | None = None
+        self._made: list[StdioTransport] = []
+        self._reaper: Reaper | None = None
+        self._start = EarlyStart()
+
+    def begin(self, *words: str, **env: str) -> EarlyAgent | None:
+        """What the host does first of all."""
+        self.agent = early.start(described(list(words), self.cwd, env), self.around)
+        self._reaper, self._start = Reaper(self.agent), EarlyStart(self.agent)
+        return self.agent
+
+    def transport(self, *words: str, cwd: Path | None = None, **env: str) -> StdioTransport:
+        """What a connection does later."""
+        assert self._reaper is not None
+        made = StdioTransport(
+            words,
+            cwd=cwd or self.cwd,
+            env={**self.around, **env},
+            reaper=self._reaper,
+            kill_s=0.3,
+            early=self._start,
+        )
+        self._made.append(made)
+        return made
+
+    async def close(self) -> None:
+        for transport in self._made:
+            await transport.stop()
+        if self._reaper is not None:
+            await self._start.end(self._reaper)
+            await self._reaper.aclose()
+
+
+@pytest.fixture
+async def host(mark: str, tmp_path: Path) -> AsyncIterator[Early]:
+    found = Early(mark, tmp_path)
+    yield found
+    await found.close()
+    assert marked(mark) == []
+
+
+async def test_a_connection_speaks_to_the_process_that_runs_already(host: Early) -> None:
+    words = (sys.executable, "-c", SAY, "a b", "100%\n%0A", "é")
+    agent = host.begin(*words, KEY="x=y\n%25")
+    transport = host.transport(*words, KEY="x=y\n%25")
+    await transport.start()
+    assert agent is not None
+    assert transport.pid == agent.process.pid
+    said = (agent.process.pid, "a b", "100%\n%0A", "é", "x=y\n%25")
+    assert await read_line(transport) == f"{said!r}\n".encode()
+    transport.send(b"abc\n")
+    assert await read_line(transport) == b"cba\n"
+    assert await transport.receive() == b""
+    assert await transport.wait() == Exit(0, None)
+
+
+async def test_its_end_takes_all_that_it_has_started(host: Early, mark: str) -> None:
+    """It ignores the end of its input and SIGTERM, as its child in another session does."""
+    words = (sys.executable, "-c", STUBBORN % (True, "time.sleep(600)"))
+    host.begin(*words)
+    transport = host.transport(*words)
+    await transport.start()
+    assert await read_line(transport) == b"child\n"
+    assert len([one for one in marked(mark) if "guard" not in one.command]) == 2
+    await transport.stop()
+    assert [one for one in marked(mark) if "guard" not in one.command] == []
+    assert transport.exit == Exit(None, "SIGKILL")
+
+
+async def test_the_words_of_one_that_ends_at_once_are_heard(host: Early) -> None:
+    words = (sys.executable, "-c", "import sys; print('no licence', file=sys.stderr); sys.exit(7)")
+    agent = host.begin(*words)
+    assert agent is not None
+    await eventually(lambda: (stat := process_stat(agent.process.pid)) and stat.zombie)
+    transport = host.transport(*words)
+    await transport.start()
+    with anyio.fail_after(10):
+        assert await transport.receive() == b""
+        assert await transport.wait() == Exit(7, None)
+    assert transport.stderr(5) == ["no licence"]
+
+
+OTHERS: dict[str, Callable[[Early], StdioTransport]] = {
+    "words": lambda host: host.transport(sys.executable, "-c", WAIT, "-v"),
+    "directory": lambda host: host.transport(sys.executable, "-c", WAIT, cwd=Path("/")),
+    "environment": lambda host: host.transport(sys.executable, "-c", WAIT, KEY="other"),
+    "program": lambda host: host.transport(os.path.realpath(sys.executable), "-c", WAIT),
+}
+
+
+@pytest.mark.parametrize("difference", OTHERS)
+async def test_one_that_differs_is_ended_and_the_right_one_started(
+    host: Early, mark: str, difference: str
+) -> None:
+    agent = host.begin(sys.executable, "-c", WAIT)
+    transport = OTHERS[difference](host)
+    await transport.start()
+    assert agent is not None
+    assert transport.pid != agent.process.pid
+    assert await read_line(transport) == b"%d\n" % (transport.pid or 0)
+    assert agent.process.pid not in [one.pid for one in marked(mark)]
+
+
+async def test_only_the_first_connection_has_it(host: Early) -> None:
+    host.begin(sys.executable, "-c", WAIT)
+    first, second = (host.transport(sys.executable, "-c", WAIT) for _ in range(2))
+    await first.start()
+    await second.start()
+    assert first.pid != second.pid
+
+
+@pytest.mark.parametrize("kind", ["missing", "no file", "not executable", "no program", "folder"])
+async def test_a_program_that_cannot_start_is_told_as_without_it(
+    host: Early, reaper: Reaper, tmp_path: Path, kind: str
+) -> None:
+    text = tmp_path / "text"
+    text.write_text("words", encoding="utf-8")
+    other = tmp_path / "other"
+    other.write_text("#!/no/such/interpreter\n", encoding="utf-8")
+    other.chmod(0o755)
+    words = {
+        "missing": "acp-no-such-agent",
+        "no file": "./nothing",
+        "not executable": "./text",
+        "no program": "./other",
+        "folder": str(tmp_path),
+    }[kind]
+    assert host.begin(words) is None
+    with pytest.raises(AgentStartError) as told:
+        await host.transport(words).start()
+    alone = StdioTransport([words], cwd=tmp_path, env=host.around, reaper=reaper)
+    with pytest.raises(AgentStartError) as usual:
+        await alone.start()
+    assert str(told.value) == str(usual.value)
+
+
+async def test_a_path_that_depends_on_the_directory_waits_for_the_host(
+    host: Early, tmp_path: Path
+) -> None:
+    (tmp_path / "agent").symlink_to("/bin/cat")
+    host.around["PATH"] = f".:{host.around['PATH']}"
+    assert host.begin("agent") is None
+
+
+def serve(mark: str, cwd: Path, *words: str) -> subprocess.Popen[bytes]:
+    """A host as Neovim starts it, with an agent to start first."""
+    env = {**os.environ, MARK: mark, VARIABLE: described(list(words), cwd, {})}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        [sys.executable, "-m", "acp_nvim"], cwd=ROOT, env=env, stdin=pipe, stdout=pipe
+    )
+
+
+@pytest.mark.parametrize("way", ["killed", "left"])
+def test_it_ends_with_a_host_that_never_comes_to_use_it(
+    mark: str, tmp_path: Path, way: str
+) -> None:
+    """Killed while it imports, or left by its Neovim."""
+    note = tmp_path / "pid"
+    program = f"import os; open({str(note)!r}, 'w').write(str(os.getpid()))\n" + WAIT
+    with serve(mark, tmp_path, sys.executable, "-c", program) as host:
+        until(lambda: note.exists() and note.read_text(), what="the agent to be there")
+        if way == "killed":
+            host.send_signal(signal.SIGKILL)
+        assert host.stdin is not None
+        host.stdin.close()
+    until(lambda: marked(mark) == [], what="all processes of the host to end")
+
+
+def test_it_sees_nothing_of_how_it_was_named(mark: str, tmp_path: Path) -> None:
+    note = tmp_path / "environment"
+    program = f"import os; open({str(note)!r}, 'w').write('\\n'.join(os.environ)); input()"
+    with serve(mark, tmp_path, sys.executable, "-c", program) as host:
+        until(lambda: note.exists() and note.read_text(), what="the agent to be there")
+        assert host.stdin is not None
+        host.stdin.close()
+    names = note.read_text().split("\n")
+    assert VARIABLE not in names
+    assert CHILD in names
