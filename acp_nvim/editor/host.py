@@ -94,9 +94,7 @@ class Host:
         self.screen = Screen(self.settings, self.pace.wake, self._check_patch)
         self.limit_reports = LimitReports(self.screen)
         self.terminal_views = TerminalViews(self.terminal)
-        self.foreign_sessions = ForeignSessions(
-            self._foreign_session, self.screen.state, self.screen.push
-        )
+        self.foreign_sessions = self._foreign_sessions()
         self.flow = Flow(self.screen, self.pace, self.settings, self.limit_reports.tell)
         self.frames = Frames(bridge, self.pace, self.collect, self.flow.drained, self.problem)
         self.conversations: dict[int, Conversation] = {}
@@ -127,7 +125,7 @@ class Host:
         self.logins: set[str] = set()
         """Agents whose login runs in a terminal."""
         self.after_login: list[tuple[str, Callable[[], None]]] = []
-        """Actions that wait for a login, with the name of the agent."""
+        """Actions that wait for a login, with their agent's name."""
         self.workspace: Workspace[Session]
         self.proposed: ProposedEdits
         self.observer: HostObserver
@@ -330,6 +328,9 @@ class Host:
         self._next = max(self._next, session.n + 1)
         self._converse(session, origin)
         self.screen.add(session, past)
+
+    def _foreign_sessions(self) -> ForeignSessions:
+        return ForeignSessions(self._foreign_session, self.screen.state, self.screen.push)
 
     def _foreign_session(self, info: SessionInfo, n: int) -> int:
         """Make a closed session for what another Neovim has in the workspace; returns its
@@ -556,6 +557,7 @@ class Host:
         conversation = self.conversation(None)
         if conversation is None:
             self.screen.event("AcpNotice", severity="warning", title=text)
+            self.echo("warn", text)
             return
         conversation.session.notice("warning", text)
         conversation.session.event("AcpNotice", severity="warning", title=text)

@@ -133,7 +133,7 @@ def quickfix(entry: Pending) -> list[Table]:
     conflict.
     """
     if entry.conflict:
-        text = wording.CONFLICT_OVERTAKEN if entry.overtaken else wording.CONFLICT_UNSAVED
+        text = wording.PART_OVERTAKEN if entry.overtaken else wording.PART_UNSAVED
         return [{"filename": entry.path, "lnum": 1, "text": text, "type": "W"}]
     if entry.live is None:
         instead = obstacles.describe(entry.path)
@@ -157,8 +157,8 @@ def _item(entry: Pending, hunk: Hunk) -> Table:
 
 def parked_items(parked: Parked) -> list[Table]:
     """Quickfix items of edits that the file lacks."""
-    named = wording.PARKED_ON.format(branch=parked.branch, text="{text}")
-    line = named if parked.branch else wording.PARKED_EDIT
+    named = wording.PART_PARKED_ON.format(branch=parked.branch, text="{text}")
+    line = named if parked.branch else wording.PART_PARKED
     return [item | {"text": line.format(text=item["text"])} for item in quickfix(parked.entry)]
 
 

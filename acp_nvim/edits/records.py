@@ -202,9 +202,13 @@ class Reader:
                     keys[record.kind, record.key] = None
         return keys
 
-    def forget_texts(self) -> None:
-        """Drop texts that were made of their records; they can be made again."""
+    def settle(self) -> bool:
+        """Drop texts that were made of their records, since they can be made again. Returns whether
+        anything was lost since the last call.
+        """
         self._texts.clear()
+        lost, self.lost = self.lost > 0, 0
+        return lost
 
     def lose(self) -> None:
         """One more record makes no sense here."""

@@ -8,10 +8,8 @@ text of a file: what another one says of it is carried over to that.
 
 from __future__ import annotations
 
-import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -21,38 +19,19 @@ import msgspec
 from anyio import to_thread
 
 from acp_nvim import wording
-from acp_nvim.edits.merge import Merged, merge, overlaid
-from acp_nvim.edits.pending import Pending, Reject
+from acp_nvim.edits.pending import Pending
 from acp_nvim.tasks import Tasks
 from acp_nvim.workspace import disk, roots
 from acp_nvim.workspace.commits import Commits
-from acp_nvim.workspace.paths import Place, is_below
+from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.pending_edits import PendingEdits
-from acp_nvim.workspace.ports import AgentSession, OtherSessions, SessionInfo
+from acp_nvim.workspace.ports import AgentSession, OtherSessions
 from acp_nvim.workspace.refusals import Refusal
-from acp_nvim.workspace.replica import (
-    CHECKPOINT,
-    FILE,
-    HEAD,
-    NOTHING,
-    REJECT,
-    SESSION,
-    TREE,
-    UNDO,
-    FileValue,
-    Key,
-    NewerVersionError,
-    Replica,
-    Values,
-)
+from acp_nvim.workspace.replica import FILE, NOTHING, Key, NewerVersionError, Replica
 from acp_nvim.workspace.rewind import Rewind
 from acp_nvim.workspace.session_keys import SessionKeys
-from acp_nvim.workspace.snapshots.checkpoints import Checkpoint
-from acp_nvim.workspace.tracked_file import (
-    ConflictOver,
-    FileState,
-    TakenOver,
-)
+from acp_nvim.workspace.shared_state import SharedState, in_order
+from acp_nvim.workspace.tracked_file import ConflictOver
 
 DELAY_S: Final = 0.003
 """The answer to an agent's request comes first."""
@@ -63,8 +42,6 @@ CLAIM_S: Final = 3.0
 """How long a decision waits for another Neovim."""
 WAIT_S: Final = 0.005, 0.1
 """First and longest pause between two attempts to get the lock."""
-MOVING: Final = 3
-"""How many of a session's latest checkpoints may still grow."""
 TOGETHER: Final = 20
 """Files that are compared before the first of them are shown."""
 
@@ -99,20 +76,15 @@ class Persistence:
         self.keys = SessionKeys(others)
         self._edits = edits
         self._rewind = rewind
-        self._commits = commits
+        self._state = SharedState(edits, rewind, commits, sessions, self.keys)
         self._tasks = tasks
         self._sessions = sessions
         self._others = others
         self._problem = problem
         self._data: Path | None = None
-        self._replicas: dict[str, Replica] = {}
         self._locks: dict[str, anyio.Lock] = {}
         self._touched = anyio.Event()
         self._has_warned = False
-        self._frozen: dict[int, tuple[Checkpoint, Checkpoint]] = {}
-        self._named: dict[int, tuple[Any, str]] = {}
-        self._began, self._count = time.time_ns(), 0
-        self._roots: dict[str, str] = {}
         self._followed = set[str]()
         self._is_closing = False
 
@@ -125,7 +97,8 @@ class Persistence:
     def begin(self, data: Path, instance: str) -> None:
         """Keep journals below `stdpath('data')/acp` from now on; ``instance`` names this Neovim."""
         if self._data is None:
-            self._data, self.keys.instance = data, instance
+            self._data = data
+            self.keys.belong_to(instance)
             self._tasks.start_soon(self._run)
 
     def open(self, directory: str, first: str = "", *, again: bool = False) -> list[str]:
@@ -134,20 +107,20 @@ class Persistence:
         Returns the files with edits. Their texts are compared later, that of ``first`` before the
         others. ``again``: this Neovim had it already, in another process.
         """
-        root = self._root(directory)
-        if self._data is None or root in self._replicas:
+        root = self._state.root(directory)
+        if self._data is None or root in self._state.replicas:
             return []
         folder = roots.folder(self._data, root)
-        replica = self._replicas[root] = Replica(root, folder, self.keys)
+        replica = self._state.replicas[root] = Replica(root, folder, self.keys)
         self._locks[root] = anyio.Lock(fast_acquire=True)
         keys = self._first_read(replica)
-        for key in _by_kind(keys):
-            self._take_over(replica, key)
+        for key in in_order(keys):
+            self._state.take_over(replica, key)
         paths = [name for kind, name in keys if kind == FILE]
         if not again:
             self._edits.restored.update(paths)
         for path in paths:
-            replica.own[FILE, path] = self._file_value(path)
+            replica.own[FILE, path] = self._state.file_value(path)
         self._settle(replica)
         if keys:
             self._follow(replica)
@@ -160,7 +133,7 @@ class Persistence:
             keys = replica.read(locked=False)
             if keys or not replica.damaged:
                 return keys
-            replica.damaged = False
+            replica.settle()
             self._problem(wording.JOURNAL_DAMAGED.format(path=replica.file.set_aside()))
         except NewerVersionError:
             self._set_aside(replica)
@@ -177,9 +150,7 @@ class Persistence:
             self._problem(wording.JOURNAL_NEWER.format(path=aside))
 
     def _settle(self, replica: Replica) -> None:
-        replica.settle()
-        if replica.damaged:
-            replica.damaged = False
+        if replica.settle():
             self._problem(wording.RECORDS_DAMAGED)
 
     def touch(self) -> None:
@@ -201,26 +172,26 @@ class Persistence:
         self._is_closing = True
         with anyio.move_on_after(CLAIM_S):
             await self.exchange()
-        for replica in self._replicas.values():
+        for replica in self._state.replicas.values():
             try:
                 replica.close()
             except OSError as error:
                 self._failed(error)
-        self._replicas.clear()
+        self._state.replicas.clear()
 
     def abandon(self) -> None:
         """Read and write no more, as if the process were killed."""
-        for replica in self._replicas.values():
+        for replica in self._state.replicas.values():
             replica.file.close()
-        self._replicas.clear()
+        self._state.replicas.clear()
 
     # -- with others ------------------------------------------------------------------------------
 
     async def exchange(self) -> None:
         """Take over what other Neovims have written, and write what is new here."""
-        for root, replica in list(self._replicas.items()):
+        for root, replica in list(self._state.replicas.items()):
             try:
-                is_due = replica.file.has_news() or replica.differs(self._values(root))
+                is_due = replica.file.has_news() or replica.differs(self._state.values(root))
             except OSError as error:
                 self._failed(error)
                 continue
@@ -236,11 +207,11 @@ class Persistence:
         """Be the only Neovim that decides edits of these files. Gives what the user saw of those
         that another one has changed. BusyError: another one is at it.
         """
-        wanted = sorted({root for path in paths if (root := self._home(path))})
+        wanted = sorted({root for path in paths if (root := self._state.home(path))})
         seen: Seen = {}
         async with AsyncExitStack() as stack:
             for root in wanted:
-                held = self._held(self._replicas[root], CLAIM_S)
+                held = self._held(self._state.replicas[root], CLAIM_S)
                 seen |= await stack.enter_async_context(held)
             yield seen
 
@@ -297,7 +268,7 @@ class Persistence:
         self._problem(wording.JOURNAL_FAILED.format(reason=reason))
 
     async def _publish(self, replica: Replica) -> None:
-        now = self._values(replica.root)
+        now = self._state.values(replica.root)
         await to_thread.run_sync(replica.write, now)
         for (kind, path), value in now.items():
             if kind == FILE:
@@ -315,8 +286,8 @@ class Persistence:
         edits = self._edits
         async with edits.alone(*paths):
             seen = {path: edits.ledger.get(path) for path in paths}
-            for key in _by_kind(keys):
-                self._take_over(replica, key)
+            for key in in_order(keys):
+                self._state.take_over(replica, key)
             with edits.together():
                 for path in paths if not self._is_closing else ():
                     await self._compare(replica, path)
@@ -329,11 +300,11 @@ class Persistence:
         """Carry over what others know of a file to its text here. Nobody else needs to hear of
         that, unless edits were parked or are in conflict.
         """
-        before = self._file_value(path)
+        before = self._state.file_value(path)
         is_known = before == replica.own.get((FILE, path), NOTHING)
         await self._edits.sync(path)
-        after = self._file_value(path)
-        told = after.parked == before.parked and _in_conflict(after) == _in_conflict(before)
+        after = self._state.file_value(path)
+        told = after.parked == before.parked and after.in_conflict == before.in_conflict
         if is_known and told:
             replica.own[FILE, path] = after
 
@@ -355,9 +326,9 @@ class Persistence:
         self.touch()
 
     async def _catch_up(self, path: str) -> None:
-        root = self._home(path)
+        root = self._state.home(path)
         async with self._locks[root], self._edits.alone(path):
-            await self._compare(self._replicas[root], path)
+            await self._compare(self._state.replicas[root], path)
             await self._settle_conflict(path)
 
     async def _settle_conflict(self, path: str) -> None:
@@ -379,176 +350,6 @@ class Persistence:
         """Whether buffer and file were in conflict."""
         return self._edits.state(path).conflict_base is not msgspec.UNSET
 
-    def _root(self, directory: str) -> str:
-        """The root of the workspace of a directory, as it was when that was first asked."""
-        if directory not in self._roots:
-            self._roots[directory] = roots.root_of(directory)
-        return self._roots[directory]
-
-    # -- to the journal ---------------------------------------------------------------------------
-
-    def _home(self, path: str) -> str:
-        """The root whose journal has a file: the one that has it already, else the innermost."""
-        for root, replica in self._replicas.items():
-            if (FILE, path) in replica.stored:
-                return root
-        inside = [root for root in self._replicas if is_below(path, root)]
-        if inside:
-            return max(inside, key=len)
-        entry = self._edits.ledger.get(path)
-        writers = {it.n: it for it in self._sessions()}
-        for n in sorted(entry.writers if entry else ()):
-            if n in writers and (root := self._root(writers[n].cwd)) in self._replicas:
-                return root
-        return next(iter(self._replicas), "")
-
-    def _values(self, root: str) -> Values:
-        """The present values of a workspace: all of it in one go of the loop."""
-        ledger = self._edits.ledger
-        pictures, values = ledger.pictures(), Values()
-        kept = {file.path for file in self._edits.tracked if _is_kept(file.state)}
-        for path in [*pictures, *(kept - pictures.keys())]:
-            if self._home(path) == root and (value := self._file_value(path)) != NOTHING:
-                values[FILE, path] = value
-        for level in ledger.rejects:
-            if self._home(level[0].before.path) == root:
-                values[REJECT, self._name(level)] = level
-        values |= self._checkpoints(root)
-        if not values:
-            return values
-        tops = {self._edits.trees.top(path) for kind, path in values if kind == FILE}
-        values |= {(TREE, it): self._edits.trees.known[it] for it in tops if self._knows(it)}
-        heads = self._commits.heads.items()
-        values |= {(HEAD, it): head for it, head in heads if is_below(it, root) or it == root}
-        numbers = set(_numbers(values.values())) | {
-            self.keys.number(name.partition(":")[0])
-            for kind, name in values
-            if kind in (CHECKPOINT, UNDO)
-        }
-        described = self.keys.described(numbers, self._sessions())
-        return values | {(SESSION, key): info for key, info in described.items()}
-
-    def _knows(self, top: str) -> bool:
-        return top in self._edits.trees.known
-
-    def _file_value(self, path: str) -> FileValue:
-        edits, state = self._edits.ledger.picture(path), self._edits.state(path)
-        return FileValue(
-            edits.entry,
-            edits.settled,
-            edits.history,
-            edits.parked,
-            state.user_format,
-            state.agent_format,
-            state.conflict_base,
-            state.rights,
-        )
-
-    def _checkpoints(self, root: str) -> Values:
-        frozen: dict[int, tuple[Checkpoint, Checkpoint]] = {}
-        values = Values()
-        for kind, lists in zip((CHECKPOINT, UNDO), self._rewind.checkpoints.lists(), strict=True):
-            for n, found in lists.items():
-                if self._session_root(n) == root:
-                    for made, kept in zip(found, self._freeze(found, frozen), strict=True):
-                        values[kind, f"{self.keys.key(n)}:{self._name(made)}"] = kept
-        self._frozen = {**self._frozen, **frozen}
-        return values
-
-    def _session_root(self, n: int) -> str:
-        """The workspace of a session."""
-        found = next((it for it in self._sessions() if it.n == n), None)
-        cwd = found.cwd if found else self.keys.infos.get(self.keys.key(n), _NO_INFO).cwd
-        return self._root(cwd) if cwd else ""
-
-    def _freeze(
-        self, found: list[Checkpoint], frozen: dict[int, tuple[Checkpoint, Checkpoint]]
-    ) -> Iterator[Checkpoint]:
-        """Copies of checkpoints, which may still grow: the same one as long as nothing changes."""
-        settled = len(found) - MOVING
-        for at, checkpoint in enumerate(found):
-            known = self._frozen.get(id(checkpoint))
-            if (
-                known is None
-                or known[0] is not checkpoint
-                or (at >= settled and known[0] != known[1])
-            ):
-                known = checkpoint, _copy(checkpoint)
-            frozen[id(checkpoint)] = known
-            yield known[1]
-
-    def _name(self, value: Any, name: str = "") -> str:
-        """The name of a value that has none of its own, the same in all processes."""
-        known = self._named.get(id(value))
-        if known is None or known[0] is not value:
-            self._count += 1
-            known = value, name or f"{self.keys.instance}.{self._began}.{self._count}"
-            self._named[id(value)] = known
-        return known[1]
-
-    # -- from the journal -------------------------------------------------------------------------
-
-    def _take_over(self, replica: Replica, key: Key) -> None:
-        """Another process has changed this value."""
-        kind, name = key
-        value = replica.value(key)
-        if kind == FILE:
-            self._take_file(replica, name, value or NOTHING)
-        elif kind == REJECT:
-            self._take_reject(name, value)
-        elif kind in (CHECKPOINT, UNDO):
-            self._take_checkpoint(kind, name, value)
-        elif kind == SESSION and value is not None:
-            self.keys.learn(name, value)
-        elif kind == HEAD and value is not None:
-            self._commits.heads.setdefault(name, value)
-        elif kind == TREE and value is not None:
-            self._edits.trees.known.setdefault(name, value)
-        replica.take(key, value)
-        if value is None:
-            replica.own.pop(key, None)
-        elif kind in (CHECKPOINT, UNDO):
-            replica.own[key] = _copy(value)
-        elif kind != FILE:
-            replica.own[key] = value
-
-    def _take_file(self, replica: Replica, path: str, theirs: FileValue) -> None:
-        key, mine = (FILE, path), self._edits.ledger.get(path)
-        before = self._edits.ledger.untold(path)
-        if before is None or mine is None:
-            self._install(path, theirs)
-            replica.own[key] = self._file_value(path)
-        else:
-            self._install(path, theirs._replace(entry=merged(before, mine, theirs.entry)))
-            replica.own[key] = theirs
-            self.touch()
-
-    def _install(self, path: str, value: FileValue) -> None:
-        self._edits.ledger.take_file(path, value.edits)
-        if value.formats != self._file_value(path).formats:
-            self._edits.tracked[path].hear(TakenOver(*value.formats))
-
-    def _take_reject(self, name: str, level: list[Reject] | None) -> None:
-        ledger = self._edits.ledger
-        kept = [it for it in ledger.rejects if self._name(it) != name]
-        if level:
-            self._name(level, name)
-            kept.append(level)
-        ledger.take_rejects(kept)
-
-    def _take_checkpoint(self, kind: str, name: str, made: Checkpoint | None) -> None:
-        key, _, own = name.partition(":")
-        lists = self._rewind.checkpoints.lists()[kind == UNDO]
-        found = lists.setdefault(self.keys.number(key), [])
-        known = next((it for it in found if self._name(it) == own), None)
-        if made is None:
-            found[:] = [it for it in found if it is not known]
-        elif known is None:
-            self._name(made, own)
-            found.append(made)
-        else:
-            _grow(known, made)
-
     def revived(self, session: AgentSession) -> None:
         """A session goes on here that has edits and checkpoints."""
         self._edits.revived(session)
@@ -559,70 +360,3 @@ class Persistence:
         for session in self._sessions():
             if not self.keys.is_ours(self.keys.key(session.n)):
                 self._rewind.revived(session)
-
-
-def merged(before: Pending, mine: Pending, theirs: Pending | None) -> Pending:
-    """The pending edits of a file that an agent here has changed since this process knew what
-    another one has made of them: what is ``before`` the agent's writes, then ``mine``. Where that
-    one knows of none any more, all of it was decided.
-    """
-    writers = mine.writers | theirs.writers if theirs is not None else mine.writers
-    if mine.base is None and before.live is None:
-        return mine  # a new file
-    if mine.live is None or before.live is None:
-        return msgspec.structs.replace(mine, writers=writers)
-    known = theirs.edited(before.live) if theirs is not None else None
-    decided = before.live if known is None else known.base
-    if before.base is None or mine.base is None or decided is None:
-        return msgspec.structs.replace(mine, base=decided, writers=writers)
-    found = merge(before.base, mine.base, decided)
-    base = found.text if isinstance(found, Merged) else overlaid(before.base, mine.base, decided)
-    return msgspec.structs.replace(mine, base=base, writers=writers)
-
-
-def _copy(checkpoint: Checkpoint) -> Checkpoint:
-    """A checkpoint with copies of all that may still grow."""
-    growing = ("trees", "reasons", "touched", "late", "agent_changes", "ends")
-    fields = {name: copy(getattr(checkpoint, name)) for name in growing}
-    return msgspec.structs.replace(checkpoint, **fields)
-
-
-def _grow(checkpoint: Checkpoint, other: Checkpoint) -> None:
-    """Add what another process knows of the same checkpoint."""
-    for name in ("trees", "touched", "late", "agent_changes"):
-        mine, theirs = getattr(checkpoint, name), getattr(other, name)
-        for key in theirs.keys() - mine.keys():
-            mine[key] = theirs[key]
-    if not checkpoint.ends:
-        checkpoint.ends.extend(other.ends)
-
-
-def _by_kind(keys: Iterable[Key]) -> list[Key]:
-    """Sessions first: all others name them."""
-    return sorted(keys, key=lambda key: key[0] != SESSION)
-
-
-def _in_conflict(value: FileValue) -> bool:
-    return value.entry is not None and value.entry.conflict
-
-
-def _is_kept(state: FileState) -> bool:
-    """Whether a file's state matters also where nothing is pending."""
-    known = state.user_format or state.agent_format or state.rights
-    return known is not None or state.conflict_base is not msgspec.UNSET
-
-
-def _numbers(values: Iterable[Any]) -> Iterator[int]:
-    """Our numbers of the sessions that have written what is pending, or was."""
-    for value in values:
-        entries: list[Pending] = []
-        if isinstance(value, FileValue):
-            entries = [*value.history, *(it.entry for it in value.parked)]
-            entries += [value.entry] if value.entry else []
-        elif isinstance(value, list):
-            entries = [it.before for it in value]
-        for entry in entries:
-            yield from entry.writers
-
-
-_NO_INFO: Final = SessionInfo()

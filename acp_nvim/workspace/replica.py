@@ -56,6 +56,11 @@ class FileValue(NamedTuple):
     rights: Rights | None = None
 
     @property
+    def in_conflict(self) -> bool:
+        """Whether both sides have changed the same lines."""
+        return self.entry is not None and self.entry.conflict
+
+    @property
     def edits(self) -> FileEdits:
         """The part that a ledger knows."""
         return FileEdits(self.entry, self.settled, self.history, self.parked)
@@ -141,11 +146,10 @@ class Replica:
         else:
             self.stored[key] = value
 
-    def settle(self) -> None:
-        """All news are taken over: texts that were read for them are dropped."""
-        self.damaged = self.damaged or self._reader.lost > 0
-        self._reader.lost = 0
-        self._reader.forget_texts()
+    def settle(self) -> bool:
+        """All news are taken over. Returns whether any were lost."""
+        lost, self.damaged = self.damaged or self._reader.settle(), False
+        return lost
 
     def _decoded(self, key: Key) -> Any:
         kind, name = key

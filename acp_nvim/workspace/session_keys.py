@@ -21,6 +21,10 @@ class SessionKeys:
         self._numbers: dict[str, int] = {}
         self._keys: dict[int, str] = {}
 
+    def belong_to(self, instance: str) -> None:
+        """This run of Neovim has this name."""
+        self.instance = instance
+
     def key(self, n: int) -> str:
         """The key of the session with our number."""
         return self._keys.get(n) or f"{self.instance}.{n}"

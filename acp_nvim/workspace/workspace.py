@@ -64,14 +64,11 @@ class Workspace(Generic[S]):
         """
         self._data: Path | None = None
         self._options, self._sessions = options, sessions
-        self._tasks = tasks
-        self._notice = view.notice
+        self._tasks, self._notice = tasks, view.notice
         self.snapshots = Snapshots(self._home, view.notice)
         self._checkpoints = checkpoints = Checkpoints(self.snapshots)
         turns = Turns(buffers.announce)
-        self.edits = PendingEdits(
-            buffers, view, options, sessions, self._checkpoints, turns, self._touch
-        )
+        self.edits = PendingEdits(buffers, view, options, sessions, checkpoints, turns, self._touch)
         self.disk = DiskChanges(self.edits, self.snapshots, tasks)
         self.commits = Commits(self.edits, self.snapshots, self._by_agent)
         self.tool_calls = ToolCallFiles(self.disk, self.snapshots, tasks)

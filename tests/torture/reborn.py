@@ -1,7 +1,7 @@
 """Pending edits outlive Neovim: it is killed with its host, at any moment, and another one goes on.
 
-`python -m tests.torture.reborn SEED COUNT [both]` runs COUNT histories over fakes of Neovim and
-prints the steps of those that fail; with `both` two Neovims live over one folder.
+`python -m tests.torture.reborn SEED COUNT` runs COUNT histories over fakes of Neovim and prints the
+steps of those that fail; with the word `both` behind that two Neovims live over one folder.
 
 Each line is made once, so who made it and what became of it is known by the line alone.
 
@@ -71,11 +71,11 @@ class DyingOs:
 @contextmanager
 def dying(left: int) -> Any:
     """The journal's process is killed after so many system calls."""
-    journal.os = DyingOs(left)  # type: ignore[assignment]
+    vars(journal)["os"] = DyingOs(left)
     try:
         yield
     finally:
-        journal.os = os
+        vars(journal)["os"] = os
 
 
 def pending_lines(neovim: FakeWorkspace) -> set[tuple[str, str]]:
