@@ -94,7 +94,6 @@ class Host:
         self.screen = Screen(self.settings, self.pace.wake, self._check_patch)
         self.limit_reports = LimitReports(self.screen)
         self.terminal_views = TerminalViews(self.terminal)
-        self.foreign_sessions = self._foreign_sessions()
         self.flow = Flow(self.screen, self.pace, self.settings, self.limit_reports.tell)
         self.frames = Frames(bridge, self.pace, self.collect, self.flow.drained, self.problem)
         self.conversations: dict[int, Conversation] = {}
@@ -109,8 +108,8 @@ class Host:
         self.subagents = SubagentRegistry(self.screen, self._number)
         self.reviewed: dict[str, dict[str, Any]] = {}
         """Values of forms that the user has to confirm, by id of the decision."""
-        self.asking = Asking(self.screen.push)
-        self.choose, self.ask_text = self.asking.choose, self.asking.ask_text
+        asking = self.asking = Asking(self.screen.push)
+        self.choose, self.ask_text = asking.choose, asking.ask_text
         self.buffers = NvimBuffers(bridge)
         self.unsaved = UnsavedChanges(self.buffers, lambda: self.file_options, self.choose)
         self.extensions = in_lua(bridge, self.screen.push, lambda: self.options.extensions)
@@ -120,12 +119,12 @@ class Host:
         self.sent = SentPrompts(self.problem)
         self.index: IndexFile | None = None
         self.consent = Consent(self.problem, lambda: self._data_file("mcp.json"))
-        self.cwd = str(Path.home())
-        """Where the user worked last: agents are started there."""
+        self.cwd = str(Path.home())  # where the user worked last: agents are started there
         self.logins: set[str] = set()
         """Agents whose login runs in a terminal."""
         self.after_login: list[tuple[str, Callable[[], None]]] = []
-        """Actions that wait for a login, with their agent's name."""
+        """Actions that wait for a login, with the name of the agent."""
+        self.foreign_sessions = self._foreign_sessions()
         self.workspace: Workspace[Session]
         self.proposed: ProposedEdits
         self.observer: HostObserver

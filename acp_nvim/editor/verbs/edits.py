@@ -287,8 +287,8 @@ async def restore(host: Host, args: Args) -> None:
     without n the last restore is undone. With `list` the window that lists the checkpoints is
     brought up to date.
     """
-    conversation = host.conversation(_session(host, args))
     session = _whose(host, args)
+    conversation = None if session is None else host.conversation(session.n)
     if session is None or conversation is None:
         return
     wanted: Any = args.get("n")
