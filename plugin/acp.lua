@@ -41,14 +41,20 @@ vim.api.nvim_create_autocmd({ 'FocusLost', 'FocusGained' }, {
   callback = function(args) vim.g.acp_focused = args.event == 'FocusGained' end,
 })
 
--- Undecided edits that another Neovim has left are shown: where there are any, Python starts.
+-- Undecided edits that another Neovim has left are shown: where there are any, Python starts, as
+-- soon as what the user did is done.
 vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufEnter', 'FocusGained' }, {
   group = vim.api.nvim_create_augroup('acp.workspace', {}),
   callback = function(args)
-    local name = args.match ~= '' and vim.bo[args.buf].buftype == ''
-    if name and #require('acp.base.workspaces').waiting(args.buf) > 0 then
-      module('acp.base.workspaces').entered(args.buf)
-    end
+    if args.match == '' or vim.g.acp_looks then return end
+    vim.g.acp_looks = true
+    vim.schedule(function()
+      vim.g.acp_looks = nil
+      local bufnr = vim.api.nvim_get_current_buf()
+      if #require('acp.base.workspaces').waiting(bufnr) > 0 then
+        module('acp.base.workspaces').entered(bufnr)
+      end
+    end)
   end,
 })
 

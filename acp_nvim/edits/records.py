@@ -95,11 +95,12 @@ def decoded(path: bytes) -> str:
 
 
 class Writer:
-    """Makes records and remembers them: nothing is written twice."""
+    """Makes records. Texts are remembered: none is written twice. Values are not, since another
+    process may have set them meanwhile.
+    """
 
     def __init__(self) -> None:
         self._out: list[bytes] = []
-        self._values: dict[Key, bytes] = {}
         self._written: set[bytes] = set()
         self._anchors: dict[str, list[tuple[bytes, Text]]] = {}
         self._names: OrderedDict[int, tuple[Text, bytes]] = OrderedDict()
@@ -117,14 +118,10 @@ class Writer:
             data = _encode(value)
         except UnicodeEncodeError:
             data = _encode(_cleaned(msgspec.to_builtins(value, builtin_types=(bytes,))))
-        name = blake2b(data, digest_size=16).digest()
-        if self._values.get((kind, key)) != name:
-            self._values[kind, key] = name
-            self._out.append(_encode(Put(kind, key, data)))
+        self._out.append(_encode(Put(kind, key, data)))
 
     def drop(self, kind: str, key: bytes) -> None:
-        """Remove a key, which another process may have set."""
-        self._values.pop((kind, key), None)
+        """Remove a key."""
         self._out.append(_encode(Drop(kind, key)))
 
     def text(self, path: str, text: Text | None) -> bytes:

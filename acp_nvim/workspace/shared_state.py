@@ -101,10 +101,10 @@ class SharedState:
         values |= self._checkpoints(root)
         if not values:
             return values
-        tops = {self._edits.trees.top(path) for kind, path in values if kind == FILE}
-        values |= {(TREE, it): self._edits.trees.known[it] for it in tops if self._knows(it)}
+        trees = self._edits.trees.known.items()
+        values |= {(TREE, top): mark for top, mark in trees if _overlap(top, root)}
         heads = self._commits.heads.items()
-        values |= {(HEAD, it): head for it, head in heads if is_below(it, root) or it == root}
+        values |= {(HEAD, it): head for it, head in heads if _overlap(it, root)}
         numbers = set(_numbers(values.values())) | {
             self._keys.number(name.partition(":")[0])
             for kind, name in values
@@ -112,9 +112,6 @@ class SharedState:
         }
         described = self._keys.described(numbers, self._sessions())
         return values | {(SESSION, key): info for key, info in described.items()}
-
-    def _knows(self, top: str) -> bool:
-        return top in self._edits.trees.known
 
     def file_value(self, path: str) -> FileValue:
         """What is known of a file."""
@@ -274,6 +271,10 @@ def _grow(checkpoint: Checkpoint, other: Checkpoint) -> None:
 def in_order(keys: Iterable[Key]) -> list[Key]:
     """Sessions first: all others name them."""
     return sorted(keys, key=lambda key: key[0] != SESSION)
+
+
+def _overlap(some: str, other: str) -> bool:
+    return some == other or is_below(some, other) or is_below(other, some)
 
 
 def _is_kept(state: FileState) -> bool:

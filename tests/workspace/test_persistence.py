@@ -299,6 +299,24 @@ async def test_the_second_to_decide_is_told_and_does_nothing(started: Neovims) -
     assert shown(first) == shown(second) == {"a.txt": ("modified", False, HUNKS[1:])}
 
 
+async def test_what_one_has_written_before_is_written_again_after_the_other(
+    started: Neovims,
+) -> None:
+    """The same value in between, by the other: that counts until it is set anew."""
+    first = await started.neovim("first")
+    path = first.work / "new.txt"
+    await first.write(path, "one\n")
+    await first.exchange()
+    second = await started.neovim("second")
+    await first.decide("reject")
+    await second.write(path, "two\n")
+    await second.exchange()
+    await first.exchange()
+    await first.decide("reject")
+    await second.exchange()
+    assert shown(first) == shown(second) == {}
+
+
 async def test_an_agents_write_during_the_others_decision_stays_pending(started: Neovims) -> None:
     first = await wrote(started)
     path = first.work / "a.txt"
