@@ -40,6 +40,7 @@ from acp_nvim.editor.documents import NvimDocuments
 from acp_nvim.editor.environment import agent_environment
 from acp_nvim.editor.extending import in_lua
 from acp_nvim.editor.flow import Flow
+from acp_nvim.editor.foreign_sessions import ForeignSessions
 from acp_nvim.editor.frames import Frames
 from acp_nvim.editor.history import History
 from acp_nvim.editor.language_servers import NvimLanguageServers
@@ -80,7 +81,7 @@ from acp_nvim.tools.user_tools import UserTools
 from acp_nvim.tools.writing import writing_tools
 from acp_nvim.workspace import private_files
 from acp_nvim.workspace.pending_edits import PendingEdits
-from acp_nvim.workspace.ports import FileOptions
+from acp_nvim.workspace.ports import FileOptions, SessionInfo
 from acp_nvim.workspace.workspace import Workspace
 
 UNWANTED_S: Final = 10.0
@@ -113,8 +114,8 @@ class Host:
         self.subagents = SubagentRegistry(self.screen, self.number)
         self.reviewed: dict[str, dict[str, Any]] = {}
         """Values of forms that the user has to confirm, by id of the decision."""
-        self.asking = Asking(self.screen.push)
-        self.choose, self.ask_text = self.asking.choose, self.asking.ask_text
+        asking = self.asking = Asking(self.screen.push)
+        self.choose, self.ask_text = asking.choose, asking.ask_text
         self.buffers = NvimBuffers(bridge)
         self.unsaved = UnsavedChanges(self.buffers, lambda: self.file_options, self.choose)
         self.extensions = in_lua(bridge, self.screen.push, lambda: self.options.extensions)
@@ -124,12 +125,12 @@ class Host:
         self.sent = SentPrompts(self.problem)
         self.index: IndexFile | None = None
         self.consent = Consent(self.problem, lambda: self._data_file("mcp.json"))
-        self.cwd = str(Path.home())
-        """Where the user worked last: agents are started there."""
+        self.cwd = str(Path.home())  # where the user worked last: agents are started there
         self.logins: set[str] = set()
         """Agents whose login runs in a terminal."""
         self.after_login: list[tuple[str, Callable[[], None]]] = []
         """Actions that wait for a login, with the name of the agent."""
+        self.foreign_sessions = self._foreign_sessions()
         self.workspace: Workspace[Session]
         self.proposed: ProposedEdits
         self.proposal_check: ProposalCheck
@@ -152,7 +153,7 @@ class Host:
     def _history(self) -> History:
         tell = partial(self.echo, "warn")
         sessions, loop = self.screen.sessions.values, self.bridge.loop
-        return History(sessions, lambda: self.workspace.run, self._secrets, tell, loop)
+        return History(sessions, lambda: self.workspace.persistence.keys.instance, self._secrets, tell, loop)
 
     def _secrets(self) -> list[str]:
         """Values that must not be kept: those of variables that are secret."""
@@ -219,6 +220,7 @@ class Host:
             self._amends,
             self.access,
             self.worked_at,
+            self.foreign_sessions,
         )
 
     def _amends(self, edits: PendingEdits) -> ProposedEdits:
@@ -357,6 +359,20 @@ class Host:
         if past is not None:
             self.history.follow(session, None, 1)
         self.screen.add(session, past)
+
+    def _foreign_sessions(self) -> ForeignSessions:
+        return ForeignSessions(self._foreign_session, self.screen.state, self.screen.push)
+
+    def _foreign_session(self, info: SessionInfo, n: int) -> int:
+        """Make a closed session for what another Neovim has in the workspace; returns its
+        number.
+        """
+        n = n or self.number()
+        session = Session(n, info.agent, info.cwd, info.directories, self.observer)
+        session.title, session.status = info.title or None, "closed"
+        self.take_up(session, NEW, None)
+        session.notice("info", wording.OTHER_SESSION)
+        return n
 
     def _converse(self, session: Session, origin: Origin) -> Conversation:
         conversation = Conversation(session, self.agents, self.tasks, self, origin)
@@ -575,6 +591,7 @@ class Host:
         conversation = self.conversation(None)
         if conversation is None:
             self.screen.event("AcpNotice", severity="warning", title=text)
+            self.echo("warn", text)
             return
         conversation.session.notice("warning", text)
         conversation.session.event("AcpNotice", severity="warning", title=text)
