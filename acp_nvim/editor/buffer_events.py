@@ -15,7 +15,7 @@ from acp_nvim.workspace.file_format import Format
 from acp_nvim.workspace.ports import BufferEdit
 from acp_nvim.workspace.workspace import Workspace
 
-VERBS: Final = frozenset({"edited", "saved", "leaving"})
+VERBS: Final = frozenset({"edited", "doubted", "saved", "leaving"})
 
 
 def on_buffer_event(workspace: Workspace[Session], verb: str, args: dict[str, Any]) -> None:
@@ -23,6 +23,8 @@ def on_buffer_event(workspace: Workspace[Session], verb: str, args: dict[str, An
     if verb == "edited":
         known = {name: value for name, value in args.items() if value is not None}
         workspace.edits.buffers.heard(msgspec.convert(known, BufferEdit))
+    elif verb == "doubted":
+        workspace.edits.buffers.doubted(str(args["path"]))
     elif verb == "saved":
         _saved(workspace, str(args["path"]), args)
     else:

@@ -23,6 +23,7 @@ from acp_nvim.edits.moves import Move, Moves
 from acp_nvim.edits.text import Text
 from acp_nvim.tasks import Tasks
 from acp_nvim.workspace.disk import (
+    GRAIN_NS,
     bytes_of,
     changed_at,
     read_dated,
@@ -48,7 +49,7 @@ from acp_nvim.workspace.tracked_file import (
     SavedIdle,
 )
 from acp_nvim.workspace.turn_start import TurnStarts, differing
-from acp_nvim.workspace.turns import GRAIN_NS, Attribution, Turn, real_roots
+from acp_nvim.workspace.turns import Attribution, Turn, real_roots
 
 ATTEMPTS: Final = 5
 """How often a change is entered into a buffer that keeps changing."""
