@@ -45,6 +45,12 @@ class NvimBuffers:
         self._max = max_bytes
         self._bytes = 0
         self._known: OrderedDict[str, BufferText] = OrderedDict()
+        self._homes: dict[int, list[str]] = {}
+        """Directories of sessions, as Neovim was told, by our number."""
+        self._announced: list[str] = []
+        """The directories in which turns run, as Neovim knows or will know before all else."""
+        self._heard = 0
+        """The last prompt that came with the news that Neovim expects its turn."""
 
     async def read(self, place: Place) -> BufferText | Closed:
         """The loaded buffer of a file; see `Buffers`."""
@@ -132,7 +138,7 @@ class NvimBuffers:
             found = await self._bridge.call(OUTSIDE, "unsaved")
         except NvimError:
             return {}  # Neovim is closing
-        return {it["path"]: Text(tuple(it["lines"]), bool(it["eol"])) for it in found}
+        return texts_of(found) or {}
 
     async def save(self, paths: Sequence[str]) -> dict[str, str]:
         """Save these buffers as the user would, their autocommands included. Returns why, by path
@@ -142,8 +148,23 @@ class NvimBuffers:
 
     async def announce(self, roots: Sequence[str]) -> None:
         """See `Buffers`."""
+        if list(roots) == self._announced:
+            return
+        self._announced = list(roots)
         with suppress(NvimError):  # Neovim is closing
-            await self._bridge.call(OUTSIDE, "turns", list(roots))
+            await self._bridge.call(OUTSIDE, "turns", list(roots), self._heard)
+
+    def settles(self, n: int, roots: Sequence[str]) -> bool:
+        """A session's turns run in these directories; whether Neovim has to be told so."""
+        if self._homes.get(n) == list(roots):
+            return False
+        self._homes[n] = list(roots)
+        return True
+
+    def expects(self, n: int, number: int) -> None:
+        """A prompt has come, and Neovim acts as if its turn ran already: no need to tell it."""
+        self._heard = number
+        self._announced = sorted({*self._announced, *self._homes.get(n, ())})
 
     async def _verified(self, place: Place | None, live: BufferText, stamp: str | None) -> bool:
         """Whether the file holds what was saved, as far as one read of it in a worker thread tells.
@@ -203,6 +224,13 @@ class NvimBuffers:
 
 def _fileencodings(file_format: Format) -> str:
     return "ucs-bom," * file_format.bomb + file_format.encoding
+
+
+def texts_of(found: Any) -> dict[str, Text] | None:
+    """The texts that Lua tells, by path; None where it tells none."""
+    if found is None:
+        return None
+    return {it["path"]: Text(tuple(it["lines"]), bool(it["eol"])) for it in found}
 
 
 def _rows(hunks: Any) -> list[tuple[int, int, tuple[str, ...]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -75,8 +76,11 @@ from acp_nvim.tools.writing import writing_tools
 from acp_nvim.workspace import private_files
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.ports import FileOptions
+from acp_nvim.workspace.turns import real_roots
 from acp_nvim.workspace.workspace import Workspace
 
+FRESH_S: Final = 0.05
+"""Within so long nothing has become of what a prompt tells of Neovim's buffers."""
 UNWANTED_S: Final = 10.0
 """How long an early agent waits for the prompt that it was started for."""
 
@@ -440,7 +444,13 @@ class Host:
         """A prompt is about to be sent: the files' state is kept."""
         if session.tools is not None:
             self.tool_editor.turn_began(session)
-        texts = await self.workspace.turn_began(session, prompt, clean_text(prompt.text))
+        roots = real_roots(session)
+        if self.buffers.settles(session.n, roots):
+            self.bridge.tell("acp.buffers.disk_changes", "home", session.n, roots)
+        fresh = time.monotonic() - prompt.made < FRESH_S
+        texts = await self.workspace.turn_began(
+            session, prompt, clean_text(prompt.text), prompt.unsaved if fresh else None
+        )
         await self.unsaved.join(session, prompt, texts, embeds=self._embeds(session))
 
     def _embeds(self, session: Session) -> bool:

@@ -4,6 +4,7 @@ v1/prompt-turn).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -93,6 +94,10 @@ class Prompt(Struct, eq=False):
     """Resolves further attachments at the moment of sending."""
     delivery: int | None = None
     """Number of the prompt in Neovim (`lua/acp/ui/composer/delivery.lua`)."""
+    unsaved: Mapping[str, Any] | None = None
+    """The texts that were not saved when it was sent, by path; None: not known."""
+    made: float = field(default_factory=time.monotonic)
+    """When that was, in seconds of a clock without a date."""
     free: bool = False
     """It may go while other prompts are held (`session/queue.py`)."""
     left_out: list[str] = field(default_factory=list)

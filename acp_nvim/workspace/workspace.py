@@ -189,17 +189,22 @@ class Workspace(Generic[S]):
         self.early_looks.expect(session)
 
     async def turn_began(
-        self, session: S, prompt: object | None, label: str
+        self,
+        session: S,
+        prompt: object | None,
+        label: str,
+        unsaved: Mapping[str, Text] | None = None,
     ) -> Mapping[str, Text] | None:
         """A prompt is about to be sent: the present contents are those before it. The same prompt
         may be sent again; there is none where the agent begins by itself, and no checkpoint then.
-        Returns the unsaved texts by path; None where they were not looked at.
+        ``unsaved`` are the texts with unsaved edits by path, where they are known. Returns them;
+        None where they were not looked at.
         """
         checkpoint = None
         if prompt is not None:
             n = self.rewind.number(session, prompt)
             wanted = self._options().checkpoints
-            checkpoint = await self.rewind.keep(session, n, label) if wanted else None
+            checkpoint = await self.rewind.keep(session, n, label, unsaved) if wanted else None
         begun = anyio.Event()
         self._open_checkpoints[session.n] = checkpoint, begun
         self.persistence.touch()
@@ -207,7 +212,7 @@ class Workspace(Generic[S]):
         with anyio.move_on_after(ANNOUNCED_S):
             await self.disk.turns.announce()
         await self.disk.remember(turn)  # earlier saves have been reported by now
-        looked = self.early_looks.take(session)
+        looked = self.early_looks.take(session) or self.disk.rests(turn)
         if looked:
             self._look_done(turn, checkpoint)
             begun.set()
@@ -215,7 +220,7 @@ class Workspace(Generic[S]):
             looked = await self._briefly(self._begin, turn, checkpoint, begun)
         if turn.closed or not looked:
             self.disk.sent(turn)
-        return None if checkpoint is None else checkpoint.unsaved
+        return unsaved if checkpoint is None else checkpoint.unsaved
 
     async def _briefly(self, work: Callable[..., Awaitable[None]], *args: Any) -> bool:
         """Start the work, and wait for it a moment that no user notices; whether it is done."""

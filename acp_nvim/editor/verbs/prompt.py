@@ -19,6 +19,8 @@ def prompt(host: Host, args: Args) -> None:
     if is_empty(sent):
         host.echo("warn", wording.PROMPT_EMPTY)
         return
+    if files := args.get("files"):
+        host.buffers.expects(int(files["session"]), int(files["number"]))
     conversation = _meant(host, args)
     if args.get("now"):
         _send_now(host, conversation, sent)

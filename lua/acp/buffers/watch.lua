@@ -22,7 +22,11 @@ local silent_saves = require('acp.buffers.silent_saves')
 local watched = {} ---@type table<integer, acp.Watched>
 local changed = {} ---@type table<integer, true> those of which the host has not been told yet
 local pending = {} ---@type table<string, true> files that hold pending edits
-local roots = {} ---@type string[] directories in which an agent's turn runs
+local roots = {} ---@type string[] directories in which an agent's turn runs, or will at once
+local running = {} ---@type string[] those of them that the host has told
+local homes = {} ---@type table<integer, string[]> directories of sessions that have had a turn
+local expected = {} ---@type { [1]: integer, [2]: integer }[] prompts on their way, and their session
+local prompts = 0
 local looking = false
 local unaware = {} ---@type table<integer, true> buffers whose save does not settle a conflict
 
@@ -291,16 +295,47 @@ function M.pending(paths)
   end
 end
 
+local function settle()
+  local all = vim.list_extend({}, running)
+  for _, prompt in ipairs(expected) do
+    vim.list_extend(all, homes[prompt[2]])
+  end
+  roots = vim.tbl_map(function(root) return (root:gsub('/+$', '')) .. '/' end, all)
+  silent_saves.come_last()
+end
+
 --- The directories in which turns run now: files saved there are told.
 ---@param list string[]
-function M.turns(list)
-  roots = vim.tbl_map(function(root) return (root:gsub('/+$', '')) .. '/' end, list)
-  silent_saves.come_last()
+---@param heard? integer prompts up to this number are known to who says that
+---@return boolean any
+function M.turns(list, heard)
+  running = list
+  expected = vim.tbl_filter(function(one) return one[1] > (heard or 0) end, expected)
+  settle()
+  return #roots > 0
+end
+
+--- The directories of a session, in which its next turn will run.
+---@param n integer
+---@param list string[]
+function M.home(n, list) homes[n] = list end
+
+--- A prompt goes to session `n`, whose turn runs from now on: nobody need ask whether the saves
+--- before it were told, and those from now on will be.
+---@param n integer
+---@return integer|nil number of the prompt; nil where the host has to ask
+function M.expect(n)
+  if not homes[n] then return nil end
+  prompts = prompts + 1
+  expected[#expected + 1] = { prompts, n }
+  settle()
+  return prompts
 end
 
 --- The host is gone: what it knew of buffers, the next one does not, and no turn runs.
 function M.host_gone()
   watched, unaware, changed = {}, {}, {}
+  homes, expected = {}, {}
   M.turns({})
 end
 
