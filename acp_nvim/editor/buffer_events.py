@@ -36,7 +36,7 @@ def _saved(workspace: Workspace[Session], path: str, args: dict[str, Any]) -> No
     if args.get("stamp"):
         edits.save_signed(path, args["stamp"], bool(args.get("coded")))
     if args.get("idle"):
-        edits.saved_idle(path)
+        workspace.saved_idle(path)
     elif "bufnr" in args:
         encoding, bomb, ends = args.get("layout", ["", False, "unix"])
         layout = Format(encoding or "utf-8", bool(bomb), ends == "dos", ends == "mac")

@@ -201,11 +201,21 @@ class DiskChanges:
         others = [*known, *self._snapshots.singles()]
         alone = not self.turns.ready() and not any(state.late for state in known.values())
         inside = all(any(is_below(path, root) for root in roots) for path in others)
-        if not (alone and inside and self._watch.rest(roots)):
+        if not (alone and inside and self._is_settled(roots)):
             return False
         for path in known:
             self._files[path].hear(Forgotten())
         return True
+
+    def _is_settled(self, roots: Sequence[str]) -> bool:
+        looking = self._lock.locked()  # what it has not read yet may change before it does
+        return not looking and self._snapshots.stored(roots) and self._watch.rest(roots)
+
+    async def settle(self, roots: Sequence[str]) -> None:
+        """Nobody is at work, and the user has saved: look now, so that no prompt has to wait."""
+        within = self._snapshots.within(roots)
+        if not self.turns and self._watch.knows(within) and not self._watch.rest(within):
+            await self.look(roots)
 
     async def look(
         self, roots: Sequence[str], paths: Sequence[str] | None = None, *, watch: bool = False

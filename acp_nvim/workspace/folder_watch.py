@@ -85,6 +85,10 @@ class FolderWatch:
         self._read()
         return all(self._rests.get(root, False) for root in roots)
 
+    def knows(self, roots: Iterable[str]) -> bool:
+        """Whether all of these directories are watched."""
+        return all(root in self._rests for root in roots)
+
     def close(self) -> None:
         """Watch nothing any more."""
         if self._fd is not None:

@@ -89,6 +89,8 @@ class Workspace(Generic[S]):
         )
         self.change_sets = ChangeSets(self.edits, self.files, self.disk.before_write)
         self._pruned = False
+        self._settling = False
+        """A look at what the user has saved is about to begin."""
         self._open_checkpoints: dict[int, tuple[Checkpoint | None, anyio.Event]] = {}
         """The checkpoints of the turns that run, by our number of the session."""
         self._agent_reads: dict[str, Text] = {}
@@ -120,6 +122,18 @@ class Workspace(Generic[S]):
         return any(turn.called(at) for turn in self.disk.turns.ready())
 
     # ---- hooks
+
+    def saved_idle(self, path: str) -> None:
+        """The user saved a file while no agent was at work."""
+        self.edits.saved_idle(path)
+        if not self._settling:
+            self._settling = True
+            self._tasks.start_soon(self._settle)
+
+    async def _settle(self) -> None:
+        self._settling = False
+        for session in self._sessions():
+            await self.disk.settle([Place(root, root).real for root in session.roots])
 
     def saved_elsewhere(self, path: str) -> None:
         """The user saved a buffer's text, or a part of it, in another file."""

@@ -154,6 +154,10 @@ class Snapshots:
         """The directories that a look at one with a store goes through; None: there is no store."""
         return await self._locked(root, self._folders, None) if root in self._stores else None
 
+    def stored(self, roots: Iterable[str]) -> bool:
+        """Whether all of these directories have a store, and a tree in it."""
+        return all(root in self._stores and root in self._trees for root in roots)
+
     def singles(self) -> Iterable[str]:
         """The files that are in no store and are looked at all the same."""
         return self._single
