@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -80,5 +79,6 @@ class Requests(FileRequests):
         self, session: Any, params: schema.ReadTextFileRequest
     ) -> schema.ReadTextFileResponse:
         """Nobody tells what becomes of buffers here: each read asks."""
-        self.cache.doubted(os.path.realpath(params.path))  # noqa: ASYNC240
+        for file in list(self.tracked):
+            self.cache.doubted(file.path)
         return await super().read(session, params)
