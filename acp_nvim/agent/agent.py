@@ -137,12 +137,19 @@ class Agent:
         return result
 
     async def fork_session(
-        self, session_id: str, cwd: str, params: SessionParams, directories: Sequence[str]
+        self,
+        session_id: str,
+        cwd: str,
+        params: SessionParams,
+        directories: Sequence[str],
+        meta: Mapping[str, Any],
     ) -> schema.ForkSessionResponse:
         """Start a session with the context of another one; only behind `sessionCapabilities.fork`
-        (rfds/session-fork).
+        (rfds/session-fork). `meta` is added to the session's `_meta`.
         """
         fields = self._fields(params, directories)
+        if meta:
+            fields["meta"] = {**(fields["meta"] or {}), **meta}
         result: schema.ForkSessionResponse = await self._endpoint.request(
             "session/fork", schema.ForkSessionRequest(session_id=session_id, cwd=cwd, **fields)
         )

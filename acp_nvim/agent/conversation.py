@@ -22,6 +22,7 @@ from acp_nvim.agent.session_params import trace
 from acp_nvim.agent.session_setup import NEW, Origin, SessionSetup
 from acp_nvim.agent.wire.calls import OutgoingCall
 from acp_nvim.agent.wire.endpoint import ConnectionClosed
+from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import (
     AUTH_REQUIRED,
     REQUEST_CANCELLED,
@@ -52,6 +53,7 @@ class Conversation:
     ) -> None:
         """The session's agent is started by `open` or the first prompt."""
         self.session = session
+        self.origin = origin
         self.connection: Connection | None = None
         self.running: Prompt | None = None
         self.awaits_login = False
@@ -68,6 +70,8 @@ class Conversation:
         """Prompts that the agent got while it worked on another one."""
         self._answered = False
         self._refused = False
+        self._hands_over = False
+        """Whether the prompt that went last has what was said before."""
         self._preparing: Prompt | None = None
         """The first of the queue, while it is made ready to be sent."""
         self._configured = False
@@ -211,9 +215,17 @@ class Conversation:
         for remark in prompt.left_out:
             session.notice("warning", remark)
         if connection.alive and blocks:
-            return blocks
+            return [*self._handover(prompt), *blocks]
         self._delegate.give_back(session, prompt)
         return []
+
+    def _handover(self, prompt: Prompt) -> list[Any]:
+        """Return what the agent is told of the conversation so far; a slash command stays the
+        first text.
+        """
+        told = self._setup.handover
+        self._hands_over = bool(told) and not prompt.text.startswith("/")
+        return [schema.TextContent(told)] if self._hands_over else []
 
     @property
     def takes_more(self) -> bool:
@@ -270,6 +282,8 @@ class Conversation:
         waited = prompt is not None and queue.leave_agent(self.session, prompt)
         if error is None:
             self._configured = False
+            if self._hands_over:
+                self._setup.handed_over()
             if self.session.in_turn:
                 self.session.end_turn(result.stop_reason)
             self.remember()

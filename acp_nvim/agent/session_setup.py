@@ -12,7 +12,7 @@ import anyio
 from msgspec import Struct, field
 
 from acp_nvim import wording
-from acp_nvim.agent import initial_options
+from acp_nvim.agent import fork_points, initial_options
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.initial_options import InitialOptions
 from acp_nvim.agent.session_params import SessionParams
@@ -26,8 +26,9 @@ from acp_nvim.protocol.errors import (
 from acp_nvim.session import agent_work, options
 from acp_nvim.session.entries import Entry
 from acp_nvim.session.session import Session
+from acp_nvim.session.transcript_prompt import transcript_prompt
 
-Way = Literal["new", "load", "resume", "fork", "again"]
+Way = Literal["new", "load", "resume", "fork", "retold", "again"]
 
 QUIET_S = 0.25
 """A replay that is not drawn is over when nothing of it has come for this time, in seconds: some
@@ -37,16 +38,27 @@ REPLAY_S = 5.0
 """The longest wait for the end of such a late replay, in seconds."""
 
 
+class Branch(Struct, frozen=True):
+    """A rewind of session `n`, by our number; whether files were restored with it."""
+
+    n: int
+    files: bool
+
+
 class Origin(Struct, frozen=True):
     """Where a session comes from. `id` is the agent's id of the session that exists there; `again`
-    means that it was open in an earlier process of ours, with the options `chosen`.
+    means that it was open in an earlier process of ours, with the options `chosen`; `retold` is a
+    new one that the agent is told of what was said before.
     """
 
     way: Way = "new"
     id: str = ""
     chosen: InitialOptions = field(default_factory=InitialOptions)
     before: Callable[[], Sequence[Entry]] = tuple
-    """The entries of the session that is forked, as far as they are known here."""
+    """The entries of the session that is forked or retold, as far as they are known here."""
+    point: str | None = None
+    """Of a fork: the agent's message that is the last one in it."""
+    branch: Branch | None = None
 
 
 NEW = Origin()
@@ -69,6 +81,10 @@ class SessionSetup:
         """Whether it has been open before, in this process of ours or an earlier one."""
         self._ran = False
         """Whether it has been open in this process: its options are known here then."""
+        self.handover = ""
+        """What was said so far, for an agent that does not know it: it goes with the next prompt
+        that takes more text.
+        """
         self._origin = origin
         self._params = SessionParams()
         self._first_choice = options.in_force(session)
@@ -131,6 +147,8 @@ class SessionSetup:
                 return result
             case "fork":
                 return await self._fork(connection)
+            case "retold":
+                return await self._retold(connection)
             case _:
                 return await self._new(connection)
 
@@ -142,17 +160,48 @@ class SessionSetup:
         self._named(connection, result.session_id)
         return result
 
+    async def _retold(self, connection: Connection) -> Any:
+        """A new session whose chat begins with what was said before; the agent gets that with the
+        first prompt.
+        """
+        self.session.transcript.inherit(self._origin.before())
+        self._hand_over()
+        result = await self._new(connection)
+        if self.handover:
+            self.session.notice("info", wording.SESSION_RETOLD.format(agent=connection.title))
+        return result
+
+    def _hand_over(self) -> None:
+        self.handover = transcript_prompt(self.session.transcript.entries)
+
+    def handed_over(self) -> None:
+        """The agent has what was said so far."""
+        self.handover = ""
+
     async def _fork(self, connection: Connection) -> Any:
-        session = self.session
+        """Fork the session, at a message where that is wanted; where the agent refuses that, what
+        was said before is told instead.
+        """
+        try:
+            return await self._forked(connection)
+        except RequestError as error:
+            if self._origin.point is None or error.code == AUTH_REQUIRED:
+                raise
+            connection.warnings.count("session/fork refused", str(error))
+            return await self._retold(connection)
+
+    async def _forked(self, connection: Connection) -> Any:
+        session, origin = self.session, self._origin
+        at = fork_points.meta(connection.agent, origin.point) if origin.point else {}
         with self._watched("session/fork"):
             result = await connection.agent.fork_session(
-                self._origin.id, session.cwd, self._params, session.directories
+                origin.id, session.cwd, self._params, session.directories, at
             )
         session_id, router = result.session_id, connection.router
         told = session.replaying = router.tells_the_past(session_id)
         router.adopt(session_id, session)
         session.replaying = False
-        before = () if told else self._origin.before()
+        before = () if told else origin.before()
         session.transcript.inherit(before)
         async with _drawn(router, session_id) if before else nullcontext():
             self._named(connection, session_id)
@@ -232,8 +281,12 @@ class SessionSetup:
             return await self._load(connection, self.session.id)
 
     async def _fresh(self, connection: Connection, reason: str) -> Any:
-        self.session.notice("warning", wording.SESSION_ANEW.format(reason=reason))
-        return await self._new(connection)
+        """A new session in the same chat, which is told of what that shows."""
+        self._hand_over()
+        result = await self._new(connection)
+        told = wording.PART_RETOLD if self.handover else ""
+        self.session.notice("warning", wording.SESSION_ANEW.format(reason=reason, told=told))
+        return result
 
 
 @asynccontextmanager

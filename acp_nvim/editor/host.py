@@ -451,6 +451,7 @@ class Host:
         texts = await self.workspace.turn_began(
             session, prompt, clean_text(prompt.text), prompt.unsaved if fresh else None
         )
+        prompt.count_as(self.workspace.rewind.last(session))
         await self.unsaved.join(session, prompt, texts, embeds=self._embeds(session))
 
     def _embeds(self, session: Session) -> bool:
@@ -476,6 +477,7 @@ class Host:
     async def turn_follows(self, session: Session, prompt: Prompt) -> None:
         """A prompt that the agent has already begins a turn: the files' state is kept."""
         await self.workspace.turn_began(session, prompt, clean_text(prompt.text))
+        prompt.count_as(self.workspace.rewind.last(session))
 
     def turn_cancelled(self, session: Session) -> None:
         """The user has cancelled a turn: calls of the editor's own tools end with it."""

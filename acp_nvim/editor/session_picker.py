@@ -283,7 +283,7 @@ def _before(host: Host, entry: Entry) -> Sequence[Said]:
     ours = entry if isinstance(entry, Conversation) else _closed(host, entry)
     if ours is None:
         return ()
-    return fork_history(ours.session, Look(host.settings().chat.tool_lines))
+    return fork_history(ours.session, Look(host.settings().chat.tool_lines, ours.session.cwd))
 
 
 def _closed(host: Host, entry: Stored) -> Conversation | None:

@@ -141,12 +141,13 @@ def _unknown(entry: Unknown) -> list[Row]:
 # -- the chat of a fork ---------------------------------------------------------------------------
 
 
-def fork_history(session: Session, look: tools.Look) -> list[Entry]:
+def fork_history(session: Session, look: tools.Look, until: int | None = None) -> list[Entry]:
     """Return what the chat of a fork begins with: the session's transcript without a turn that
-    runs. Messages stay as they are, all else becomes the rows that it has in the chat, since what
-    these lead to belongs to the other session.
+    runs, or its entries before the one with index `until`. Messages stay as they are, all else
+    becomes the rows that it has in the chat, since what these lead to belongs to the other session.
     """
-    return [_copied(entry, look) for entry in _ended(session) if not isinstance(entry, Question)]
+    entries = _ended(session) if until is None else session.transcript.entries[:until]
+    return [_copied(entry, look) for entry in entries if not isinstance(entry, Question)]
 
 
 def _ended(session: Session) -> list[Entry]:

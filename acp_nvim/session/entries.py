@@ -48,8 +48,14 @@ class Message(Struct, eq=False):
     """When the user sent it, in seconds since 1970; None where nobody knows."""
     number: int = field(default_factory=count(1).__next__)
     """Identifies the message of a part that the user opens."""
+    prompt: int | None = None
+    """Of the user's: the number of the prompt among the session's, as checkpoints have it."""
     dropped: int = 0
     """How much of its text was replaced so far, counted as `Transcript.written` does."""
+
+    def count_as(self, prompt: int | None) -> None:
+        """It is the prompt of that number."""
+        self.prompt = prompt
 
     def replace(self, parts: list[Part]) -> None:
         """Take all content anew."""

@@ -100,8 +100,14 @@ class Prompt(Struct, eq=False):
     """When that was, in seconds of a clock without a date."""
     free: bool = False
     """It may go while other prompts are held (`session/queue.py`)."""
+    number: int | None = None
+    """Its number among the prompts of its session, once it is about to be sent; 1 is the first."""
     left_out: list[str] = field(default_factory=list)
     """One line for each attachment that the agent cannot take in any form."""
+
+    def count_as(self, number: int) -> None:
+        """It is the prompt of that number in its session."""
+        self.number = number
 
     async def complete(self) -> None:
         """Resolve late attachments, once, at the moment of sending."""

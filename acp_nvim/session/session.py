@@ -317,6 +317,7 @@ class Session:
         ]
         seen = [shown(part) if isinstance(part, str) else part for part in parts]
         self.prompted = self._say_rest(prompt, seen or [shown(prompt.text)])
+        self.prompted.count_as(prompt.number)
         self.echo = "".join(part for part in parts if isinstance(part, str))
         if message_id is not None:
             self.name_prompt(message_id)

@@ -53,6 +53,18 @@ class Rewind:
         self._prompts[session.n] = prompt, n
         return n
 
+    def last(self, session: AgentSession) -> int:
+        """The number of the newest prompt that went out; 0 before the first."""
+        return self._prompts.get(session.n, (None, 0))[1]
+
+    def branch(self, session: AgentSession, other: AgentSession, n: int) -> None:
+        """``other`` goes on from ``session`` as it was before prompt ``n``: its prompts have the
+        numbers that follow, and the checkpoints before it are its own as well.
+        """
+        self.checkpoints.branch(session.n, other.n, n)
+        self._prompts[other.n] = None, n - 1
+        self._show(other)
+
     async def keep(
         self,
         session: AgentSession,

@@ -60,9 +60,14 @@ def new_session(agent: Agent, request: Frame) -> None:
     agent.reply(request, {"sessionId": agent.session, **agent.new_session})
 
 
+RETOLD = "This session goes on from an earlier one"
+"""How a text begins that tells of an earlier conversation: no user has written it."""
+
+
 def prompt_text(request: Frame) -> str:
-    """The text blocks of a prompt, joined."""
-    return "".join(b["text"] for b in request["params"]["prompt"] if b["type"] == "text")
+    """The text blocks of a prompt, joined, without what is told of an earlier session."""
+    texts = [b["text"] for b in request["params"]["prompt"] if b["type"] == "text"]
+    return "".join(text for text in texts if not text.startswith(RETOLD))
 
 
 def serve(agent: Agent, scenario: Scenario, args: list[str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from acp_nvim import wording
-from acp_nvim.editor import review_view
+from acp_nvim.editor import review_view, rewinding
 from acp_nvim.editor.comments import understood
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs import decide
@@ -241,8 +241,9 @@ async def restore(host: Host, args: Args) -> None:
     without n the last restore is undone. With `list` the window that lists the checkpoints is
     brought up to date.
     """
+    conversation = host.conversation(_session(host, args))
     session = _whose(host, args)
-    if session is None:
+    if session is None or conversation is None:
         return
     wanted: Any = args.get("n")
     rewind, every = host.workspace.rewind, bool(args.get("every"))
@@ -250,9 +251,39 @@ async def restore(host: Host, args: Args) -> None:
     async def ask(question: str, answers: Sequence[str]) -> int | None:
         return await host.choose(question, answers, "restore")
 
-    notes = await rewind.restore(session, int(wanted) if wanted else None, ask, every=every)
+    notes = None if wanted else await rewinding.undo(host, conversation, ask)
+    if notes is None:
+        notes = await rewind.restore(session, int(wanted) if wanted else None, ask, every=every)
     if len(notes) > 1:
         session.notice("warning", notes[0], notes[1:])
     _say(host, notes)
     if args.get("list"):
         await _show_checkpoints(host, session)
+
+
+@verb("rewind")
+async def rewind(host: Host, args: Args) -> None:
+    """Files and conversation as before prompt n; without n the user chooses."""
+    conversation = host.conversation(_session(host, args))
+    if conversation is None:
+        host.echo("info", wording.NO_SESSION)
+        return
+    n = int(args["n"]) if args.get("n") else await _chosen_prompt(host, conversation.session)
+    if n is None:
+        return
+
+    async def ask(question: str, answers: Sequence[str]) -> int | None:
+        return await host.choose(question, answers, "restore")
+
+    _say(host, await rewinding.rewind(host, conversation, n, ask))
+
+
+async def _chosen_prompt(host: Host, session: Session) -> int | None:
+    """Ask before which prompt, the newest first."""
+    known = list(reversed(rewinding.prompts(session).items()))
+    if not known:
+        host.echo("info", wording.NO_PROMPTS)
+        return None
+    labels = [rewinding.label(n, message) for n, message in known]
+    at = await host.choose(wording.REWIND_TO, labels, "rewind")
+    return None if at is None else known[at][0]

@@ -162,6 +162,22 @@ class Checkpoints:
         made.append(checkpoint)
         del made[:-MAX_CHECKPOINTS]
 
+    def branch(self, session: int, other: int, n: int) -> None:
+        """Give another session those before prompt ``n``. From now on each of the two records the
+        changes of agents in its own.
+        """
+        self._made[other] = [
+            msgspec.structs.replace(
+                it,
+                touched=dict(it.touched),
+                late=dict(it.late),
+                agent_changes=dict(it.agent_changes),
+                ends=list(it.ends),
+            )
+            for it in self.of(session)
+            if it.n < n
+        ]
+
     def touched(self, path: str, before: Text | None) -> None:
         """An agent is about to change a file, or has; its text was this before."""
         for made in self._made.values():

@@ -65,7 +65,7 @@ return {
   nothing_rejected = 'Nothing was rejected',
   no_checkpoints = 'No checkpoints yet. One is made before each prompt',
   no_checkpoint_here = 'No checkpoint under the cursor',
-  restore_takes_number = "Restore takes the number of a prompt, not '%s'%s",
+  takes_prompt_number = "%s takes the number of a prompt, not '%s'%s",
   review_ready = 'The review is ready. :Acp review opens it',
   review_done = 'Nothing left to review%s',
   comparison_only = 'This is already done. :Acp review has what waits for you',

@@ -36,6 +36,7 @@ M.groups = {
     { 'comment', 'comment on the hunk under the cursor' },
     { 'checkpoints', 'the files before each prompt, and what changed since' },
     { 'restore', 'restore what agents changed since a prompt' },
+    { 'rewind', 'go back to before a prompt: files and conversation' },
   },
   {
     name = 'Sessions',

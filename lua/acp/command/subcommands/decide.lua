@@ -80,19 +80,35 @@ list.checkpoints = {
   run = when_kept('no_checkpoints', shown(function() notify('checkpoints') end)),
 }
 
+--- The number of a prompt that was typed; nil where none was, or where it is none, which is said.
+---@param name string the subcommand, as messages call it
+---@return integer|nil n, boolean ok
+local function prompt_number(name, typed)
+  local n = typed and tonumber(typed)
+  if not typed or (n and n >= 1 and n % 1 == 0) then return n, true end
+  local numbers = require('acp.base.valid_names').checkpoints()
+  local hint = require('acp.base.nearest').hint(typed, numbers)
+  local message = require('acp.base.messages').takes_prompt_number
+  require('acp.base.notify').error(message:format(name, typed, hint))
+  return nil, false
+end
+
 list.restore = {
   max = 1,
   bang = true,
   values = known('checkpoints'),
   run = when_kept('no_checkpoints', function(args, opts)
-    local n = args[1] and tonumber(args[1])
-    if args[1] and (not n or n < 1 or n % 1 ~= 0) then
-      local message = require('acp.base.messages').restore_takes_number
-      local numbers = require('acp.base.valid_names').checkpoints()
-      local hint = require('acp.base.nearest').hint(args[1], numbers)
-      return require('acp.base.notify').error(message:format(args[1], hint))
-    end
-    notify('restore', { n = n, every = opts.bang or nil })
+    local n, ok = prompt_number('Restore', args[1])
+    if ok then notify('restore', { n = n, every = opts.bang or nil }) end
+  end),
+}
+
+list.rewind = {
+  max = 1,
+  values = known('checkpoints'),
+  run = when_kept('no_checkpoints', function(args)
+    local n, ok = prompt_number('Rewind', args[1])
+    if ok then notify('rewind', { n = n }) end
   end),
 }
 

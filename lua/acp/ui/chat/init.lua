@@ -250,10 +250,11 @@ function M.ungather(n, id)
   if chats[n] and not chats[n].awaited then folds.remove(chats[n], id) end
 end
 
-local function show(bufnr)
+---@param win? integer the window to show it in, where that is known
+local function show(bufnr, win)
   local chat = require('acp.config').get().chat
   local signals, taken = require('acp.base.signals'), false
-  require('acp.ui.window').open_beside(bufnr, {
+  local opts = {
     layout = chat.layout,
     size = chat.size,
     options = { statuscolumn = BEFORE },
@@ -263,7 +264,13 @@ local function show(bufnr)
       taken = true
       signals.emit('chat_replaced', buffers.number(other), buffers.number(bufnr))
     end,
-  })
+  }
+  local window = require('acp.ui.window')
+  if win then
+    window.replace(win, bufnr, opts)
+  else
+    window.open_beside(bufnr, opts)
+  end
   if not taken then signals.emit('chat_opened', buffers.number(bufnr)) end
 end
 
@@ -275,9 +282,12 @@ function M.follow(n)
 end
 
 --- Frame operation and API: show the chat of n beside, where no window shows it; the focus stays.
-function M.open(n)
+---@param instead? integer number of a session: in place of its chat, where that is shown
+function M.open(n, instead)
   local bufnr = M.create(n)
-  if #vim.fn.win_findbuf(bufnr) == 0 then show(bufnr) end
+  if #vim.fn.win_findbuf(bufnr) > 0 then return end
+  local old = instead and chats[instead]
+  show(bufnr, old and vim.fn.win_findbuf(old.bufnr)[1])
 end
 
 --- The user opens the composer of n: its chat, which may be of a session to come, stands above it.

@@ -1,0 +1,167 @@
+"""`:Acp rewind`: files and conversation as they were before a prompt, and back again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.checkpoints import FIRST, contents
+from tests.support.editor import Editor
+from tests.support.fake_picker import install_picker, pick
+from tests.support.rpc import EditorError
+from tests.support.script_lines import shell
+from tests.support.stored_sessions import ALL, stored
+from tests.support.traffic import Traffic
+
+FORKS: dict[str, Any] = {
+    **ALL,
+    "_meta": {"claudeCode": {"rewind": True}},
+}
+
+
+def _texts(prompt: dict[str, Any]) -> list[str]:
+    return [block["text"] for block in prompt["params"]["prompt"] if block["type"] == "text"]
+
+
+def _edit(editor: Editor, word: str, said: str) -> None:
+    """A turn that changes a file and says something."""
+    command = shell(f"sed -i 's/{word}/{word.upper()}/' a.txt")
+    editor.turn(f"{command}\nsay {said}")
+
+
+@pytest.fixture
+def agent(editor: Editor) -> Traffic:
+    """Two turns, each of which changes a line and says something."""
+    editor.write("a.txt", FIRST)
+    agent = editor.agent("script")
+    _edit(editor, "two", "the second line")
+    _edit(editor, "three", "the third line")
+    editor.wait("require('acp').state().sessions[1].edits[1].added == 2")
+    return agent
+
+
+def test_files_and_conversation_are_as_before_a_prompt(editor: Editor, agent: Traffic) -> None:
+    editor.cmd("Acp rewind 2")
+    editor.wait_message("Files restored to before prompt 2: 1 file changed")
+    editor.wait("require('acp').state().current == 2")
+    editor.wait("require('acp').state().sessions[2].status == 'idle'")
+    assert contents(editor)["a.txt"] == "one\nTWO\nthree\n"
+    chat = "\n".join(editor.chat(2))
+    assert "the second line" in chat
+    assert "the third line" not in chat
+    windows = "return vim.tbl_map(vim.fn.bufname, vim.fn.tabpagebuflist())"
+    shown = [name for name in editor.lua(windows) if name.startswith("acp://chat/")]
+    assert shown == ["acp://chat/2"]
+    composer = editor.lua("return require('acp').state().sessions[2].composer_bufnr")
+    lines = editor.lua("return vim.api.nvim_buf_get_lines(..., 0, -1, true)", composer)
+    assert "say the third line" in lines
+    assert editor.session(1)["status"] == "idle"
+    assert "in session 2" in "\n".join(editor.chat(1))
+
+    editor.turn("say again")
+    new, old = agent.received("session/prompt")[-1], agent.received("session/prompt")[0]
+    assert new["params"]["sessionId"] != old["params"]["sessionId"]
+    told, words = _texts(new)
+    assert words == "say again"
+    assert "the second line" in told
+    assert "the third line" not in told
+    assert "earlier session" not in "\n".join(editor.chat(2))
+    editor.turn("say once more")
+    assert _texts(agent.received("session/prompt")[-1]) == ["say once more"]
+
+
+def test_a_restore_undoes_all_of_it(editor: Editor, agent: Traffic) -> None:
+    editor.cmd("Acp rewind 1")
+    editor.wait("require('acp').state().current == 2")
+    editor.wait("require('acp').state().sessions[2].status == 'idle'")
+    assert contents(editor)["a.txt"] == FIRST
+    assert not any("the second line" in line for line in editor.chat(2))
+    editor.cmd("Acp restore")
+    editor.wait_message("The restore was undone")
+    editor.wait("require('acp').state().current == 1")
+    assert contents(editor)["a.txt"] == "one\nTWO\nTHREE\n"
+    editor.turn("say here again")
+    assert _texts(agent.received("session/prompt")[-1]) == ["say here again"]
+
+
+def test_nothing_is_told_where_nothing_was_said(editor: Editor, agent: Traffic) -> None:
+    editor.cmd("Acp rewind 1")
+    editor.wait("require('acp').state().current == 2")
+    editor.turn("say hello")
+    assert _texts(agent.received("session/prompt")[-1]) == ["say hello"]
+
+
+def test_numbers_and_checkpoints_go_on_in_the_branch(editor: Editor, agent: Traffic) -> None:
+    editor.cmd("Acp rewind 2")
+    editor.wait("require('acp').state().current == 2")
+    _edit(editor, "one", "the first line")
+    assert contents(editor)["a.txt"] == "ONE\nTWO\nthree\n"
+    editor.wait("#require('acp').state().sessions[2].checkpoints == 2")
+    editor.cmd("Acp rewind 1")
+    editor.wait("require('acp').state().current == 3")
+    assert contents(editor)["a.txt"] == FIRST
+
+
+def test_what_the_user_changed_as_well_is_asked_about(editor: Editor, agent: Traffic) -> None:
+    editor.write("a.txt", "one\nTWO\nTHREE\nmine\n")
+    install_picker(editor)
+    pick(editor, "Acp rewind 2", "Leave them unchanged")
+    editor.wait("require('acp').state().current == 2")
+    assert contents(editor)["a.txt"] == "one\nTWO\nTHREE\nmine\n"
+
+
+def test_the_user_chooses_a_prompt_and_may_let_it_be(editor: Editor, agent: Traffic) -> None:
+    install_picker(editor)
+    asked = pick(editor, "Acp rewind")
+    assert [item.split()[0] for item in asked[0]["items"]] == ["2", "1"]
+    assert "say the second line" in asked[0]["items"][1]
+    assert editor.state()["current"] == 1
+    pick(editor, "Acp rewind", asked[0]["items"][1])
+    editor.wait("require('acp').state().current == 2")
+    assert contents(editor)["a.txt"] == FIRST
+    editor.cmd("Acp rewind 7")
+    editor.wait_message("No prompts to go back to")
+    with pytest.raises(EditorError, match="Rewind takes the number of a prompt, not 'two'"):
+        editor.cmd("Acp rewind two")
+    assert editor.state()["current"] == 2
+
+
+def test_while_the_agent_works_nothing_is_done(editor: Editor, agent: Traffic) -> None:
+    editor.prompt("wait_for_cancel")
+    editor.wait_event("AcpTurnStart", 3)
+    editor.cmd("Acp rewind 1")
+    editor.wait_message("The agent is still working. Run :AcpCancel first, then rewind")
+    assert editor.state()["current"] == 1
+    assert contents(editor)["a.txt"] == "one\nTWO\nTHREE\n"
+    editor.cmd("AcpCancel")
+    editor.wait_event("AcpTurnEnd", 3)
+
+
+def test_an_agent_that_forks_at_a_message_does_that(editor: Editor) -> None:
+    agent = editor.agent("stores", stored(editor, {}), capabilities=FORKS)
+    editor.turn("messages")
+    editor.turn("say the end")
+    editor.cmd("Acp rewind 2")
+    editor.wait("require('acp').state().current == 2")
+    editor.wait("require('acp').state().sessions[2].status == 'idle'")
+    fork = agent.wait("session/fork")
+    assert fork["params"]["_meta"] == {"claudeCode": {"rewindTo": "m2"}}
+    assert "second message" in "\n".join(editor.chat(2))
+    assert "the end" not in "\n".join(editor.chat(2))
+    editor.turn("say go on")
+    assert _texts(agent.received("session/prompt")[-1]) == ["say go on"]
+
+
+def test_an_agent_that_forks_only_all_of_it_is_told_instead(editor: Editor) -> None:
+    agent = editor.agent("stores", stored(editor, {}), capabilities=ALL)
+    editor.turn("messages")
+    editor.turn("say the end")
+    editor.cmd("Acp rewind 2")
+    editor.wait("require('acp').state().current == 2")
+    editor.turn("say go on")
+    assert agent.received("session/fork") == []
+    told, words = _texts(agent.received("session/prompt")[-1])
+    assert words == "say go on"
+    assert "second message" in told
+    assert "the end" not in told
