@@ -27,6 +27,7 @@ CASES: dict[str, Callable[[], list[Figure]]] = {
     "calls": calls.calls,
     "overhead": calls.overhead,
     "cold": single.cold,
+    "imports": single.imports,
     "warm": single.warm,
     "start": single.start,
     "rest": single.rest,

@@ -31,6 +31,8 @@ def prompt(host: Host, args: Args) -> None:
 
 
 def _submit(host: Host, conversation: Conversation, sent: Prompt) -> None:
+    if conversation.is_open and not conversation.session.in_turn:
+        host.pace.hold()  # it goes at once, and is shown right after that
     passed = conversation.submit(sent)
     if passed:
         host.echo("info", wording.PROMPT_PASSED.format(count=passed))

@@ -142,6 +142,9 @@ function M.lay(bufnr, layout)
   options.modifiable, options.modified = modifiable, modified
 end
 
+--- The prompt is on its way.
+function M.after_prompt() M.quiet(true) end
+
 --- Text of all loaded files with unsaved edits: `{ path, lines, eol }` each.
 ---@param most? integer lines; nil is returned where there are more
 function M.unsaved(most)
@@ -238,12 +241,12 @@ M.home = watch.home
 
 --- What a prompt to session `n` tells of files, so that the host need not ask before it sends it:
 --- that the turn is known to run here, and all text that is not saved, unless that is much.
+--- `after_prompt` comes next.
 ---@param n integer
 ---@return table? args of the verb `prompt`
 function M.before_prompt(n)
   local number = watch.expect(n)
   if not number then return nil end
-  M.quiet(true)
   return { session = n, number = number, unsaved = M.unsaved(MOST_LINES) }
 end
 

@@ -118,7 +118,9 @@ function M.send(n, args)
   if require('acp.config').get().follow then require('acp.ui.follow').begin() end
   local files, home = package.loaded['acp.buffers.disk_changes'], housed(args)
   args.files = files and home and files.before_prompt(home)
-  if not require('acp.base.host').notify('prompt', args) then return false end
+  local sent = require('acp.base.host').notify('prompt', args)
+  if args.files then files.after_prompt() end
+  if not sent then return false end
   track(n, args)
   local attachments = package.loaded['acp.ui.attachments']
   if attachments then attachments.remove(n) end
