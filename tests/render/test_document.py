@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -199,3 +200,19 @@ def test_rows_that_look_alike_share_their_look() -> None:
     batch.put(0, 1, [("a b", spans, None)])
     batch.put(4, 5, [("d e", spans, None)])
     assert [op[5] for op in batch.done()] == [[[look], [0, 1], []]] * 2
+
+
+def test_a_message_of_many_chunks_takes_hardly_more_than_its_text() -> None:
+    """Once it is drawn; a block that is no text keeps its number, by which it is opened."""
+    chat = Chat("show")
+    link = schema.ResourceLink("a", "file:///a")
+    said = [f"word {n} " for n in range(2000)]
+    for part in [*said, link, *said]:
+        message = chat.session.transcript.stream("agent", part, None)
+    chat.finish()
+    assert message.text() == "".join(said) * 2
+    assert message.parts[2000] is link
+    assert len(message.parts) == 4001
+    kept = sum(sys.getsizeof(part) for part in message.parts if part and part is not link)
+    assert kept < 1.2 * len(message.text())
+    assert chat.at_once().lines == chat.picture.lines
