@@ -15,7 +15,7 @@ from acp_nvim.render import tools
 from acp_nvim.render.batch import Batch
 from acp_nvim.render.text import visible
 from acp_nvim.render.tools import Look
-from acp_nvim.session.entries import Message, TerminalEntry, ToolEntry
+from acp_nvim.session.entries import Message, Part, TerminalEntry, ToolEntry
 from acp_nvim.session.terminal import Launch, Terminal
 from acp_nvim.session.tool_calls import ToolCall
 from tests.support.chat_histories import HISTORIES, PIECES, TEXT, Act, Chat
@@ -206,11 +206,14 @@ def test_a_message_of_many_chunks_takes_hardly_more_than_its_text() -> None:
     """Once it is drawn; a block that is no text keeps its number, by which it is opened."""
     chat = Chat("show")
     link = schema.ResourceLink("a", "file:///a")
-    said = [f"word {n} " for n in range(2000)]
-    for part in [*said, link, *said]:
-        message = chat.session.transcript.stream("agent", part, None)
+    said: list[Part] = [f"word {n} " for n in range(2000)]
+    parts = [*said, link, *said]
+    for part in parts:
+        chat.session.transcript.stream("agent", part, None)
+    (message,) = chat.session.transcript.entries
+    assert isinstance(message, Message)
     chat.finish()
-    assert message.text() == "".join(said) * 2
+    assert message.text() == "".join(map(str, said)) * 2
     assert message.parts[2000] is link
     assert len(message.parts) == 4001
     kept = sum(sys.getsizeof(part) for part in message.parts if part and part is not link)
