@@ -14,7 +14,12 @@ from acp_nvim.agent.session_params import SessionParams
 from acp_nvim.agent.wire.calls import OnTaken, OutgoingCall
 from acp_nvim.agent.wire.endpoint import Endpoint
 from acp_nvim.protocol import schema, updates
-from acp_nvim.protocol.errors import RESOURCE_NOT_FOUND, RemoteProtocolError, RequestError
+from acp_nvim.protocol.errors import (
+    RESOURCE_NOT_FOUND,
+    UNSUPPORTED_VERSION,
+    RemoteProtocolError,
+    RequestError,
+)
 from acp_nvim.session.lists import LISTED
 
 VERSIONS = (1, 2)
@@ -295,3 +300,12 @@ class Agent:
         """
         request = schema.SetSessionModelRequest(session_id=session_id, model_id=model_id)
         await self._endpoint.request("session/set_model", request)
+
+
+def supported_versions(error: RequestError) -> list[Any] | None:
+    """The versions that an agent names when it refuses ours; None for another refusal."""
+    if error.code != UNSUPPORTED_VERSION:
+        return None
+    data = error.data if isinstance(error.data, dict) else {}
+    found = data.get("supported")
+    return found if isinstance(found, list) else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import acp_nvim
@@ -22,7 +22,7 @@ def spec_of(options: Settings, name: str) -> AgentSettings | None:
     only `agents_file` may know it and cannot be used.
     """
     spec = options.agents.get(name)
-    if name == "tutor" and (spec is None or not spec.command):
+    if name == "tutor" and (spec is None or not (spec.command or spec.url)):
         return AgentSettings(
             command=[sys.executable, "-P", "-m", "acp_nvim.tutor"],
             env={
@@ -60,15 +60,17 @@ class Agents:
         await connection.ready()
         return connection
 
-    def start(self, name: str) -> Connection:
-        """Start a new connection, unless there is a living one."""
+    def start(self, name: str, pauses: Iterator[float] | None = None) -> Connection:
+        """Start a new connection, unless there is a living one. With ``pauses`` it is tried for as
+        long as there are such, each before an attempt, in seconds.
+        """
         current = self.connections.get(name)
         if current is not None and current.alive:
             return current
         spec = self._spec(name)
-        if spec is None or not spec.command:
+        if spec is None or not (spec.command or spec.url):
             raise UnknownAgent(wording.NO_SUCH_AGENT.format(agent=name))
-        connection = Connection(name, spec, self._around)
+        connection = Connection(name, spec, self._around, pauses)
         self.connections[name] = connection
         self._around.changed(connection)
         connection.start()

@@ -314,17 +314,21 @@ class Conversation:
                 self._delegate.give_back(session, prompt)
 
     def _died(self) -> None:
-        """Say how the agent ended, give the prompt back, and let the others wait for the user:
-        version 1 has no way to go on in a turn whose agent died.
+        """Say how the agent ended and give the prompt back: version 1 has no way to go on in a turn
+        whose agent died. The others wait for the user, or for a connection that is taken up again.
         """
         session, connection = self.session, self.connection
         reason = connection.exit_summary() if connection else wording.AGENT_GONE
         words: list[str] = []
-        if connection is None or not connection.stopping:
+        returns = connection is not None and connection.returns
+        if returns:
+            reason += wording.PART_CONNECTING
+        elif connection is None or not connection.stopping:
             reason += wording.PART_RESTART
             words = connection.last_words() if connection else []
         session.end_turn(None, reason, words, "\n".join((reason, *words)))
-        queue.hold(session)
+        if not returns:
+            queue.hold(session)
         if self.running is not None:
             self._delegate.give_back(session, self.running)
 
@@ -403,7 +407,12 @@ class Conversation:
     def _warn(self, what: str, way_out: str) -> None:
         """Tell the user that the agent keeps them waiting, and the way out."""
         session = self.session
-        title = wording.AGENT_SILENT.format(agent=session.agent, what=what, way_out=way_out)
+        self._say_warning(
+            wording.AGENT_SILENT.format(agent=session.agent, what=what, way_out=way_out)
+        )
+
+    def _say_warning(self, title: str) -> None:
+        session = self.session
         session.notice("warning", title)
         replaying, session.replaying = session.replaying, False  # this is of now
         session.event("AcpNotice", severity="warning", title=title)
@@ -418,7 +427,10 @@ class Conversation:
         return self._tasks.if_slow(OPEN_S, partial(self._silent, question))
 
     def _silent(self, question: str) -> None:
-        if self.session.status != "closed":
+        connection = self._agents.connections.get(self.session.agent)
+        if connection is not None and connection.unreached is not None:
+            self._say_warning(connection.unreached)
+        elif self.session.status != "closed":
             self._warn(
                 wording.PART_ANSWERED.format(question=question, seconds=OPEN_S),
                 wording.PART_STARTS_ANEW,
@@ -460,6 +472,9 @@ class Conversation:
             self.not_opened(str(error), details(error))
             return False
         except (ConnectionClosed, RemoteProtocolError) as error:
+            if isinstance(error, ConnectionClosed) and connection.returns:
+                await connection.ended()  # another one takes its place
+                return await self._ensure_open()
             self.not_opened(connection.error or str(error), connection.last_words())
             return False
         self._configured = self._restarts = False
@@ -569,6 +584,11 @@ class Conversation:
             self._died()
         elif session.own_turn:
             session.end_turn(None, connection.exit_summary())
-        session.status = "idle" if connection.stopping else "failed"
-        session.error = session.error or connection.error
+        elif connection.returns:
+            session.notice("warning", connection.exit_summary() + wording.PART_CONNECTING)
+        if connection.returns:
+            session.status = "starting"
+        else:
+            session.status = "idle" if connection.stopping else "failed"
+            session.error = session.error or connection.error
         session.change("status", "error")

@@ -262,18 +262,24 @@ class SessionSetup:
         try:
             if agent.session_capabilities.resume:
                 result = await self._resume(connection, session.id)
-                session.notice("info", wording.RESTARTED_RESUMED.format(agent=connection.title))
+                self._say_reopened(
+                    connection, wording.RESTARTED_RESUMED, wording.RECONNECTED_RESUMED
+                )
                 return result
         except (RequestError, RemoteProtocolError) as error:
             reason = _refusal(error)
         try:
             if agent.capabilities.load_session:
                 result = await self._reload(connection)
-                session.notice("info", wording.RESTARTED_LOADED.format(agent=connection.title))
+                self._say_reopened(connection, wording.RESTARTED_LOADED, wording.RECONNECTED_LOADED)
                 return result
         except (RequestError, RemoteProtocolError) as error:
             reason = _refusal(error)
         return await self._fresh(connection, reason)
+
+    def _say_reopened(self, connection: Connection, started: str, connected: str) -> None:
+        words = connected if connection.spec.url else started
+        self.session.notice("info", words.format(agent=connection.title))
 
     async def _reload(self, connection: Connection) -> Any:
         """Load a session whose chat is on the screen: its replay is not drawn a second time."""

@@ -27,6 +27,8 @@ class AgentSettings(msgspec.Struct, frozen=True):
     """How one agent is started and set up (option `agents`)."""
 
     command: list[str] = field(default_factory=list)
+    url: str | None = None
+    headers: dict[str, str] = field(default_factory=dict)
     env: dict[str, str] = field(default_factory=dict)
     cwd: str | None = None
     auth_method: str | None = None

@@ -21,6 +21,7 @@ from acp_nvim.agent.connection import Connection, Surroundings
 from acp_nvim.agent.consent import Consent
 from acp_nvim.agent.conversation import Conversation
 from acp_nvim.agent.file_requests import FileRequests
+from acp_nvim.agent.reconnects import Reconnects
 from acp_nvim.agent.restarts import Restarts
 from acp_nvim.agent.session_setup import NEW, Origin
 from acp_nvim.agent.settings import AgentSettings, Settings, decode
@@ -131,6 +132,7 @@ class Host:
         self.tasks: Tasks
         self.agents: Agents
         self.restarts: Restarts
+        self.reconnects: Reconnects
         self._next = 1
         self._greeted: WeakSet[Connection] = WeakSet()
 
@@ -153,6 +155,7 @@ class Host:
                 self.tools = self._own_tools()
                 self.agents = Agents(self._surroundings(), self.spec)
                 self.restarts = Restarts(self.agents, self.served)
+                self.reconnects = Reconnects(self.agents, self.served)
                 self.tasks.start_soon(self.frames.run)
                 self.tasks.start_soon(self._end_unwanted)
                 try:
@@ -401,10 +404,13 @@ class Host:
             self.screen.event("AcpAgentReady", agent=connection.name)
 
     def agent_ended(self, connection: Connection) -> None:
-        """An agent's process is gone; its sessions say so."""
+        """An agent's process is gone, or the connection to one elsewhere; its sessions say so."""
         for conversation in self.conversations.values():
             conversation.agent_ended(connection)
         self.agent_changed(connection)
+        if connection.returns:
+            self.reconnects.take_up(connection)
+            return
         end = connection.exit
         self.screen.event(
             "AcpAgentExit",

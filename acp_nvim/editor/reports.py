@@ -55,8 +55,11 @@ def _agent(connection: Connection) -> list[str]:
         f"agent {connection.name}: {connection.status}"
         + (f" ({connection.error})" if connection.error else "")
     ]
-    lines.append(f"  command: {' '.join(connection.spec.command)}")
-    told = ("pid", "protocol", "dialect")
+    if connection.spec.url:
+        lines.append(f"  headers: {', '.join(connection.spec.headers) or 'none'}")
+    else:
+        lines.append(f"  command: {' '.join(connection.spec.command)}")
+    told = ("url", "pid", "protocol", "dialect")
     lines += [f"  {key}: {known[key]}" for key in told if known[key] is not None]
     lines += [
         f"  {key}: {msgspec.json.encode(known[key]).decode()}"

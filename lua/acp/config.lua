@@ -290,6 +290,7 @@ function M.for_host()
   for name, agent in pairs(args.agents) do
     args.agents[name] = map(agent)
     agent.env = agent.env and map(vim.tbl_map(tostring, agent.env))
+    agent.headers = agent.headers and map(agent.headers)
     agent.meta = agent.meta and map(agent.meta)
     agent.options = agent.options and map(agent.options)
   end

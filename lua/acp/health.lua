@@ -184,7 +184,9 @@ end
 local function one_agent(name, agent, chosen)
   local label = name .. (chosen and ' (for new sessions)' or '')
   local program, path = program_of(agent)
-  if program == '' then
+  if agent.url then
+    health.ok(('%s: at %s'):format(label, require('acp.base.addresses').shown(agent.url)))
+  elseif program == '' then
     health.ok(label .. (name == 'tutor' and ': embedded' or ': its command is in agents_file'))
   elseif path ~= '' then
     health.ok(('%s: %s'):format(label, path))

@@ -53,6 +53,7 @@
 ---@class acp.Agent
 ---@field status 'starting'|'ready'|'auth_required'|'exited'|'failed'
 ---@field pid? integer
+---@field url? string without what may be secret
 ---@field protocol? integer
 ---@field info? table
 ---@field capabilities? table
@@ -152,6 +153,8 @@
 
 ---@class acp.AgentConfig
 ---@field command? string[] the program first
+---@field url? string where it is, instead of a command
+---@field headers? table<string, string> they go with each request to `url`
 ---@field env? table<string, string|number>
 ---@field cwd? string
 ---@field auth_method? string

@@ -18,7 +18,7 @@ from typing import Any, get_args
 import msgspec
 
 from acp_nvim.agent.agent import Agent
-from acp_nvim.agent.connection import client_capabilities
+from acp_nvim.agent.connection_options import client_capabilities
 from acp_nvim.agent.settings import Settings
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.methods import METHODS, Method

@@ -136,6 +136,8 @@ return {
   -- Options
   option_should = "Option '%s' should be %s",
   option_mode = "Option '%s': unknown mode '%s'",
+  url_or_command = '%s has both url and command. Leave one of the two out',
+  headers_need_url = '%s.headers are of no use without a url',
   setup_takes_table = 'setup() takes a table',
   one_mistake = '1 mistake in setup(). See :checkhealth acp',
   mistakes = '%d mistakes in setup(). See :checkhealth acp',

@@ -44,9 +44,11 @@ function M.agent()
   local config, current = require('acp.config').get(), require('acp.base.valid_names').agent()
   local here, missing = {}, {}
   for _, name in ipairs(require('acp.base.valid_names').agents()) do
-    local command = (config.agents[name] or {}).command
+    local agent = config.agents[name] or {}
+    local command, url = agent.command, agent.url
     local there = installed(command)
-    local text = label(name, command and table.concat(command, ' '))
+    local where = url and require('acp.base.addresses').shown(url)
+    local text = label(name, where or command and table.concat(command, ' '))
     table.insert(there and here or missing, {
       label = there and text or text .. ' (not installed)',
       value = name,
