@@ -15,6 +15,7 @@ local chats = {} ---@type table<integer, acp.Chat> by buffer
 local drawn ---@type acp.Chat whose window is being drawn
 local window = 0
 local others = nil ---@type integer? namespace of another plugin that draws its Markdown
+local cursor, conceallevel = -1, 0 -- row of its cursor, if the user is there
 
 --- Group names to ids: a name would be looked up again for each of many spans.
 local groups = setmetatable({}, {
@@ -65,11 +66,7 @@ end
 
 --- 'conceallevel' of a row: 0 in that of the cursor.
 ---@return integer
-local function level(row)
-  local has_cursor = window == api.nvim_get_current_win()
-    and api.nvim_win_get_cursor(window)[1] == row + 1
-  return has_cursor and 0 or vim.wo[window].conceallevel
-end
+local function level(row) return row == cursor and 0 or conceallevel end
 
 --- A rule goes from end to end where its marks would be concealed.
 local function rule(bufnr, row)
@@ -130,6 +127,9 @@ api.nvim_set_decoration_provider(ns, {
     local chat = chats[bufnr]
     if chat then
       drawn, window, others = chat, win, concealment.others(bufnr)
+      local is_current = win == api.nvim_get_current_win()
+      cursor = is_current and api.nvim_win_get_cursor(win)[1] - 1 or -1
+      conceallevel = vim.wo[win].conceallevel
       if others and not chat.others then
         chat.others = true
         vim.schedule(function() require('acp.ui.chat.tables').leave(chat) end)
