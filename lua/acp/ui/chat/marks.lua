@@ -64,6 +64,16 @@ local function time(bufnr, row)
   end
 end
 
+--- The row of the cursor in the current window, where its marks are shown: not as 'concealcursor'
+--- says, which other plugins set.
+---@return integer?
+local function bare_row(win)
+  local mode = api.nvim_get_mode().mode:sub(1, 1):lower()
+  if not vim.wo[win].concealcursor:find(mode, 1, true) then
+    return api.nvim_win_get_cursor(win)[1] - 1
+  end
+end
+
 --- 'conceallevel' of a row: 0 in that of the cursor.
 ---@return integer
 local function level(row) return row == cursor and 0 or conceallevel end
@@ -127,8 +137,7 @@ api.nvim_set_decoration_provider(ns, {
     local chat = chats[bufnr]
     if chat then
       drawn, window, others = chat, win, concealment.others(bufnr)
-      local is_current = win == api.nvim_get_current_win()
-      cursor = is_current and api.nvim_win_get_cursor(win)[1] - 1 or -1
+      cursor = win == api.nvim_get_current_win() and bare_row(win) or -1
       conceallevel = vim.wo[win].conceallevel
       if others and not chat.others then
         chat.others = true
