@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
 from acp_nvim.agent.child.pty import AVAILABLE
 from acp_nvim.agent.settings import AgentSettings, Settings
@@ -12,11 +12,16 @@ from acp_nvim.agent.wire.secret_names import secret_values
 from acp_nvim.agent.wire.traffic_view import Level
 from acp_nvim.protocol import schema
 
+OURS = "acp.nvim"
+"""Under this key of `_meta` we tell what goes beyond the protocol."""
+
 _SECRET = re.compile(r"(?i)key|token|secret|passw|credential|auth")
 
 
-def client_capabilities(settings: Settings) -> schema.ClientCapabilities:
-    """Return the capabilities of this client (v1/initialization)."""
+def client_capabilities(settings: Settings, *, starts: bool = True) -> schema.ClientCapabilities:
+    """Return the capabilities of this client (v1/initialization). ``starts``: the agent's own
+    program is here, so it can be started to log in.
+    """
     return schema.ClientCapabilities(
         fs=schema.FileSystemCapabilities(read_text_file=True, write_text_file=True),
         terminal=settings.terminal.enabled and AVAILABLE,
@@ -26,15 +31,22 @@ def client_capabilities(settings: Settings) -> schema.ClientCapabilities:
             ),
             notices=schema.NoticeCapabilities(),
             compaction=schema.CompactionCapabilities(),
+            prompt_suggestions=schema.PromptSuggestionsCapabilities(),
         ),
         subagents=schema.SubagentCapabilities(),
         plan=schema.PlanCapabilities(),
         elicitation=schema.ElicitationCapabilities(
             form=schema.ElicitationFormCapabilities(), url=schema.ElicitationUrlCapabilities()
         ),
-        auth=schema.AuthCapabilities(terminal=True),
-        meta={"terminal-auth": True, "terminal_output": True},
+        auth=schema.AuthCapabilities(terminal=starts),
+        meta={"terminal-auth": starts, "terminal_output": True, **_handled(settings)},
     )
+
+
+def _handled(settings: Settings) -> dict[str, Any]:
+    """Return the methods of agents' own that the user handles, for `_meta`."""
+    names = sorted(settings.extensions)
+    return {OURS: {"extensions": names}} if names else {}
 
 
 def secrets(env: Mapping[str, str], spec: AgentSettings) -> list[str]:

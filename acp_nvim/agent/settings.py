@@ -41,6 +41,12 @@ class AgentSettings(msgspec.Struct, frozen=True):
     meta: dict[str, Any] = field(default_factory=dict)
     title: str | None = None
     install: str | None = None
+    store: list[str] = field(default_factory=list)
+
+
+def stores(name: str, spec: AgentSettings) -> list[str]:
+    """Return the globs of an agent's own files; without any, of the locks in its hidden folder."""
+    return spec.store or [f".{name}/**/.locks/**"]
 
 
 class FileSettings(msgspec.Struct, frozen=True):
@@ -97,6 +103,7 @@ class Timeouts(msgspec.Struct, frozen=True):
 
     cancel_s: float = 3
     kill_s: float = 2
+    silent_s: float = 60
 
 
 class Settings(msgspec.Struct, frozen=True):

@@ -14,6 +14,7 @@ import anyio
 import msgspec
 
 from acp_nvim import wording
+from acp_nvim.agent import auth
 from acp_nvim.agent.agents import Agents, spec_of
 from acp_nvim.agent.child.early import EarlyAgent
 from acp_nvim.agent.child.reaper import Reaper
@@ -24,7 +25,7 @@ from acp_nvim.agent.file_requests import FileRequests
 from acp_nvim.agent.reconnects import Reconnects
 from acp_nvim.agent.restarts import Restarts
 from acp_nvim.agent.session_setup import NEW, Origin
-from acp_nvim.agent.settings import AgentSettings, Settings, decode
+from acp_nvim.agent.settings import AgentSettings, Settings, decode, stores
 from acp_nvim.agent.stored import IndexFile
 from acp_nvim.agent.transport.stdio import EarlyStart, StdioTransport
 from acp_nvim.editor import garbage
@@ -42,6 +43,7 @@ from acp_nvim.editor.frames import Frames
 from acp_nvim.editor.language_servers import NvimLanguageServers
 from acp_nvim.editor.limit_reports import LimitReports
 from acp_nvim.editor.live_terminals import TerminalViews
+from acp_nvim.editor.overwrites import Overwrites
 from acp_nvim.editor.own_turns import OwnTurns
 from acp_nvim.editor.pace import Pace
 from acp_nvim.editor.proposed_edits import ProposedEdits
@@ -151,7 +153,8 @@ class Host:
                 self.workspace = self._workspace()
                 watch = ToolCallWatch(self.workspace.tool_calls)
                 own_turns = OwnTurns(self.tasks, self.workspace)
-                self.observer = HostObserver(self.screen, self.pace, watch, own_turns)
+                overwrites = Overwrites(self.workspace.edits.live, self.tasks)
+                self.observer = HostObserver(self.screen, self.pace, watch, own_turns, overwrites)
                 self.tools = self._own_tools()
                 self.agents = Agents(self._surroundings(), self.spec)
                 self.restarts = Restarts(self.agents, self.served)
@@ -261,6 +264,7 @@ class Host:
             files.executed,
             options.checkpoints,
             files.unsaved,
+            {name: stores(name, spec) for name, spec in options.agents.items()},
         )
         self.workspace.keep_in(Path(data) / "acp" if data else None)
         self.screen.configured()
@@ -496,7 +500,8 @@ class Host:
     def login_needed(self, connection: Connection, session: Session | None) -> None:
         """Say that the agent wants a login; what waits goes on afterwards."""
         connection.require_login()
-        data = {"agent": connection.name, "methods": list(connection.agent.auth_methods)}
+        methods = auth.offered(connection.spec, connection.agent.auth_methods)
+        data = {"agent": connection.name, "methods": methods}
         if session is not None:
             session.event("AcpAuthRequired", **data)
         else:

@@ -21,8 +21,8 @@ from acp_nvim.edits import unified
 from acp_nvim.edits.patch import FilePatch
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.protocol import schema, updates
+from acp_nvim.protocol.fence import quoted
 from acp_nvim.render.text import path_line
-from acp_nvim.session.prompts import quoted
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.questions.patches import patches_of
 from acp_nvim.session.questions.proposals import (

@@ -126,6 +126,10 @@ M.defaults = {
       ['<C-n>'] = 'later',
       ['g?'] = 'help',
     },
+    -- A composer while the agent suggests a prompt, and nothing else is written.
+    suggestion = {
+      ['<Tab>'] = { 'take', mode = { 'i', 'n' } },
+    },
     chat = {
       ['<CR>'] = 'act',
       ['i'] = 'compose',
@@ -206,7 +210,7 @@ M.defaults = {
     pending_bytes = 64 * 1024 * 1024,
     tool_output_bytes = 1024 * 1024,
   },
-  timeouts = { cancel_s = 3, kill_s = 2 },
+  timeouts = { cancel_s = 3, kill_s = 2, silent_s = 60 },
 }
 
 for i = 1, 9 do

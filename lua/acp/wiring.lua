@@ -17,6 +17,7 @@ end
 on('host_gone', function(message)
   for module, name in pairs({
     ['acp.base.async_calls'] = 'host_gone',
+    ['acp.base.extension_requests'] = 'host_gone',
     ['acp.tools.hidden'] = 'let_go',
   }) do
     if package.loaded[module] then package.loaded[module][name]() end

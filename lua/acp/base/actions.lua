@@ -11,6 +11,9 @@ local M = {
     earlier = 'earlier prompt',
     later = 'later prompt',
   },
+  suggestion = {
+    take = 'take the suggested prompt, then the next one',
+  },
   chat = {
     act = 'open, unfold or show what is under the cursor',
     compose = 'go to the composer',

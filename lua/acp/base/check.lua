@@ -133,6 +133,7 @@ local agent_fields = {
   protocol = one_of(1, 2),
   title = text,
   install = text,
+  store = texts,
 }
 
 local rule_fields = {
@@ -215,6 +216,7 @@ local checks = {
   ['limits.pending_bytes'] = number(1, true),
   ['limits.tool_output_bytes'] = number(1, true),
   ['timeouts.cancel_s'] = number(0),
+  ['timeouts.silent_s'] = number(0),
   ['timeouts.kill_s'] = number(0),
 }
 

@@ -125,6 +125,7 @@ return {
   wrong_argument = '%s(): %s should be %s, not %s',
   wrong_prompt = 'prompt() takes text or a list of content blocks, not a table with keys',
   extension_name = "An extension's name starts with '_', not '%s'",
+  why_no_host = 'the Python host does not run',
   extension_handler = 'The handler of %s is a function, not a %s',
   tool_name = "A tool's name has up to 64 of a-z A-Z 0-9 _ -, not '%s'",
   tool_name_ours = "Names that start with nvim_ are the editor's, not yours: '%s'",

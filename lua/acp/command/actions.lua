@@ -52,6 +52,9 @@ M.list = {
     earlier = call('acp.ui.composer', 'browse', 1),
     later = call('acp.ui.composer', 'browse', -1),
   },
+  suggestion = {
+    take = function(bufnr) require('acp.ui.composer').take_suggestion(bufnr) end,
+  },
   chat = {
     act = call('acp.ui.chat.cursor_target', 'act'),
     compose = call('acp.ui.composer', 'open_insert'),
