@@ -31,7 +31,7 @@ def spec_of(options: Settings, name: str) -> AgentSettings | None:
                 "PYTHONPYCACHEPREFIX": sys.pycache_prefix or "",
             },
             title="Tutor",
-            tools=False,  # it shows everything by the protocol itself
+            tools=spec.tools if spec else None,
             meta=spec.meta if spec else {},
         )
     try:

@@ -26,6 +26,8 @@ M.ops = {
   cards = { 'acp.ui.question', 'set' },
   cards_more = { 'acp.ui.question', 'set_more' },
   composer = { 'acp.ui.composer', 'give_back' },
+  prompts = { 'acp.ui.composer.history', 'told' },
+  history_reply = { 'acp.command.history', 'answered' },
   taken = { 'acp.ui.composer.delivery', 'taken' },
   under_way = { 'acp.command.session_restore', 'under_way' },
   remark = { 'acp.review.comment', 'understood' },
@@ -49,9 +51,11 @@ M.ops = {
   review = { 'acp.review', 'open' },
   compare = { 'acp.review.comparison', 'open' },
   propose = { 'acp.review.proposal', 'open' },
+  propose_marks = { 'acp.review.proposal', 'marked' },
   quickfix = { 'acp.review.list', 'quickfix' },
   location = { 'acp.ui.follow', 'show' },
   pending = { 'acp.buffers.watch', 'pending' },
+  follow_journal = { 'acp.base.workspaces', 'follow' },
 }
 
 local functions = {}
