@@ -43,6 +43,19 @@ TURN_CUT: Final = "The turn was interrupted"
 EXPORTED: Final = "The chat is in {path}"
 CANNOT_WRITE: Final = "Cannot write {path}: {reason}"
 
+# History
+HISTORY_NOT_KEPT: Final = "The history is not being kept: {reason}"
+HISTORY_NEWER: Final = "A newer version has written the history, which is left alone"
+HISTORY_DAMAGED: Final = "The history was damaged. A new one is begun, the old one is {path}"
+HISTORY_UNREADABLE: Final = "The history cannot be read: {reason}"
+HISTORY_OFF: Final = "The history is off. Option history.enabled turns it on"
+HISTORY_EMPTY: Final = "Nothing in the history yet"
+HISTORY_NOT_FOUND: Final = "Nothing in the history with: {words}"
+HISTORY_DELETED: Final = "Deleted from the history: {session}"
+HISTORY_UNUSED: Final = "No agent has used anything yet"
+HISTORY_EXPORT_TO: Final = "Export to (empty: a window): "
+HISTORY_GONE: Final = "That session is not in the history any more"
+
 # Unsaved changes that an agent would not see
 UNSAVED_ASK: Final = "The agent reads files on disk. Unsaved: {files}"
 UNSAVED_ATTACH: Final = "Send the changes along"

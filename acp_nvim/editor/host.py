@@ -28,6 +28,7 @@ from acp_nvim.agent.session_setup import NEW, Origin
 from acp_nvim.agent.settings import AgentSettings, Settings, decode, stores
 from acp_nvim.agent.stored import IndexFile
 from acp_nvim.agent.transport.stdio import EarlyStart, StdioTransport
+from acp_nvim.agent.wire.secret_names import secret_values
 from acp_nvim.editor import garbage
 from acp_nvim.editor.access import Access
 from acp_nvim.editor.asking import Asking
@@ -40,6 +41,7 @@ from acp_nvim.editor.environment import agent_environment
 from acp_nvim.editor.extending import in_lua
 from acp_nvim.editor.flow import Flow
 from acp_nvim.editor.frames import Frames
+from acp_nvim.editor.history import History
 from acp_nvim.editor.language_servers import NvimLanguageServers
 from acp_nvim.editor.limit_reports import LimitReports
 from acp_nvim.editor.live_terminals import TerminalViews
@@ -98,6 +100,7 @@ class Host:
         self.terminal_views = TerminalViews(self.terminal)
         self.flow = Flow(self.screen, self.pace, self.settings, self.limit_reports.tell)
         self.frames = Frames(bridge, self.pace, self.collect, self.flow.drained, self.problem)
+        self.history = self._history()
         self.conversations: dict[int, Conversation] = {}
         self.current: int | None = None
         self.problems: list[str] = []
@@ -107,7 +110,7 @@ class Host:
         self.reaper = Reaper(agent)
         self.early_start = EarlyStart(agent)
         self.unscoped_questions = UnscopedQuestions(self.screen.push, self.screen.state)
-        self.subagents = SubagentRegistry(self.screen, self._number)
+        self.subagents = SubagentRegistry(self.screen, self.number)
         self.reviewed: dict[str, dict[str, Any]] = {}
         """Values of forms that the user has to confirm, by id of the decision."""
         self.asking = Asking(self.screen.push)
@@ -144,6 +147,18 @@ class Host:
         if shows_patches(session, decision):
             self.tasks.start_soon(self.proposed.check, session, decision)
         self.proposal_check.shown(session, decision)
+
+    def _history(self) -> History:
+        tell = partial(self.echo, "warn")
+        sessions, loop = self.screen.sessions.values, self.bridge.loop
+        return History(sessions, lambda: self.workspace.run, self._secrets, tell, loop)
+
+    def _secrets(self) -> list[str]:
+        """Values that must not be kept: those of variables that are secret."""
+        known = dict.fromkeys(secret_values(agent_environment()))
+        for connection in self.agents.connections.values():
+            known.update(dict.fromkeys(secret_values(connection.spec.env)))
+        return list(known)
 
     def settings(self) -> Settings:
         """The user's options, as Lua sent them last."""
@@ -182,7 +197,9 @@ class Host:
     async def close(self) -> None:
         """End all process trees."""
         self.tools.close()
+        self.history.close()
         async with anyio.create_task_group() as group:
+            group.start_soon(anyio.to_thread.run_sync, self.history.wait_written)
             group.start_soon(self.early_start.end, self.reaper)
             group.start_soon(self.workspace.persistence.close)
             for connection in self.agents.connections.values():
@@ -274,6 +291,7 @@ class Host:
             files.unsaved,
             {name: stores(name, spec) for name, spec in options.agents.items()},
         )
+        self.history.configure(options.history, self._data_file("history.db"))
         self.workspace.keep_in(Path(data) / "acp" if data else None)
         self.screen.configured()
         self.screen.state(["host"], "running")
@@ -324,7 +342,7 @@ class Host:
         self.cwd = cwd
         self._next = max(self._next, n)
         agent = agent or self.options.agent
-        session = Session(self._number(), agent, cwd, self.directories(cwd), self.observer)
+        session = Session(self.number(), agent, cwd, self.directories(cwd), self.observer)
         session.title = title
         conversation = self._converse(session, origin)
         self.screen.add(session)
@@ -336,6 +354,8 @@ class Host:
         """Go on with a session that was open here before this process; its chat shows `past`."""
         self._next = max(self._next, session.n + 1)
         self._converse(session, origin)
+        if past is not None:
+            self.history.follow(session, None, 1)
         self.screen.add(session, past)
 
     def _converse(self, session: Session, origin: Origin) -> Conversation:
@@ -348,7 +368,7 @@ class Host:
         paths = self.options.files.directories
         return list(dict.fromkeys(str(Path(cwd, Path(path).expanduser())) for path in paths))
 
-    def _number(self) -> int:
+    def number(self) -> int:
         """The next number of a session."""
         self._next += 1
         return self._next - 1
@@ -394,6 +414,7 @@ class Host:
 
     def collect(self, budget: int) -> tuple[list[list[Any]], bool]:
         """Return the next frame: the screen's, then the output of terminals that are shown."""
+        self.history.noticed()
         ops, more = self.screen.collect(budget)
         output, waits = self.terminal_views.collect(budget)
         return ops + output, more or waits
@@ -477,6 +498,7 @@ class Host:
         self.sent.went(prompt)
         self.unsaved.went(session)
         self.tools.prompted(session)
+        self.history.prompted(prompt.text, session.cwd)
         self.comments.join(prompt, session.n)
         if prompt.text or not prompt.given:
             op = ("under_way", session.n, prompt.text, prompt.files(), prompt.ranges())

@@ -76,6 +76,7 @@ function M.host_gone(message)
     if package.loaded[name] then package.loaded[name].host_gone() end
   end
   require('acp.ui.question').clear()
+  require('acp.ui.composer.history').host_gone()
   for _, one in ipairs(events) do
     require('acp.base.events').fire(one[1], one[2])
   end
