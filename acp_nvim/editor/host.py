@@ -121,7 +121,6 @@ class Host:
         self.unsaved = UnsavedChanges(self.buffers, lambda: self.file_options, self.choose)
         self.extensions = in_lua(bridge, self.screen.push, lambda: self.options.extensions)
         self.async_calls = AsyncCalls(bridge)
-        self.language_servers = NvimLanguageServers(self.async_calls)
         self.tool_editor = ToolEditor(bridge, self.async_calls)
         self.sent = SentPrompts(self.problem)
         self.consent = Consent(self.problem, lambda: self._data_file("mcp.json"))
@@ -227,10 +226,11 @@ class Host:
     def _own_tools(self) -> EditorTools:
         files = self.workspace.files
         seen = ToolFiles(files, self.workspace.edits.buffers, lambda: self.file_options)
-        reading = reading_tools(self.language_servers, self.tool_editor, seen, ProgramSearcher())
+        servers = NvimLanguageServers(self.async_calls)
+        reading = reading_tools(servers, self.tool_editor, seen, ProgramSearcher())
         permissions = ToolPermissions(self.settings)
         writing = writing_tools(
-            self.language_servers,
+            servers,
             NvimDocuments(self.bridge, self.async_calls),
             Changes(files, self.workspace.change_sets, permissions),
         )
