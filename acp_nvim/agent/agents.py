@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import acp_nvim
 from acp_nvim import wording
 from acp_nvim.agent import registry
+from acp_nvim.agent.agent_env import AgentVariables
 from acp_nvim.agent.connection import Connection, Surroundings
 from acp_nvim.agent.settings import AgentSettings, Settings
 
@@ -22,7 +23,7 @@ def spec_of(options: Settings, name: str) -> AgentSettings | None:
     only `agents_file` may know it and cannot be used.
     """
     spec = options.agents.get(name)
-    if name == "tutor" and (spec is None or not spec.command):
+    if name == "tutor" and (spec is None or not (spec.command or spec.url)):
         return AgentSettings(
             command=[sys.executable, "-P", "-m", "acp_nvim.tutor"],
             env={
@@ -30,7 +31,7 @@ def spec_of(options: Settings, name: str) -> AgentSettings | None:
                 "PYTHONPYCACHEPREFIX": sys.pycache_prefix or "",
             },
             title="Tutor",
-            tools=False,  # it shows everything by the protocol itself
+            tools=spec.tools if spec else None,
             meta=spec.meta if spec else {},
         )
     try:
@@ -46,6 +47,7 @@ class Agents:
         """`spec` looks an agent up in the configuration."""
         self._around = around
         self._spec = spec
+        self.variables = AgentVariables()
         self.connections: dict[str, Connection] = {}
 
     async def get(self, name: str) -> Connection:
@@ -60,15 +62,21 @@ class Agents:
         await connection.ready()
         return connection
 
-    def start(self, name: str) -> Connection:
-        """Start a new connection, unless there is a living one."""
+    def start(self, name: str, pauses: Iterator[float] | None = None) -> Connection:
+        """Start a new connection, unless there is a living one. With ``pauses`` it is tried for as
+        long as there are such, each before an attempt, in seconds.
+        """
         current = self.connections.get(name)
         if current is not None and current.alive:
             return current
         spec = self._spec(name)
-        if spec is None or not spec.command:
+        if spec is None or not (spec.command or spec.url):
             raise UnknownAgent(wording.NO_SUCH_AGENT.format(agent=name))
-        connection = Connection(name, spec, self._around)
+        filled = self.variables.filled(name, spec, self._around.env())
+        connection = Connection(name, filled.spec, self._around, pauses)
+        connection.traffic.hide(filled.secrets)
+        for variable in filled.missing:
+            connection.warnings.count("env", wording.WHY_MCP_VARIABLE.format(name=variable))
         self.connections[name] = connection
         self._around.changed(connection)
         connection.start()

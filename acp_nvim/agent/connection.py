@@ -4,11 +4,11 @@ replaces it.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 import msgspec
@@ -16,30 +16,37 @@ from msgspec import Struct, field
 
 from acp_nvim import wording
 from acp_nvim.agent import auth, session_params
-from acp_nvim.agent.agent import Agent, OtherVersion
+from acp_nvim.agent.agent import Agent, OtherVersion, supported_versions
 from acp_nvim.agent.child.exit import Exit
 from acp_nvim.agent.child.launch import ProgramMissing
-from acp_nvim.agent.child.pty import AVAILABLE
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.client import Client
+from acp_nvim.agent.connection_options import client_capabilities, level, secrets
 from acp_nvim.agent.consent import Consent
 from acp_nvim.agent.elicitations import Elicitations
+from acp_nvim.agent.elsewhere import Attempts, transport_to
 from acp_nvim.agent.extensions import Extensions
 from acp_nvim.agent.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.servers import FileServer, NoTools, OwnTools
 from acp_nvim.agent.session_params import SessionParams
 from acp_nvim.agent.session_router import ReportLimit, SessionRouter
 from acp_nvim.agent.settings import AgentSettings, Settings
+from acp_nvim.agent.string_version import StringVersion
 from acp_nvim.agent.terminals import AgentTerminals
-from acp_nvim.agent.transport.base import AgentTransport, OpenTransport
+from acp_nvim.agent.transport import addresses
+from acp_nvim.agent.transport.base import (
+    AgentTransport,
+    OpenTransport,
+    ReachAgent,
+    TransportError,
+)
+from acp_nvim.agent.transport.reach import Reach
 from acp_nvim.agent.wire.endpoint import ConnectionClosed, Endpoint
 from acp_nvim.agent.wire.ports import FlowControl
-from acp_nvim.agent.wire.secret_names import secret_values
 from acp_nvim.agent.wire.traffic import Traffic
-from acp_nvim.agent.wire.traffic_view import Level
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.dialects import Dialect
-from acp_nvim.protocol.errors import UNSUPPORTED_VERSION, RemoteProtocolError, RequestError
+from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
 from acp_nvim.protocol.jsonrpc import Peer
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
@@ -50,8 +57,6 @@ if TYPE_CHECKING:
 
 EXIT_S = 0.25
 """How long the end of the output waits for the exit that explains it, in seconds."""
-
-_SECRET = re.compile(r"(?i)key|token|secret|passw|credential|auth")
 
 Status = Literal["starting", "ready", "auth_required", "exited", "failed"]
 
@@ -70,6 +75,7 @@ class Surroundings(Struct):
     authenticated: Callable[[Connection], None]
     cwd: Callable[[], str]
     env: Callable[[], Mapping[str, str]]
+    reach: ReachAgent = field(default_factory=Reach)
     extensions: Extensions = field(default_factory=Extensions)
     consent: Consent = field(default_factory=Consent)
     tools: OwnTools = field(default_factory=NoTools)
@@ -81,8 +87,16 @@ class Surroundings(Struct):
 class Connection:
     """An agent that is starting, running or gone."""
 
-    def __init__(self, name: str, spec: AgentSettings, around: Surroundings) -> None:
-        """Nothing is started yet."""
+    def __init__(
+        self,
+        name: str,
+        spec: AgentSettings,
+        around: Surroundings,
+        pauses: Iterator[float] | None = None,
+    ) -> None:
+        """Nothing is started yet. ``pauses``, in seconds, are those before the attempts to reach an
+        agent elsewhere again.
+        """
         self.name = name
         self.spec = spec
         self.status: Status = "starting"
@@ -119,6 +133,10 @@ class Connection:
         """The version that the agent is asked for."""
         self._again: int | None = None
         """The version in which it has to be started again."""
+        self._strings = StringVersion()
+        self._attempts = Attempts(pauses)
+        self.up_since: float | None = None
+        """When the handshake was over, on the monotonic clock."""
 
     def _new_client(self, around: Surroundings) -> Client:
         return Client(
@@ -163,7 +181,10 @@ class Connection:
         wanted = settings.tools if self.spec.tools is None else self.spec.tools
         capabilities = self.agent.capabilities.mcp_capabilities or schema.McpCapabilities()
         way = session_params.own_way(capabilities, over_http=settings.tools_http)
-        reachable = way != "relay" or self.agent.starts_servers
+        starts = self.agent.starts_servers and (
+            self.spec.url is None or addresses.is_here(self.spec.url)
+        )
+        reachable = way != "relay" or starts
         found = session_params.of(
             settings,
             self.spec,
@@ -226,6 +247,7 @@ class Connection:
     async def end(self) -> None:
         """End the process tree, if it runs; who waits for the connection may not have been told."""
         self.stopping = True
+        self._attempts.stop()
         if self._transport is not None:
             await self._transport.stop()
 
@@ -237,6 +259,8 @@ class Connection:
                 wording.PART_INSTALL.format(command=self.spec.install) if self.spec.install else ""
             )
             self._fail(f"{error}{hint}")
+        except TransportError as error:
+            await self._not_reached(error)
         except Exception as error:
             self._fail(str(error) or type(error).__name__)
             if self._transport is not None:
@@ -250,23 +274,41 @@ class Connection:
         again: it has read no capabilities in a request of the newer one (v2/migration).
         """
         version: int | None = 2 if self.spec.protocol == 2 else 1
+        await self._attempts.first()
         while version is not None:
-            version = await self._serve(version)
+            try:
+                version = await self._serve(version)
+            except TransportError as error:
+                await self._attempts.another(error, partial(self._tries_again, error))
+
+    def _tries_again(self, why: TransportError, seconds: float) -> None:
+        self.error = wording.NOT_YET_REACHED.format(
+            agent=self.name, reason=why, seconds=round(seconds, 1)
+        )
+        self._around.changed(self)
+
+    async def _not_reached(self, error: TransportError) -> None:
+        """An agent elsewhere is given up."""
+        if self._transport is not None:
+            await self._transport.stop()
+        if self.stopping:
+            self.status = "exited"
+            self._gone()
+            return
+        self._fail(wording.NOT_REACHED.format(agent=self.name, reason=error))
+        if self._attempts.are_many:  # it was there before
+            self._around.ended(self)
 
     async def _serve(self, version: int) -> int | None:
         """Run the agent until it ends. Returns the version in which to start it again."""
-        self._version, self._again = version, None
-        self.translation = _version_2(self.warnings.count) if version == 2 else Dialect()
+        self._version, self._again, self.exit = version, None, None
+        self.warnings.unread.clear()
+        newer = version == 2
+        self.translation = _version_2(self.warnings.count) if newer else self._strings.dialect()
         settings = self._around.settings()
         self._peer = Peer(settings.limits.message_bytes, reads_updates=True)
-        transport = self._around.transport(
-            self.spec.command,
-            cwd=self.cwd,
-            env={**self._around.env(), **self.spec.env},
-            kill_s=settings.timeouts.kill_s,
-            on_stderr=lambda data: self.traffic.add("err", data),
-        )
-        await transport.start()
+        transport = self._new_transport(settings)
+        await (self._attempts.start(transport) if self.spec.url else transport.start())
         self._transport = transport
         self._endpoint = endpoint = self._endpoint_over(transport)
         self._agent = Agent(endpoint)
@@ -275,15 +317,53 @@ class Connection:
             if self.stopping:  # by the user, while it was being started
                 tasks.start_soon(transport.stop)
             await endpoint.run()
+            self._may_want_words()
             if transport.exit is None:
                 self._closed_output = not self.stopping and self._again is None
                 await transport.stop()
-            if self._again is None:
+            unreached = self._unreached()
+            if unreached is None and self._again is None:
                 self.exit = transport.exit
                 self._gone()
             tasks.cancel_scope.cancel()
         await transport.stop()
+        if unreached is not None:
+            raise unreached
         return None if self.stopping else self._again
+
+    def _new_transport(self, settings: Settings) -> AgentTransport:
+        around, spec = self._around, self.spec
+        if spec.url:
+            limit = settings.limits.message_bytes
+            return transport_to(spec, around.reach, around.env(), limit, self.traffic)
+        return around.transport(
+            spec.command,
+            cwd=self.cwd,
+            env={**around.env(), **spec.env},
+            kill_s=settings.timeouts.kill_s,
+            on_stderr=lambda data: self.traffic.add("err", data),
+        )
+
+    def _unreached(self) -> TransportError | None:
+        """Why there was no handshake with an agent elsewhere; it is reached again, or given up."""
+        shaking = self.status == "starting" and self._again is None and not self.stopping
+        return self.lost if shaking else None
+
+    @property
+    def lost(self) -> TransportError | None:
+        """Why an agent elsewhere is not reached any more."""
+        return self._transport.lost if self._transport is not None else None
+
+    @property
+    def unreached(self) -> str | None:
+        """Why an agent elsewhere is not reached yet, and when it is tried again."""
+        return self.error if self.status == "starting" else None
+
+    @property
+    def returns(self) -> bool:
+        """Whether its connection, which was there, broke and is to be taken up again."""
+        lost = self.lost
+        return lost is not None and lost.again and self.up_since is not None and not self.stopping
 
     def _endpoint_over(self, transport: AgentTransport) -> Endpoint:
         return Endpoint(
@@ -301,6 +381,8 @@ class Connection:
     async def _last_words(self) -> str:
         """Return why the stream ended: mostly the process has, and its exit follows at once."""
         assert self._transport is not None
+        if self._transport.lost is not None:
+            return self.exit_summary()
         with anyio.move_on_after(EXIT_S):
             self.exit = await self._transport.wait()
         return (
@@ -321,6 +403,8 @@ class Connection:
                 await transport.stop()
                 return
         except Exception as error:
+            if self.lost is not None or self._may_want_words():
+                return
             if self.exit is None and transport is not None and transport.exit is None:
                 self._fail(
                     wording.HANDSHAKE_FAILED.format(
@@ -330,9 +414,12 @@ class Connection:
                 await transport.stop()
             return
         self.agent.behaves(
-            starts_servers=self.translation.starts_servers, takes_more=self.translation.takes_more
+            starts_servers=self.translation.starts_servers,
+            takes_more=self.translation.takes_more,
+            tells_by_id=self.translation.tells_by_id,
         )
-        self.status = "ready"
+        self.status, self.error = "ready", None
+        self.up_since = time.monotonic()
         self.warnings.unread.clear()  # a banner tells nothing of an end
         self._ready.set()
         self._around.changed(self)
@@ -341,7 +428,9 @@ class Connection:
     async def _negotiate(self) -> None:
         """Agree on a version; `_again` is the one in which the agent has to be started again."""
         try:
-            await self.agent.initialize(client_capabilities(self._around.settings()), self._version)
+            starts = self.spec.url is None
+            ours = client_capabilities(self._around.settings(), starts=starts)
+            await self._strings.initialize(self.agent, ours, self._version, self.translation)
         except OtherVersion as error:
             if self._version == 1 and error.theirs == 2:
                 reason = wording.WHY_NEWER_PROTOCOL.format(theirs=2, agent=self.name)
@@ -350,7 +439,7 @@ class Connection:
                 raise
             self._again = 1
         except RequestError as error:
-            supported = _supported(error)
+            supported = supported_versions(error)
             if supported is None:
                 raise
             if self._version == 1 or 1 not in supported:
@@ -360,6 +449,16 @@ class Connection:
         if not isinstance(self.translation, Dialect) and self.translation.old_shape:
             self.warnings.count("version", wording.WHY_VERSION_REPEATED)
             self._again = 1
+
+    def _may_want_words(self) -> bool:
+        """Whether the agent is started again, since it has ended at a version that is a number."""
+        if self._agent is None or self._endpoint is None or self._endpoint.closed is None:
+            return False
+        ended = self.status == "starting" and self._agent.protocol is None and not self.stopping
+        killed = self.lost is not None or (self.exit is not None and self.exit.signal is not None)
+        if ended and not killed and self._version == 1 and self._again is None:
+            self._again = 1 if self._strings.may_be_meant(self.last_words()) else None
+        return self._again is not None
 
     def _read(self, method: str, params: msgspec.Raw, notes: list[str]) -> Any:
         """The params of a request, in the version that the agent speaks now."""
@@ -441,6 +540,8 @@ class Connection:
             self.status = "failed" if failed else "exited"
             self.error = None if self.stopping else self.exit_summary()
         self.terminals.forget()
+        if self.lost is not None and self.lost.limit:
+            self._limit_exceeded(self.lost.limit, str(self.lost), None)
         self._around.ended(self)
         self._ready.set()
 
@@ -448,6 +549,8 @@ class Connection:
         """How the agent ended, in one line."""
         if self.stopping:
             return wording.AGENT_STOPPED.format(agent=self.name)
+        if self.lost is not None:
+            return wording.NOT_REACHED.format(agent=self.name, reason=self.lost)
         if self._closed_output:
             return wording.AGENT_CLOSED_AND_ENDED.format(agent=self.name, pipe=self._closed())
         return (
@@ -466,7 +569,9 @@ class Connection:
 
     def snapshot(self) -> dict[str, object]:
         """What `state().agents[name]` shows."""
-        return {"status": self.status, "error": self.error, "pid": self._pid()} | self._known()
+        url = addresses.shown(self.spec.url) if self.spec.url else None
+        here = {"status": self.status, "error": self.error, "pid": self._pid(), "url": url}
+        return here | self._known()
 
     def _pid(self) -> int | None:
         return self._transport.pid if self._transport and self._transport.exit is None else None
@@ -477,7 +582,7 @@ class Connection:
             "protocol": agent.protocol if agent else None,
             "info": agent.info if agent else None,
             "capabilities": agent.capabilities if agent else None,
-            "auth_methods": list(agent.auth_methods) if agent else [],
+            "auth_methods": auth.offered(self.spec, agent.auth_methods) if agent else [],
             "more": {"auth_methods": agent.methods_left} if agent and agent.methods_left else None,
             "auth": self.auth,
             "dialect": self.translation.name,
@@ -489,47 +594,3 @@ def _version_2(count: Callable[[str, str], None]) -> Version2:
     from acp_nvim.protocol.v2.translation import Version2
 
     return Version2(count)
-
-
-def _supported(error: RequestError) -> list[Any] | None:
-    """The versions that an agent names when it refuses ours; None for another refusal."""
-    if error.code != UNSUPPORTED_VERSION:
-        return None
-    data = error.data if isinstance(error.data, dict) else {}
-    found = data.get("supported")
-    return found if isinstance(found, list) else []
-
-
-def client_capabilities(settings: Settings) -> schema.ClientCapabilities:
-    """Return the capabilities of this client (v1/initialization)."""
-    return schema.ClientCapabilities(
-        fs=schema.FileSystemCapabilities(read_text_file=True, write_text_file=True),
-        terminal=settings.terminal.enabled and AVAILABLE,
-        session=schema.ClientSessionCapabilities(
-            config_options=schema.SessionConfigOptionsCapabilities(
-                boolean=schema.BooleanConfigOptionCapabilities()
-            ),
-            notices=schema.NoticeCapabilities(),
-            compaction=schema.CompactionCapabilities(),
-        ),
-        subagents=schema.SubagentCapabilities(),
-        plan=schema.PlanCapabilities(),
-        elicitation=schema.ElicitationCapabilities(
-            form=schema.ElicitationFormCapabilities(), url=schema.ElicitationUrlCapabilities()
-        ),
-        auth=schema.AuthCapabilities(terminal=True),
-        meta={"terminal-auth": True, "terminal_output": True},
-    )
-
-
-def secrets(env: Mapping[str, str], spec: AgentSettings) -> list[str]:
-    """Return the values that must not be in a log: those of variables named like a credential, of
-    the user and of the agent.
-    """
-    configured = (value for key, value in spec.env.items() if _SECRET.search(key))
-    return list(dict.fromkeys([*secret_values({**env, **spec.env}), *configured]))
-
-
-def level(wanted: str) -> Level:
-    """Return option `log.level` as a level of the traffic log, `info` for an unknown one."""
-    return cast("Level", wanted) if wanted in get_args(Level) else "info"

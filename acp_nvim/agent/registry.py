@@ -166,7 +166,7 @@ def lookup(options: Settings, name: str, which: Which = shutil.which) -> AgentSe
     `agents_file`; None when neither has it. Raises `RegistryError`.
     """
     given = options.agents.get(name)
-    if options.agents_file is None or (given is not None and given.command):
+    if options.agents_file is None or (given is not None and (given.command or given.url)):
         return given
     base = settings(options.agents_file, name, which)
     return given if base is None else over(base, given)

@@ -27,6 +27,8 @@ class AgentSettings(msgspec.Struct, frozen=True):
     """How one agent is started and set up (option `agents`)."""
 
     command: list[str] = field(default_factory=list)
+    url: str | None = None
+    headers: dict[str, str] = field(default_factory=dict)
     env: dict[str, str] = field(default_factory=dict)
     cwd: str | None = None
     auth_method: str | None = None
@@ -39,6 +41,12 @@ class AgentSettings(msgspec.Struct, frozen=True):
     meta: dict[str, Any] = field(default_factory=dict)
     title: str | None = None
     install: str | None = None
+    store: list[str] = field(default_factory=list)
+
+
+def stores(name: str, spec: AgentSettings) -> list[str]:
+    """Return the globs of an agent's own files; without any, of the locks in its hidden folder."""
+    return spec.store or [f".{name}/**/.locks/**"]
 
 
 class FileSettings(msgspec.Struct, frozen=True):
@@ -74,6 +82,12 @@ class ChatSettings(msgspec.Struct, frozen=True):
     tool_lines: int = 8
 
 
+class ReviewSettings(msgspec.Struct, frozen=True):
+    """Options `review.*` that the core needs."""
+
+    diagnostics: bool = True
+
+
 class LogSettings(msgspec.Struct, frozen=True):
     """Options `log.*`; `bytes` is the size of the traffic ring."""
 
@@ -103,6 +117,7 @@ class Timeouts(msgspec.Struct, frozen=True):
 
     cancel_s: float = 3
     kill_s: float = 2
+    silent_s: float = 60
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -123,6 +138,7 @@ class Settings(msgspec.Struct, frozen=True):
     permission: PermissionSettings = field(default_factory=PermissionSettings)
     terminal: TerminalSettings = field(default_factory=TerminalSettings)
     chat: ChatSettings = field(default_factory=ChatSettings)
+    review: ReviewSettings = field(default_factory=ReviewSettings)
     checkpoints: bool = True
     history: HistorySettings = field(default_factory=HistorySettings)
     log: LogSettings = field(default_factory=LogSettings)

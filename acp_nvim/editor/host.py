@@ -14,6 +14,7 @@ import anyio
 import msgspec
 
 from acp_nvim import wording
+from acp_nvim.agent import auth
 from acp_nvim.agent.agents import Agents, spec_of
 from acp_nvim.agent.child.early import EarlyAgent
 from acp_nvim.agent.child.reaper import Reaper
@@ -21,9 +22,10 @@ from acp_nvim.agent.connection import Connection, Surroundings
 from acp_nvim.agent.consent import Consent
 from acp_nvim.agent.conversation import Conversation
 from acp_nvim.agent.file_requests import FileRequests
+from acp_nvim.agent.reconnects import Reconnects
 from acp_nvim.agent.restarts import Restarts
 from acp_nvim.agent.session_setup import NEW, Origin
-from acp_nvim.agent.settings import AgentSettings, Settings, decode
+from acp_nvim.agent.settings import AgentSettings, Settings, decode, stores
 from acp_nvim.agent.stored import IndexFile
 from acp_nvim.agent.transport.stdio import EarlyStart, StdioTransport
 from acp_nvim.agent.wire.secret_names import secret_values
@@ -43,9 +45,11 @@ from acp_nvim.editor.history import History
 from acp_nvim.editor.language_servers import NvimLanguageServers
 from acp_nvim.editor.limit_reports import LimitReports
 from acp_nvim.editor.live_terminals import TerminalViews
+from acp_nvim.editor.overwrites import Overwrites
 from acp_nvim.editor.own_turns import OwnTurns
 from acp_nvim.editor.pace import Pace
-from acp_nvim.editor.proposed_edits import ProposedEdits
+from acp_nvim.editor.proposal_check import ProposalCheck
+from acp_nvim.editor.proposed_edits import ProposedEdits, shows_patches
 from acp_nvim.editor.review_view import ReviewView
 from acp_nvim.editor.screen import Screen
 from acp_nvim.editor.sent import SentPrompts
@@ -91,7 +95,7 @@ class Host:
         self.bridge = bridge
         self.options = Settings()
         self.pace = Pace(bridge.loop.time)
-        self.screen = Screen(self.settings, self.pace.wake, self._check_patch)
+        self.screen = Screen(self.settings, self.pace.wake, self._edits_shown)
         self.limit_reports = LimitReports(self.screen)
         self.terminal_views = TerminalViews(self.terminal)
         self.flow = Flow(self.screen, self.pace, self.settings, self.limit_reports.tell)
@@ -128,14 +132,22 @@ class Host:
         """Actions that wait for a login, with the name of the agent."""
         self.workspace: Workspace[Session]
         self.proposed: ProposedEdits
+        self.proposal_check: ProposalCheck
         self.observer: HostObserver
         self.tools: EditorTools
         self.user_tools: UserTools
         self.tasks: Tasks
         self.agents: Agents
         self.restarts: Restarts
+        self.reconnects: Reconnects
         self._next = 1
         self._greeted: WeakSet[Connection] = WeakSet()
+
+    def _edits_shown(self, session: Session, decision: Decision) -> None:
+        """A card with edits is drawn: say of them what takes time to find out."""
+        if shows_patches(session, decision):
+            self.tasks.start_soon(self.proposed.check, session, decision)
+        self.proposal_check.shown(session, decision)
 
     def _history(self) -> History:
         tell = partial(self.echo, "warn")
@@ -149,9 +161,6 @@ class Host:
             known.update(dict.fromkeys(secret_values(connection.spec.env)))
         return list(known)
 
-    def _check_patch(self, session: Session, decision: Decision) -> None:
-        self.tasks.start_soon(self.proposed.check, session, decision)
-
     def settings(self) -> Settings:
         """The user's options, as Lua sent them last."""
         return self.options
@@ -164,10 +173,12 @@ class Host:
                 self.workspace = self._workspace()
                 watch = ToolCallWatch(self.workspace.tool_calls)
                 own_turns = OwnTurns(self.tasks, self.workspace)
-                self.observer = HostObserver(self.screen, self.pace, watch, own_turns)
+                overwrites = Overwrites(self.workspace.edits.live, self.tasks)
+                self.observer = HostObserver(self.screen, self.pace, watch, own_turns, overwrites)
                 self.tools = self._own_tools()
                 self.agents = Agents(self._surroundings(), self.spec)
                 self.restarts = Restarts(self.agents, self.served)
+                self.reconnects = Reconnects(self.agents, self.served)
                 self.tasks.start_soon(self.frames.run)
                 self.tasks.start_soon(self._end_unwanted)
                 try:
@@ -212,6 +223,9 @@ class Host:
 
     def _amends(self, edits: PendingEdits) -> ProposedEdits:
         self.proposed = ProposedEdits(edits, self.comments)
+        self.proposal_check = ProposalCheck(
+            self.async_calls, self.proposed, self.tasks, self.settings, self.screen.push
+        )
         return self.proposed
 
     def _own_tools(self) -> EditorTools:
@@ -275,6 +289,7 @@ class Host:
             files.executed,
             options.checkpoints,
             files.unsaved,
+            {name: stores(name, spec) for name, spec in options.agents.items()},
         )
         self.history.configure(options.history, self._data_file("history.db"))
         self.workspace.keep_in(Path(data) / "acp" if data else None)
@@ -422,10 +437,13 @@ class Host:
             self.screen.event("AcpAgentReady", agent=connection.name)
 
     def agent_ended(self, connection: Connection) -> None:
-        """An agent's process is gone; its sessions say so."""
+        """An agent's process is gone, or the connection to one elsewhere; its sessions say so."""
         for conversation in self.conversations.values():
             conversation.agent_ended(connection)
         self.agent_changed(connection)
+        if connection.returns:
+            self.reconnects.take_up(connection)
+            return
         end = connection.exit
         self.screen.event(
             "AcpAgentExit",
@@ -512,7 +530,8 @@ class Host:
     def login_needed(self, connection: Connection, session: Session | None) -> None:
         """Say that the agent wants a login; what waits goes on afterwards."""
         connection.require_login()
-        data = {"agent": connection.name, "methods": list(connection.agent.auth_methods)}
+        methods = auth.offered(connection.spec, connection.agent.auth_methods)
+        data = {"agent": connection.name, "methods": methods}
         if session is not None:
             session.event("AcpAuthRequired", **data)
         else:

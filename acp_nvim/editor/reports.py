@@ -12,15 +12,17 @@ import msgspec
 
 from acp_nvim import __version__, wording
 from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.mcp import Fate
 from acp_nvim.agent.wire.redact import SecretsOnly
 from acp_nvim.protocol import schema
+from acp_nvim.protocol.fence import quoted
 from acp_nvim.render.cards import card
 from acp_nvim.render.content import describe
-from acp_nvim.render.margin import draw_entry
+from acp_nvim.render.margin import draw_entry, notice_details
 from acp_nvim.render.text import one_line, size, visible
 from acp_nvim.render.tools import WHOLE, Look, draw, entry_of, float_rows
-from acp_nvim.session.entries import Entry, Message, Part, TerminalEntry, ToolEntry
-from acp_nvim.session.prompts import quoted
+from acp_nvim.session import snapshot
+from acp_nvim.session.entries import Entry, Line, Message, Part, TerminalEntry, ToolEntry
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_use import ToolUse
@@ -40,7 +42,7 @@ def info(host: Host) -> list[str]:
     for connection in host.agents.connections.values():
         lines += [*_agent(connection), ""]
     for conversation in host.conversations.values():
-        lines += [*_session(conversation.session), ""]
+        lines += [*_session(conversation.session), *_servers(conversation.servers), ""]
     lines += [*host.limit_reports.lines(), *host.tools.lines(), ""]
     if host.problems:
         lines += ["problems", *("  " + visible(line).replace("\n", " ") for line in host.problems)]
@@ -55,8 +57,11 @@ def _agent(connection: Connection) -> list[str]:
         f"agent {connection.name}: {connection.status}"
         + (f" ({connection.error})" if connection.error else "")
     ]
-    lines.append(f"  command: {' '.join(connection.spec.command)}")
-    told = ("pid", "protocol", "dialect")
+    if connection.spec.url:
+        lines.append(f"  headers: {', '.join(connection.spec.headers) or 'none'}")
+    else:
+        lines.append(f"  command: {' '.join(connection.spec.command)}")
+    told = ("url", "pid", "protocol", "dialect")
     lines += [f"  {key}: {known[key]}" for key in told if known[key] is not None]
     lines += [
         f"  {key}: {msgspec.json.encode(known[key]).decode()}"
@@ -79,11 +84,27 @@ def _session(session: Session) -> list[str]:
         f"  title: {session.title or 'none yet'}",
         f"  cwd: {session.cwd}",
         f"  context: {_usage(session)}",
+        *_turn_usage(session),
         f"  entries: {len(session.transcript.entries)}, tool calls: {len(session.tool_calls)}",
         f"  queue: {len(session.queue)}",
         *_tools(session.tools),
     ]
     return [visible(line) for line in lines]
+
+
+def _servers(fates: Sequence[Fate]) -> list[str]:
+    """The MCP servers of a session, and what became of each."""
+    if not fates:
+        return []
+    return ["  MCP servers:", *(visible(f"    {fate.name}: {_fate(fate)}") for fate in fates)]
+
+
+def _fate(fate: Fate) -> str:
+    if fate.left_out:
+        return f"left out, {fate.left_out}"
+    filled = f", {', '.join(fate.variables)} filled in" if fate.variables else ""
+    missing = f", there is no program {fate.missing} here" if fate.missing else ""
+    return f"passed ({fate.transport}){filled}{missing}"
 
 
 def _tools(use: ToolUse | None) -> list[str]:
@@ -106,6 +127,15 @@ def _usage(session: Session) -> str:
     cost = schema.given(usage.cost)
     price = "" if cost is None else f", {cost.amount:g} {cost.currency} so far"
     return f"{usage.used} of {usage.size} tokens{price}"
+
+
+def _turn_usage(session: Session) -> list[str]:
+    """Tokens of the last turn, where the agent tells them."""
+    told = snapshot.turn_usage(session.turn_usage)
+    if told is None:
+        return []
+    named = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in told.items())
+    return [f"  tokens of the last turn: {named}"]
 
 
 def permissions(host: Host) -> list[str]:
@@ -138,6 +168,8 @@ def markdown_of(entries: Iterable[Entry]) -> list[str]:
         elif isinstance(entry, ToolEntry):
             head, *body = _texts(draw(entry, Look(tool_lines=WHOLE)))
             lines += [f"### {head}", "", *_fenced(body)]
+        elif isinstance(entry, Line):
+            lines += [f"— {one_line(entry.title, 4000)}", *notice_details(entry), ""]
         elif isinstance(entry, TerminalEntry):
             lines += _fenced(_texts(draw_entry(entry)))
         else:
@@ -177,12 +209,22 @@ def _part(part: Part) -> str:
 
 
 def whole(session: Session, target: dict[str, Any]) -> list[str]:
-    """A tool call in full: content uncut, then raw input and output."""
+    """A notice in full, or a tool call: content uncut, then raw input and output."""
+    if target.get("kind") == "notice":
+        return _whole_notice(session, target.get("number"))
     index = target.get("call")
     if index is None and isinstance(target.get("where"), dict):
         index = target["where"].get("call")
     call = next((call for call in session.tool_calls if call.index == index), None)
     return [] if call is None else whole_entry(session.entries[call])
+
+
+def _whole_notice(session: Session, number: object) -> list[str]:
+    entries = session.transcript.entries
+    found = (it for it in entries if isinstance(it, Line) and it.number == number)
+    return [
+        line for it in found for line in (*visible(it.title).split("\n"), "", *notice_details(it))
+    ]
 
 
 def asked(decision: Decision) -> list[str]:

@@ -106,7 +106,7 @@ class Belief(msgspec.Struct, frozen=True):
         if after is None:
             return Belief(EMPTY, self.read, self.earlier)
         if before is None:
-            came_back = act in (Act.DECIDED, Act.RETURNED)
+            came_back = act in (Act.DECIDED, Act.RETURNED) or after == self.read
             return Belief(after, self.read, self.earlier) if came_back else self
         if act in (Act.TYPED, Act.REPLACED) and self.base is not self.read and after == self.read:
             # An undo that nobody heard of, or a program, has brought the agent's text back.

@@ -88,6 +88,8 @@ class Ledger:
             self._files.pop(path, None)
             self._settled.pop(path, None)
             return
+        if after == entry.live:
+            return  # nor does it end the run of the user's changes
         back = self._undo_history.brought_back(path, after)
         edited = entry.edited(after, back=back.hunks if back else ())
         if back is not None:
@@ -98,14 +100,14 @@ class Ledger:
             edited = msgspec.structs.replace(edited, conflict=False, theirs=None)
         self._undo_history.typed(entry, edited)
         self._put(edited)
-        self._undo_history.led_to(self.followed(path))
+        self._undo_history.led_to(path, self.followed(path))
 
     def formatted(self, path: str, before: Text, after: Text) -> None:
         """A formatter changed ``before`` to ``after`` on a save; changes that touch the agent's
         hunks count as the agent's.
         """
         entry = self._synced(path, before)
-        if entry is None:
+        if entry is None or before == after:
             return
         written = after if entry.written == before else entry.written
         self._put(msgspec.structs.replace(entry.edited(after, formatter=True), written=written))

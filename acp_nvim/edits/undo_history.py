@@ -14,6 +14,8 @@ MAX_UNDONE = 50
 """The most steps remembered."""
 MAX_TOGETHER = 8
 """The most changes of the user before such a step that Neovim may undo together with it."""
+MAX_RUNS = 16
+"""The most files whose latest changes are remembered."""
 
 Change = tuple[tuple[str, ...], tuple[str, ...]]
 
@@ -24,10 +26,10 @@ class UndoHistory:
     def __init__(self) -> None:
         self.before: list[Pending] = []
         """The latest step at the end."""
-        self._typed: list[Pending] = []
-        """The entries before the user's latest changes of a file, nobody else's between them."""
-        self._after: Pending | None = None
-        """The entry that these changes have led to."""
+        self._typed: dict[str, list[Pending]] = {}
+        """The entries before the user's latest changes of each file, nobody else's between them."""
+        self._after: dict[str, Pending] = {}
+        """The entries that these changes have led to."""
 
     def take_over(self, before: Sequence[Pending]) -> None:
         """Go on where another history was."""
@@ -40,22 +42,31 @@ class UndoHistory:
 
     def typed(self, entry: Pending, edited: Pending) -> None:
         """Remember a change of the user, who has made ``edited`` of an entry."""
-        run = self._typed if entry is self._after else []
-        self._typed = [*run, entry][-MAX_UNDONE:]
+        run = self._typed.pop(entry.path, []) if self._is_latest(entry) else []
+        self._typed[entry.path] = run = [*run, entry][-MAX_UNDONE:]
         if entry.base is None or entry.live is None or edited.weight >= entry.weight:
             return
         known = set(map(id, self.before))
-        for before in self._typed[-MAX_TOGETHER - 1 :]:
+        for before in run[-MAX_TOGETHER - 1 :]:
             if id(before) not in known:
                 self.add(before)
 
-    def led_to(self, after: Pending | None) -> None:
+    def led_to(self, path: str, after: Pending | None) -> None:
         """This is what the file has after that change."""
-        self._after = after
+        self._after.pop(path, None)
+        if after is not None:
+            self._after[path] = after
+        for oldest in [*self._typed][:-MAX_RUNS]:
+            del self._typed[oldest]
+            self._after.pop(oldest, None)
 
     def only_typed_since(self, entry: Pending, before: Pending) -> bool:
         """Whether nothing but the user's own changes lies between two entries of a file."""
-        return entry is self._after and any(one is before for one in self._typed)
+        run = self._typed.get(entry.path, ())
+        return self._is_latest(entry) and any(one is before for one in run)
+
+    def _is_latest(self, entry: Pending) -> bool:
+        return self._after.get(entry.path) is entry
 
     def add(self, entry: Pending) -> None:
         """Remember an entry whose text may return."""

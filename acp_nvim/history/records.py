@@ -94,6 +94,9 @@ class Call(Record, tag=3, frozen=True):
     meta: dict[str, Any] | None
     own: str
     user_tool: str
+    assumed: bool
+    shown_by: str
+    """The id of the call of ours that shows what it does; empty where it is shown itself."""
     decisions: list[Answer]
     terminals: list[Shell]
 
@@ -260,6 +263,8 @@ def _call(entry: entries.ToolEntry) -> Call:
         call.meta,
         call.own,
         call.user_tool,
+        call.assumed,
+        call.shown_by.id if call.shown_by is not None else "",
         [_answer(decision) for decision in entry.decisions],
         [_shell(terminal) for terminal in entry.terminals.values()],
     )
@@ -368,6 +373,8 @@ def _tool_entry(it: Call, index: int) -> entries.ToolEntry:
         index,
         it.own,
         it.user_tool,
+        ToolCall(it.shown_by) if it.shown_by else None,
+        assumed=it.assumed,
     )
     terminals = {shell.id: _terminal(shell) for shell in it.terminals}
     decisions = [_decision(answer, it.id) for answer in it.decisions]
@@ -388,13 +395,12 @@ def _decision(it: Answer, call: str | None = None) -> Decision:
         [Option(*option) for option in it.options],
         it.details,
         it.problems,
-        it.form,
-        outcome,
-        it.by,
-        None,
-        it.agent,
-        it.guarded,
-        it.completed,
+        request=it.form,
+        outcome=outcome,
+        by=it.by,
+        agent=it.agent,
+        guarded=it.guarded,
+        completed=it.completed,
     )
 
 

@@ -68,6 +68,14 @@ class Transcript:
         else:
             self.add(line)
 
+    def complete(self) -> None:
+        """The turn is over: text that comes now without an id is another message."""
+        last = self.last
+        if isinstance(last, Message) and not last.closed:
+            last.closed = True
+            self.dirty[last] = None
+        self.release()
+
     def release(self) -> None:
         """The agent's message is complete: append the notices that waited for it."""
         held, self._held = self._held, []
@@ -91,13 +99,15 @@ class Transcript:
 
         A chunk continues the newest entry while role and `messageId` stay the same (v1/prompt-turn:
         a change of
-        `messageId` starts a new message, its absence concatenates).
+        `messageId` starts a new message, its absence concatenates). One that is complete is only
+        continued by its id.
         """
         message = self.entries[-1] if self.entries else None
         if (
             message.__class__ is not Message
             or message.role != role
             or message.message_id != message_id
+            or (message.closed and message_id is None)
         ):
             message = Message(role, message_id)
             self.add(message)

@@ -28,11 +28,3 @@ def to_column(line: str, character: int, encoding: Encoding) -> int:
         if passed > character:
             return column
     return len(line)
-
-
-def to_character(line: str, column: int, encoding: Encoding) -> int:
-    """Return what a server calls a column of ``line``."""
-    column = max(0, min(column, len(line)))
-    if encoding == "utf-32" or line.isascii():
-        return column
-    return sum(_width(char, encoding) for char in line[:column])

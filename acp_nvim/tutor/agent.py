@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import UNSET
+
 from acp_nvim import __version__
 from acp_nvim.protocol import errors
 from acp_nvim.protocol import schema as s
@@ -21,15 +23,19 @@ if TYPE_CHECKING:
     from acp_nvim.tutor.connection import Connection
 
 VERSION = 1
+PREFIX = "tutor-"
 
 
 class Tutor:
     """Serves one client. See `connection.Service`."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, sessions: dict[str, Session] | None = None) -> None:
+        """``sessions`` are those of a server, which can be resumed by other connections."""
         self._connection = connection
         self._client = s.ClientCapabilities()
         self._sessions: dict[str, Session] = {}
+        """Those of this connection."""
+        self._stored = sessions
 
     async def request(self, params: Any) -> s.Wire:
         """Answer a request of the client; -32601 for what the tutor does not do."""
@@ -38,6 +44,8 @@ class Tutor:
                 return self._initialize(params)
             case s.NewSessionRequest():
                 return self._new_session(params)
+            case s.ResumeSessionRequest() if self._stored is not None:
+                return self._resume(params, self._stored)
             case s.PromptRequest():
                 return await self._prompt(params)
             case s.SetSessionModeRequest():
@@ -69,20 +77,42 @@ class Tutor:
             VERSION,
             s.AgentCapabilities(
                 prompt_capabilities=s.PromptCapabilities(embedded_context=True),
-                session_capabilities=s.SessionCapabilities(close=s.SessionCloseCapabilities()),
+                session_capabilities=s.SessionCapabilities(
+                    close=s.SessionCloseCapabilities(),
+                    resume=UNSET if self._stored is None else s.SessionResumeCapabilities(),
+                ),
             ),
             auth_methods=[],
             agent_info=s.Implementation("tutor", __version__, "Tutor"),
         )
 
     def _new_session(self, params: s.NewSessionRequest) -> s.NewSessionResponse:
-        session = Session(f"tutor-{secrets.token_hex(6)}", Path(params.cwd))
+        session = Session(f"{PREFIX}{secrets.token_hex(6)}", Path(params.cwd))
         session.keys = told(s.given(params.meta))
+        session.servers = params.mcp_servers
         before = [one for one in self._sessions.values() if one.cwd == session.cwd and one.tour]
         if before:  # `/tour` goes on where it was
             session.tour, session.unfinished = before[-1].tour, True
-        self._sessions[session.id] = session
+        self._keep(session)
         return s.NewSessionResponse(session.id, session.modes(), session.options())
+
+    def _keep(self, session: Session) -> None:
+        self._sessions[session.id] = session
+        if self._stored is not None:
+            self._stored[session.id] = session
+
+    def _resume(
+        self, params: s.ResumeSessionRequest, stored: dict[str, Session]
+    ) -> s.ResumeSessionResponse:
+        """Go on with a session, also with one of an earlier process: a tutor remembers little."""
+        session = stored.get(params.session_id)
+        if session is None and not params.session_id.startswith(PREFIX):
+            raise _unknown(params.session_id)
+        session = session or Session(params.session_id, Path(params.cwd))
+        if session.turn is not None:
+            session.turn.cancel()  # of a connection that broke
+        self._keep(session)
+        return s.ResumeSessionResponse(modes=session.modes(), config_options=session.options())
 
     async def _prompt(self, params: s.PromptRequest) -> s.PromptResponse:
         session = self._session(params.session_id)
@@ -139,14 +169,20 @@ class Tutor:
             if task is not None:
                 task.cancel()
         del self._sessions[session.id]
+        if self._stored is not None:
+            self._stored.pop(session.id, None)
         return s.CloseSessionResponse()
 
     def _session(self, session_id: str) -> Session:
         session = self._sessions.get(session_id)
         if session is None:
-            data = {"sessionId": session_id}
-            raise RequestError(errors.RESOURCE_NOT_FOUND, "no such session", data)
+            raise _unknown(session_id)
         return session
 
     def _update(self, session_id: str, update: s.SessionUpdate) -> None:
         self._connection.tell("session/update", s.SessionNotification(session_id, update))
+
+
+def _unknown(session_id: str) -> RequestError:
+    data = {"sessionId": session_id}
+    return RequestError(errors.RESOURCE_NOT_FOUND, "no such session", data)

@@ -1,4 +1,4 @@
-"""The agent's end of the pipe: one task for each request of the client, in one event loop."""
+"""The agent's end of a connection: one task for each request of the client, in one event loop."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from acp_nvim.protocol.errors import DecodeError, RequestError
 from acp_nvim.protocol.jsonrpc import Notification, Peer, Request, Response, Violation
 
 if TYPE_CHECKING:
-    from io import BufferedReader, BufferedWriter, FileIO
+    from collections.abc import Awaitable, Callable
 
     from acp_nvim.protocol.jsonrpc import Event, Id
     from acp_nvim.protocol.schema import Wire
-
-CHUNK = 1 << 16
 
 
 class Service(Protocol):
@@ -36,22 +34,20 @@ class Service(Protocol):
 
 
 class Connection:
-    """Requests both ways over a pair of binary streams.
+    """Requests both ways, as lines of bytes."""
 
-    Reading happens in a worker thread, because Windows has no other way to wait for stdin;
-    writing blocks: a client that reads nothing gets nothing said.
-    """
-
-    def __init__(self, reader: BufferedReader[FileIO], writer: BufferedWriter[FileIO]) -> None:
-        self._reader = reader
-        self._writer = writer
+    def __init__(self, write: Callable[[bytes], None]) -> None:
+        """``write`` is given each line; once the client is gone it drops them."""
+        self._write = write
         self._peer = Peer()
         self._waiting: dict[Id, asyncio.Future[Any]] = {}
         self._serving: dict[Id, asyncio.Task[None]] = {}
 
-    async def run(self, service: Service) -> None:
-        """Serve until the client closes its end; then cancel whatever still runs."""
-        while data := await asyncio.to_thread(self._reader.read1, CHUNK):
+    async def run(self, service: Service, read: Callable[[], Awaitable[bytes]]) -> None:
+        """Serve until ``read`` returns `b''`, as the client closes its end; then cancel whatever
+        still runs.
+        """
+        while data := await read():
             for event in self._peer.receive(data):
                 self._take(event, service)
         running = list(self._serving.values())
@@ -143,10 +139,3 @@ class Connection:
             answer.set_exception(RequestError(error.code, error.message, error.data))
         else:
             answer.set_result(event.result)
-
-    def _write(self, line: bytes) -> None:
-        try:
-            self._writer.write(line)
-            self._writer.flush()
-        except BrokenPipeError:
-            return  # the client is gone; the end of our input follows and ends everything

@@ -111,7 +111,7 @@ def texts(
     new = text_of(after, new_format)
     old = None if found is None else decode_as(found, old_format)
     if edits.ledger.get(path) is None:
-        present = live.format if live else None
+        present = live.format if live else state.disk_format
         edits.tracked[path].hear(UserFormat(present if is_known or not old else old.format))
     before = known if is_known or old is None else old.text
     if before is not None and old_format is not None and old_format.dos and live is not None:

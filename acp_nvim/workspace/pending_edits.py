@@ -20,7 +20,7 @@ from acp_nvim.workspace.buffer_state import Left, Lost, News, Reread, Typed
 from acp_nvim.workspace.disk import signature_of
 from acp_nvim.workspace.file_format import Format, clean, format_as_written
 from acp_nvim.workspace.nofollow import Rights
-from acp_nvim.workspace.paths import Place
+from acp_nvim.workspace.paths import Place, below, matches
 from acp_nvim.workspace.ports import (
     AgentSession,
     Buffers,
@@ -81,6 +81,11 @@ class PendingEdits:
     def state(self, path: str) -> FileState:
         """The known state of a file on disk."""
         return self.tracked.state(path)
+
+    def is_store(self, session: AgentSession, path: str) -> bool:
+        """Whether the agent of a session keeps a file for itself (option `agents.*.store`)."""
+        globs = self.options().stores.get(session.agent, ())
+        return matches(Place(path, path), below(path, session.roots), globs)
 
     async def run(self, look: Callable[[str], Awaitable[None]]) -> None:
         """Follow the user's edits until cancelled. ``look`` takes up the latest changes of a file

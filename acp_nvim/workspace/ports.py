@@ -29,6 +29,8 @@ class FileOptions(msgspec.Struct):
     executed: Sequence[str] = ()
     checkpoints: bool = True
     unsaved: Unsaved = "attach"
+    stores: Mapping[str, Sequence[str]] = {}
+    """Globs of the files that each agent keeps for itself (`agents.*.store`), by its name."""
 
 
 class BufferText(msgspec.Struct, frozen=True):
@@ -205,6 +207,11 @@ class AgentSession(Protocol):
     @property
     def n(self) -> int:
         """Our number of the session."""
+        ...
+
+    @property
+    def agent(self) -> str:
+        """The name of its agent in the configuration."""
         ...
 
     @property

@@ -108,7 +108,8 @@ M.defaults = {
     tool_lines = 8,
   },
   composer = { height = 7, popup = true },
-  review = { inline = true, signs = true },
+  -- `diagnostics`: what language servers say of an edit before you allow it.
+  review = { inline = true, signs = true, diagnostics = true },
   follow = false,
   checkpoints = true,
   notify = true,
@@ -126,6 +127,10 @@ M.defaults = {
       ['<C-n>'] = 'later',
       ['g/'] = 'search',
       ['g?'] = 'help',
+    },
+    -- A composer while the agent suggests a prompt, and nothing else is written.
+    suggestion = {
+      ['<Tab>'] = { 'take', mode = { 'i', 'n' } },
     },
     chat = {
       ['<CR>'] = 'act',
@@ -208,7 +213,7 @@ M.defaults = {
     pending_bytes = 64 * 1024 * 1024,
     tool_output_bytes = 1024 * 1024,
   },
-  timeouts = { cancel_s = 3, kill_s = 2 },
+  timeouts = { cancel_s = 3, kill_s = 2, silent_s = 60 },
 }
 
 for i = 1, 9 do
@@ -292,6 +297,7 @@ function M.for_host()
   for name, agent in pairs(args.agents) do
     args.agents[name] = map(agent)
     agent.env = agent.env and map(vim.tbl_map(tostring, agent.env))
+    agent.headers = agent.headers and map(agent.headers)
     agent.meta = agent.meta and map(agent.meta)
     agent.options = agent.options and map(agent.options)
   end

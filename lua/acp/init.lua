@@ -42,6 +42,16 @@ end
 ---@param handler acp.ExtensionHandler|nil
 function M.on_extension(name, handler) require('acp.base.extensions').on(name, handler) end
 
+--- Ask an agent something beyond the protocol (`:help acp.request()`).
+---@param method string starts with `_`
+---@param params any
+---@param answer acp.ExtensionAnswer called once
+---@param opts? acp.RequestOpts
+function M.request(method, params, answer, opts)
+  if vim.in_fast_event() then return later(M.request, method, params, answer, opts) end
+  require('acp.base.extension_requests').send(method, given(params), answer, given(opts))
+end
+
 --- Give agents a tool of yours (`:help acp.tool()`); nil takes it away.
 ---@param name string letters, digits, `_` and `-`
 ---@param spec acp.ToolSpec|nil

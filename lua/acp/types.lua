@@ -53,6 +53,7 @@
 ---@class acp.Agent
 ---@field status 'starting'|'ready'|'auth_required'|'exited'|'failed'
 ---@field pid? integer
+---@field url? string without what may be secret
 ---@field protocol? integer
 ---@field info? table
 ---@field capabilities? table
@@ -75,6 +76,9 @@
 ---@field options? table[] config options as on the wire
 ---@field commands? { name: string, description: string, hint?: string }[]
 ---@field usage? { used: integer, size: integer, cost?: { amount: number, currency: string } }
+---@field turn_usage? table<string, integer> tokens of the last turn
+---@field model? { option: string, value: string, name: string }
+---@field retrying? string why the agent tries again
 ---@field permissions? acp.Permission[]
 ---@field elicitations? acp.Elicitation[]
 ---@field questions? acp.Permission[] of ours, that no agent waits for
@@ -152,6 +156,8 @@
 
 ---@class acp.AgentConfig
 ---@field command? string[] the program first
+---@field url? string where it is, instead of a command
+---@field headers? table<string, string> they go with each request to `url`
 ---@field env? table<string, string|number>
 ---@field cwd? string
 ---@field auth_method? string
@@ -164,6 +170,7 @@
 ---@field protocol? 1|2
 ---@field title? string what people call it, until it says so itself
 ---@field install? string how to get it, said when its program is missing
+---@field store? string[] globs of the files that it keeps for itself
 
 ---@class acp.Rule
 ---@field action 'allow'|'deny'|'ask'
@@ -187,7 +194,7 @@
 ---@field terminal { enabled: boolean, output_limit: integer }
 ---@field chat acp.ChatConfig
 ---@field composer { height: integer, popup: boolean }
----@field review { inline: boolean, signs: boolean }
+---@field review { inline: boolean, signs: boolean, diagnostics: boolean }
 ---@field follow boolean
 ---@field checkpoints boolean
 ---@field history { enabled: boolean, days: number, bytes: integer }
@@ -195,7 +202,7 @@
 ---@field keymaps table<string, table<string, acp.KeyConfig>|string|boolean>|false
 ---@field log { level: string, bytes: integer, redact: boolean }
 ---@field limits { message_bytes: integer, pending_bytes: integer, tool_output_bytes: integer }
----@field timeouts { cancel_s: number, kill_s: number }
+---@field timeouts { cancel_s: number, kill_s: number, silent_s: number }
 
 ---@class acp.FilesConfig
 ---@field outside 'ask'|'deny'|'allow'

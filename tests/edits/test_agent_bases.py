@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from acp_nvim.edits.agent_bases import Act, AgentBases, Stale
-from acp_nvim.edits.text import from_lines, size
+from acp_nvim.edits.text import EMPTY, from_lines, size
 
 OLD, LIVE, OTHER = from_lines("abc"), from_lines("abU"), from_lines("xyz")
 
@@ -86,6 +86,24 @@ def test_a_text_of_the_agents_that_is_there_again_is_known_whoever_brought_it(ac
     assert found.last("s", "/f") == from_lines("abc")
     found.changed("/f", from_lines("aXbc"), act)
     assert found.last("s", "/f") == from_lines("aXbc")
+
+
+@pytest.mark.parametrize("act", Act)
+def test_a_file_that_comes_back_as_it_was_is_known_whoever_brought_it(act: Act) -> None:
+    """A folder that is a link for a moment has no files: all of them come back."""
+    found = AgentBases()
+    found.note("s", "/f", OLD)
+    found.changed("/f", None, Act.REPLACED)
+    found.changed("/f", OLD, act)
+    assert found.last("s", "/f") == OLD
+
+
+def test_another_file_in_its_place_is_not_known() -> None:
+    found = AgentBases()
+    found.note("s", "/f", OLD)
+    found.changed("/f", None, Act.REPLACED)
+    found.changed("/f", OTHER, Act.REPLACED)
+    assert found.last("s", "/f") == EMPTY
 
 
 def test_another_text_that_the_user_types_is_not_known() -> None:

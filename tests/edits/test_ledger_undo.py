@@ -81,6 +81,31 @@ def test_lines_put_beside_a_hunk_and_undone_with_a_removal_are_not_the_agents() 
     assert base(found) == "abcdefg"
 
 
+def test_changes_of_another_file_do_not_matter() -> None:
+    found = ledger("abcdefg", "aXcdYfg")
+    found.agent_wrote("/g", text("abc"), text("aXc"))
+    for now in ["aXnocdfg", "aXcdYfg"]:
+        found.user_edited("/f", text(now))
+        found.user_edited("/g", text(f"{len(now)}aXc"))
+    assert pending(found) == [(1, 2, "X"), (4, 5, "Y")]
+    assert base(found) == "abcdefg"
+
+
+def test_a_save_that_changes_nothing_does_not_matter() -> None:
+    """The file still has the agent's line when the user gives up what they have not saved."""
+    found = ledger("abcd", "abXd")
+    found.user_edited("/f", text("aUXd"))
+    found.reject("/f")
+    found.formatted("/f", text("aUcd"), text("aUcd"))
+    found.unreject({"/f": text("aUcd")})
+    found.formatted("/f", text("aUXd"), text("aUXd"))
+    found.user_edited("/f", text("aUXd"))
+    for now in ["aUcd", "abXd"]:
+        found.user_edited("/f", text(now))
+    assert pending(found) == [(2, 3, "X")]
+    assert base(found) == "abcd"
+
+
 def test_what_was_accepted_since_is_not_pending_again() -> None:
     found = ledger("abcde", "aXcYe")
     for now in ["abcYe", "aXcYe"]:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -148,12 +148,14 @@ class Editor:
         name: str = "",
         capabilities: Mapping[str, Any] | None = None,
         new_session: Mapping[str, Any] | None = None,
+        elsewhere: Callable[[list[str], dict[str, str]], str] | None = None,
         **entry: Any,
     ) -> Traffic:
         """Make a scripted agent (tests/agents) the agent for new sessions; returns its traffic.
 
         `capabilities` are merged into its agentCapabilities, `new_session` into its answers to
         `session/new` (modes, configOptions); `entry` into its entry of the `agents` option.
+        `elsewhere` is given its command and environment, and returns the address where it serves.
         """
         name = name or scenario
         if PROTOCOL == 2:
@@ -169,6 +171,8 @@ class Editor:
             command += ["--speaks", "2"]
         entry["command"] = [*command, scenario, *args]
         entry["env"] = {"PYTHONPATH": str(ROOT), **entry.get("env", {})}
+        if elsewhere is not None:
+            entry["url"] = elsewhere(entry.pop("command"), entry.pop("env"))
         self.setup({"agent": name, "agents": {name: entry}})
         return traffic
 

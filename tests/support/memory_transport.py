@@ -111,6 +111,10 @@ class MemoryAgent:
         )
 
     @property
+    def lost(self) -> None:
+        return None
+
+    @property
     def deaf(self) -> bool:
         return False
 

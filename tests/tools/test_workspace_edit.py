@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_nvim.edits.text import EMPTY, Text, parse
-from acp_nvim.tools.positions import Encoding, to_character
+from acp_nvim.tools.positions import Encoding
 from acp_nvim.tools.tool import ToolError
 from acp_nvim.tools.workspace_edit import (
     Point,
@@ -21,6 +21,7 @@ from acp_nvim.tools.workspace_edit import (
     operations,
     paths_of,
 )
+from tests.support.lsp_positions import to_character
 
 ENCODINGS: list[Encoding] = ["utf-8", "utf-16", "utf-32"]
 

@@ -53,9 +53,20 @@ class Saving(Wide):
         """What the user types is not formatted."""
         self.messy = self.messy or who == "user"
         try:
-            return super().changed(text, who)
+            new = super().changed(text, who)
         finally:
             self.messy = False
+        return new if who == "agent" or self.is_told_at_once(text, new) else self.formatted(new)
+
+    def is_told_at_once(self, text: Text, new: Text) -> bool:
+        """Whether it does not matter if the host hears of what the user types before it hears of
+        what the formatter makes of it, which widens a hunk that it touches.
+        """
+        entry = next((one for one in self.ledger.files() if one.live == text), None)
+        if entry is None:
+            return True
+        apart = entry.edited(new).edited(self.formatted(new), formatter=True)
+        return apart.hunks == entry.edited(self.formatted(new)).hunks
 
     def formatted(self, text: Text) -> Text:
         """What a save makes of it."""

@@ -38,6 +38,11 @@ class Wide(History):
         self.homes: dict[str, str] = {}
         """Where files came from that were moved when they were laid otherwise."""
         super().__init__(editor, seed)
+        self.head_bytes = self.bytes_of_all()
+
+    def bytes_of_all(self) -> dict[str, bytes]:
+        """The files as they are on disk."""
+        return {path: Path(path).read_bytes() for path in self.paths if Path(path).exists()}
 
     def make(self, n: int, path: str) -> None:
         """The file number n as it is at first."""
@@ -104,9 +109,14 @@ class Wide(History):
         return entry is not None and entry.relaid != ""
 
     def commit(self) -> None:
-        """What is committed is accepted."""
-        for path in filter(self.is_laid, self.laid if all(map(self.clean, self.paths)) else ()):
-            self.ledger.committed(path, self.disk(path))
+        """What is committed is accepted: how a file lies only if HEAD has it otherwise."""
+        if not all(map(self.clean, self.paths)):
+            return
+        present = self.bytes_of_all()
+        for path in filter(self.is_laid, self.laid):
+            if present.get(path) != self.head_bytes.get(path):
+                self.ledger.committed(path, self.disk(path))
+        self.head_bytes = present
         super().commit()
         self.laid = {path: first for path, first in self.laid.items() if self.is_laid(path)}
 

@@ -49,7 +49,7 @@ RIGHTS = Rights(0o600, 0, 0)
 class Session:
     """One session at work."""
 
-    n, key, cwd, roots, is_running, is_over = 1, "1", "/", ("/",), True, False
+    n, key, cwd, roots, is_running, is_over, agent = 1, "1", "/", ("/",), True, False, "a"
 
 
 LATE = Late(Session(), 7)

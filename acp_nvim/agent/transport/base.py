@@ -6,7 +6,25 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from acp_nvim.agent.child.exit import Exit
+from acp_nvim.agent.child.launch import AgentStartError
 from acp_nvim.agent.transport.stream import Transport
+
+
+class TransportError(AgentStartError):
+    """An agent elsewhere cannot be reached, or the way to it broke. The text is one line for users,
+    without any secret.
+    """
+
+    def __init__(
+        self, text: str, *, again: bool = True, after: float = 0.0, limit: str = ""
+    ) -> None:
+        """``again``: it may work later, in ``after`` seconds at the earliest. ``limit`` is the
+        option `limits.…` that was exceeded.
+        """
+        super().__init__(text)
+        self.again = again
+        self.after = after
+        self.limit = limit
 
 
 class AgentTransport(Transport, Protocol):
@@ -24,6 +42,10 @@ class AgentTransport(Transport, Protocol):
         """How the agent ended; None while it runs, and where nobody can know."""
 
     @property
+    def lost(self) -> TransportError | None:
+        """Why an agent elsewhere is not reached any more; None for a process."""
+
+    @property
     def deaf(self) -> bool:
         """Whether the agent was given up because it takes no input any more."""
 
@@ -37,8 +59,8 @@ class AgentTransport(Transport, Protocol):
         """Read nothing for so long; the agent waits once its pipe is full."""
 
     async def wait(self) -> Exit:
-        """Wait for the agent to end. Its last output may still be on the way: `receive` to the end
-        for that.
+        """Wait for the agent to end, for ever where nobody can know. Its last output may still be
+        on the way: `receive` to the end for that.
         """
 
     async def stop(self) -> Exit | None:
@@ -67,3 +89,20 @@ class OpenTransport(Protocol):
         on_stderr: Callable[[bytes], None],
     ) -> AgentTransport:
         """``on_stderr`` is given the agent's output beside the protocol, as it comes."""
+
+
+class ReachAgent(Protocol):
+    """Makes the transport for one connection to an agent elsewhere; nothing is sent yet."""
+
+    def __call__(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        message_bytes: int,
+        on_stderr: Callable[[bytes], None],
+    ) -> AgentTransport:
+        """``headers`` go with each request, as they are; ``message_bytes`` bounds one message that
+        comes. ``on_stderr`` is given remarks about the connection, as lines. Raises
+        TransportError.
+        """

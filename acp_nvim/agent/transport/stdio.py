@@ -164,6 +164,11 @@ class StdioTransport:
         return self._pipes.exit
 
     @property
+    def lost(self) -> None:
+        """None: a process ends (`exit`)."""
+        return None
+
+    @property
     def deaf(self) -> bool:
         """Whether it was given up because it had closed its stdin: nothing of ours reached it."""
         return self._deaf

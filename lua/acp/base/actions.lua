@@ -12,6 +12,9 @@ local M = {
     later = 'later prompt',
     search = 'search earlier prompts',
   },
+  suggestion = {
+    take = 'take the suggested prompt, then the next one',
+  },
   chat = {
     act = 'open, unfold or show what is under the cursor',
     compose = 'go to the composer',

@@ -116,6 +116,8 @@ end
 
 local agent_fields = {
   command = non_empty,
+  url = function(value) return require('acp.base.addresses').url(value) end,
+  headers = function(value) return require('acp.base.addresses').headers(value) end,
   env = map_of(either(text, number(-math.huge))),
   cwd = text,
   auth_method = text,
@@ -131,6 +133,7 @@ local agent_fields = {
   protocol = one_of(1, 2),
   title = text,
   install = text,
+  store = texts,
 }
 
 local rule_fields = {
@@ -203,6 +206,7 @@ local checks = {
   ['composer.popup'] = flag,
   ['review.inline'] = flag,
   ['review.signs'] = flag,
+  ['review.diagnostics'] = flag,
   ['follow'] = flag,
   ['checkpoints'] = flag,
   ['notify'] = flag,
@@ -216,6 +220,7 @@ local checks = {
   ['limits.pending_bytes'] = number(1, true),
   ['limits.tool_output_bytes'] = number(1, true),
   ['timeouts.cancel_s'] = number(0),
+  ['timeouts.silent_s'] = number(0),
   ['timeouts.kill_s'] = number(0),
 }
 
@@ -228,6 +233,17 @@ local function names_at(prefix)
     end
   end
   return sorted_keys(found)
+end
+
+--- What is wrong with the fields of one agent together; nil where nothing is.
+---@param known acp.AgentConfig|nil the preset
+local function together(entry, known)
+  local messages = require('acp.base.messages')
+  if entry.url ~= nil and entry.command ~= nil then return messages.url_or_command end
+  local url = entry.url or (known or {}).url
+  if entry.headers ~= nil and next(entry.headers) and not url then
+    return messages.headers_need_url
+  end
 end
 
 --- User's agents over the presets, field by field; `false` removes one.
@@ -244,10 +260,20 @@ local function agents(base, value, further, say)
   end
   for name, entry in pairs(value) do
     local known = result[name]
-    local required = not (known or further) and { 'command' } or {}
+    local elsewhere = type(entry) == 'table' and entry.url ~= nil
+    local required = not (known or further or elsewhere) and { 'command' } or {}
+    local path = 'agents.' .. tostring(name)
+    local good = entry == false or each_field(entry, agent_fields, required, path, say)
+    local wrong_together = good and entry and together(entry, known)
     if entry == false then
       result[name] = nil
-    elseif each_field(entry, agent_fields, required, 'agents.' .. tostring(name), say) then
+    elseif wrong_together then
+      say(wrong_together:format(path))
+    elseif good then
+      if elsewhere and known then
+        known = vim.tbl_extend('force', known, {})
+        known.command, known.install = nil, nil
+      end
       result[name] = vim.tbl_extend('force', known or {}, vim.deepcopy(entry))
       result[name].env = vim.tbl_extend('force', (known or {}).env or {}, entry.env or {})
     end

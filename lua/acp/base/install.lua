@@ -42,15 +42,23 @@ local function make()
   return python and { name = messages.part_make, argv = { python, '-m', 'venv', '--clear', venv } }
 end
 
+--- What pip installs: with the extra for agents elsewhere where one has a `url`. While lazy.nvim
+--- builds, the options are not known yet; the extra stays where it is then.
+local function package()
+  local ok, config = pcall(require, 'acp.config')
+  local extra = ok and require('acp.base.addresses').any(config.get().agents)
+  return env.root() .. (extra and '[remote]' or '')
+end
+
 --- How the environment is filled. One that uv made holds no pip; ensurepip puts it there.
 ---@return acp.Step[]
 local function fill(fresh)
-  local python, root = env.in_venv(), env.root()
+  local python, what = env.in_venv(), package()
   if vim.fn.executable('uv') == 1 then
     local uv = { 'uv', 'pip', 'install', '--compile-bytecode', '--python', python }
-    return { { name = messages.part_fill_uv, argv = vim.list_extend(uv, { '-e', root }) } }
+    return { { name = messages.part_fill_uv, argv = vim.list_extend(uv, { '-e', what }) } }
   end
-  local pip = { python, '-m', 'pip', 'install', '--disable-pip-version-check', '-e', root }
+  local pip = { python, '-m', 'pip', 'install', '--disable-pip-version-check', '-e', what }
   local ensure = { name = messages.part_check_pip, argv = { python, '-m', 'ensurepip' } }
   local install = { name = messages.part_fill, argv = pip }
   return fresh and { install } or { ensure, install }

@@ -53,6 +53,9 @@ M.list = {
     later = call('acp.ui.composer', 'browse', -1),
     search = call('acp.ui.composer', 'search'),
   },
+  suggestion = {
+    take = function(bufnr) require('acp.ui.composer').take_suggestion(bufnr) end,
+  },
   chat = {
     act = call('acp.ui.chat.cursor_target', 'act'),
     compose = call('acp.ui.composer', 'open_insert'),

@@ -44,9 +44,11 @@ function M.agent()
   local config, current = require('acp.config').get(), require('acp.base.valid_names').agent()
   local here, missing = {}, {}
   for _, name in ipairs(require('acp.base.valid_names').agents()) do
-    local command = (config.agents[name] or {}).command
+    local agent = config.agents[name] or {}
+    local command, url = agent.command, agent.url
     local there = installed(command)
-    local text = label(name, command and table.concat(command, ' '))
+    local where = url and require('acp.base.addresses').shown(url)
+    local text = label(name, where or command and table.concat(command, ' '))
     table.insert(there and here or missing, {
       label = there and text or text .. ' (not installed)',
       value = name,
@@ -110,7 +112,13 @@ function M.option()
     local now = vim.tbl_filter(function(choice) return choice.current end, values(option))[1]
     return { label = label(option.name or option.id, now and now.label), value = option.id }
   end, require('acp.base.valid_names').config_options())
-  choose('Option', 'option', choices, M.value)
+  local all = require('acp.base.valid_names').options_and_provider()
+  local provider = #all > #choices
+  if provider then choices[#choices + 1] = { label = 'provider', value = 'provider' } end
+  choose('Option', 'option', choices, function(id)
+    if provider and id == 'provider' then return notify('provider') end
+    M.value(id)
+  end)
 end
 
 --- The agent that a login is for: the one that waits for it, else the current session's.

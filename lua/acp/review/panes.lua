@@ -28,6 +28,7 @@ end
 
 --- Out of diff mode, as a window of the user's is.
 function M.plain(win)
+  require('acp.ui.win').untitle(win)
   set(win, 'diff', false)
   reset(win, RESET)
 end
@@ -107,6 +108,11 @@ function M.bar(win, title, hint, before)
   local left = literal(before) .. (whole and '' or '%<') .. literal(title)
   local right = whole and literal(hint) .. ' %<' or ''
   set(win, 'winbar', ('%%#AcpTitle# %s %%*%%=%%#AcpMuted# %s%%*'):format(left, right))
+end
+
+--- What the line below a window says in place of an address that begins with `acp://`.
+function M.entitle(win, title)
+  if api.nvim_win_is_valid(win) then require('acp.ui.win').entitle(win, title) end
 end
 
 --- Leave a window to the user: whatever they came to show in it.

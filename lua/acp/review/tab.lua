@@ -60,6 +60,7 @@ local function bars(state, left, right)
   local number = #state.files > 1 and ('%d/%d '):format(state.at, #state.files) or ''
   local hint_left, hint_right = state.source.hint(file, #state.files)
   panes.bar(state.base, left, hint_left)
+  panes.entitle(state.base, vim.fn.fnamemodify(path, ':t') .. ' · ' .. left)
   local counts = sides.counts(file)
   local words = counts == 'proposed' and { path, right } or { path, counts, right }
   panes.bar(state.live, table.concat(words, ' · '), hint_right, number)

@@ -31,8 +31,7 @@ end
 local KEYS = { acpcheckpoints = 'checkpoints' }
 
 --- Words for the keys of the list of checkpoints, and of what stands in its place.
-local LIST =
-  { changes = 'what changed', restore = 'restore', undo = 'undo the restore', help = 'keys' }
+local LIST = { changes = 'diff', restore = 'restore', undo = 'undo it', help = 'keys' }
 local BACK = { close = 'back to the list', help = 'keys' }
 
 --- The list of checkpoints that a buffer is, or has come in the place of.

@@ -12,6 +12,9 @@ local LINE, WORD, BLOCK = 46, 96, 20
 local GREEN, RED = 135 / 360, 4 / 360
 local DARK, LIGHT = 0x14161b, 0xe0e2ea
 
+--- Greens between yellow and this are olive on paper: gruvbox has such, beside a yellow ground.
+local YELLOW, OLIVE = 40 / 360, 110 / 360
+
 --- A hue counts from this saturation on: DiffChange is grey in the default scheme.
 local COLOURED = 0.15
 
@@ -103,8 +106,9 @@ end
 local function look(tint)
   local light = vim.o.background == 'light'
   local ground = look_of('Normal').bg or (light and LIGHT or DARK)
-  local colour = tint.groups and pure(hue_in(tint.groups, tint.hue))
-    or parts(look_of('Normal').fg or (light and DARK or LIGHT))
+  local hue = tint.groups and hue_in(tint.groups, tint.hue)
+  if hue and tint.hue == GREEN and hue > YELLOW and hue < OLIVE then hue = OLIVE end
+  local colour = hue and pure(hue) or parts(look_of('Normal').fg or (light and DARK or LIGHT))
   local bg = blend(parts(ground), colour, tint.distance)
   return { bg = bg }
 end

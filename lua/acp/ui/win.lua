@@ -48,4 +48,21 @@ end
 ---@return string
 function M.literal(text) return (text:gsub('%%', '%%%%')) end
 
+--- Name a window of ours in its 'statusline', in place of the buffer's name, which is long or an
+--- address. Left alone where the user's statuslines are not Neovim's own.
+---@param name string
+function M.entitle(win, name)
+  local default = api.nvim_get_option_info2('statusline', {}).default
+  if vim.go.statusline ~= default then return end
+  M.set(win, 'statusline', ('%%<%s%%=%%-14.(%%l,%%c%%V%%) %%P'):format(M.literal(name)))
+  vim.w[win].acp_title = name
+end
+
+--- Give it the user's again.
+function M.untitle(win)
+  if not vim.w[win].acp_title then return end
+  M.set(win, 'statusline', '')
+  vim.w[win].acp_title = nil
+end
+
 return M

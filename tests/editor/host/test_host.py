@@ -151,7 +151,7 @@ def test_a_host_that_greets_is_ended_by_the_next_command(editor: Editor) -> None
     greeter(editor)
     editor.prompt("one")
     editor.wait("not pcall(vim.rpcnotify, require('acp.base.host').channel() or 0, 'x')")
-    with pytest.raises(EditorError, match="did not take prompt"):
+    with pytest.raises(EditorError, match="host rejected prompt"):
         editor.prompt("two")
     editor.wait("require('acp').state().host == 'failed'")
     assert CLOSED in editor.messages()

@@ -19,7 +19,8 @@ PLACES = """
 local config = require('acp.config')
 local paths = { 'agents.mine', 'agents.mine.env', 'agents.mine.options', 'agents.mine.protocol',
   'agents.mine.system_prompt', 'agents.mine.system_prompt.mode', 'agents.mine.mcp_servers',
-  'agents.mine.meta', 'agents.mine.command', 'agents.mine.cwd', 'permission.rules',
+  'agents.mine.meta', 'agents.mine.command', 'agents.mine.cwd', 'agents.mine.url',
+  'agents.mine.headers', 'agents.mine.headers.X-Key', 'permission.rules',
   'permission.rules.1', 'permission.rules.1.action', 'permission.rules.1.kind',
   'keymaps.chat.<CR>', 'keymaps.chat.<CR>.mode', 'agents_file', 'python', 'no.such.option', 'no' }
 local function walk(defaults, prefix)
@@ -86,3 +87,77 @@ def test_no_size_or_time_is_without_end(front: Editor) -> None:
         "Option 'chat.size' should be a number of 0.05 or more",
         "Option 'timeouts.kill_s' should be a number of 0 or more",
     ]
+
+
+def mistakes_of(front: Editor, entry: str) -> list[str]:
+    """What is wrong with that entry of an agent, in Lua."""
+    found: list[str] = front.lua(
+        f"require('acp').setup({{ agents = {{ far = {entry} }} }})"
+        " return require('acp.config').mistakes"
+    )
+    return found
+
+
+LIKE = "an address like 'wss://host/path' (ws, wss, http or https)"
+
+
+@pytest.mark.parametrize(
+    ("url", "should"),
+    [
+        ("ws://localhost", None),
+        ("WSS://me:pw@host.example:8443/acp?token=x", None),
+        ("http://[::1]:8080/acp", None),
+        ("unix:///run/agent.sock", None),
+        ("pipe.v2://x", None),
+        ("not a url", LIKE),
+        ("localhost:8080/acp", LIKE),
+        ("", LIKE),
+        ("ws:/host", LIKE),
+        ("wss://host/a b", LIKE),
+        ("ws://host\\n", LIKE),
+        ("ws:///acp", "an address with a host"),
+        ("ws://me@:80/acp", "an address with a host"),
+        ("ws://host:port/acp", "an address whose port is a number from 1 to 65535"),
+        ("ws://host:99999/acp", "an address whose port is a number from 1 to 65535"),
+        ("https://host/acp#part", "an address without #"),
+        ("htp://host/acp", "an address of ws, wss, http or https, did you mean 'http'?"),
+        ("w://host/acp", "an address of ws, wss, http or https, did you mean 'ws'?"),
+    ],
+)
+def test_an_address_that_is_none_is_a_mistake(front: Editor, url: str, should: str | None) -> None:
+    wanted = [f"Option 'agents.far.url' should be {should}"] if should else []
+    assert mistakes_of(front, f"{{ url = '{url}' }}") == wanted
+
+
+@pytest.mark.parametrize(
+    ("headers", "should"),
+    [
+        ("{ Authorization = 'Bearer $ENV{T}', ['X-Key'] = '' }", None),
+        ("{}", None),
+        ("'x'", "a table of headers by name"),
+        ("{ 'x' }", "a table of headers by name"),
+        ("{ ['X Key'] = 's3cret' }", "a table in which 'X Key' is no name of a header"),
+        (
+            "{ ['X-Key'] = 's3cret\\r\\nHost: x' }",
+            "a table in which 'X-Key' is a string on one line",
+        ),
+        ("{ ['X-Key'] = 7 }", "a table in which 'X-Key' is a string on one line"),
+        ("{ Host = 's3cret' }", "a table without 'Host', which the plugin sets"),
+        ("{ ['acp-session-id'] = 'x' }", "a table without 'acp-session-id', which the plugin sets"),
+    ],
+)
+def test_a_header_that_is_none_is_a_mistake_that_shows_no_value(
+    front: Editor, headers: str, should: str | None
+) -> None:
+    wanted = [f"Option 'agents.far.headers' should be {should}"] if should else []
+    assert mistakes_of(front, f"{{ url = 'ws://host', headers = {headers} }}") == wanted
+
+
+def test_an_address_takes_the_place_of_a_command(front: Editor) -> None:
+    both = mistakes_of(front, "{ url = 'ws://host', command = { 'x' } }")
+    assert both == ["agents.far has both url and command. Leave one of the two out"]
+    alone = mistakes_of(front, "{ command = { 'x' }, headers = { A = 'b' } }")
+    assert alone == ["agents.far.headers are of no use without a url"]
+    known = "require('acp').setup({ agents = { gemini = { url = 'ws://host' } } })"
+    agent = front.lua(f"{known} return require('acp.config').get().agents.gemini")
+    assert (agent["url"], "command" in agent, "title" in agent) == ("ws://host", False, True)

@@ -109,6 +109,25 @@ def test_the_end_of_a_diff_is_seen_too_and_all_of_it_opens(editor: Editor) -> No
     editor.wait_event("AcpTurnEnd")
 
 
+def test_a_diff_without_the_lines_around_it_leaves_no_blank_rows(
+    edit: Callable[..., Editor],
+) -> None:
+    editor = edit(screen=(80, 24))
+    old = "".join(f"line {n}\n" for n in range(40))
+    new = old.replace("line 4\n", "four\n").replace("line 20\n", "twenty\n")
+    new = new.replace("line 36\n", "last\n")
+    diff = {"type": "diff", "path": str(editor.work / "a"), "oldText": old, "newText": new}
+    editor.setup({"chat": {"open": False}})
+    ask(editor, None, "Write a", kind="edit", content=[diff])
+    seen(editor, "+ four", "+ last", "2. Reject")
+    place = editor.lua("vim.cmd.redraw() " + FLOAT)
+    rows = [editor.grid.cells[row] for row in range(place[0] + 1, place[0] + 1 + place[2])]
+    texts = ["".join(row[place[1] + 1 : place[1] + 1 + place[3]]).strip() for row in rows]
+    assert all(texts), texts
+    editor.cmd("AcpCancel")
+    editor.wait_event("AcpTurnEnd")
+
+
 def test_all_of_a_large_input_opens_from_the_chat(editor: Editor) -> None:
     ask(editor, {"command": SCRIPT})
     editor.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('acp://chat/1'))")

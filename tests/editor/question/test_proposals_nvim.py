@@ -242,6 +242,6 @@ def test_a_permission_without_edits_says_so(editor: Editor) -> None:
     editor.cmd("Acp permissions")
     editor.wait("require('acp.ui.question').is_current()")
     editor.keys("d")
-    editor.wait_message("This permission shows no edits")
+    editor.wait_message("This permission has no edits to show")
     editor.cmd("Acp allow")
     editor.wait_event("AcpTurnEnd")

@@ -273,7 +273,7 @@ def test_a_list_without_checkpoints_has_none_to_restore(editor: Editor) -> None:
 
 
 def test_the_list_says_its_keys(listed: Editor) -> None:
-    listed.wait_screen("<CR> what changed · r restore · u undo the restore · g? keys")
+    listed.wait_screen("<CR> diff · r restore · u undo it · g? keys")
     listed.keys("g?")
     listed.wait_screen("undo the last restore")
 

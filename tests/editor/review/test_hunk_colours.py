@@ -53,6 +53,16 @@ def test_they_are_thin_tints_that_tell_lines_words_and_sides_apart(
     assert rgb(removed_word)[0] == max(rgb(removed_word))
 
 
+def test_an_olive_green_is_no_yellow_on_a_yellow_ground(editor: Editor) -> None:
+    """As in gruvbox with a light background."""
+    editor.cmd("set termguicolors background=light")
+    editor.cmd("highlight Normal guifg=#3c3836 guibg=#fbf1c7 | highlight DiffAdd guibg=#d5d39b")
+    editor.lua("require('acp.ui.highlights').define()")
+    normal, added, *_ = editor.lua(COLOURS)
+    assert rgb(added)[1] > rgb(added)[0] + 20
+    assert far(normal, added) > 40
+
+
 def test_they_follow_the_colour_scheme(editor: Editor) -> None:
     editor.lua(DEFINE, "default", "dark", True)
     dark = editor.lua(COLOURS)

@@ -7,8 +7,9 @@ import json
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.git import repository
+from tests.support.git import git, repository
 from tests.support.pending_edits import LINES, wait_count, wait_hunks
+from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
 
 CONTENTS = {
@@ -92,3 +93,24 @@ def test_reject_gives_the_bytes_back(editor: Editor, layout: str) -> None:
     editor.cmd("Acp reject all")
     wait_hunks(editor)
     until(lambda: path.read_bytes() == data)
+
+
+def test_of_a_file_that_its_agent_has_moved_before_in_the_turn(editor: Editor) -> None:
+    content = CONTENTS["latin1"]
+    old, new = editor.write("a.txt", content), editor.work / "b.txt"
+    repository(editor.work)
+    editor.agent("script")
+    editor.turn("say hello")
+    agent = StepwiseAgent.at_work(editor)
+    agent.ask("runs", f"mv {old} {new}")
+    wait_count(editor, 1)
+    git(editor.work, "add", "-A")
+    git(editor.work, "commit", "-q", "-m", "x")
+    editor.lua("vim.api.nvim_exec_autocmds('FocusGained', {})")
+    wait_count(editor, 0)
+    agent.ask("runs", f"rm {new}")
+    wait_count(editor, 1)
+    agent.end()
+    editor.cmd("Acp reject all")
+    wait_count(editor, 0)
+    assert found(editor) == {"b": content}

@@ -73,6 +73,25 @@ def test_each_window_says_what_diff_modes_keys_do_in_it(front: Editor) -> None:
     front.wait("#vim.tbl_filter(function(s) return s[1] == 'base_written' end, _G.sent) == 1")
 
 
+def test_the_line_below_the_base_names_the_file(front: Editor) -> None:
+    path = opened(front)
+    front.wait_screen(f"{path.name} · base ")
+    assert not any("acp://base" in row for row in front.screen()[1:])
+    front.cmd("wincmd h")
+    front.cmd(f"edit {front.write('other.txt', 'x')}")
+    front.wait_screen("other.txt")
+    front.wait("vim.wo.statusline == vim.go.statusline")
+
+
+def test_statuslines_of_the_user_stay(front: Editor) -> None:
+    front.cmd("set statusline=mine:%f")
+    opened(front)
+    lines = (
+        "return vim.tbl_map(function(w) return vim.wo[w].statusline end, vim.api.nvim_list_wins())"
+    )
+    assert set(front.lua(lines)) == {"mine:%f"}
+
+
 def test_obtaining_rejects_and_putting_accepts(front: Editor) -> None:
     path = opened(front)
     front.keys("do")

@@ -18,7 +18,7 @@ WRONG = [
     ),
     (
         "prompt({ text = 'x' })",
-        "acp: prompt() wants text or a list of content blocks, not a table of names",
+        "acp: prompt() takes text or a list of content blocks, not a table with keys",
     ),
     ("prompt('x', 5)", "acp: prompt(): opts should be a table, not 5"),
     (

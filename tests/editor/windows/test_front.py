@@ -259,6 +259,12 @@ def test_install_repairs_what_is_there(front: Editor, tmp_path: Path) -> None:
     assert compiling[1:] == ["-m", "compileall", "-q", str(ROOT / "acp_nvim")]
 
 
+def test_install_puts_the_extra_in_where_an_agent_has_an_address(front: Editor) -> None:
+    front.lua("require('acp').setup({ agents = { far = { url = 'wss://host/acp' } } })")
+    fill = front.lua("return (require('acp.base.install').steps())")[-2]["argv"]
+    assert fill[-2:] == ["-e", f"{ROOT}[remote]"]
+
+
 def test_an_error_waits_for_no_key_where_there_is_no_line_for_it(editor: Editor) -> None:
     editor.errors_expected = True
     editor.lua("vim.o.cmdheight = 0")

@@ -214,9 +214,8 @@ end
 local function table_(chat, row)
   local first, last = around(chat, row, function(other) return group_of(chat, other) == TABLE end)
   if not first then return end
-  local function pad(_, block, lines)
-    require('acp.ui.chat.tables').pad(chat, ns, block.first, lines)
-  end
+  local tables = require('acp.ui.chat.tables')
+  local function pad(_, block, lines) tables.pad(chat, block.first, lines) end
   return { first = first, last = last, done = pad }
 end
 

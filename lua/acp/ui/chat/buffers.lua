@@ -13,6 +13,7 @@ local M = {}
 ---@field open integer bytes of the row that grew last
 ---@field long boolean whether it holds a row longer than LONG
 ---@field awaited? boolean
+---@field others? boolean whether another plugin has drawn its Markdown
 
 M.chats = {} ---@type table<integer, acp.Chat> by our number of the session
 local by_buffer = {} ---@type table<integer, acp.Chat>

@@ -89,19 +89,29 @@ local by_group = {
 
 local INLINE = { AcpStrong = true, AcpEmphasis = true, AcpCode = true, AcpLink = true }
 
---- Plugins that draw Markdown, and the name under which.
+--- Plugins that draw Markdown, and the name of the marks of what is more than a part of a line.
 local OTHERS = { ['render-markdown'] = 'render-markdown.nvim', markview = 'markview/markdown' }
 
---- Whether another plugin draws the Markdown of a buffer: marks are left to it then.
 ---@return boolean
-function M.is_others(bufnr)
+local function has_marks(bufnr, ns, first, last)
+  return #api.nvim_buf_get_extmarks(bufnr, ns, first, last, { limit = 1 }) > 0
+end
+
+--- The namespace of another plugin that draws the Markdown of a buffer; marks are left to it then.
+---@return integer?
+function M.others(bufnr)
   for module, name in pairs(OTHERS) do
-    local other = package.loaded[module] and api.nvim_get_namespaces()[name]
-    if other and #api.nvim_buf_get_extmarks(bufnr, other, 0, -1, { limit = 1 }) > 0 then
-      return true
-    end
+    local ns = package.loaded[module] and api.nvim_get_namespaces()[name]
+    if ns and has_marks(bufnr, ns, 0, -1) then return ns end
   end
-  return false
+end
+
+--- Whether it has drawn this row: some plugins see a change only once the user is in the window.
+---@param others integer namespace
+---@return boolean
+function M.has_drawn(bufnr, others, row)
+  local first, last = { row, 0 }, { row, -1 }
+  return has_marks(bufnr, others, first, last)
 end
 
 --- Whether anything of such a span may be concealed.
@@ -128,18 +138,23 @@ function M.of(group, text, first, last)
   return found
 end
 
---- Conceal what there is of a span in a row that is being drawn.
+--- Conceal what there is of a span in a row that is being drawn. At 'conceallevel' 3, which other
+--- plugins set, Neovim shows nothing in place of a mark: what is to be seen is drawn over it then,
+--- but not in a table, whose columns are measured.
 ---@param ns integer
-function M.draw(bufnr, ns, row, group, first, last)
+---@param level integer 'conceallevel', or 0 where the row shows its marks
+function M.draw(bufnr, ns, row, group, first, last, level)
+  if level == 3 and group == 'AcpTable' then return end
   local text = api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1] or ''
   for _, part in ipairs(M.of(group, text, first, last)) do
-    api.nvim_buf_set_extmark(bufnr, ns, row, part[1], {
-      end_col = part[2],
-      conceal = part[3] or '',
-      hl_group = part[3] and group or nil,
-      ephemeral = true,
-      strict = false,
-    })
+    local options = { ephemeral = true, strict = false }
+    if level == 3 and part[3] then
+      options.virt_text, options.virt_text_pos = { { part[3], group } }, 'overlay'
+    else
+      options.end_col, options.conceal = part[2], part[3] or ''
+      options.hl_group = part[3] and group or nil
+    end
+    api.nvim_buf_set_extmark(bufnr, ns, row, part[1], options)
   end
 end
 

@@ -14,7 +14,7 @@ local concealment = require('acp.ui.chat.conceal')
 local chats = {} ---@type table<integer, acp.Chat> by buffer
 local drawn ---@type acp.Chat whose window is being drawn
 local window = 0
-local others = false -- whether another plugin draws its Markdown
+local others = nil ---@type integer? namespace of another plugin that draws its Markdown
 
 --- Group names to ids: a name would be looked up again for each of many spans.
 local groups = setmetatable({}, {
@@ -63,11 +63,17 @@ local function time(bufnr, row)
   end
 end
 
---- A rule goes from end to end where its marks would be concealed.
-local function rule(bufnr, row)
+--- 'conceallevel' of a row: 0 in that of the cursor.
+---@return integer
+local function level(row)
   local has_cursor = window == api.nvim_get_current_win()
     and api.nvim_win_get_cursor(window)[1] == row + 1
-  if has_cursor or vim.wo[window].conceallevel == 0 then return end
+  return has_cursor and 0 or vim.wo[window].conceallevel
+end
+
+--- A rule goes from end to end where its marks would be concealed.
+local function rule(bufnr, row)
+  if level(row) == 0 then return end
   api.nvim_buf_set_extmark(bufnr, ns, row, 0, {
     virt_text = { { ('─'):rep(text_columns(window)), 'AcpRule' } },
     virt_text_pos = 'overlay',
@@ -93,6 +99,7 @@ local function line(_, _, bufnr, row)
   if type(target) == 'table' and target.legend then legend(bufnr, row, target.decision) end
   if not look then return end
   local set_extmark, options = api.nvim_buf_set_extmark, { ephemeral = true, strict = false }
+  local theirs = others and concealment.has_drawn(bufnr, others, row)
   for i = 1, #look, 3 do
     local first, last, group = look[i], look[i + 1], look[i + 2]
     options.end_col, options.hl_group = last, groups[group]
@@ -104,12 +111,12 @@ local function line(_, _, bufnr, row)
     if last > first and WHOLE[group] ~= group and not BARE[group] then
       set_extmark(bufnr, ns, row, first, options)
     end
-    local ours = not others or concealment.is_inline(group) and look[3] ~= 'AcpTable'
-    if last > first and ours and concealment.has(group) then
-      concealment.draw(bufnr, ns, row, group, first, last)
+    if last > first and concealment.has(group) then
+      local ours = not theirs or concealment.is_inline(group) and look[3] ~= 'AcpTable'
+      if ours then concealment.draw(bufnr, ns, row, group, first, last, level(row)) end
     end
     if group == 'AcpUser' then time(bufnr, row) end
-    if group == 'AcpRule' and not others then rule(bufnr, row) end
+    if group == 'AcpRule' and not theirs then rule(bufnr, row) end
   end
   local colours = drawn.colours[row + 1]
   for i = 1, colours and #colours or 0, 3 do
@@ -122,7 +129,11 @@ api.nvim_set_decoration_provider(ns, {
   on_win = function(_, win, bufnr, first, last)
     local chat = chats[bufnr]
     if chat then
-      drawn, window, others = chat, win, concealment.is_others(bufnr)
+      drawn, window, others = chat, win, concealment.others(bufnr)
+      if others and not chat.others then
+        chat.others = true
+        vim.schedule(function() require('acp.ui.chat.tables').leave(chat) end)
+      end
       if chat.blocks then require('acp.ui.chat.blocks').seen(chat, first, last) end
     end
     return chat ~= nil

@@ -3,6 +3,7 @@ local M = {}
 
 local text_width = require('acp.base.text_width')
 local api = vim.api
+local ns = api.nvim_create_namespace('acp.chat.tables')
 
 --- Bytes of a line at which its cells end: before each `|` but the first.
 ---@param line string
@@ -58,12 +59,11 @@ end
 
 --- Align a table, unless it would be wider than a window that shows it.
 ---@param chat acp.Chat
----@param ns integer
 ---@param first integer row
 ---@param lines string[]
-function M.pad(chat, ns, first, lines)
+function M.pad(chat, first, lines)
   api.nvim_buf_clear_namespace(chat.bufnr, ns, first, first + #lines)
-  if require('acp.ui.chat.conceal').is_others(chat.bufnr) then return end
+  if require('acp.ui.chat.conceal').others(chat.bufnr) then return end
   local widest, rows = measured(chat, first, lines)
   local whole = 1
   for _, cells in ipairs(widest) do
@@ -83,6 +83,12 @@ function M.pad(chat, ns, first, lines)
       end
     end
   end
+end
+
+--- Another plugin draws them now.
+---@param chat acp.Chat
+function M.leave(chat)
+  if api.nvim_buf_is_loaded(chat.bufnr) then api.nvim_buf_clear_namespace(chat.bufnr, ns, 0, -1) end
 end
 
 return M

@@ -10,6 +10,7 @@ local ns = vim.api.nvim_create_namespace('acp.composer')
 local attachments, state = require('acp.ui.attachments'), require('acp.base.state')
 local context, places = require('acp.ui.composer.context'), require('acp.ui.composer.places')
 local placeholder = require('acp.ui.composer.placeholder')
+local suggestions = require('acp.ui.composer.suggestions')
 
 ---@class acp.Composer
 ---@field bufnr integer
@@ -64,9 +65,12 @@ function M.decorate(n)
   if #below > 0 then
     vim.api.nvim_buf_set_extmark(it.bufnr, ns, count - 1, 0, { virt_lines = below })
   end
+  suggestions.bind(n, it.bufnr, table.concat(lines_of(it.bufnr), '\n'))
   if count == 1 and lines_of(it.bufnr)[1] == '' then
+    local width = width_of(it.bufnr)
+    local words = suggestions.ghost(n, width) or placeholder.text(width)
     vim.api.nvim_buf_set_extmark(it.bufnr, ns, 0, 0, {
-      virt_text = { { placeholder.text(width_of(it.bufnr)), 'AcpPlaceholder' } },
+      virt_text = { { words, 'AcpPlaceholder' } },
       virt_text_pos = 'overlay',
     })
   end
@@ -127,6 +131,7 @@ local function announce()
         state.set_buffer(n, 'composer_bufnr', it.bufnr)
       end
       require('acp.ui.composer.bar').update(n, it.bufnr, it.begun)
+      if suggestions.changed(n) then M.decorate(n) end
     end
   end
 end
@@ -293,6 +298,16 @@ function M.restore(n, draft)
   vim.list_extend(composers[n].chips, vim.tbl_map(context.fixed_chip, draft.ranges or {}))
   attachments.restore(n, draft.paths or {})
   return true
+end
+
+--- Write the suggestion that comes next, in place of nothing or of another one.
+function M.take_suggestion(bufnr)
+  local n = tonumber(vim.api.nvim_buf_get_name(bufnr):match('^acp://composer/(%d+)$'))
+  local text = n and suggestions.next(n, table.concat(lines_of(bufnr), '\n'))
+  if not text then return end
+  put(bufnr, text)
+  local lines = lines_of(bufnr)
+  vim.api.nvim_win_set_cursor(0, { #lines, #lines[#lines] })
 end
 
 --- Put a step of the walk into the composer; the cursor goes to its end.

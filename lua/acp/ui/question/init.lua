@@ -43,6 +43,7 @@ local left ---@type integer|nil tab page in which it has just been closed
 local guarded = 0
 local answered ---@type integer|string|nil the card that the user's own key resolved
 -- What the cards would take; which row says what the first one asks.
+---@type table<string, integer>
 local extent = { width = 1, rows = 1, title = 1, first = 1, widest = 1 }
 local placed ---@type vim.api.keyset.win_config|nil
 local news ---@type { card: acp.Card, count: integer }|nil came since the user was told
@@ -238,7 +239,7 @@ end
 local function placement()
   local inside = M.is_current()
   local seen = not inside and require('acp.ui.question.in_view').where(cards) or nil
-  local height = math.min(extent.rows, most())
+  local height = math.min(extent.rows, most(), not inside and extent.cut or math.huge)
   local here = visible() and win or nil
   local config, nowhere = require('acp.ui.question.float_corner').place(extent.width, height, here)
   config.border = require('acp.ui.win').border()
@@ -309,6 +310,25 @@ local function cursor_in_card()
   return before, before and cursor - before.first or 0
 end
 
+--- Out of the way of the user, if it is.
+local function place()
+  if not visible() then return end
+  local config = placement()
+  if not vim.deep_equal(config, placed) then
+    placed = config
+    vim.api.nvim_win_set_config(win --[[@as integer]], config)
+  end
+end
+
+--- A card that is cut may leave rows free: none is blank.
+local function shrink()
+  local taken = wrap.there(win --[[@as integer]])
+  if #rows > 1 or M.is_current() or taken >= placed.height then return end
+  extent.cut = taken
+  place()
+  fitted.rows = placed.height
+end
+
 --- Cut the cards for the room that the float has now, unless they are.
 local function fit()
   if not visible() or placed.hide then return end
@@ -319,17 +339,8 @@ local function fit()
     local before, offset = cursor_in_card()
     fitted = now
     fill(limit)
+    if limit then shrink() end
     keep_place(before, offset)
-  end
-end
-
---- Out of the way of the user, if it is.
-local function place()
-  if not visible() then return end
-  local config = placement()
-  if not vim.deep_equal(config, placed) then
-    placed = config
-    vim.api.nvim_win_set_config(win --[[@as integer]], config)
   end
 end
 
@@ -341,7 +352,7 @@ local function draw()
   end
   if dismissed then return end
   local before, offset = cursor_in_card()
-  extent.widest = widest()
+  extent.widest, extent.cut = widest(), nil
   local lines, spans = page()
   scratch.fill(buffer(), lines, spans, ns)
   fitted = {}

@@ -1,0 +1,100 @@
+"""The address of an agent elsewhere: what of it may be shown, and the headers that go there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Final
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from acp_nvim import wording
+from acp_nvim.agent.shown_values import PLACEHOLDER
+from acp_nvim.agent.transport.base import TransportError
+
+_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+"""What may stand in a header (RFC 9110, field values)."""
+_LOOPBACK: Final = re.compile(r"localhost|127(?:\.\d+){3}|::1")
+_PORTS: Final = {"http": 80, "ws": 80, "https": 443, "wss": 443}
+
+
+def shown(url: str) -> str:
+    """Return the address as anybody may see it: without user, password, query and fragment."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def scheme_of(url: str) -> str:
+    """Return the scheme in lower case; empty where there is none."""
+    return url.partition("://")[0].lower() if "://" in url else ""
+
+
+def origin(url: str) -> tuple[str, str, int | None]:
+    """Return scheme, host and port. Raises ValueError."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname or "", parts.port or _PORTS.get(parts.scheme)
+
+
+def is_here(url: str) -> bool:
+    """Whether the address is one of this machine's own (loopback)."""
+    try:
+        return _LOOPBACK.fullmatch(urlsplit(url).hostname or "") is not None
+    except ValueError:
+        return False
+
+
+def checked(url: str) -> str:
+    """Return the address of a server. Raises TransportError where it is none."""
+    try:
+        _, host, _ = origin(url)
+    except ValueError as error:
+        raise TransportError(wording.WHY_URL.format(reason=error), again=False) from error
+    if not host:
+        raise TransportError(wording.WHY_URL.format(reason="no host"), again=False)
+    return url
+
+
+def secrets(url: str) -> Iterator[str]:
+    """The values in an address that no log may hold: the password, and what the query says."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return
+    if parts.password:
+        yield parts.password
+        yield unquote(parts.password)
+    for part in parts.query.split("&"):
+        yield from filter(None, (part.partition("=")[2],))
+    yield from (value for _, value in parse_qsl(parts.query) if value)
+
+
+def expanded(headers: Mapping[str, str], env: Mapping[str, str]) -> tuple[dict[str, str], set[str]]:
+    """Return the headers with `$ENV{NAME}` filled in, and all values that must not be logged.
+
+    Raises TransportError, which names header and variable, never a value.
+    """
+    filled: dict[str, str] = {}
+    hidden: set[str] = set()
+    for header, text in headers.items():
+        names = [match["ours"] or match["theirs"] for match in PLACEHOLDER.finditer(text)]
+        hidden |= {env[name] for name in names if name in env}
+        value = PLACEHOLDER.sub(partial(_value, header, env), text).strip()
+        if not _VALUE.fullmatch(value):
+            raise TransportError(wording.WHY_HEADER_VALUE.format(header=header), again=False)
+        filled[header] = value
+        # An agent may repeat the token without the scheme before it.
+        hidden |= {value, value.rpartition(" ")[2]}
+    return filled, {one for one in hidden if one}
+
+
+def _value(header: str, env: Mapping[str, str], match: re.Match[str]) -> str:
+    name = match["ours"] or match["theirs"]
+    if name in env:
+        return env[name]
+    if match["default"] is None:
+        missing = wording.WHY_HEADER_VARIABLE.format(header=header, name=name)
+        raise TransportError(missing, again=False)
+    return match["default"]

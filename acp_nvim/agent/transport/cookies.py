@@ -1,0 +1,37 @@
+"""Cookies of a WebSocket's handshake, in the jar that HTTP requests use too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from email.message import Message
+from http.cookiejar import CookieJar
+from typing import Any, cast
+from urllib.request import Request
+
+
+def header(jar: CookieJar, url: str) -> str | None:
+    """Return the value of the header `Cookie` for a handshake; None where there is no cookie."""
+    request = _request(url)
+    jar.add_cookie_header(request)
+    return request.get_header("Cookie")
+
+
+def keep(jar: CookieJar, url: str, values: Iterable[str]) -> None:
+    """Keep the cookies of the headers `Set-Cookie` that came."""
+    jar.extract_cookies(cast("Any", _Answer(values)), _request(url))
+
+
+def _request(url: str) -> Request:
+    return Request("http" + url[2:])  # ws -> http, wss -> https
+
+
+class _Answer:
+    """As much of an answer as a jar asks for."""
+
+    def __init__(self, values: Iterable[str]) -> None:
+        self._message = Message()
+        for value in values:
+            self._message["Set-Cookie"] = value
+
+    def info(self) -> Message:
+        return self._message

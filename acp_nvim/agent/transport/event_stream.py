@@ -1,0 +1,184 @@
+"""One event stream of a connection over Streamable HTTP, taken up again for as long as its
+connection is there (rfds/streamable-http-websocket-transport).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+import anyio
+import httpx
+
+from acp_nvim import wording
+from acp_nvim.agent.transport import failures
+from acp_nvim.agent.transport.addresses import shown
+from acp_nvim.agent.transport.base import TransportError
+from acp_nvim.agent.transport.remote import Address
+from acp_nvim.agent.transport.sse import EventReader
+
+KIND: Final = "text/event-stream"
+OPENING_S: Final = 2.0
+"""How long a message waits for the stream on which it is answered, in seconds: some servers send
+the head of a stream with its first event.
+"""
+PAUSES: Final = (0.1, 0.4, 1.0, 2.0)
+"""Pauses before the attempts to take the stream up again, in seconds."""
+QUIET_S, LONGEST_S = 0.1, 5.0
+"""A stream that has said nothing for so long has said all for now; the longest wait for that."""
+STEADY_S: Final = 5.0
+"""A stream that has lived so long starts with the first pause again."""
+ALIVE: Final = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
+"""The system finds out that the other end is gone, after about a minute: a stream may be silent."""
+
+
+class EventStream:
+    """The messages that come on one GET, and on those that follow it."""
+
+    def __init__(
+        self,
+        client: httpx.AsyncClient,
+        url: Callable[[], str],
+        headers: Mapping[str, str],
+        address: Address,
+        came: Callable[[bytes], Awaitable[None]],
+        gone: Callable[[TransportError], None],
+    ) -> None:
+        """``came`` is awaited with each message, ``gone`` called when the stream is given up."""
+        self._client = client
+        self._url = url
+        self._headers = headers
+        self._address = address
+        self._came = came
+        self._gone = gone
+        self._last_id: str | None = None
+        self._opened = asyncio.Event()
+        """It is open, or will not be, or takes its time: nobody has to wait for it any more."""
+        self.is_open = False
+        self.over = False
+        self._heard = 0
+        """Number of the events that have come."""
+
+    async def opened(self) -> None:
+        """Wait until it is open, once and not for long."""
+        with anyio.move_on_after(OPENING_S):
+            await self._opened.wait()
+        self._opened.set()
+
+    async def quiet(self) -> None:
+        """Wait until what is on its way has come, as far as one can tell."""
+        with anyio.move_on_after(LONGEST_S):
+            before = -1
+            while self.is_open and before != self._heard:
+                before = self._heard
+                await anyio.sleep(QUIET_S)
+
+    async def run(self) -> None:
+        """Read until the server does not know the stream any more."""
+        try:
+            await self._run()
+        except TransportError as error:
+            self.over = True
+            self._gone(error)
+        finally:
+            self.over = True
+            self.is_open = False
+            self._opened.set()
+
+    async def _run(self) -> None:
+        attempts = iter(PAUSES)
+        while True:
+            began = time.monotonic()
+            failure = await self._read()
+            if time.monotonic() - began >= STEADY_S:
+                attempts = iter(PAUSES)
+            pause = next(attempts, None)
+            if pause is None or not failure.again:
+                raise failure
+            self._address.remark(f"event stream: {failure}")
+            await anyio.sleep(max(pause, failure.after))
+
+    async def _read(self) -> TransportError:
+        """Read one answer to its end; return why it ended. Raises TransportError where the server
+        does not know the stream.
+        """
+        headers = {"Accept": KIND, "Cache-Control": "no-store", **self._headers}
+        if self._last_id is not None:
+            headers["Last-Event-ID"] = self._last_id
+        request = self._client.build_request(
+            "GET", self._url(), headers=headers, timeout=httpx.Timeout(None, connect=10)
+        )
+        try:
+            response = await self._client.send(request, stream=True)
+        except httpx.HTTPError as error:
+            return failures.unreachable(self._url(), error)
+        try:
+            return await self._read_events(response)
+        except httpx.HTTPError as error:
+            return TransportError(str(error) or type(error).__name__)
+        finally:
+            self.is_open = False
+            await response.aclose()
+
+    async def _read_events(self, response: httpx.Response) -> TransportError:
+        if (failure := self._check(response)) is not None:
+            return failure
+        _keep_alive(response)
+        self.is_open = True
+        self._opened.set()
+        reader = EventReader(self._address.message_bytes)
+        async for chunk in response.aiter_bytes():
+            for event in reader.feed(chunk):
+                self._last_id = event.id if event.id is not None else self._last_id
+                self._heard += 1
+                await self._came(event.data)
+        return TransportError(wording.WHY_CONNECTION_ENDED)
+
+    def _check(self, response: httpx.Response) -> TransportError | None:
+        """Why an answer is no stream but may be one later. Raises TransportError for one that is
+        never going to be.
+        """
+        if response.status_code == 404:
+            raise TransportError(wording.WHY_CONNECTION_UNKNOWN)
+        if not response.is_success:
+            return failures.refused(self._url(), response.status_code, response.headers)
+        kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        if kind != KIND:
+            text = wording.WHY_NOT_SPOKEN.format(
+                url=shown(self._url()), reason=wording.WHY_NO_STREAM.format(kind=kind or "nothing")
+            )
+            raise TransportError(text, again=False)
+        return None
+
+
+class Streams:
+    """The streams of one connection, by session; that of the connection itself has none."""
+
+    def __init__(self, open_stream: Callable[[str | None], EventStream]) -> None:
+        """None is open yet."""
+        self._open_stream = open_stream
+        self._streams: dict[str | None, EventStream] = {}
+
+    def of(self, session: str | None) -> EventStream:
+        """Return the stream of a session, opened now if need be."""
+        stream = self._streams.get(session)
+        if stream is None or stream.over:
+            stream = self._streams[session] = self._open_stream(session)
+        return stream
+
+
+def _keep_alive(response: httpx.Response) -> None:
+    """Have the system look whether the other end of the connection is still there."""
+    network = response.extensions.get("network_stream")
+    raw = network.get_extra_info("socket") if network is not None else None
+    if raw is None:
+        return
+    with contextlib.suppress(OSError):
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in ALIVE.items():
+            if hasattr(socket, name):
+                raw.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

@@ -1,0 +1,105 @@
+"""What a failed request to a server means: one line for users, and whether to try again."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import ssl
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Final
+from urllib.parse import urljoin
+
+from acp_nvim import wording
+from acp_nvim.agent.transport.addresses import origin, shown
+from acp_nvim.agent.transport.base import TransportError
+
+LATER: Final = (404, 408, 409, 425, 429)
+"""Statuses that may be others soon, beside those of 500 and more. 404 is what a proxy says while
+the server behind it starts.
+"""
+LONGEST_S: Final = 300.0
+"""The longest pause that a server may ask for, in seconds."""
+REDIRECTS: Final = (301, 302, 307, 308)
+
+
+def refused(url: str, status: int, headers: Mapping[str, str]) -> TransportError:
+    """The server answers with that status."""
+    where = shown(url)
+    if status in (401, 403):
+        text = wording.WHY_NOT_ADMITTED.format(url=where, status=status)
+        return TransportError(text, again=False)
+    text, after = wording.WHY_HTTP_STATUS.format(url=where, status=status), retry_after(headers)
+    if after:
+        text += wording.PART_RETRY_AFTER.format(seconds=after)
+    return TransportError(text, again=status in LATER or status >= 500, after=after)
+
+
+def retry_after(headers: Mapping[str, str]) -> float:
+    """The pause that the server asks for, in seconds; 0 where it asks for none."""
+    value = headers.get("Retry-After", "").strip()
+    if value.isascii() and value.isdigit():
+        return min(float(value), LONGEST_S)
+    with contextlib.suppress(ValueError, TypeError):
+        when = parsedate_to_datetime(value)
+        seconds = (when - datetime.now(when.tzinfo or UTC)).total_seconds()
+        return min(max(seconds, 0.0), LONGEST_S)
+    return 0.0
+
+
+def unreachable(url: str, error: BaseException) -> TransportError:
+    """No connection could be made."""
+    certificate = _cause(error, ssl.SSLCertVerificationError)
+    if certificate is not None:
+        reason = getattr(certificate, "verify_message", "") or str(certificate)
+        text = wording.WHY_CERTIFICATE.format(url=shown(url), reason=reason)
+        return TransportError(text, again=False)
+    if _cause(error, TimeoutError) is not None:
+        return TransportError(wording.WHY_NO_ANSWER.format(url=shown(url)))
+    reason = next(filter(None, map(_words, _causes(error))), "") or str(error)
+    reason = reason or type(error).__name__
+    return TransportError(wording.WHY_UNREACHABLE.format(url=shown(url), reason=reason))
+
+
+def _words(error: BaseException) -> str:
+    """What the system says of an error; asyncio puts the address in its place."""
+    if not isinstance(error, OSError) or error.errno is None:
+        return ""
+    return os.strerror(error.errno) if error.errno > 0 else str(error.strerror)
+
+
+def _cause(error: BaseException, kind: type[BaseException]) -> BaseException | None:
+    """The first error of that kind in the chain of causes."""
+    return next((one for one in _causes(error) if isinstance(one, kind)), None)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and what caused it; of several the first."""
+    for _ in range(10):
+        if error is None:
+            return
+        yield error
+        if isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        else:
+            error = error.__cause__ or error.__context__
+
+
+def redirected(url: str, location: str) -> str:
+    """Return where a server redirects to, where that is itself. Raises TransportError for another
+    origin: neither headers nor prompts go there unless the user says so.
+    """
+    scheme = url.partition(":")[0]
+    web = url.replace("ws", "http", 1) if scheme in ("ws", "wss") else url
+    other = urljoin(web, location)
+    if web != url and other.startswith("http"):
+        other = other.replace("http", "ws", 1)
+    try:
+        same = origin(other) == origin(url)
+    except ValueError:
+        same = False
+    if not same:
+        text = wording.WHY_REDIRECTED.format(url=shown(url), other=shown(other))
+        raise TransportError(text, again=False)
+    return other

@@ -1,0 +1,357 @@
+"""An agent behind Streamable HTTP (rfds/streamable-http-websocket-transport): each message of ours
+is a POST, and what the agent says comes on event streams, one for the connection and one for each
+session.
+
+Messages leave in order: one waits until the server has taken the one before, but not for ever. None
+is sent twice: where it is not certain that a message did not arrive, the connection is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Coroutine, Mapping
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import anyio
+import h2  # noqa: F401 -- of `httpx[http2]`: without it the extra is not complete
+import httpx
+
+from acp_nvim import __version__, wording
+from acp_nvim.agent.transport import envelopes, failures, tls
+from acp_nvim.agent.transport.addresses import is_here, shown
+from acp_nvim.agent.transport.base import TransportError
+from acp_nvim.agent.transport.envelopes import Envelope
+from acp_nvim.agent.transport.event_stream import EventStream, Streams
+from acp_nvim.agent.transport.remote import Address, address_of
+from acp_nvim.agent.transport.stream import ByteQueue
+from acp_nvim.protocol.errors import INTERNAL_ERROR, RESOURCE_NOT_FOUND
+
+CONNECTION: Final = "Acp-Connection-Id"
+SESSION: Final = "Acp-Session-Id"
+VERSION: Final = "Acp-Protocol-Version"
+
+CONNECT_S: Final = 10.0
+ANSWER_S: Final = 300.0
+"""How long a server may take to answer a POST, in seconds; `initialize` waits for the agent."""
+ORDER_S: Final = 1.0
+"""How long a message waits for the answer to the POST of the one before it, in seconds."""
+LAST_S: Final = 0.5
+"""How long the end waits for messages that are still to leave, in seconds."""
+CLOSE_S: Final = 0.5
+"""How long each step of the end may take: Neovim gives its host two seconds in all."""
+IDLE_S: Final = 2.0
+"""How long an idle connection is kept, in seconds: less than servers keep theirs, so that none is
+used which the server closes at the same moment.
+"""
+RETRIES: Final = (0.25, 1.0, 3.0)
+"""Pauses before a message is posted again that the server has not taken, in seconds."""
+PATIENCE_S: Final = 5.0
+"""A server that asks for a longer pause has refused the message: a cancel may wait behind it."""
+READ_AHEAD: Final = 1 << 20
+"""Bytes that may wait to be received before streams are read no further."""
+
+
+class Answer(NamedTuple):
+    """What a server answered to a POST."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the server has taken the message."""
+        return 200 <= self.status < 300
+
+
+class HttpTransport:
+    """A `RemoteTransport` for `http` and `https`."""
+
+    def __init__(self, address: Address) -> None:
+        """Nothing is sent yet."""
+        self._address = address
+        self._url = address.url
+        self._inbox = ByteQueue()
+        self._room = asyncio.Event()
+        self._outbox: deque[bytes] = deque()
+        self._news = asyncio.Event()
+        self._flushed = asyncio.Event()
+        self._flushed.set()
+        self._lost: TransportError | None = None
+        self._connection: str | None = None
+        self._version = ""
+        self._asked: dict[object, str] = {}
+        """Open requests of the agent: id -> the session whose header its answer needs."""
+        self._opening: dict[object, str] = {}
+        """Requests of ours that open a session: id -> the session they name."""
+        self._client: httpx.AsyncClient | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._streams = Streams(self._open_stream)
+
+    # -- RemoteTransport --------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Get ready; the first request is the POST of `initialize`. Raises TransportError."""
+        url = address_of(self._address)
+        here = is_here(url)
+        self._client = httpx.AsyncClient(
+            http2=True,
+            verify=tls.context(),
+            headers={"User-Agent": f"acp.nvim/{__version__}", "Accept-Encoding": "identity"},
+            cookies=self._address.cookies,
+            timeout=httpx.Timeout(ANSWER_S, connect=CONNECT_S, pool=None),
+            limits=httpx.Limits(max_connections=None, keepalive_expiry=IDLE_S),
+            trust_env=not here,
+        )
+        self._begin(self._post_all())
+
+    async def receive(self) -> bytes:
+        """Return the next messages. Raises TransportError at the end."""
+        data = await self._inbox.get()
+        if self._inbox.size < READ_AHEAD:
+            self._room.set()
+        if not data and self._lost is not None:
+            raise self._lost
+        return data
+
+    def send(self, data: bytes) -> None:
+        """Queue a message."""
+        self._outbox.append(data)
+        self._flushed.clear()
+        self._news.set()
+
+    async def aclose(self) -> None:
+        """End the connection at the server and here, within a second or two."""
+        self._inbox.end()
+        if self._lost is None and self._connection is not None:
+            with anyio.move_on_after(LAST_S):
+                await self._flushed.wait()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._client is None:
+            return
+        if self._connection is not None and str(self._lost) != wording.WHY_CONNECTION_UNKNOWN:
+            with contextlib.suppress(httpx.HTTPError), anyio.move_on_after(CLOSE_S):
+                await self._client.delete(self._url, headers=self._headers())
+        with anyio.move_on_after(CLOSE_S):
+            await self._client.aclose()
+
+    # -- what leaves ------------------------------------------------------------------------------
+
+    async def _post_all(self) -> None:
+        while True:
+            while self._outbox and self._lost is None:
+                gone = asyncio.Event()
+                posting = self._begin(self._post(self._outbox.popleft(), gone))
+                posting.add_done_callback(partial(_set, gone))
+                await gone.wait()
+            self._flushed.set()
+            self._news.clear()
+            await self._news.wait()
+
+    async def _post(self, line: bytes, gone: asyncio.Event) -> None:
+        """Post a message. ``gone`` is set when the next one may follow."""
+        message = envelopes.read(line)
+        if message.method == "initialize":
+            await self._initialize(line, gone)
+            return
+        session = message.session
+        if message.is_answer:
+            session = self._asked.pop(_key(message.id), session)
+        if message.method in envelopes.OPENING and session is not None:
+            self._opening[_key(message.id)] = session
+        for stream in dict.fromkeys((None, session)):
+            await self._streams.of(stream).opened()
+        await self._deliver(line, message, session, gone)
+
+    async def _deliver(
+        self, line: bytes, message: Envelope, session: str | None, gone: asyncio.Event
+    ) -> None:
+        """Post a message until the server has taken it or refuses it for good."""
+        for pause in (*RETRIES, None):
+            answer = await self._request(line, session, gone)
+            after = 0.0
+            if answer is not None and answer.is_success:
+                self._take_body(answer)
+                return
+            if answer is not None:
+                opens = message.method in envelopes.OPENING
+                if answer.status == 404 and session and (opens or message.is_answer):
+                    # Some servers take no header for a session that the connection has not opened.
+                    session = None
+                    continue
+                after = failures.retry_after(answer.headers)
+                if answer.status not in (429, 503) or pause is None or after > PATIENCE_S:
+                    self._refused(answer, message)
+                    return
+            if self._lost is not None or pause is None:
+                break
+            await anyio.sleep(max(pause, after))
+        self._lose(TransportError(wording.WHY_NO_ANSWER.format(url=shown(self._url))))
+
+    async def _request(
+        self, line: bytes, session: str | None, gone: asyncio.Event
+    ) -> Answer | None:
+        """Post once. None where the server was not reached; where it is not certain whether the
+        message arrived, the connection is lost.
+        """
+        headers = {"Content-Type": "application/json", **self._headers(session)}
+        late = asyncio.get_running_loop().call_later(ORDER_S, gone.set)
+        try:
+            for _ in range(3):
+                answer = await self._post_once(line, headers)
+                if not self._follows(answer):
+                    return answer
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
+            failure = failures.unreachable(self._url, error)
+            if self._connection is None or not failure.again:
+                self._lose(failure)
+        except httpx.HTTPError as error:
+            self._address.remark(f"POST: {type(error).__name__}: {error}")
+            self._lose(TransportError(wording.WHY_SENDING_BROKE))
+        except TransportError as error:
+            self._lose(error)
+        finally:
+            late.cancel()
+        return None
+
+    async def _post_once(self, line: bytes, headers: Mapping[str, str]) -> Answer:
+        assert self._client is not None
+        content = line.rstrip(b"\n")
+        async with self._client.stream(
+            "POST", self._url, content=content, headers=headers
+        ) as response:
+            body = bytearray()
+            async for chunk in response.aiter_bytes():
+                body += chunk
+                if len(body) > self._address.message_bytes:
+                    raise TransportError(wording.WHY_MESSAGE_TOO_LONG, limit="message_bytes")
+            return Answer(response.status_code, response.headers, bytes(body))
+
+    def _follows(self, answer: Answer) -> bool:
+        """Whether to post again, where the server has moved to another path."""
+        location = answer.headers.get("Location")
+        if answer.status not in failures.REDIRECTS or location is None:
+            return False
+        self._url = failures.redirected(self._url, location)
+        return True
+
+    async def _initialize(self, line: bytes, gone: asyncio.Event) -> None:
+        """The one POST whose answer comes at once, with the name of the connection."""
+        answer = await self._request(line, None, gone)
+        if answer is None:
+            self._lose(TransportError(wording.WHY_NO_ANSWER.format(url=shown(self._url))))
+            return
+        said = envelopes.read(answer.body)
+        if not (answer.is_success or said.is_answer):
+            self._lose(failures.refused(self._url, answer.status, answer.headers))
+            return
+        self._connection = answer.headers.get(CONNECTION) or said.connection
+        self._version = said.version
+        if self._connection is not None:
+            self._streams.of(None)
+        elif answer.is_success:
+            reason = wording.WHY_NO_CONNECTION_ID
+            text = wording.WHY_NOT_SPOKEN.format(url=shown(self._url), reason=reason)
+            self._lose(TransportError(text, again=False))
+            return
+        self._put(answer.body)
+
+    def _take_body(self, answer: Answer) -> None:
+        """Some servers answer a POST at once."""
+        if envelopes.read(answer.body).is_answer:
+            self._put(answer.body)
+
+    def _refused(self, answer: Answer, message: Envelope) -> None:
+        """The server will not take a message: a request of ours fails, unless all is lost."""
+        failure = failures.refused(self._url, answer.status, answer.headers)
+        self._address.remark(f"POST {message.method or 'of an answer'}: {failure}")
+        unknown = answer.status == 404
+        if answer.status in (401, 403):
+            self._lose(failure)
+        elif unknown and not self._streams.of(None).is_open:
+            self._lose(TransportError(wording.WHY_CONNECTION_UNKNOWN))
+        elif message.is_request:
+            code = RESOURCE_NOT_FOUND if unknown else INTERNAL_ERROR
+            self._put(envelopes.refusal(message, code, str(failure)))
+
+    def _headers(self, session: str | None = None) -> dict[str, str]:
+        own = {CONNECTION: self._connection, SESSION: session, VERSION: self._version}
+        return {**self._address.headers, **{name: value for name, value in own.items() if value}}
+
+    # -- what comes -------------------------------------------------------------------------------
+
+    def _open_stream(self, session: str | None) -> EventStream:
+        assert self._client is not None
+        stream = EventStream(
+            self._client,
+            lambda: self._url,
+            self._headers(session),
+            self._address,
+            lambda data: self._came(data, session),
+            # The stream of the connection tells that all is lost; one of a session is opened again.
+            self._lose if session is None else self._no_session_stream,
+        )
+        self._begin(stream.run())
+        return stream
+
+    def _no_session_stream(self, error: TransportError) -> None:
+        self._address.remark(f"event stream of a session: {error}")
+        if not error.again:
+            self._lose(error)
+
+    async def _came(self, data: bytes, session: str | None) -> None:
+        """A message has come on a stream; wait until there is room for more."""
+        message = envelopes.read(data)
+        if message.is_request and (about := message.session or session):
+            self._asked[_key(message.id)] = about
+        if message.is_answer:
+            asked = self._opening.pop(_key(message.id), None)
+            for one in {message.opened, asked} - {None}:
+                self._streams.of(one)
+            if asked is not None:  # its history is on its way on that other stream
+                await self._streams.of(asked).quiet()
+        self._put(data)
+        while self._inbox.size >= READ_AHEAD and not self._inbox.ended:
+            self._room.clear()
+            await self._room.wait()
+
+    def _put(self, data: bytes) -> None:
+        # Line ends can only be white space in JSON.
+        line = data.replace(b"\r", b" ").replace(b"\n", b" ").strip()
+        if line:
+            self._inbox.put(line + b"\n")
+
+    # -- the end ----------------------------------------------------------------------------------
+
+    def _lose(self, error: TransportError) -> None:
+        if self._lost is None:
+            self._lost = error
+            self._inbox.end()
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(self._guarded(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+        """A fault of ours ends the connection, with its name."""
+        try:
+            await work
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            self._lose(TransportError(wording.WHY_TRANSPORT_FAILED.format(reason=reason)))
+
+
+def _set(event: asyncio.Event, _: object) -> None:
+    event.set()
+
+
+def _key(id: object) -> object:
+    """An id of the protocol as a key: 1 is not "1", nor True."""
+    return (type(id), id) if isinstance(id, int | str | float) else repr(id)

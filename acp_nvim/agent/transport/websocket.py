@@ -1,0 +1,204 @@
+"""An agent at the other end of a WebSocket (rfds/streamable-http-websocket-transport): a text
+message is one message of the protocol, binary ones are ignored.
+
+Pings tell that the other end is still there. They are sent by this module, not by the library: a
+connection that is not read because the user's screen has no room is slow, not broken.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import deque
+from typing import Any, Final
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import (
+    ConnectionClosed,
+    InvalidMessage,
+    InvalidStatus,
+    WebSocketException,
+)
+
+from acp_nvim import __version__, wording
+from acp_nvim.agent.transport import cookies, failures, tls
+from acp_nvim.agent.transport.addresses import is_here, shown
+from acp_nvim.agent.transport.base import TransportError
+from acp_nvim.agent.transport.remote import Address, address_of
+
+OPEN_S: Final = 15.0
+"""How long the handshake may take, in seconds."""
+PING_S: Final = 20.0
+"""Pause between two pings, in seconds: less than proxies give a silent connection."""
+PONG_S: Final = 20.0
+"""How long an answer to a ping may take while nothing else comes, in seconds."""
+LAST_S: Final = 0.5
+"""How long the end waits for messages that are still to leave, in seconds."""
+CLOSE_S: Final = 0.5
+"""How long each step of the end may take: Neovim gives its host two seconds in all."""
+TOO_BIG: Final = 1009
+"""The code by which a connection is closed whose message is too long (RFC 6455)."""
+
+_SILENT: Final = logging.getLogger("acp_nvim.websocket")
+"""The library logs headers; nothing of that may get anywhere."""
+_SILENT.setLevel(logging.CRITICAL + 1)
+
+
+class WebSocketTransport:
+    """A `RemoteTransport` for `ws` and `wss`."""
+
+    def __init__(self, address: Address, ping_s: float = PING_S, pong_s: float = PONG_S) -> None:
+        """Nothing is sent yet."""
+        self._address = address
+        self._ping_s, self._pong_s = ping_s, pong_s
+        self._socket: ClientConnection | None = None
+        self._outbox: deque[bytes] = deque()
+        self._news = asyncio.Event()
+        self._flushed = asyncio.Event()
+        self._flushed.set()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._silent = False
+        self._waits_since: float | None = None
+        """Since when `receive` has waited for something to come."""
+        self._binary = 0
+
+    async def start(self) -> None:
+        """Connect. Raises TransportError."""
+        url = address_of(self._address)
+        try:
+            self._socket = await self._handshake(url)
+        except InvalidStatus as error:
+            response = error.response
+            cookies.keep(self._address.cookies, url, response.headers.get_all("Set-Cookie"))
+            raise failures.refused(url, response.status_code, response.headers) from error
+        except InvalidMessage as error:
+            raise _not_spoken(url, error, again=True) from error
+        except OSError as error:  # a refused certificate is a ValueError as well
+            raise failures.unreachable(url, error) from error
+        except (WebSocketException, ValueError) as error:
+            raise _not_spoken(url, error, again=False) from error
+        assert self._socket.response is not None
+        kept = self._socket.response.headers.get_all("Set-Cookie")
+        cookies.keep(self._address.cookies, url, kept)
+        self._tasks = [asyncio.create_task(self._write()), asyncio.create_task(self._watch())]
+
+    async def _handshake(self, url: str) -> ClientConnection:
+        headers = dict(self._address.headers)
+        cookie = cookies.header(self._address.cookies, url)
+        if cookie and not any(name.lower() == "cookie" for name in headers):
+            headers["Cookie"] = cookie
+        here, secure = is_here(url), url.lower().startswith("wss")
+        agent = None if any(name.lower() == "user-agent" for name in headers) else USER_AGENT
+        return await _Connect(
+            url,
+            additional_headers=headers,
+            user_agent_header=agent,
+            compression=None,
+            max_size=self._address.message_bytes,
+            open_timeout=OPEN_S,
+            close_timeout=CLOSE_S,
+            ping_interval=None,
+            logger=_SILENT,
+            proxy=None if here else True,
+            ssl=tls.context() if secure else None,
+        )
+
+    async def receive(self) -> bytes:
+        """Return the next message. Raises TransportError at the end."""
+        assert self._socket is not None
+        self._waits_since = time.monotonic()
+        try:
+            while not isinstance(message := await self._socket.recv(), str):
+                self._skip(message)
+        except ConnectionClosed as error:
+            raise self._end(error) from error
+        finally:
+            self._waits_since = None
+        # Line ends can only be white space in JSON.
+        return message.replace("\r", " ").replace("\n", " ").encode() + b"\n"
+
+    def _skip(self, message: bytes) -> None:
+        self._binary += 1
+        if self._binary == 1:
+            self._address.remark(f"binary messages are ignored; the first has {len(message)} bytes")
+
+    def _end(self, error: ConnectionClosed) -> TransportError:
+        if self._silent:
+            return TransportError(wording.WHY_CONNECTION_SILENT)
+        if error.sent is not None and error.sent.code == TOO_BIG and not error.rcvd_then_sent:
+            return TransportError(wording.WHY_MESSAGE_TOO_LONG, limit="message_bytes")
+        if error.rcvd is None:
+            return TransportError(wording.WHY_CONNECTION_ENDED)
+        reason = f"{error.rcvd.code} {error.rcvd.reason}".strip()
+        return TransportError(wording.WHY_CONNECTION_CLOSED.format(reason=reason))
+
+    def send(self, data: bytes) -> None:
+        """Queue a message."""
+        self._outbox.append(data)
+        self._flushed.clear()
+        self._news.set()
+
+    async def aclose(self) -> None:
+        """Close the connection, within a second; the server runs on."""
+        if self._socket is not None:
+            with contextlib.suppress(TimeoutError, OSError):
+                await asyncio.wait_for(self._flushed.wait(), LAST_S)
+            await self._socket.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _write(self) -> None:
+        assert self._socket is not None
+        try:
+            while True:
+                while self._outbox:
+                    await self._socket.send(self._outbox.popleft().rstrip(b"\n"), text=True)
+                self._flushed.set()
+                self._news.clear()
+                await self._news.wait()
+        except ConnectionClosed:
+            return  # told by `receive`
+        finally:
+            self._flushed.set()
+
+    async def _watch(self) -> None:
+        """Ask now and then whether the other end is there, and cut a connection that is dead."""
+        assert self._socket is not None
+        with contextlib.suppress(ConnectionClosed):
+            while True:
+                await asyncio.sleep(self._ping_s)
+                pong = asyncio.ensure_future(await self._socket.ping())
+                while not pong.done():
+                    await asyncio.wait([pong], timeout=self._pong_s)
+                    if not pong.done() and self._heard_nothing():
+                        self._silent = True
+                        self._socket.transport.abort()
+                await pong
+
+    def _heard_nothing(self) -> bool:
+        since = self._waits_since
+        return since is not None and time.monotonic() - since >= self._pong_s
+
+
+USER_AGENT: Final = f"acp.nvim/{__version__}"
+
+
+class _Connect(connect):
+    """Follows redirects to the same origin only."""
+
+    def process_redirect(self, exc: Exception) -> Exception | str:
+        """Return the address to go on with, or the error."""
+        if isinstance(exc, InvalidStatus) and exc.response.status_code in failures.REDIRECTS:
+            location = exc.response.headers.get("Location")
+            if location is not None:
+                return failures.redirected(self.uri, location)
+        return exc
+
+
+def _not_spoken(url: str, error: Exception, *, again: bool) -> TransportError:
+    reason: Any = error.__cause__ or error
+    text = wording.WHY_NOT_SPOKEN.format(url=shown(url), reason=reason)
+    return TransportError(text, again=again)

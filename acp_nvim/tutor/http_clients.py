@@ -1,0 +1,241 @@
+"""The server's end of Streamable HTTP: POST, GET and DELETE at one address, by h11."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import h11
+
+from acp_nvim.tutor.event_streams import EventStreams, Outbox
+
+CHUNK: Final = 1 << 16
+BODY_BYTES: Final = 128 << 20
+INITIALIZE_S: Final = 30.0
+KEEP_ALIVE_S: Final = 15.0
+"""Pause between the comments on a silent stream, in seconds: proxies end what is silent."""
+JSON: Final = "application/json"
+EVENTS: Final = "text/event-stream"
+
+
+class Refused(Exception):
+    """A request is refused with this status."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class HttpClient:
+    """A client by its `Acp-Connection-Id`: what it sent, and the streams of what it is told."""
+
+    def __init__(self, serve: Callable[..., Awaitable[None]]) -> None:
+        """It is served from now on."""
+        self.id = secrets.token_hex(16)
+        self.streams = EventStreams()
+        self._inbox: asyncio.Queue[bytes] = asyncio.Queue()
+        self._serving = asyncio.ensure_future(serve(self._inbox.get, self.streams.write))
+
+    def take(self, message: dict[str, Any], session: str | None) -> None:
+        """Hand a message to the agent. Raises Refused."""
+        self.streams.expect(message, session)
+        self._inbox.put_nowait(json.dumps(message).encode() + b"\n")
+
+    async def end(self) -> None:
+        """The connection is over: the agent's work for it ends, and its streams."""
+        self._inbox.put_nowait(b"")
+        self.streams.end()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._serving, 5)
+
+
+class HttpClients:
+    """All clients of a server."""
+
+    def __init__(self, serve: Callable[..., Awaitable[None]]) -> None:
+        """None yet."""
+        self._serve = serve
+        self._clients: dict[str, HttpClient] = {}
+
+    async def connected(
+        self, head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        """Serve the requests of one TCP connection, which has begun with ``head``. Raises
+        ConnectionError.
+        """
+        http = _Http(head, reader, writer)
+        while (request := await http.request()) is not None:
+            try:
+                await self._answer(http, request)
+            except Refused as refused:
+                await http.respond(refused.status, f"{refused}\n".encode(), "text/plain")
+            if not http.again():
+                return
+
+    async def _answer(self, http: _Http, request: h11.Request) -> None:
+        headers = {name.decode(): value.decode("latin-1") for name, value in request.headers}
+        body = await http.body()  # read whatever follows, else the connection is of no more use
+        if "origin" in headers:
+            raise Refused(403, "web pages are not served")
+        match request.method:
+            case b"POST":
+                await self._post(http, headers, body)
+            case b"GET":
+                await self._get(http, headers)
+            case b"DELETE":
+                client = self._client(headers)
+                del self._clients[client.id]
+                await client.end()
+                await http.respond(202)
+            case _:
+                raise Refused(405, "POST, GET and DELETE are served")
+
+    def _client(self, headers: dict[str, str]) -> HttpClient:
+        name = headers.get("acp-connection-id")
+        if name is None:
+            raise Refused(400, "Acp-Connection-Id is missing")
+        if name not in self._clients:
+            raise Refused(404, "this connection is unknown")
+        return self._clients[name]
+
+    async def _post(self, http: _Http, headers: dict[str, str], body: bytes) -> None:
+        if headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
+            raise Refused(415, f"the content has to be {JSON}")
+        try:
+            message = json.loads(body)
+        except ValueError as error:
+            raise Refused(400, f"no JSON: {error}") from error
+        if isinstance(message, list):
+            raise Refused(501, "batches are not served")
+        if not isinstance(message, dict):
+            raise Refused(400, "no message")
+        if message.get("method") == "initialize" and "acp-connection-id" not in headers:
+            await self._initialize(http, message)
+            return
+        self._client(headers).take(message, headers.get("acp-session-id"))
+        await http.respond(202)
+
+    async def _initialize(self, http: _Http, message: dict[str, Any]) -> None:
+        client = HttpClient(self._serve)
+        answer = client.streams.answer_to(message)
+        client.take(message, None)
+        try:
+            line = await asyncio.wait_for(answer, INITIALIZE_S)
+        except TimeoutError:
+            await client.end()
+            raise Refused(504, "the agent does not answer") from None
+        self._clients[client.id] = client
+        await http.respond(200, line, JSON, {"Acp-Connection-Id": client.id})
+
+    async def _get(self, http: _Http, headers: dict[str, str]) -> None:
+        client = self._client(headers)
+        accepts = headers.get("accept", "")
+        if EVENTS not in accepts and "*/*" not in accepts:
+            raise Refused(406, f"only {EVENTS} is served")
+        outbox = client.streams.get(headers.get("acp-session-id"))
+        if outbox.taken:
+            raise Refused(409, "somebody else reads this stream")
+        last = headers.get("last-event-id", "")
+        with outbox.reading(int(last) if last.isdigit() else None):
+            await _events(http, outbox)
+
+
+async def _events(http: _Http, outbox: Outbox) -> None:
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    await http.begin(200, EVENTS, headers)
+    gone = asyncio.ensure_future(http.gone())
+    try:
+        while not (outbox.ended or gone.done()):
+            news = asyncio.ensure_future(outbox.news())
+            await asyncio.wait(
+                [news, gone], timeout=KEEP_ALIVE_S, return_when=asyncio.FIRST_COMPLETED
+            )
+            news.cancel()
+            data = b"".join(outbox.take()) or b": still here\n\n"
+            await http.write(data)
+    finally:
+        gone.cancel()
+    await http.finish()
+
+
+class _Http:
+    """One TCP connection, by h11. All may raise ConnectionError."""
+
+    def __init__(
+        self, head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._http = h11.Connection(h11.SERVER)
+        self._http.receive_data(head)
+
+    async def request(self) -> h11.Request | None:
+        """The next request; None at the end, or where what comes is none."""
+        event = await self._event()
+        return event if isinstance(event, h11.Request) else None
+
+    async def body(self) -> bytes:
+        """The body of the request."""
+        pieces: list[bytes] = []
+        size = 0
+        while isinstance(event := await self._event(), h11.Data):
+            pieces.append(bytes(event.data))
+            size += len(event.data)
+            if size > BODY_BYTES:
+                raise Refused(413, f"a message has {BODY_BYTES} bytes at most")
+        return b"".join(pieces)
+
+    async def gone(self) -> None:
+        """Wait until the client is gone."""
+        while await self._reader.read(CHUNK):
+            pass
+
+    async def _event(self) -> Any:
+        try:
+            while (event := self._http.next_event()) is h11.NEED_DATA:
+                self._http.receive_data(await self._reader.read(CHUNK))
+        except h11.RemoteProtocolError:
+            return None
+        return event
+
+    async def respond(
+        self,
+        status: int,
+        body: bytes = b"",
+        kind: str = JSON,
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        """Answer the request with all of the body."""
+        length = {"Content-Length": str(len(body)), **(headers or {})}
+        await self.begin(status, kind, length)
+        await self.write(body)
+        await self.finish()
+
+    async def begin(self, status: int, kind: str, headers: dict[str, str]) -> None:
+        """Begin an answer."""
+        fields = [("Content-Type", kind), *headers.items()]
+        await self._send(h11.Response(status_code=status, headers=fields))
+
+    async def write(self, data: bytes) -> None:
+        """Go on with it."""
+        await self._send(h11.Data(data=data))
+
+    async def finish(self) -> None:
+        """End it."""
+        await self._send(h11.EndOfMessage())
+
+    def again(self) -> bool:
+        """Whether there may be another request."""
+        if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
+            return False
+        self._http.start_next_cycle()
+        return True
+
+    async def _send(self, event: h11.Event) -> None:
+        if data := self._http.send(event):
+            self._writer.write(data)
+            await self._writer.drain()

@@ -1,0 +1,95 @@
+"""An agent behind a socket, as the protocol's proposal says (rfds/streamable-http-websocket-
+transport): WebSocket and Streamable HTTP at one address, a service of its own for each client.
+
+It stands for trying things out: no TLS, hence no HTTP/2, no accounts. It listens on the loopback
+interface unless it is told otherwise, and serves no web page (a request with `Origin`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from acp_nvim.tutor.agent import Tutor
+from acp_nvim.tutor.connection import Connection
+from acp_nvim.tutor.http_clients import HttpClients
+from acp_nvim.tutor.web_socket import serve_web_socket
+
+if TYPE_CHECKING:
+    from acp_nvim.tutor.session import Session
+
+PATH: Final = "/acp"
+LOOPBACK: Final = "127.0.0.1"
+HEAD_BYTES: Final = 16 << 10
+
+Serve = Callable[[Callable[[], Awaitable[bytes]], Callable[[bytes], None]], Awaitable[None]]
+"""Serves one client: what reads bytes of its messages, `b''` at the end, and what writes a line."""
+
+
+async def serve_tutors(where: str) -> None:
+    """Serve tutors for ever, at `HOST:PORT` or a port alone. Their sessions outlive connections."""
+    sessions: dict[str, Session] = {}
+
+    async def serve(read: Callable[[], Awaitable[bytes]], write: Callable[[bytes], None]) -> None:
+        connection = Connection(write)
+        await connection.run(Tutor(connection, sessions), read)
+
+    host, _, port = where.rpartition(":")
+    if not port.isdigit():
+        raise ValueError(f"--listen takes HOST:PORT or a port, not {where!r}")
+    server = await listening(serve, host.strip("[]") or LOOPBACK, int(port))
+    for address in addresses(server):
+        sys.stdout.write(f"{address}\n")
+    sys.stdout.flush()
+    await server.serve_forever()
+
+
+async def listening(serve: Serve, host: str, port: int) -> asyncio.Server:
+    """Listen, with ``serve`` for each client. Raises OSError."""
+    clients = HttpClients(serve)
+    return await asyncio.start_server(partial(_accepted, serve, clients), host, port)
+
+
+def addresses(server: asyncio.Server) -> list[str]:
+    """Return where agents are reached there, one address for each transport."""
+    host, port = server.sockets[0].getsockname()[:2]
+    name = f"[{host}]" if ":" in host else host
+    return [f"{scheme}://{name}:{port}{PATH}" for scheme in ("ws", "http")]
+
+
+async def _accepted(
+    serve: Serve,
+    clients: HttpClients,
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+) -> None:
+    try:
+        head = await _head(reader)
+        if head is None:
+            return
+        upgrades = b"\nupgrade: websocket" in head.lower().replace(b"\r", b"")
+        if upgrades and b"\norigin:" not in head.lower():
+            await serve_web_socket(serve, head, reader, writer)
+        else:
+            await clients.connected(head, reader, writer)
+    except (ConnectionError, TimeoutError):
+        return
+    finally:
+        writer.close()
+        with contextlib.suppress(ConnectionError, TimeoutError):
+            await writer.wait_closed()
+
+
+async def _head(reader: asyncio.StreamReader) -> bytes | None:
+    """Return the first bytes, the whole head of a request among them; None for none."""
+    head = b""
+    while b"\r\n\r\n" not in head:
+        data = await reader.read(HEAD_BYTES)
+        if not data or len(head) > HEAD_BYTES:
+            return None
+        head += data
+    return head

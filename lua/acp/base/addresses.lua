@@ -1,0 +1,87 @@
+--- Checks of the options `agents.*.url` and `agents.*.headers`. What is wrong with one is said
+--- without its value, which may hold a secret.
+local M = {}
+
+local nearest, sorted_keys = require('acp.base.nearest'), require('acp.base.sorted_keys')
+
+local schemes = { 'ws', 'wss', 'http', 'https' }
+
+--- Headers that belong to the protocol or to HTTP itself.
+local own = {
+  ['accept'] = true,
+  ['accept-encoding'] = true,
+  ['connection'] = true,
+  ['content-length'] = true,
+  ['content-type'] = true,
+  ['host'] = true,
+  ['last-event-id'] = true,
+  ['te'] = true,
+  ['transfer-encoding'] = true,
+  ['upgrade'] = true,
+}
+
+--- What a host and its port should be; nil where they will do.
+---@param place string what stands between `//` and the path
+local function host_should(place)
+  local at = place:match('^.*@(.*)$') or place
+  local host, port = at:match('^(%[[%x:.]+%])(.*)$')
+  if not host then
+    host, port = at:match('^([^:]*)(.*)$')
+  end
+  local number = tonumber(port:match('^:(%d+)$'))
+  if host == '' then return 'an address with a host' end
+  if port ~= '' and port ~= ':' and not (number and number > 0 and number < 65536) then
+    return 'an address whose port is a number from 1 to 65535'
+  end
+end
+
+--- Whether somebody meant one of our schemes: transports of others may have any other name.
+local function hint(scheme)
+  local found = nearest.hint(scheme, schemes)
+  return found ~= '' and ('an address of ws, wss, http or https%s'):format(found) or nil
+end
+
+--- An address as anybody may see it: without user, password and query.
+---@param url string
+function M.shown(url)
+  local scheme, place, path = url:match('^([^:]+://)([^/?#]*)([^?#]*)')
+  return scheme and scheme .. (place:match('^.*@(.*)$') or place) .. path or ''
+end
+
+--- Whether one of these agents is reached by an address.
+---@param agents table<string, acp.AgentConfig>
+function M.any(agents)
+  for _, agent in pairs(agents) do
+    if agent.url then return true end
+  end
+  return false
+end
+
+---@type acp.Check
+function M.url(value)
+  local example = "an address like 'wss://host/path' (ws, wss, http or https)"
+  if type(value) ~= 'string' or value:find('[%c%s]') then return example end
+  local scheme, place, rest = value:match('^(%a[%w+.-]*)://([^/?#]*)(.*)$')
+  if not scheme then return example end
+  if rest:find('#', 1, true) then return 'an address without #' end
+  local known = vim.tbl_contains(schemes, scheme:lower())
+  return known and host_should(place) or (not known and hint(scheme)) or nil
+end
+
+---@type acp.Check
+function M.headers(value)
+  local is_map = type(value) == 'table' and not (vim.islist(value) and #value > 0)
+  if not is_map then return 'a table of headers by name' end
+  for _, name in ipairs(sorted_keys(value)) do
+    local text = value[name]
+    if type(name) ~= 'string' or not name:find("^[%w!#$%%&'*+.^_`|~-]+$") then
+      return ("a table in which '%s' is no name of a header"):format(tostring(name))
+    elseif type(text) ~= 'string' or text:find('[%z\1-\8\10-\31\127]') then
+      return ("a table in which '%s' is a string on one line"):format(name)
+    elseif own[name:lower()] or name:lower():find('^acp%-') or name:lower():find('^sec%-') then
+      return ("a table without '%s', which the plugin sets"):format(name)
+    end
+  end
+end
+
+return M

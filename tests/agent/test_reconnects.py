@@ -1,0 +1,119 @@
+"""How often and with which pauses a connection that broke is taken up again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import anyio
+import pytest
+
+from acp_nvim.agent.agents import Agents
+from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.elsewhere import Attempts
+from acp_nvim.agent.reconnects import PAUSES, STEADY_S, Reconnects
+from acp_nvim.agent.transport.base import AgentTransport, TransportError
+
+
+class Started:
+    """Notes what is started, and with which pauses."""
+
+    def __init__(self) -> None:
+        self.pauses: list[Iterator[float]] = []
+
+    def start(self, name: str, pauses: Iterator[float]) -> None:
+        self.pauses.append(pauses)
+
+
+class Broken:
+    """A connection that broke, up since then."""
+
+    def __init__(self, up_since: float | None) -> None:
+        self.name, self.up_since = "far", up_since
+
+
+def taken_up(*ups: tuple[float | None, float]) -> list[Iterator[float]]:
+    """The pauses of connections that were up since the one time and broke at the other."""
+    started, now = Started(), [0.0]
+    reconnects = Reconnects(cast(Agents, started), lambda name: [], lambda: now[0])
+    for since, now[0] in ups:
+        reconnects.take_up(cast(Connection, Broken(since)))
+    return started.pauses
+
+
+def test_pauses_grow_and_end_after_some_ten_minutes() -> None:
+    (pauses,) = taken_up((0, 100))
+    waits = list(pauses)
+    assert waits == sorted(waits)
+    assert waits[: len(PAUSES)] == list(PAUSES)
+    assert 540 < sum(waits) < 720
+
+
+def test_a_connection_that_lasted_begins_with_the_first_pause_again() -> None:
+    first, second = taken_up((0, 100), (100, 100 + STEADY_S))
+    assert [next(first), next(first)] == [0.0, 0.5]
+    assert next(second) == 0.0
+
+
+def test_a_server_that_ends_each_connection_is_called_ever_more_rarely() -> None:
+    first, second, third = taken_up((0, 100), (100, 101), (101, 102))
+    assert [next(first), next(second), next(third)] == [0.0, 0.5, 1.0]
+
+
+async def test_one_attempt_without_pauses_is_the_only_one() -> None:
+    attempts = Attempts(None)
+    await attempts.first()
+    with pytest.raises(TransportError, match="gone"):
+        await attempts.another(TransportError("gone"), lambda seconds: None)
+
+
+async def test_an_attempt_waits_as_long_as_the_server_asks_and_no_longer_than_wanted() -> None:
+    told: list[float] = []
+    attempts = Attempts(iter([0.0, 0.5, 1.0]))
+    await attempts.first()
+
+    async def stop() -> None:
+        attempts.stop()
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            group.start_soon(stop)
+            with pytest.raises(TransportError):
+                await attempts.another(TransportError("busy", after=120), told.append)
+    assert told == [120]
+
+
+async def test_what_is_never_going_to_work_is_not_tried_again() -> None:
+    attempts = Attempts(iter([0.0, 0.0, 0.0]))
+    with pytest.raises(TransportError, match="no entry"):
+        await attempts.another(TransportError("no entry", again=False), lambda seconds: None)
+    await attempts.another(TransportError("later"), lambda seconds: None)
+
+
+async def test_when_all_pauses_are_used_up_no_attempt_is_made() -> None:
+    used: Any = iter([])
+    with pytest.raises(TransportError, match="again and again"):
+        await Attempts(used).first()
+
+
+async def test_an_attempt_that_hangs_is_left_when_the_user_stops_the_agent() -> None:
+    class Hanging:
+        stopped = False
+
+        async def start(self) -> None:
+            await anyio.sleep_forever()
+
+        async def stop(self) -> None:
+            self.stopped = True
+
+    attempts, transport = Attempts(None), Hanging()
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+
+            async def stop() -> None:
+                attempts.stop()
+
+            group.start_soon(stop)
+            with pytest.raises(TransportError):
+                await attempts.start(cast(AgentTransport, transport))
+    assert transport.stopped

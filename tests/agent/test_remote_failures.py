@@ -1,0 +1,111 @@
+"""What a user reads where an agent elsewhere is not reached, and what is worth another attempt."""
+
+from __future__ import annotations
+
+import ssl
+
+import pytest
+
+from acp_nvim.agent.transport import addresses, failures
+from acp_nvim.agent.transport.base import TransportError
+
+URL = "https://me:pass@host/acp?token=t0ken"
+WS = "wss://host:8443/acp"
+
+
+@pytest.mark.parametrize(
+    ("status", "again"),
+    [(401, False), (403, False), (400, False), (404, True), (429, True), (500, True), (503, True)],
+)
+def test_a_status_says_whether_to_try_again(status: int, again: bool) -> None:
+    failure = failures.refused(URL, status, {})
+    assert failure.again is again
+    assert str(failure).startswith(f"https://host/acp answers HTTP {status}")
+    assert ("agents.*.headers" in str(failure)) is (status in (401, 403))
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [("7", 7.0), ("", 0.0), ("-3", 0.0), ("soon", 0.0), ("99999999", 300.0), ("²", 0.0)],
+)
+def test_a_server_may_ask_for_a_pause(value: str, seconds: float) -> None:
+    assert failures.refused(URL, 503, {"Retry-After": value}).after == seconds
+
+
+def test_a_server_may_ask_for_a_pause_until_a_date() -> None:
+    assert failures.retry_after({"Retry-After": "Fri, 31 Dec 1999 23:59:59 GMT"}) == 0.0
+    assert failures.retry_after({"Retry-After": "Fri, 31 Dec 2999 23:59:59 GMT"}) == 300.0
+
+
+def test_a_certificate_that_is_refused_is_no_reason_to_try_again() -> None:
+    wrong = ssl.SSLCertVerificationError("bad")
+    failure = failures.unreachable(URL, ExceptionGroup("all", [wrong]))
+    assert not failure.again
+    assert "certificate of https://host/acp" in str(failure)
+
+
+def test_a_refused_connection_is_said_in_words() -> None:
+    failure = failures.unreachable(URL, ConnectionRefusedError(111, "Connection refused"))
+    assert failure.again
+    assert str(failure) == "cannot reach https://host/acp: Connection refused"
+
+
+@pytest.mark.parametrize(
+    ("url", "location", "other"),
+    [
+        ("http://host/acp", "/v2/acp", "http://host/v2/acp"),
+        ("http://host/acp", "http://host:80/x", "http://host:80/x"),
+        (WS, "/other", "wss://host:8443/other"),
+        (WS, "https://host:8443/other", "wss://host:8443/other"),
+    ],
+)
+def test_a_redirect_within_the_origin_is_followed(url: str, location: str, other: str) -> None:
+    assert failures.redirected(url, location) == other
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["https://evil/acp", "http://host/acp", "https://host:444/acp", "//evil/x", "file:///etc"],
+)
+def test_a_redirect_to_another_origin_is_not(location: str) -> None:
+    with pytest.raises(TransportError) as refused:
+        failures.redirected(URL, location)
+    assert not refused.value.again
+    assert "pass" not in str(refused.value).replace("redirects", "")
+
+
+def test_what_is_secret_of_an_address_is_not_shown() -> None:
+    assert addresses.shown(URL) == "https://host/acp"
+    assert addresses.shown("ws://[::1]:80/a#b") == "ws://[::1]:80/a"
+    assert set(addresses.secrets(URL)) == {"pass", "t0ken"}
+
+
+def test_headers_are_filled_in_from_the_environment_and_all_of_it_is_hidden() -> None:
+    headers = {"Authorization": "Bearer $ENV{TOKEN}", "X-Team": "blue"}
+    filled, hidden = addresses.expanded(headers, {"TOKEN": "s3cret"})
+    assert filled == {"Authorization": "Bearer s3cret", "X-Team": "blue"}
+    assert {"s3cret", "Bearer s3cret", "blue"} <= hidden
+
+
+def test_a_variable_that_is_not_set_is_named_and_a_bad_value_is_not_shown() -> None:
+    with pytest.raises(TransportError, match=r"headers\.A needs the variable NONE"):
+        addresses.expanded({"A": "$ENV{NONE}"}, {})
+    with pytest.raises(TransportError) as refused:
+        addresses.expanded({"A": "$ENV{BAD}"}, {"BAD": "se\ncret"})
+    assert "headers.A" in str(refused.value)
+    assert "cret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "here"),
+    [
+        ("ws://localhost:1/a", True),
+        ("http://127.0.0.1/a", True),
+        ("http://[::1]:8/a", True),
+        ("http://127.evil.com/a", False),
+        ("http://127.0.0.1.evil.com/a", False),
+        ("http://127.0.0.1@evil.com/a", False),
+    ],
+)
+def test_an_agent_is_here_only_by_an_address_of_loopback(url: str, here: bool) -> None:
+    assert addresses.is_here(url) is here

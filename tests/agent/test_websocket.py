@@ -1,0 +1,229 @@
+"""An agent behind a WebSocket, with servers that do all that a server may do."""
+
+from __future__ import annotations
+
+import asyncio
+import http
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from http.cookiejar import CookieJar
+from typing import Any
+
+import anyio
+import pytest
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.http11 import Request, Response
+
+from acp_nvim.agent.transport.base import TransportError
+from acp_nvim.agent.transport.reach import Reach
+from acp_nvim.agent.transport.remote import Address
+from acp_nvim.agent.transport.websocket import WebSocketTransport
+from tests.support.remote_client import reached
+
+BIG = 64 << 20
+
+
+@asynccontextmanager
+async def served(
+    life: Callable[[ServerConnection], Awaitable[None]], **options: Any
+) -> AsyncIterator[str]:
+    """A server with that life for each client; its address."""
+    async with serve(life, "127.0.0.1", 0, max_size=None, compression=None, **options) as server:
+        port = next(iter(server.sockets)).getsockname()[1]
+        yield f"ws://127.0.0.1:{port}/acp"
+
+
+async def echo(socket: ServerConnection) -> None:
+    async for message in socket:
+        await socket.send(message)
+
+
+async def test_messages_go_and_come_in_order_one_line_each() -> None:
+    async with served(echo) as url, reached(url) as client:
+        for n in range(100):
+            client.send(id=n)
+        assert [(await client.message())["id"] for _ in range(100)] == [*range(100)]
+
+
+async def test_binary_messages_are_ignored_fragments_joined_and_line_ends_are_spaces() -> None:
+    async def life(socket: ServerConnection) -> None:
+        await socket.send(b"\x00binary")
+        await socket.send(['{"id"', ":\r\n", "1}"])
+        await socket.send('{\n "id": 2\n}')
+        await socket.wait_closed()
+
+    async with served(life) as url, reached(url) as client:
+        assert await client.message() == {"id": 1}
+        assert await client.message() == {"id": 2}
+        assert "binary messages are ignored" in "".join(client.remarks)
+
+
+async def test_a_message_of_64_mib_comes_in_one_piece() -> None:
+    text = "x" * (BIG - 2)
+
+    async def life(socket: ServerConnection) -> None:
+        await socket.send(f'"{text}"')
+        await socket.wait_closed()
+
+    async with served(life) as url, reached(url, message_bytes=BIG) as client:
+        assert len(await client.line(within=50)) == BIG
+
+
+async def test_a_message_beyond_the_limit_ends_the_connection_and_is_said() -> None:
+    async def life(socket: ServerConnection) -> None:
+        await socket.send("x" * 2000)
+        await socket.wait_closed()
+
+    async with served(life) as url, reached(url, message_bytes=1000) as client:
+        assert "longer than limits.message_bytes" in await client.end()
+        assert client.transport.lost is not None
+        assert (client.transport.lost.limit, client.transport.lost.again) == ("message_bytes", True)
+
+
+async def test_while_nobody_receives_the_server_has_to_wait() -> None:
+    sent = 0
+
+    async def flood(socket: ServerConnection) -> None:
+        nonlocal sent
+        while True:
+            await socket.send("x" * 100_000)
+            sent += 1
+
+    async with served(flood) as url, reached(url) as client:
+        await client.line()
+        before = -1
+        while before != sent:
+            before = sent
+            await anyio.wait_all_tasks_blocked()
+        assert sent < 500
+        for _ in range(sent):
+            await client.line()
+        assert sent > before
+
+
+async def test_the_end_says_how_the_server_closed() -> None:
+    async def life(socket: ServerConnection) -> None:
+        await socket.close(1012, "restart")
+
+    async with served(life) as url, reached(url) as client:
+        assert await client.end() == "the connection was closed (1012 restart)"
+        assert client.transport.lost is not None
+        assert client.transport.lost.again
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 503])
+async def test_a_handshake_that_is_refused_says_why(status: int) -> None:
+    def refuse(socket: ServerConnection, request: Request) -> Response:
+        response = socket.respond(http.HTTPStatus(status), "no")
+        response.headers["Retry-After"] = "9"
+        return response
+
+    async with served(echo, process_request=refuse) as url:
+        with pytest.raises(TransportError) as refused:
+            async with reached(url, {"Authorization": "Bearer s3cret"}):
+                pass
+    assert f"HTTP {status}" in str(refused.value)
+    assert "s3cret" not in str(refused.value)
+    assert refused.value.again is (status in (404, 503))
+    assert refused.value.after == (0 if status in (401, 403) else 9)
+
+
+async def test_headers_go_along_and_cookies_come_back_at_the_next_connection() -> None:
+    seen: list[tuple[str | None, str | None]] = []
+
+    def note(socket: ServerConnection, request: Request) -> None:
+        seen.append((request.headers.get("X-Key"), request.headers.get("Cookie")))
+
+    def bake(socket: ServerConnection, request: Request, response: Response) -> None:
+        response.headers["Set-Cookie"] = "node=7; Path=/"
+
+    reach = Reach()
+    async with served(echo, process_request=note, process_response=bake) as url:
+        for _ in range(2):
+            async with reached(url, {"X-Key": "k"}, reach=reach):
+                pass
+    assert seen == [("k", None), ("k", "node=7")]
+
+
+async def test_a_redirect_is_followed_at_home_and_refused_abroad() -> None:
+    seen: list[str] = []
+
+    def move(socket: ServerConnection, request: Request) -> Response | None:
+        seen.append(request.path)
+        if request.path == "/here":
+            return None
+        response = socket.respond(http.HTTPStatus.TEMPORARY_REDIRECT, "")
+        response.headers["Location"] = "/here" if request.path == "/acp" else "ws://localhost:9/x"
+        return response
+
+    async with served(echo, process_request=move) as url:
+        async with reached(url) as client:
+            client.send(id=1)
+            await client.message()
+        with pytest.raises(TransportError, match="redirects to ws://localhost:9/x"):
+            async with reached(url.replace("/acp", "/away"), {"Authorization": "s3cret"}):
+                pass
+    assert seen == ["/acp", "/here", "/away"]
+
+
+async def test_garbage_instead_of_a_handshake_is_no_fault_of_ours() -> None:
+    async def garbage(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"\x00\xffgarbage\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(garbage, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(TransportError, match="does not speak the protocol"):
+            async with reached(f"ws://127.0.0.1:{port}/acp"):
+                pass
+
+
+async def test_nobody_there_is_said_in_words() -> None:
+    server = await asyncio.start_server(lambda r, w: None, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    server.close()
+    with pytest.raises(TransportError, match=f"ws://127.0.0.1:{port}/acp: Connection refused"):
+        async with reached(f"ws://user:pass@127.0.0.1:{port}/acp?t=s3cret"):
+            pass
+
+
+async def test_a_connection_that_is_dead_is_found_by_pings() -> None:
+    frozen = asyncio.Event()
+
+    async def life(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        from websockets.server import ServerProtocol
+
+        protocol = ServerProtocol()
+        protocol.receive_data(await reader.readuntil(b"\r\n\r\n"))
+        for request in protocol.events_received():
+            assert isinstance(request, Request)
+            protocol.send_response(protocol.accept(request))
+        writer.write(b"".join(protocol.data_to_send()))
+        await frozen.wait()  # reads and answers nothing any more
+        writer.close()
+
+    server = await asyncio.start_server(life, "127.0.0.1", 0)
+    async with server:
+        url = f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}/acp"
+        address = Address(url, {}, 1 << 20, CookieJar(), lambda text: None)
+        way = WebSocketTransport(address, ping_s=0.05, pong_s=0.1)
+        await way.start()
+        try:
+            with anyio.fail_after(20), pytest.raises(TransportError, match="went silent"):
+                await way.receive()
+        finally:
+            await way.aclose()
+            frozen.set()
+
+
+async def test_what_was_sent_right_before_the_end_arrives() -> None:
+    got: list[str] = []
+
+    async def life(socket: ServerConnection) -> None:
+        got.extend([str(message) async for message in socket])
+
+    async with served(life) as url, reached(url) as client:
+        client.send(id=1, result={})
+    assert [json.loads(one)["id"] for one in got] == [1]

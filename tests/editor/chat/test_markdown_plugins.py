@@ -1,0 +1,161 @@
+"""Chats beside the plugins that draw Markdown, with their real code.
+
+The folder of their clones is named by `ACP_PLUGINS`, else it is `../shared/plugins` beside the
+repository. A plugin that is not there is skipped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.editor import ROOT, Editor
+from tests.support.waiting import until
+
+PLUGINS = Path(os.environ.get("ACP_PLUGINS") or ROOT.parent / "shared/plugins")
+SETUP = {
+    "render-markdown": "{ file_types = { 'markdown', 'acpchat' } }",
+    "markview": "{ preview = { filetypes = { 'markdown', 'acpchat' }, ignore_buftypes = {} } }",
+}
+INIT = """
+vim.opt.runtimepath:append('{plugin}')
+vim.cmd.runtime('plugin/{name}.lua')
+{register}
+require('{name}').setup({setup})
+"""
+REGISTER = "vim.treesitter.language.register('markdown', 'acpchat')"
+MARKDOWN = """# Heading
+
+```lua
+local x = 1 -- one
+```
+
+| Name | What |
+|---|---|
+| a | it |
+| longer | x |
+
+> said
+
+- item
+"""
+MARKS = """
+local bufnr, name = vim.fn.bufnr('acp://chat/1'), ...
+local ns = vim.api.nvim_get_namespaces()[name]
+return ns and #vim.api.nvim_buf_get_extmarks(bufnr, ns, 0, -1, {}) or 0
+"""
+DRAWN = {"render-markdown": "render-markdown.nvim", "markview": "markview/markdown"}
+TO_CHAT = "vim.api.nvim_set_current_win(vim.fn.bufwinid('acp://chat/1'))"
+
+Start = Callable[..., Editor]
+
+
+def start(edit: Start, name: str, register: str = REGISTER) -> Editor:
+    """An editor with that plugin, as a user sets it up for chats."""
+    plugin = next(iter(PLUGINS.glob(f"{name}*")), None)
+    if plugin is None:
+        pytest.skip(f"no {name} in {PLUGINS}; name its folder with ACP_PLUGINS")
+    init = INIT.format(plugin=plugin, name=name, register=register, setup=SETUP[name])
+    return edit(init=init, screen=(120, 60))
+
+
+def update(**fields: Any) -> str:
+    return f"update {json.dumps(fields)}"
+
+
+def say(text: str) -> str:
+    return update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": text})
+
+
+def everything(editor: Editor) -> str:
+    """A prompt that makes the agent show text, a read and an edit with its diff."""
+    path = str(editor.work / "a.lua")
+    call = {"sessionUpdate": "tool_call", "status": "completed"}
+    change = {"type": "diff", "path": path, "oldText": "local b = 1\n", "newText": "local b = 2\n"}
+    return "\n".join(
+        [
+            say(MARKDOWN),
+            update(**call, toolCallId="1", title="Read a.lua", kind="read"),
+            update(**call, toolCallId="2", title="Edit a.lua", kind="edit", content=[change]),
+            say("the end"),
+        ]
+    )
+
+
+def rows(editor: Editor) -> list[str]:
+    """The rows of the screen that the chat's window has."""
+    left = editor.lua("return vim.fn.win_screenpos(vim.fn.bufwinid('acp://chat/1'))[2] - 1")
+    return [line[left:].rstrip() for line in editor.screen()]
+
+
+def seen(editor: Editor, *texts: str) -> None:
+    """Wait until the chat shows these."""
+    until(lambda: all(any(t in row for row in rows(editor)) for t in texts), what=f"{texts}")
+
+
+@pytest.mark.parametrize("name", SETUP)
+def test_it_draws_the_chat_once_and_leaves_its_text_alone(edit: Start, name: str) -> None:
+    editor = start(edit, name)
+    editor.agent("script")
+    editor.turn(everything(editor))
+    until(lambda: "the end" in editor.chat())
+    seen(editor, "✓ Edited a.lua +1 -1", "the end")
+    editor.lua(TO_CHAT)
+    until(lambda: editor.lua(MARKS, DRAWN[name]) > 10, what=f"{name} draws")
+    until(lambda: editor.lua(MARKS, "acp.chat.tables") == 0, what="our columns are gone")
+    seen(editor, "Heading", "local x = 1 -- one", "item")
+    shown = rows(editor)
+    shown = shown[next(n for n, row in enumerate(shown) if row.endswith("Scripted")) :]
+    assert not any("▎ said" in row or "• item" in row or "###" in row for row in shown), shown
+    assert sum("longer" in row for row in shown) == 1
+    assert "✓ Read a.lua" in "\n".join(shown)
+    text = "\n".join(editor.chat())
+    assert MARKDOWN.rstrip() in text
+    # what came while the user is elsewhere is drawn by somebody
+    editor.cmd("wincmd p")
+    editor.turn(say("> later\n\n- last\n"))
+    until(lambda: "- last" in editor.chat())
+    seen(editor, "later", "last")
+    assert not any(row.rstrip().endswith(("> later", "- last")) for row in rows(editor))
+    composed(editor)
+
+
+def composed(editor: Editor) -> None:
+    """The composer under that chat takes words in Insert mode and sends them."""
+    editor.cmd("AcpPrompt")
+    editor.wait("vim.bo.filetype == 'acpcomposer' and vim.fn.mode() == 'i'")
+    editor.keys("say 'from the | composer'<C-s>")
+    until(lambda: any(line == "from the | composer" for line in editor.chat()))
+    assert "rror" not in editor.messages()
+
+
+@pytest.mark.parametrize("name", SETUP)
+def test_a_question_of_an_edit_is_ours(edit: Start, name: str) -> None:
+    editor = start(edit, name)
+    editor.agent("script")
+    path = editor.write("a.lua", "local b = 1\n")
+    editor.prompt(f"propose fs {path} 'local b = 1' 'local b = 2'")
+    editor.wait_event("AcpPermission")
+    seen(editor, "- local b = 1", "+ local b = 2", "1. Allow", "4. Always reject")
+    editor.lua(TO_CHAT)
+    seen(editor, "y allow")
+    editor.cmd("Acp allow")
+    editor.wait_event("AcpTurnEnd")
+    assert "rror" not in editor.messages()
+
+
+@pytest.mark.parametrize("name", SETUP)
+def test_what_a_plugin_without_a_parser_hides_is_shown_by_us(edit: Start, name: str) -> None:
+    """It sets 'conceallevel' 3 and draws nothing: no mark may be gone without a trace."""
+    editor = start(edit, name, register="")
+    editor.agent("script")
+    editor.turn(everything(editor))
+    seen(editor, "the end")
+    editor.wait("vim.wo[vim.fn.bufwinid('acp://chat/1')].conceallevel == 3")
+    seen(editor, "▎ said", "• item", "| longer | x    |")
+    assert "rror" not in editor.messages()

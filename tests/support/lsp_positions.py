@@ -1,0 +1,17 @@
+"""Positions as language servers count them, told by Python's own codecs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from acp_nvim.tools.positions import Encoding
+
+UNIT: Final = {"utf-8": 1, "utf-16": 2, "utf-32": 4}
+"""Bytes of a code unit."""
+
+
+def to_character(line: str, column: int, encoding: Encoding) -> int:
+    """What a server calls a column of ``line``, which counts characters from 0."""
+    codec = encoding if encoding == "utf-8" else f"{encoding}-le"
+    return len(line[:column].encode(codec, "surrogatepass")) // UNIT[encoding]

@@ -1,0 +1,72 @@
+"""The near end of a transport to an agent elsewhere, for tests without a connection."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+
+from acp_nvim.agent.transport.base import AgentTransport
+from acp_nvim.agent.transport.reach import Reach
+
+Json = dict[str, Any]
+
+
+class RemoteClient:
+    """Sends and receives messages."""
+
+    def __init__(self, transport: AgentTransport, remarks: list[str]) -> None:
+        self.transport = transport
+        self.remarks = remarks
+        self._rest = b""
+
+    def send(self, **message: Any) -> None:
+        self.transport.send(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+
+    async def line(self, within: float = 20) -> bytes:
+        """The next message as it came; `b''` at the end."""
+        with anyio.fail_after(within):
+            while b"\n" not in self._rest:
+                data = await self.transport.receive()
+                if not data:
+                    return b""
+                self._rest += data
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line
+
+    async def message(self) -> Json:
+        line = await self.line()
+        assert line, self.transport.lost
+        found: Json = json.loads(line)
+        return found
+
+    async def end(self) -> str:
+        """Read to the end; why it came."""
+        while await self.line():
+            pass
+        return str(self.transport.lost)
+
+
+@asynccontextmanager
+async def reached(
+    url: str,
+    headers: Mapping[str, str] | None = None,
+    message_bytes: int = 1 << 20,
+    reach: Reach | None = None,
+) -> AsyncIterator[RemoteClient]:
+    """A transport that has been started; closed afterwards."""
+    remarks: list[str] = []
+    transport = (reach or Reach())(
+        url,
+        headers=headers or {},
+        message_bytes=message_bytes,
+        on_stderr=lambda data: remarks.append(data.decode()),
+    )
+    try:
+        await transport.start()
+        yield RemoteClient(transport, remarks)
+    finally:
+        await transport.stop()

@@ -1,0 +1,10 @@
+"""The host under test lacks the packages of the extra `remote`.
+
+Python runs this module as it starts, where this folder is in PYTHONPATH.
+"""
+
+import sys
+
+if sys.orig_argv[1:3] == ["-m", "acp_nvim"]:
+    for name in ("websockets", "httpx", "h2", "certifi"):
+        sys.modules[name] = None  # type: ignore[assignment]
