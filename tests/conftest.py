@@ -17,6 +17,7 @@ from hypothesis import settings
 from acp_nvim.agent.child.reaper import Reaper
 from tests.support.children import Children, Start
 from tests.support.editor import Editor
+from tests.support.exercised import record
 from tests.support.terminal_agent import TerminalAgent
 
 settings.register_profile("same", derandomize=True, deadline=None)
@@ -42,7 +43,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 @pytest.fixture
-def edit(tmp_path: Path) -> Iterator[Callable[..., Editor]]:
+def edit(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Callable[..., Editor]]:
     """Start an editor with the arguments of `Editor` (all but `home`); several are fine."""
     editors: list[Editor] = []
 
@@ -56,6 +57,7 @@ def edit(tmp_path: Path) -> Iterator[Callable[..., Editor]]:
     yield start
     wrong = []
     for editor in editors:
+        record(f"{request.node.path.stem}::{request.node.originalname}", editor.traffic)
         try:
             editor.close()
         except AssertionError as error:

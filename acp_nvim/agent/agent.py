@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import anyio
 from msgspec import UNSET
 
 from acp_nvim import __version__, wording
@@ -57,10 +58,15 @@ class Agent:
         """Whether it starts MCP servers."""
         self.takes_more = False
         """Whether it takes a prompt while it works on another one."""
+        self.tells_by_id = False
+        """Whether messages that it tells again are the same ones, by their ids."""
+        self._closing: dict[str, anyio.Event] = {}
+        """Sessions whose `session/close` is not answered yet."""
 
-    def behaves(self, *, starts_servers: bool, takes_more: bool) -> None:
+    def behaves(self, *, starts_servers: bool, takes_more: bool, tells_by_id: bool) -> None:
         """Note what its version of the protocol says of it."""
         self.starts_servers, self.takes_more = starts_servers, takes_more
+        self.tells_by_id = tells_by_id
 
     async def initialize(self, capabilities: schema.ClientCapabilities, version: int) -> None:
         """Negotiate the version and take the agent's capabilities (v1/initialization). Raises
@@ -108,6 +114,29 @@ class Agent:
         )
         return result
 
+    # -- providers, behind the capability of that name (rfds/custom-llm-endpoint) ------------------
+
+    async def list_providers(self) -> Sequence[schema.ProviderInfo]:
+        """The services that the agent gets its models from, and where their requests go."""
+        result: schema.ListProvidersResponse = await self._endpoint.request(
+            "providers/list", schema.ListProvidersRequest()
+        )
+        return tuple(result.providers)
+
+    async def set_provider(
+        self, provider_id: str, api_type: str, base_url: str, headers: Mapping[str, str]
+    ) -> None:
+        """Send the requests of a provider there from now on. The headers, which are secrets,
+        replace all former ones.
+        """
+        request = schema.SetProviderRequest(provider_id, api_type, base_url, dict(headers))
+        await self._endpoint.request("providers/set", request)
+
+    async def disable_provider(self, provider_id: str) -> None:
+        """Use a provider no longer; none that is required."""
+        request = schema.DisableProviderRequest(provider_id)
+        await self._endpoint.request("providers/disable", request)
+
     # -- opening a session ------------------------------------------------------------------------
 
     async def new_session(
@@ -125,6 +154,7 @@ class Agent:
         self, session_id: str, cwd: str, params: SessionParams, directories: Sequence[str]
     ) -> schema.LoadSessionResponse:
         """Open a stored session with its history; only behind `loadSession` (v1/session-setup)."""
+        await self._closed(session_id)
         fields = self._fields(params, directories)
         result: schema.LoadSessionResponse = await self._endpoint.request(
             "session/load", schema.LoadSessionRequest(session_id=session_id, cwd=cwd, **fields)
@@ -135,6 +165,7 @@ class Agent:
         self, session_id: str, cwd: str, params: SessionParams, directories: Sequence[str]
     ) -> schema.ResumeSessionResponse:
         """Open a stored session without its history; only behind `sessionCapabilities.resume`."""
+        await self._closed(session_id)
         fields = self._fields(params, directories)
         result: schema.ResumeSessionResponse = await self._endpoint.request(
             "session/resume", schema.ResumeSessionRequest(session_id=session_id, cwd=cwd, **fields)
@@ -219,6 +250,10 @@ class Agent:
         """
         self._endpoint.notify("mcp/message", note)
 
+    async def extension(self, method: str, params: dict[str, Any]) -> Any:
+        """Ask something outside of the protocol, whose name starts with `_` (v1/extensibility)."""
+        return await self._endpoint.request(method, params)
+
     # -- stored sessions, each behind its capability ----------------------------------------------
 
     async def list_sessions(self, cursor: str | None, archived: str | None) -> Any:
@@ -233,8 +268,20 @@ class Agent:
         return await self._endpoint.request("session/list", request)
 
     async def close_session(self, session_id: str) -> None:
-        """Close a session; it stays stored (v1/session-setup)."""
-        await self._unless_gone("session/close", schema.CloseSessionRequest(session_id))
+        """Close a session; it stays stored (v1/session-setup). Who opens it again waits for the
+        answer: else an agent may close what it has just opened.
+        """
+        over = self._closing[session_id] = anyio.Event()
+        try:
+            await self._unless_gone("session/close", schema.CloseSessionRequest(session_id))
+        finally:
+            over.set()
+            if self._closing.get(session_id) is over:
+                del self._closing[session_id]
+
+    async def _closed(self, session_id: str) -> None:
+        while (closing := self._closing.get(session_id)) is not None:
+            await closing.wait()
 
     async def delete_session(self, session_id: str) -> None:
         """Delete a stored session (v1/session-delete)."""
@@ -265,6 +312,21 @@ class Agent:
             "session/status", schema.SessionStatusRequest(session_id)
         )
         return str(result.status)
+
+    async def session_options(
+        self, cwd: str, session_id: str, directories: Sequence[str] = ()
+    ) -> schema.SessionOptionsResponse:
+        """The options that a stored session would start with; only behind
+        `sessionCapabilities.options` (rfds/session-options).
+        """
+        taken = directories and self.session_capabilities.additional_directories
+        request = schema.SessionOptionsRequest(
+            cwd, list(directories) if taken else UNSET, session_id
+        )
+        result: schema.SessionOptionsResponse = await self._endpoint.request(
+            "session/options", request
+        )
+        return result
 
     async def set_title(self, session_id: str, title: str) -> str:
         """Name a session; returns the name as the agent keeps it (rfds/session-set-title)."""

@@ -53,8 +53,8 @@ async def set_option(session: Session, agent: Agent, option_id: str, value: Valu
         raise
     # An empty answer means that it is set. Answers may come in another order than requests.
     if answer and number > session.options_answered:
-        session.options, session.options_answered = answer, number
-        session.change("options", "modes")
+        session.options_answered = number
+        options.replace(session, answer)
 
 
 def _take_back(session: Session, option_id: str, value: Value, before: Value) -> None:

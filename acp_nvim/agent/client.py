@@ -30,6 +30,7 @@ from acp_nvim.protocol.errors import (
     RequestError,
 )
 from acp_nvim.protocol.jsonrpc import Violation
+from acp_nvim.session import retries
 from acp_nvim.session.own_tools import needs_no_question
 from acp_nvim.session.questions import permissions
 from acp_nvim.session.questions.decisions import CANCELLED, Outcome
@@ -107,8 +108,8 @@ class Client:
         if method == "session/update":
             self.router.update(params)
             return
-        if method == "auth/status_update":
-            status = decoded(method, params, self.warnings)
+        if method in ("auth/status_update", "_auth/status_update"):
+            status = decoded("auth/status_update", params, self.warnings)
             if status is not None:
                 self._on_auth_status(status)
             return
@@ -117,10 +118,20 @@ class Client:
             if done is not None and not self._elicitations.complete(done):
                 self.warnings.count("elicitation/complete ignored", done.elicitation_id)
             return
+        if retries.METHODS.match(method):
+            self._retries(params)
         if self._extensions.knows(method):
             self._extensions.told(method, params, self.name, self._number(params))
         elif not method.startswith("_") and not method.startswith("$/"):
             self.warnings.count("unknown notification", method)
+
+    def _retries(self, params: msgspec.Raw) -> None:
+        """The agent tries something again, in the session that it names or in all that run."""
+        named = self.router.sessions.get(session_of(params) or "")
+        told = msgspec.json.decode(params) if bytes(params) else None
+        for session in [named] if named else list(self.router.sessions.values()):
+            if session.in_turn:
+                session.retries(retries.said(told))
 
     def updated(self, messages: Sequence[schema.SessionNotification], size: int) -> None:
         """Apply updates that came together in `size` bytes."""
@@ -173,7 +184,10 @@ class Client:
             raise RequestError(code, str(error)) from error
         for note in notes:
             self.warnings.count("forgiven", f"{method}: {note}")
-        return handler(self._addressed(request), request, call)
+        session = self._addressed(request)
+        if session is not None:
+            self.router.hears(session)
+        return handler(session, request, call)
 
     def _handlers(self) -> Mapping[str, Handler]:
         return {

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
 from acp_nvim.agent.child.pty import AVAILABLE
 from acp_nvim.agent.settings import AgentSettings, Settings
 from acp_nvim.agent.wire.secret_names import secret_values
 from acp_nvim.agent.wire.traffic_view import Level
 from acp_nvim.protocol import schema
+
+OURS = "acp.nvim"
+"""Under this key of `_meta` we tell what goes beyond the protocol."""
 
 _SECRET = re.compile(r"(?i)key|token|secret|passw|credential|auth")
 
@@ -28,6 +31,7 @@ def client_capabilities(settings: Settings, *, starts: bool = True) -> schema.Cl
             ),
             notices=schema.NoticeCapabilities(),
             compaction=schema.CompactionCapabilities(),
+            prompt_suggestions=schema.PromptSuggestionsCapabilities(),
         ),
         subagents=schema.SubagentCapabilities(),
         plan=schema.PlanCapabilities(),
@@ -35,8 +39,14 @@ def client_capabilities(settings: Settings, *, starts: bool = True) -> schema.Cl
             form=schema.ElicitationFormCapabilities(), url=schema.ElicitationUrlCapabilities()
         ),
         auth=schema.AuthCapabilities(terminal=starts),
-        meta={"terminal-auth": starts, "terminal_output": True},
+        meta={"terminal-auth": starts, "terminal_output": True, **_handled(settings)},
     )
+
+
+def _handled(settings: Settings) -> dict[str, Any]:
+    """Return the methods of agents' own that the user handles, for `_meta`."""
+    names = sorted(settings.extensions)
+    return {OURS: {"extensions": names}} if names else {}
 
 
 def secrets(env: Mapping[str, str], spec: AgentSettings) -> list[str]:

@@ -74,6 +74,8 @@ class SessionRouter:
         self._cut: set[tuple[int, int]] = set()
         """Tool calls whose cut has been told, by session and position."""
         self._settings = settings
+        self._heard: dict[int, int] = {}
+        """How often something has come for a session, by the number of the one above all."""
 
     # -- sessions ---------------------------------------------------------------------------------
 
@@ -139,6 +141,15 @@ class SessionRouter:
         """Apply everything again."""
         self.muted.pop(session_id, None)
 
+    def hears(self, session: Session) -> None:
+        """Something has come for a session."""
+        n = session.root.n
+        self._heard[n] = self._heard.get(n, 0) + 1
+
+    def heard(self, session: Session) -> int:
+        """Return how often something has come for a session or its subagents."""
+        return self._heard.get(session.n, 0)
+
     # -- updates ----------------------------------------------------------------------------------
 
     def update(self, params: msgspec.Raw) -> None:
@@ -158,7 +169,11 @@ class SessionRouter:
             session = self.sessions.get(session_id)
             if session is None:
                 self._stray(session_id, map(_update, run))
-            elif self.muted:
+                continue
+            self.hears(session)
+            if session.retrying is not None:
+                run = _heard(session, run)
+            if self.muted:
                 self._apply_all(session, self._audible(session, run), size)
             else:
                 self._apply_all(session, map(_update, run), size)
@@ -278,6 +293,16 @@ def decoded(method: str, params: msgspec.Raw, warnings: ProtocolWarnings) -> Any
     finally:
         for note in notes:
             warnings.count("forgiven", f"{method}: {note}")
+
+
+def _heard(
+    session: Session, run: Iterable[schema.SessionNotification]
+) -> Iterator[schema.SessionNotification]:
+    """An agent that tried something again goes on: with anything but a word about that."""
+    told = list(run)
+    if not all(isinstance(it.update, schema.Notice | schema.UsageUpdate) for it in told):
+        session.retries(None)
+    return iter(told)
 
 
 def _is_call(update: Any) -> bool:

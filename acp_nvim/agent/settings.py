@@ -41,6 +41,12 @@ class AgentSettings(msgspec.Struct, frozen=True):
     meta: dict[str, Any] = field(default_factory=dict)
     title: str | None = None
     install: str | None = None
+    store: list[str] = field(default_factory=list)
+
+
+def stores(name: str, spec: AgentSettings) -> list[str]:
+    """Return the globs of an agent's own files; without any, of the locks in its hidden folder."""
+    return spec.store or [f".{name}/**/.locks/**"]
 
 
 class FileSettings(msgspec.Struct, frozen=True):
@@ -76,12 +82,26 @@ class ChatSettings(msgspec.Struct, frozen=True):
     tool_lines: int = 8
 
 
+class ReviewSettings(msgspec.Struct, frozen=True):
+    """Options `review.*` that the core needs."""
+
+    diagnostics: bool = True
+
+
 class LogSettings(msgspec.Struct, frozen=True):
     """Options `log.*`; `bytes` is the size of the traffic ring."""
 
     level: str = "info"
     bytes: int = 8 * MIB
     redact: bool = True
+
+
+class HistorySettings(msgspec.Struct, frozen=True):
+    """Options `history.*`: whether sessions are kept, for how many days, in how many bytes."""
+
+    enabled: bool = True
+    days: float = 90
+    bytes: int = 256 * MIB
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -97,6 +117,7 @@ class Timeouts(msgspec.Struct, frozen=True):
 
     cancel_s: float = 3
     kill_s: float = 2
+    silent_s: float = 60
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -117,7 +138,9 @@ class Settings(msgspec.Struct, frozen=True):
     permission: PermissionSettings = field(default_factory=PermissionSettings)
     terminal: TerminalSettings = field(default_factory=TerminalSettings)
     chat: ChatSettings = field(default_factory=ChatSettings)
+    review: ReviewSettings = field(default_factory=ReviewSettings)
     checkpoints: bool = True
+    history: HistorySettings = field(default_factory=HistorySettings)
     log: LogSettings = field(default_factory=LogSettings)
     limits: Limits = field(default_factory=Limits)
     timeouts: Timeouts = field(default_factory=Timeouts)

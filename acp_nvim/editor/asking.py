@@ -1,5 +1,5 @@
-"""Questions to the user by their own `vim.ui.select` and `vim.ui.input`: frame operations out, the
-verbs `picked` and `typed` back.
+"""Questions to the user by their own `vim.ui.select` and `vim.ui.input`, for secrets by
+`inputsecret()`: frame operations out, the verbs `picked` and `typed` back.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ class Asking:
         self._ids = itertools.count(1)
         self._open: dict[int, asyncio.Future[Any]] = {}
 
-    async def choose(self, prompt: str, items: Sequence[str], kind: str) -> int | None:
+    async def choose(self, prompt: str, items: Sequence[Any], kind: str) -> int | None:
         """Return the 0-based index of what was chosen, None when nothing was.
 
-        `kind` reaches `vim.ui.select` as `acp_{kind}`.
+        An item is a line, or a table with a `label` and a `preview`. `kind` reaches `vim.ui.select`
+        as `acp_{kind}`.
         """
         if len(items) > CHOICES:
             prompt = f"{prompt} (the first {CHOICES:,} of {len(items):,})"
@@ -35,6 +36,11 @@ class Asking:
     async def ask_text(self, prompt: str, default: str = "") -> str | None:
         """Return what was typed, None when the question was dismissed."""
         text = await self.ask("input", prompt, default)
+        return text if isinstance(text, str) else None
+
+    async def ask_secret(self, prompt: str) -> str | None:
+        """Return what was typed where nobody can read it; None when the question was dismissed."""
+        text = await self.ask("secret", prompt)
         return text if isinstance(text, str) else None
 
     async def ask(self, name: str, *args: Any) -> Any:

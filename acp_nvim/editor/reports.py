@@ -5,22 +5,24 @@ from __future__ import annotations
 import platform
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from acp_nvim import __version__, wording
 from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.mcp import Fate
 from acp_nvim.agent.wire.redact import SecretsOnly
 from acp_nvim.protocol import schema
+from acp_nvim.protocol.fence import quoted
 from acp_nvim.render.cards import card
 from acp_nvim.render.content import describe
-from acp_nvim.render.margin import draw_entry
+from acp_nvim.render.margin import draw_entry, notice_details
 from acp_nvim.render.text import one_line, size, visible
 from acp_nvim.render.tools import WHOLE, Look, draw, entry_of, float_rows
-from acp_nvim.session.entries import Message, Part, TerminalEntry, ToolEntry
-from acp_nvim.session.prompts import quoted
+from acp_nvim.session import snapshot
+from acp_nvim.session.entries import Entry, Line, Message, Part, TerminalEntry, ToolEntry
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_use import ToolUse
@@ -40,7 +42,7 @@ def info(host: Host) -> list[str]:
     for connection in host.agents.connections.values():
         lines += [*_agent(connection), ""]
     for conversation in host.conversations.values():
-        lines += [*_session(conversation.session), ""]
+        lines += [*_session(conversation.session), *_servers(conversation.servers), ""]
     lines += [*host.limit_reports.lines(), *host.tools.lines(), ""]
     if host.problems:
         lines += ["problems", *("  " + visible(line).replace("\n", " ") for line in host.problems)]
@@ -82,11 +84,27 @@ def _session(session: Session) -> list[str]:
         f"  title: {session.title or 'none yet'}",
         f"  cwd: {session.cwd}",
         f"  context: {_usage(session)}",
+        *_turn_usage(session),
         f"  entries: {len(session.transcript.entries)}, tool calls: {len(session.tool_calls)}",
         f"  queue: {len(session.queue)}",
         *_tools(session.tools),
     ]
     return [visible(line) for line in lines]
+
+
+def _servers(fates: Sequence[Fate]) -> list[str]:
+    """The MCP servers of a session, and what became of each."""
+    if not fates:
+        return []
+    return ["  MCP servers:", *(visible(f"    {fate.name}: {_fate(fate)}") for fate in fates)]
+
+
+def _fate(fate: Fate) -> str:
+    if fate.left_out:
+        return f"left out, {fate.left_out}"
+    filled = f", {', '.join(fate.variables)} filled in" if fate.variables else ""
+    missing = f", there is no program {fate.missing} here" if fate.missing else ""
+    return f"passed ({fate.transport}){filled}{missing}"
 
 
 def _tools(use: ToolUse | None) -> list[str]:
@@ -111,6 +129,15 @@ def _usage(session: Session) -> str:
     return f"{usage.used} of {usage.size} tokens{price}"
 
 
+def _turn_usage(session: Session) -> list[str]:
+    """Tokens of the last turn, where the agent tells them."""
+    told = snapshot.turn_usage(session.turn_usage)
+    if told is None:
+        return []
+    named = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in told.items())
+    return [f"  tokens of the last turn: {named}"]
+
+
 def permissions(host: Host) -> list[str]:
     """Every pending decision with all of its options."""
     lines: list[str] = []
@@ -128,18 +155,21 @@ def markdown(session: Session, secrets: Sequence[str] = ()) -> list[str]:
     """The whole transcript as Markdown, nothing folded or cut, without values that are known to be
     secret.
     """
-    lines = _markdown(session)
+    lines = markdown_of(session.transcript.entries)
     return SecretsOnly(secrets).text("\n".join(lines)).split("\n") if secrets else lines
 
 
-def _markdown(session: Session) -> list[str]:
+def markdown_of(entries: Iterable[Entry]) -> list[str]:
+    """Return entries of a transcript as Markdown."""
     lines: list[str] = []
-    for entry in session.transcript.entries:
+    for entry in entries:
         if isinstance(entry, Message):
             lines += [*_message(entry), ""]
         elif isinstance(entry, ToolEntry):
             head, *body = _texts(draw(entry, Look(tool_lines=WHOLE)))
             lines += [f"### {head}", "", *_fenced(body)]
+        elif isinstance(entry, Line):
+            lines += [f"— {one_line(entry.title, 4000)}", *notice_details(entry), ""]
         elif isinstance(entry, TerminalEntry):
             lines += _fenced(_texts(draw_entry(entry)))
         else:
@@ -179,12 +209,22 @@ def _part(part: Part) -> str:
 
 
 def whole(session: Session, target: dict[str, Any]) -> list[str]:
-    """A tool call in full: content uncut, then raw input and output."""
+    """A notice in full, or a tool call: content uncut, then raw input and output."""
+    if target.get("kind") == "notice":
+        return _whole_notice(session, target.get("number"))
     index = target.get("call")
     if index is None and isinstance(target.get("where"), dict):
         index = target["where"].get("call")
     call = next((call for call in session.tool_calls if call.index == index), None)
     return [] if call is None else whole_entry(session.entries[call])
+
+
+def _whole_notice(session: Session, number: object) -> list[str]:
+    entries = session.transcript.entries
+    found = (it for it in entries if isinstance(it, Line) and it.number == number)
+    return [
+        line for it in found for line in (*visible(it.title).split("\n"), "", *notice_details(it))
+    ]
 
 
 def asked(decision: Decision) -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from acp_nvim.editor.overwrites import Overwrites
 from acp_nvim.editor.own_turns import OwnTurns
 from acp_nvim.editor.pace import Pace
 from acp_nvim.editor.screen import Screen
@@ -19,8 +20,14 @@ class HostObserver:
     """The `SessionObserver` of all sessions of a host."""
 
     def __init__(
-        self, screen: Screen, pace: Pace, tool_calls: ToolCallWatch, own_turns: OwnTurns
+        self,
+        screen: Screen,
+        pace: Pace,
+        tool_calls: ToolCallWatch,
+        own_turns: OwnTurns,
+        overwrites: Overwrites,
     ) -> None:
+        self._overwrites = overwrites
         self._own_turns = own_turns
         self._screen = screen
         self._pace = pace
@@ -39,6 +46,8 @@ class HostObserver:
     def tool_call(self, session: Session, call: ToolCall) -> None:
         """A subagent works in the turn of the session above all."""
         self._tool_calls.tool_call(session.root, call)
+        if not session.replaying:
+            self._overwrites.tool_call(session, call)
 
     def plain_calls(self, session: Session, calls: Iterable[ToolCall]) -> None:
         """The same for calls that name no file."""

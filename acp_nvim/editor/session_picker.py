@@ -20,10 +20,12 @@ from acp_nvim.agent.session_setup import Origin, Way
 from acp_nvim.agent.stored import SESSIONS, Stored, listed, merged
 from acp_nvim.agent.wire.endpoint import ConnectionClosed
 from acp_nvim.editor.host import Host
-from acp_nvim.protocol.errors import AUTH_REQUIRED, RemoteProtocolError, RequestError
+from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
+from acp_nvim.protocol.refusals import needs_login
 from acp_nvim.render.margin import fork_history
 from acp_nvim.render.text import one_line
 from acp_nvim.render.tools import Look
+from acp_nvim.session import options
 from acp_nvim.session.entries import Entry as Said
 from acp_nvim.session.session import Session
 
@@ -120,7 +122,7 @@ async def _listed(host: Host, name: str) -> list[Stored]:
             host.echo("info", wording.SESSIONS_MANY.format(agent=name, count=SESSIONS))
         return found
     except RequestError as error:
-        if error.code != AUTH_REQUIRED:
+        if not needs_login(error):
             raise
         if await connection.try_configured():
             return await listed(name, connection.agent)
@@ -225,9 +227,32 @@ def _ways(connection: Connection | None) -> list[str]:
 
 
 async def status(host: Host, entry: Entry) -> str:
-    """`open` or `saved`, where the agent tells (rfds/session-status); else nothing."""
+    """`open` or `saved`, and the model that a stored session would have, as far as the agent tells
+    (rfds/session-status, rfds/session-options).
+    """
     connection = await _connection(host, entry)
-    if connection is None or not connection.agent.session_capabilities.status:
+    if connection is None:
+        return ""
+    told = [await _status(connection, entry)]
+    if isinstance(entry, Stored):
+        told.append(await _model(connection, entry))
+    return ", ".join(filter(None, told))
+
+
+async def _model(connection: Connection, entry: Stored) -> str:
+    if not connection.agent.session_capabilities.options:
+        return ""
+    try:
+        with anyio.move_on_after(STATUS_S):
+            found = await connection.agent.session_options(entry.cwd, entry.id)
+            return one_line(options.model_among(found.config_options or ()), 40)
+    except (RequestError, RemoteProtocolError, ConnectionClosed) as error:
+        connection.warnings.count("session/options failed", str(error))
+    return ""
+
+
+async def _status(connection: Connection, entry: Entry) -> str:
+    if not connection.agent.session_capabilities.status:
         return ""
     try:
         with anyio.move_on_after(STATUS_S):
@@ -277,8 +302,8 @@ def _bring(host: Host, entry: Entry, way: Way) -> None:
 
 
 def _before(host: Host, entry: Entry) -> Sequence[Said]:
-    """What was said in the session that is forked, as far as that is known here: also in one that
-    was open before, and closed.
+    """What was said in the session that is forked or opened again, as far as that is known here:
+    also in one that was open before, and closed.
     """
     ours = entry if isinstance(entry, Conversation) else _closed(host, entry)
     if ours is None:
@@ -289,7 +314,8 @@ def _before(host: Host, entry: Entry) -> Sequence[Said]:
 def _closed(host: Host, entry: Stored) -> Conversation | None:
     """The last that was known here under this id."""
     key = (entry.agent, entry.id)
-    found = [c for c in host.conversations.values() if (c.session.agent, c.session.id) == key]
+    closed = [c for c in host.conversations.values() if c.session.status == "closed"]
+    found = [c for c in closed if (c.session.agent, c.session.id) == key]
     return max(found, key=lambda c: c.used, default=None)
 
 
@@ -300,13 +326,20 @@ async def _rename(host: Host, entry: Entry) -> None:
         return
     connection = await _connection(host, entry)
     if connection is not None and connection.agent.session_capabilities.title:
-        text = await connection.agent.set_title(_id(entry), text)
+        text = await _set_title(connection, entry, text)
     if isinstance(entry, Conversation):
         entry.session.title = text
         entry.session.change("title")
         entry.remember()
     elif host.index is not None:
         host.index.remember(entry.agent, entry.id, entry.cwd, text)
+
+
+async def _set_title(connection: Connection, entry: Entry, text: str) -> str:
+    if isinstance(entry, Stored):
+        return await connection.agent.set_title(entry.id, text)
+    session = entry.session
+    return await entry.call(lambda agent: agent.set_title(session.id, text))
 
 
 async def _close(host: Host, conversation: Conversation) -> None:

@@ -197,6 +197,13 @@ OLDER: Final[tuple[Method, ...]] = (
 """Methods that left the protocol; agents that still offer them are asked."""
 
 NEWER: Final[tuple[Method, ...]] = (
+    _ask(
+        "session/options",
+        s.SessionOptionsRequest,
+        s.SessionOptionsResponse,
+        "SC.options",
+        stable=False,
+    ),
     _ask("tool_call/cancel", updates.CancelCall, updates.Accepted, "the tool call offers it"),
     _ask("terminal/cancel", updates.CancelTerminal, updates.Accepted, "the terminal offers it"),
 )

@@ -604,6 +604,15 @@ class SessionCapabilities(Wire, frozen=True):
     title: SessionTitleCapabilities | UnsetType | None = UNSET
     resume: SessionResumeCapabilities | UnsetType | None = UNSET
     close: SessionCloseCapabilities | UnsetType | None = UNSET
+    options: SessionOptionsCapabilities | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionOptionsCapabilities(Wire, frozen=True):
+    """The agent takes `session/options`, and initial values of config options when a session is
+    opened (rfds/session-options, unstable, schema >= 1.31).
+    """
+
     meta: Meta = field(default=UNSET, name="_meta")
 
 
@@ -1743,6 +1752,7 @@ class NewSessionRequest(Wire, frozen=True):
     mcp_servers: list[McpServer]
     additional_directories: list[str] | UnsetType = UNSET
     system_prompt: SystemPrompt | UnsetType | None = UNSET
+    config_options: list[InitialSessionConfigOption] | UnsetType = UNSET
     meta: Meta = field(default=UNSET, name="_meta")
 
 
@@ -1819,6 +1829,7 @@ class LoadSessionRequest(Wire, frozen=True):
     session_id: SessionId
     additional_directories: list[str] | UnsetType = UNSET
     system_prompt: SystemPrompt | UnsetType | None = UNSET
+    config_options: list[InitialSessionConfigOption] | UnsetType = UNSET
     meta: Meta = field(default=UNSET, name="_meta")
 
 
@@ -1853,6 +1864,7 @@ class ForkSessionRequest(Wire, frozen=True):
     additional_directories: list[str] | UnsetType = UNSET
     mcp_servers: list[McpServer] | UnsetType = UNSET
     system_prompt: SystemPrompt | UnsetType | None = UNSET
+    config_options: list[InitialSessionConfigOption] | UnsetType = UNSET
     meta: Meta = field(default=UNSET, name="_meta")
 
 
@@ -1877,6 +1889,38 @@ class SessionStatusRequest(Wire, frozen=True):
     meta: Meta = field(default=UNSET, name="_meta")
 
 
+class SessionOptionsRequest(Wire, frozen=True):
+    """Ask for the options that a session would start with (rfds/session-options, unstable,
+    schema >= 1.31).
+    """
+
+    cwd: str
+    additional_directories: list[str] | UnsetType = UNSET
+    session_id: SessionId | UnsetType = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionOptionsResponse(Wire, frozen=True):
+    """The options that a session would start with (rfds/session-options, unstable,
+    schema >= 1.31).
+    """
+
+    modes: SessionModeState | UnsetType | None = UNSET
+    config_options: list[ConfigOption] | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class InitialSessionConfigOption(Wire, frozen=True):
+    """The value that a config option is to start with; a boolean carries `type="boolean"`
+    (rfds/session-options, unstable, schema >= 1.31).
+    """
+
+    config_id: SessionConfigId
+    value: SessionConfigValueId | bool
+    type: Literal["boolean"] | UnsetType = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
 class SetSessionTitleRequest(Wire, frozen=True):
     """Request parameters for setting the title of a session (rfds/session-set-title, unstable)."""
 
@@ -1893,6 +1937,7 @@ class ResumeSessionRequest(Wire, frozen=True):
     additional_directories: list[str] | UnsetType = UNSET
     mcp_servers: list[McpServer] | UnsetType = UNSET
     system_prompt: SystemPrompt | UnsetType | None = UNSET
+    config_options: list[InitialSessionConfigOption] | UnsetType = UNSET
     meta: Meta = field(default=UNSET, name="_meta")
 
 

@@ -79,6 +79,10 @@ class Work(Struct, frozen=True, gc=False):
     error: str | None = None
     code: int | None = None
     """Of the error."""
+    data: Any = UNSET
+    """What else the error says."""
+    usage: schema.Usage | None = None
+    """Tokens of the turn that has ended."""
     background: int | UnsetType = UNSET
 
     @property

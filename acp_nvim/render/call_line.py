@@ -24,6 +24,8 @@ ICONS = {"pending": "○", "in_progress": "◐", "completed": "✓", "failed": "
 GROUPS = {"completed": "AcpToolCompleted", "failed": "AcpToolFailed", "cancelled": "AcpToolFailed"}
 
 _CODES = ("exit_code", "exitCode")
+ASSUMED = {"completed": "assumed done", "cancelled": "assumed cancelled"}
+"""Behind a call whose end the agent has not told."""
 _REASON = 80
 """The most characters of why a call failed."""
 
@@ -75,7 +77,8 @@ def _around(
     parts: list[tuple[str, str | None]] = []
     if any(counts):
         parts += [(f" +{counts[0]}", "AcpAdded"), (f" -{counts[1]}", "AcpRemoved")]
-    parts += [(f" · {end}", group if asks else "AcpToolFailed")] if end else []
+    told = "AcpMuted" if end == ASSUMED["completed"] else group if asks else "AcpToolFailed"
+    parts += [(f" · {end}", told)] if end else []
     after, behind, _ = pieces(parts)
     return before, after, (*spans, *((a + at, b + at, group) for a, b, group in behind))
 
@@ -104,6 +107,8 @@ def edits(call: ToolCall) -> tuple[str, tuple[int, int]] | None:
 def _ended(entry: ToolEntry) -> str:
     """Return in what a call ended other than well."""
     call = entry.call
+    if call.assumed and call.status in ASSUMED:
+        return ASSUMED[call.status]
     if call.status == "completed" and not entry.terminals and not call.raw_output:
         return ""
     if call.status not in ("completed", "failed"):

@@ -20,7 +20,15 @@ from acp_nvim.render.rows import Row, Target, row
 from acp_nvim.render.stream import Stream
 from acp_nvim.render.text import one_line
 from acp_nvim.render.titles import gathered_title, gathers
-from acp_nvim.session.entries import Entry, Message, Past, TerminalEntry, ToolEntry, length
+from acp_nvim.session.entries import (
+    Entry,
+    Message,
+    Past,
+    SessionMessage,
+    TerminalEntry,
+    ToolEntry,
+    length,
+)
 from acp_nvim.session.transcript import Transcript
 
 BLANK: Row = ("", (), None)
@@ -229,9 +237,15 @@ class Document:
         assert block.__class__ is Static
         if self._gathered and entry in self._gathered:
             self._ungather(entry, batch)
+        if _is_shown_by_another(entry) and not block.folded:
+            rows = [BLANK] if block.separated else []
+            start, before = self._start(at), block.rows
+            used = block.update(start, not self._height, rows, batch)
+            self._moved(at, before, len(rows))
+            return ENTRY + used
         tool = entry if entry.__class__ is ToolEntry else None
         rows = self._rows(entry)
-        folds = block.folded or (tool is not None and len(rows) > 1)
+        folds = block.folded or (_folds(entry) and len(rows) > 1)
         if block.separated and rows:
             rows.insert(0, BLANK)
         if folds:
@@ -239,13 +253,18 @@ class Document:
         start, before = self._start(at), block.rows
         used = block.update(start, not self._height, rows, batch)
         self._moved(at, before, len(rows))
-        if folds and tool is not None:
+        if folds:
             self._fold(block, at, start, tool, batch)
         return ENTRY + used
 
     def _append(self, entry: Entry, batch: Batch) -> int:
         """Draw a new entry below all others; returns its cost."""
         separated = self._separates(entry)
+        if _is_shown_by_another(entry):
+            above = self._above
+            self._place(entry, Static(separated=False))
+            self._above = above
+            return ENTRY
         if entry.__class__ is ToolEntry and (words := self._words(entry)) is not None:
             return self._append_words(entry, words, separated, batch)
         rows = self._rows(entry)
@@ -255,15 +274,16 @@ class Document:
         at = self._place(entry, block)
         if not rows:
             return ENTRY
-        tool = entry if len(rows) > 1 and entry.__class__ is ToolEntry else None
+        folds = len(rows) > 1 and _folds(entry)
+        tool = entry if entry.__class__ is ToolEntry else None
         if separated:
             rows.insert(0, BLANK)
-        if tool is not None:
+        if folds:
             rows.append(_below(tool))
         top = self._height
         self._height = top + len(rows)
         used = batch.put(top, top or 1, rows)
-        if tool is not None:
+        if folds:
             self._fold(block, at, top, tool, batch)
         return ENTRY + used
 
@@ -304,13 +324,17 @@ class Document:
         except Exception as error:
             return [_undrawable(error)]
 
-    def _fold(self, block: Static, at: int, start: int, entry: ToolEntry, batch: Batch) -> None:
-        """A tool call folds as soon as it has content; it is open while it asks."""
-        asks = bool(entry.decisions) and entry.asks is not None
+    def _fold(
+        self, block: Static, at: int, start: int, entry: ToolEntry | None, batch: Batch
+    ) -> None:
+        """A tool call folds as soon as it has content; it is open while it asks. Without an entry
+        it is a message between sessions.
+        """
+        asks = entry is not None and bool(entry.decisions) and entry.asks is not None
         if not block.folded:
             block.folded = True
             batch.fold(self._fold_id(at), start + block.separated, start + block.rows - 1, asks)
-        elif entry.decisions:
+        elif entry is not None and entry.decisions:
             batch.add(["fold_open", self.n, self._fold_id(at), asks])
 
     # -- calls that are gathered ----------------------------------------------------------------
@@ -328,8 +352,9 @@ class Document:
     def _gathers_as(self, entry: ToolEntry) -> str:
         """The kind under which a call is gathered with others; empty for one that stays alone."""
         call = entry.call
-        done = call.status == "completed" and entry not in self._dirty and entry.asks is None
-        return call.kind if done and gathers(call.kind) else ""
+        done = call.status == "completed" and not call.assumed and entry not in self._dirty
+        alone = entry.asks is not None or _is_shown_by_another(entry)
+        return call.kind if done and not alone and gathers(call.kind) else ""
 
     def _gather(self, kind: str, calls: list[ToolEntry], batch: Batch) -> None:
         top, bottom = self._at[calls[0]], self._at[calls[-1]]
@@ -404,6 +429,18 @@ def _below(entry: ToolEntry | None) -> Row:
     """
     asks = entry.asks if entry is not None and entry.decisions else None
     return BLANK if asks is None else legend(asks)
+
+
+def _folds(entry: Entry) -> bool:
+    """Whether an entry of several rows folds under its first one."""
+    return entry.__class__ is ToolEntry or entry.__class__ is SessionMessage
+
+
+def _is_shown_by_another(entry: Entry) -> bool:
+    """Whether a call of ours shows what this one does; a question about this one is shown still."""
+    if entry.__class__ is not ToolEntry:
+        return False
+    return entry.call.shown_by is not None and not entry.decisions
 
 
 def _folded_thought(entry: Entry) -> bool:

@@ -19,8 +19,10 @@ from acp_nvim.render.text import one_line, shown_path, visible
 from acp_nvim.render.tool_input import change_rows
 from acp_nvim.session import lists
 from acp_nvim.session.entries import ToolEntry
+from acp_nvim.session.output.ansi import Ansi, plain
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.questions.patches import fenced, may_hold_diff, may_hold_patch
+from acp_nvim.session.questions.questions import output_of
 from acp_nvim.session.questions.tool_input import Patch, commands_of
 from acp_nvim.session.tool_calls import ToolCall
 
@@ -51,7 +53,7 @@ def words(entry: ToolEntry, look: Look) -> tuple[Row, list[str]] | None:
         return None
     if call.raw_input and (not call.content or may_hold_patch(call.raw_input)):
         return None
-    if not call.content and entry.terminals:
+    if not call.content and (entry.terminals or call.raw_output):
         return None
     under: list[str] = []
     for item in call.content:
@@ -96,6 +98,8 @@ def draw(entry: ToolEntry, look: Look) -> list[Row]:
     if not call.content:
         told = _own_terminals(entry, limit, look.cwd)
         inside += indent(told or _commands(call, limit), UNDER)
+    if text := _raw_output(entry):
+        inside += _block(0, schema.TextContent(text), call, limit, look.cwd, UNDER)
     rows += inside
     if call.locations:
         rows += indent(_locations(call, look), UNDER)
@@ -253,6 +257,16 @@ def _own_terminals(entry: ToolEntry, limit: int | None, cwd: str) -> list[Row]:
     """Rows of terminals that an agent reports in `_meta` without embedding them."""
     told = [terminal for terminal in entry.terminals.values() if not terminal.ours]
     return [row for terminal in told for row in terminal_rows(terminal, limit, cwd)]
+
+
+def _raw_output(entry: ToolEntry) -> str:
+    """Return the output of a call that tells it as `rawOutput` alone, without colours."""
+    call = entry.call
+    if not call.raw_output or any(item.__class__ is not schema.Terminal for item in call.content):
+        return ""
+    if any(terminal.line_count for terminal in entry.terminals.values()):
+        return ""
+    return plain(Ansi().feed(output_of(call.raw_output))).rstrip("\n")
 
 
 def _commands(call: ToolCall, limit: int | None) -> list[Row]:

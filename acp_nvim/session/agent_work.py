@@ -23,7 +23,7 @@ def apply(session: Session, work: Work) -> None:
     if work.works and not (session.in_turn or session.own_turn):
         _begin(session)
     elif session.own_turn and not work.works:
-        session.end_turn(work.stop_reason or "end_turn", _error(work))
+        session.end_turn(work.stop_reason or "end_turn", _error(work), usage=work.usage)
     session.settle()
     session.observer.changed(session)
 

@@ -4,8 +4,8 @@ which become a config option here (v1/session-modes, v1/session-config-options).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 import msgspec
 
@@ -132,6 +132,70 @@ def find(session: Session, option_id: str) -> Option:
 def of_category(session: Session, category: str) -> Option | None:
     """Return the first option of a category; the first one is the agent's preferred."""
     return next((o for o in available(session) if o.category == category), None)
+
+
+def replace(session: Session, listed: Sequence[Any]) -> None:
+    """Take a whole new list. An option of the category model whose values are others now follows
+    another one, such as that of the provider.
+    """
+    before = {one.id: _offered(one) for one in _models(session)}
+    session.options = kept(session, listed)
+    for one in _models(session):
+        if before.get(one.id, _offered(one)) != _offered(one):
+            session.follows.add(one.id)
+    session.change("modes", "options")
+
+
+def model(session: Session) -> schema.SessionConfigSelect | None:
+    """Return the option that chooses the model. Agents give others the same category, such as the
+    provider: then it is the one of id `model`, else one that follows another, else one that is
+    called so.
+    """
+    return _chosen(_models(session), session.follows)
+
+
+def _chosen(
+    found: Sequence[schema.SessionConfigSelect], follows: Container[str]
+) -> schema.SessionConfigSelect | None:
+    for fits in (
+        lambda one: one.id == MODELS,
+        lambda one: one.id in follows,
+        lambda one: one.name.strip().lower() == MODELS,
+    ):
+        if chosen := next(filter(fits, found), None):
+            return chosen
+    return found[0] if found else None
+
+
+def model_shown(session: Session) -> dict[str, str] | None:
+    """Return `{option, value, name}` of the option that chooses the model."""
+    option = model(session)
+    if option is None:
+        return None
+    return {"option": option.id, "value": option.current_value, "name": _name(option)}
+
+
+def model_among(listed: Iterable[Any]) -> str:
+    """Return the name of the model by these options; empty where none of them chooses it."""
+    option = _chosen(list(filter(_is_model, listed)), ())
+    return _name(option) if option is not None else ""
+
+
+def _name(option: schema.SessionConfigSelect) -> str:
+    value = option.current_value
+    return next((it.name for it in values(option) if it.value == value), value)
+
+
+def _models(session: Session) -> list[schema.SessionConfigSelect]:
+    return list(filter(_is_model, available(session)))
+
+
+def _is_model(one: Any) -> TypeGuard[schema.SessionConfigSelect]:
+    return isinstance(one, schema.SessionConfigSelect) and MODELS in (one.category, one.id)
+
+
+def _offered(option: schema.SessionConfigSelect) -> set[str]:
+    return {item.value for item in values(option)}
 
 
 def values(option: Option) -> Iterator[schema.SessionConfigSelectOption]:

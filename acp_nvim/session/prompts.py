@@ -7,17 +7,35 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct, field
 
 from acp_nvim import wording
 from acp_nvim.protocol import schema
+from acp_nvim.protocol.fence import quoted
 
 BUFFER_URI = "nvim://buffer/"
 VARIABLE_URI = "nvim://context/"
 """Prefix of a variable's URI: editor state is no file."""
 LINE = 100_000
 """The most characters of one line of a prompt that the chat shows."""
+
+
+def suggested(blocks: Sequence[Any]) -> str:
+    """Return a prompt that an agent suggests as the user would write it, a file as `@path`; empty
+    where it has more than text and links.
+    """
+    texts: list[str] = []
+    for block in blocks:
+        if isinstance(block, schema.TextContent):
+            texts.append(block.text)
+        elif isinstance(block, schema.ResourceLink):
+            parts = urlsplit(block.uri)
+            texts.append(f"@{unquote(parts.path)}" if parts.scheme == "file" else block.uri)
+        else:
+            return ""
+    return "".join(texts).strip()
 
 
 class Excerpt(Struct, frozen=True):
@@ -244,14 +262,6 @@ def _variable(item: Variable, capabilities: schema.PromptCapabilities) -> Any:
             uri=VARIABLE_URI + item.name, text=item.text, mime_type="text/plain"
         )
     )
-
-
-def quoted(name: str, text: str) -> str:
-    """Return a text under its name, in a fence that is longer than any inside."""
-    fence = "```"
-    while fence in text:
-        fence += "`"
-    return f"{name}:\n{fence}\n{text.removesuffix(chr(10))}\n{fence}"
 
 
 def _known(**fields: Any) -> dict[str, Any]:

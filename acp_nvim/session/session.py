@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 from acp_nvim import wording
 from acp_nvim.protocol import schema
-from acp_nvim.session import lists, snapshot
+from acp_nvim.session import lists, snapshot, turn_end
 from acp_nvim.session.changes import Changes, Event
 from acp_nvim.session.entries import (
     Entry,
@@ -30,7 +30,7 @@ from acp_nvim.session.entries import (
 from acp_nvim.session.prompts import Prompt, shown
 from acp_nvim.session.questions.decisions import Decision, Decisions, Outcome
 from acp_nvim.session.terminals import Terminals
-from acp_nvim.session.tool_calls import FINISHED, ToolCall, ToolCalls
+from acp_nvim.session.tool_calls import FINISHED, ToolCall, ToolCalls, is_plain
 from acp_nvim.session.tool_use import ToolUse
 from acp_nvim.session.transcript import Transcript
 
@@ -114,7 +114,14 @@ class Session:
     options_set = options_answered = 0
     """How often an option was set, and which of these times is the newest that was answered."""
     commands: Sequence[schema.AvailableCommand] = ()
+    suggestions: Sequence[str] = ()
     usage: schema.UsageUpdate | None = None
+    turn_usage: schema.Usage | None = None
+    """Tokens of the last turn that has ended, where its agent tells them."""
+    retrying: str | None = None
+    """Why the agent tries again, until it goes on."""
+    spent = 0
+    """Tokens of all turns, where the agent counts those."""
     user: str | None = None
     """Who speaks as the user here, where that is not the user."""
     tools: ToolUse | None = None
@@ -132,6 +139,8 @@ class Session:
     prompted: Message | None = None
     """The user's words in the running turn, as long as the agent has named no id of theirs."""
     _announced: tuple[Prompt, Message] | None = None
+    _said = 0
+    """How many entries the transcript had when the turn began."""
 
     def __init__(
         self,
@@ -166,6 +175,8 @@ class Session:
         """
         self.edits: list[dict[str, Any]] = []
         self.checkpoints: list[dict[str, Any]] = []
+        self.follows: set[str] = set()
+        """Config options whose values have changed with another one."""
         self.cut: dict[str, int] = {}
         """How many entries of each list were left out, by the list's name in the state."""
         self.own_words: set[str] = set()
@@ -298,13 +309,20 @@ class Session:
             self.event("AcpTurnEnd", stop_reason="end_turn")
         self.insert(prompt, message_id)
         self.transcript.add(Heading(agent_title))
-        self.plan_entry = None
+        self.plan_entry, self.turn_usage, self.suggestions = None, None, ()
+        self._said = len(self.transcript.entries)
         self.turn += 1
         self.in_turn = True
         self.status, self.stop_reason, self.error = "running", None, None
-        self.change("status", "stop_reason", "error")
+        self.change("status", "stop_reason", "error", "turn_usage", "suggestions")
         self.event("AcpTurnStart")
         self.observer.changed(self)
+
+    def retries(self, why: str | None) -> None:
+        """The agent tries something again; None: it goes on."""
+        if self.retrying != why:
+            self.retrying = why
+            self.change("retrying")
 
     def insert(self, prompt: Prompt, message_id: str | None = None) -> None:
         """Show a prompt where it stands among the messages, unless the agent has told of it by its
@@ -365,48 +383,45 @@ class Session:
         error: str | None = None,
         details: Sequence[str] = (),
         told: str | None = None,
+        usage: schema.Usage | None = None,
     ) -> None:
         """The turn is over: the agent answered, or never will. `told` is the error for state and
-        event where that is more than `error`.
+        event where that is more than `error`, `usage` the tokens of the turn.
         """
+        came = self.transcript.entries[self._said :]
+        line = turn_end.line(stop_reason, error, details, came if self.in_turn else None)
+        self.retries(None)
         self.echo, self.prompted = "", None
         self.in_turn = False
         if self.own_turn:
             self.own_turn = False
             self.observer.own_turn(self)
-        if stop_reason == "cancelled" or self.status == "cancelling":
-            self.close_calls("cancelled")
-        elif error is not None:
-            self.close_calls("failed")
-        else:
-            self._close_refused()
+        self._close_left(stop_reason, failed=error is not None)
         self.stop_reason, self.error = stop_reason, told or error
         if self.status in ("running", "cancelling"):
             self.status = "idle"
             self.settle()
-        self.transcript.release()
-        self._tell_end(stop_reason, error, details)
-        self.change("status", "stop_reason", "error")
-        self.event("AcpTurnEnd", stop_reason=stop_reason, error=self.error)
+        self.transcript.complete()
+        if line is not None:
+            self.notice(line.level, line.title, line.details)
+        self.turn_usage = usage
+        self.spent += usage.total_tokens if usage is not None else 0
+        self.change("status", "stop_reason", "error", "turn_usage")
+        tokens = snapshot.turn_usage(usage)
+        self.event("AcpTurnEnd", stop_reason=stop_reason, error=self.error, usage=tokens)
 
-    def _tell_end(self, stop_reason: str | None, error: str | None, details: Sequence[str]) -> None:
-        if error is not None:
-            self.notice("error", error, details)
-        elif stop_reason in _ENDS:
-            self.notice(*_ENDS[stop_reason])
-        elif stop_reason != "end_turn":
-            self.notice("warning", wording.TURN_ENDED.format(reason=stop_reason))
-
-    def _close_refused(self) -> None:
-        """Close calls whose permission was refused: some agents end the turn without another word
-        about them.
-        """
-        refused = [call for call in self.tool_calls.open() if self._was_refused(call)]
-        self._close(refused, "cancelled")
-
-    def _was_refused(self, call: ToolCall) -> bool:
-        asked = self.entries[call].decisions
-        return call.status == "pending" and bool(asked) and asked[-1].refused
+    def _close_left(self, stop_reason: str | None, *, failed: bool) -> None:
+        """Assume the end of open calls; what goes on in the background does not end so."""
+        if stop_reason == "cancelled" or self.status == "cancelling":
+            self.close_calls("cancelled")
+        elif failed:
+            self.close_calls("failed")
+        elif not self.background:
+            refused, rest = turn_end.left_open(self.tool_calls.open(), self.entries)
+            self._close(refused, "cancelled")
+            self._close(rest, "completed" if stop_reason == "end_turn" else "cancelled")
+            for call in rest:
+                call.assume()
 
     def notice(
         self, level: Literal["info", "warning", "error"], title: str, details: Sequence[str] = ()
@@ -435,7 +450,7 @@ class Session:
         After an error the rest is left in the iterator; the calls before it are told.
         """
         known, entries = self.tool_calls.by_id, self.entries
-        add, dirty = self.transcript.add, self.transcript.dirty
+        add, dirty, unsaved = self.transcript.add, self.transcript.dirty, self.transcript.unsaved
         numbers, silent = self.changes.calls, self.silent
         mark = self.state_mark = self.transcript.written
         statuses: list[str] | None = None
@@ -456,7 +471,7 @@ class Session:
                     before, locations = "pending", ()
                 else:
                     entry = entries[call]
-                    dirty[entry] = None
+                    dirty[entry] = unsaved[entry] = None
                     before, locations = call.status, call.locations
                     self.tool_calls.merge(call, update)
                 numbers.add(call.index)
@@ -467,7 +482,7 @@ class Session:
                         if statuses is None:
                             statuses = self.changes.statuses(self.n, mark)
                         statuses += (call.id, status)
-                if _is_plain(call) and not update.meta and not entry.terminals:
+                if is_plain(call) and not update.meta and not entry.terminals:
                     plain[call] = None
                 else:
                     self._beside(entry, update, () if before in FINISHED else locations)
@@ -478,6 +493,13 @@ class Session:
                 self.observer.plain_calls(self, plain)
                 self._called(last)
         return unknown
+
+    def show_call(self, call: ToolCall) -> None:
+        """More is known of a call: draw it, and what is asked about it."""
+        entry = self.entries[call]
+        self._redraw(entry)
+        if entry.asks is not None:
+            self.root.change(entry.asks.listed)
 
     def close_calls(self, status: str, most: int | None = None) -> bool:
         """Close what the agent left open, as the spec asks when a turn is cancelled (v1/prompt-
@@ -574,27 +596,3 @@ class Session:
         if decision.listed == "permissions":
             option = outcome.option.id if outcome.option else None
             self.event("AcpPermissionDone", id=decision.id, outcome=outcome.kind, option=option)
-
-
-def _is_plain(call: ToolCall) -> bool:
-    """Whether all that is known of a call is words: no file, no command, no diff, no terminal."""
-    if call.locations or call.raw_input:
-        return False
-    for item in call.content:  # noqa: SIM110 - this is asked for each message
-        if item.__class__ is not schema.Content:
-            return False
-    return True
-
-
-_ENDS: dict[str | None, tuple[Literal["info", "warning", "error"], str]] = {
-    "cancelled": ("warning", wording.CANCELLED),
-    "refusal": (
-        "warning",
-        wording.REFUSED,
-    ),
-    "max_tokens": ("warning", wording.TOKEN_LIMIT),
-    "max_turn_requests": (
-        "warning",
-        wording.REQUEST_LIMIT,
-    ),
-}

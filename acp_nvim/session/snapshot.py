@@ -79,6 +79,20 @@ def usage(update: schema.UsageUpdate | None) -> dict[str, Any] | None:
     return compact(used=update.used, size=update.size, cost=price)
 
 
+def turn_usage(usage: schema.Usage | None) -> dict[str, Any] | None:
+    """`{total, input, output, thought, cached_read, cached_write}`: the tokens of one turn."""
+    if usage is None:
+        return None
+    return compact(
+        total=usage.total_tokens,
+        input=usage.input_tokens,
+        output=usage.output_tokens,
+        thought=usage.thought_tokens,
+        cached_read=usage.cached_read_tokens,
+        cached_write=usage.cached_write_tokens,
+    )
+
+
 def permission(decision: Decision) -> dict[str, Any]:
     """`{id, tool_call, title, kind, options}` of a pending question with options; `subagent`
     where a child session asks: `{session, id, title}`.

@@ -22,6 +22,8 @@ def take_changes(session: Session) -> list[tuple[list[str | int], Any]]:
         session.cut["tool_calls"] = shown.start
         changes.names.add("more")
     names = changes.take_names()
+    if "options" in names:
+        names.append("model")
     if "tool_calls" in names:
         names.remove("tool_calls")
         told.append((["tool_calls"], []))
@@ -80,6 +82,8 @@ _SHOWN: Final[dict[str, Callable[[Session], Any]]] = {
     "terminals": lambda session: [it.snapshot() for it in session.terminals.newest(lists.NEWEST)],
     "tools": lambda session: snapshot.tools(session.tools),
     "usage": lambda session: snapshot.usage(session.usage),
+    "turn_usage": lambda session: snapshot.turn_usage(session.turn_usage),
+    "model": options.model_shown,
     "more": _more,
     "permissions": lambda session: _pending(session, "permissions"),
     "elicitations": lambda session: _pending(session, "elicitations"),

@@ -76,6 +76,11 @@ class Terminals:
         self.written(terminal)
         self._on_status()
 
+    def put(self, terminal: Terminal, entry: ToolEntry | TerminalEntry) -> None:
+        """Take up a terminal that was shown in an entry before."""
+        self._all[terminal.id] = terminal
+        self._shown.setdefault(terminal.id, []).append(entry)
+
     def reported(self, id: str) -> Terminal:
         """Return the terminal of that id which the agent runs, and tells of by itself
         (v2/tool-calls); a new one is shown.
@@ -99,6 +104,8 @@ class Terminals:
                 self._embed(entry, item.terminal_id)
         if update.meta:
             self._told(entry, update.meta)
+        if entry.terminals and (update.title or update.raw_input):
+            self._rename(entry)
 
     def close(self, entry: ToolEntry) -> None:
         """The tool call is over: end the terminals that its agent ran in it, reported or not."""
@@ -120,6 +127,16 @@ class Terminals:
         if terminal is not None:
             entry.terminals[id] = terminal
 
+    def _rename(self, entry: ToolEntry) -> None:
+        """A terminal that its call tells of is named as the call is now."""
+        for terminal in entry.terminals.values():
+            command = _command(entry)
+            if terminal.ours or terminal.outlives_call or terminal.launch.command == command:
+                continue
+            terminal.describe(command, terminal.launch.cwd)
+            self.written(terminal)
+            self._on_status()
+
     def _told(self, entry: ToolEntry, meta: Mapping[str, Any]) -> None:
         """Apply reports of terminals; those that we started ourselves are left alone."""
         found = {key: value for key in _TOLD if isinstance(value := meta.get(key), dict)}
@@ -130,8 +147,7 @@ class Terminals:
         self._embed(entry, id)
         terminal = self._all.get(id)
         if terminal is None:
-            command = command_of(entry.call.raw_input) or entry.call.title or entry.call.id
-            terminal = self.new(id, Launch(command), 0, ours=False)
+            terminal = self.new(id, Launch(_command(entry)), 0, ours=False)
             self.add(terminal)
         if not terminal.ours:
             if "terminal_exit" in found and not found.keys() & _OUTPUT and not terminal.line_count:
@@ -168,6 +184,12 @@ class Terminals:
             old.replay.shrink(OLD_REPLAY)
         self.written(terminal)
         self._on_status()
+
+
+def _command(entry: ToolEntry) -> str:
+    """The command of a call that tells of a terminal, else what it is called."""
+    call = entry.call
+    return command_of(call.raw_input) or call.title or call.id
 
 
 def _output(_: Terminals, terminal: Terminal, value: Mapping[str, Any]) -> None:

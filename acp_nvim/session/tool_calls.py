@@ -8,7 +8,7 @@ replace whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -41,19 +41,38 @@ class ToolCall(Struct, eq=False):
     """What the chat says in place of the title of a call of one of the editor's own tools."""
     user_tool: str = ""
     """The user's own tool that it calls, asked about by us; nothing that agents send sets it."""
+    shown_by: ToolCall | None = None
+    """The call of ours that shows in the chat what this one does, with the question about it."""
     streamed: int = 0
     """Bytes of text that came in chunks since the content was replaced."""
     cancellable: bool = False
     """The agent ends it on its own when asked to."""
+    before: dict[str, str] | None = None
+    """The texts of files that diffs without an old text replace, as they were before the call."""
+    assumed: bool = False
+    """Its status is what the end of the turn makes of it: the agent has not told its end."""
 
     @property
     def finished(self) -> bool:
         """Whether the agent (or the end of the turn) closed it."""
         return self.status in FINISHED
 
+    def was(self, path: str, text: str) -> None:
+        """A file that a diff replaces without saying what holds this text."""
+        self.before = {**(self.before or {}), path: text}
+        self.content = with_old(self.content, self.before)
+
+    def assume(self) -> None:
+        """The status is ours, until the agent tells one."""
+        self.assumed = True
+
     def say(self, words: str) -> None:
         """The chat says this in place of the title from now on."""
         self.own = words
+
+    def stand_behind(self, ours: ToolCall) -> None:
+        """The chat shows this one by a call of ours from now on."""
+        self.shown_by = ours
 
     def call_user_tool(self, name: str) -> None:
         """It is a call of this tool of the user."""
@@ -70,8 +89,9 @@ class ToolCall(Struct, eq=False):
             self.kind = kind
         if (status := update.status) is not UNSET and status is not None:
             self.status = status
+            self.assumed = False
         if (content := update.content) is not UNSET and content is not None:
-            self.content = content
+            self.content = with_old(content, self.before) if self.before else content
             self.streamed = 0
         if (locations := update.locations) is not UNSET and locations is not None:
             self.locations = locations
@@ -94,6 +114,34 @@ class ToolCall(Struct, eq=False):
             self.content = list(self.content)
         self.content.append(item)
         self.streamed += max(size, 1)
+
+
+def without_old(call: ToolCall) -> list[schema.Diff]:
+    """Return the diffs of a call that do not say what they replace."""
+    diffs = (item for item in call.content if item.__class__ is schema.Diff)
+    return [diff for diff in diffs if not isinstance(diff.old_text, str)]
+
+
+def with_old(content: Sequence[Any], before: Mapping[str, str]) -> list[Any]:
+    """Return content with the old texts of diffs that lack them, as far as they are known."""
+    return [
+        msgspec.structs.replace(item, old_text=before[item.path])
+        if item.__class__ is schema.Diff
+        and not isinstance(item.old_text, str)
+        and item.path in before
+        else item
+        for item in content
+    ]
+
+
+def is_plain(call: ToolCall) -> bool:
+    """Whether all that is known of a call is words: no file, no command, no diff, no terminal."""
+    if call.locations or call.raw_input:
+        return False
+    for item in call.content:  # noqa: SIM110 - this is asked for each message
+        if item.__class__ is not schema.Content:
+            return False
+    return True
 
 
 def announced(update: schema.ToolCall, index: int) -> ToolCall:
@@ -148,6 +196,10 @@ class ToolCalls:
         else:
             call = ToolCall(update.tool_call_id, index=len(self._calls))
             self.merge(call, update)
+        return self.put(call)
+
+    def put(self, call: ToolCall) -> ToolCall:
+        """Append a call, whose index is their number."""
         self.by_id[call.id] = call
         self._calls.append(call)
         return call

@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 from msgspec import UNSET
 
+from acp_nvim import wording
 from acp_nvim.protocol import schema, updates
-from acp_nvim.session import agent_work, options, plans, subagents, upserts
+from acp_nvim.session import agent_work, options, plans, retries, subagents, upserts
 from acp_nvim.session.entries import (
     Compaction,
     Line,
@@ -20,6 +21,7 @@ from acp_nvim.session.entries import (
     Unknown,
     add_part,
 )
+from acp_nvim.session.prompts import suggested
 from acp_nvim.session.session import Session
 from acp_nvim.session.upserts import part
 
@@ -81,7 +83,10 @@ def _subagent(session: Session, update: schema.SubagentUpdate) -> None:
 
 
 def _suggestions(session: Session, update: schema.PromptSuggestionsUpdate) -> None:
-    """Not asked for (`session.promptSuggestions` is not advertised) and not shown."""
+    """Prompts that the agent expects next; one with more than text and links is left out."""
+    texts = filter(None, (suggested(one.prompt) for one in update.suggestions))
+    session.suggestions = session.bounded("suggestions", list(texts))
+    session.change("suggestions")
 
 
 def _commands(session: Session, update: schema.AvailableCommandsUpdate) -> None:
@@ -94,8 +99,7 @@ def _mode(session: Session, update: schema.CurrentModeUpdate) -> None:
 
 
 def _options(session: Session, update: schema.ConfigOptionUpdate) -> None:
-    session.options = options.kept(session, update.config_options)
-    session.change("options", "modes")
+    options.replace(session, update.config_options)
 
 
 def _info(session: Session, update: schema.SessionInfoUpdate) -> None:
@@ -119,6 +123,8 @@ def _notice(session: Session, update: schema.Notice) -> None:
         "error": "error",
     }
     details = (update.description,) if update.description else ()
+    if session.in_turn and any(map(retries.rate_limited, (update.title, *details))):
+        session.retries(wording.PART_RATE_LIMITED)
     session.transcript.add(Line(levels.get(update.severity, "info"), update.title, details))
     session.observer.changed(session)
     session.event(

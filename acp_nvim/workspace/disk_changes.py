@@ -273,7 +273,7 @@ class DiskChanges:
                 session = turn.session
             if state.late is not None:
                 self._files[change.path].hear(CaughtUp())
-            if session is None:
+            if session is None or self._edits.is_store(session, change.path):
                 await self._users(change)
             elif isinstance(change.after, Unstored) or (
                 isinstance(change.before, Unstored) and state.disk is UNSET

@@ -29,6 +29,8 @@ class FileOptions(msgspec.Struct):
     executed: Sequence[str] = ()
     checkpoints: bool = True
     unsaved: Unsaved = "attach"
+    stores: Mapping[str, Sequence[str]] = {}
+    """Globs of the files that each agent keeps for itself (`agents.*.store`), by its name."""
 
 
 class BufferText(msgspec.Struct, frozen=True):
@@ -213,8 +215,23 @@ class AgentSession(Protocol):
         ...
 
     @property
+    def agent(self) -> str:
+        """The name of its agent."""
+        ...
+
+    @property
+    def title(self) -> str | None:
+        """What it is called, once it is."""
+        ...
+
+    @property
     def cwd(self) -> str:
         """Its directory, absolute."""
+        ...
+
+    @property
+    def directories(self) -> Sequence[str]:
+        """The additional ones that the agent may use."""
         ...
 
     @property
@@ -230,6 +247,27 @@ class AgentSession(Protocol):
     @property
     def is_over(self) -> bool:
         """Whether it is closed, or has failed."""
+        ...
+
+
+class SessionInfo(msgspec.Struct, frozen=True, array_like=True):
+    """What one Neovim tells others of a session that has edits or checkpoints."""
+
+    agent: str = ""
+    title: str = ""
+    cwd: str = ""
+    directories: list[str] = []
+
+
+class OtherSessions(Protocol):
+    """Shows what sessions of other Neovims, or of earlier ones, have in this workspace."""
+
+    def take_up(self, key: str, info: SessionInfo) -> int:
+        """Our number for a session from now on; ``key`` names it in all processes."""
+        ...
+
+    def follow(self, root: str, folder: str) -> None:
+        """Tell of changes in this folder, that of the workspace with this root, from now on."""
         ...
 
 
@@ -281,4 +319,8 @@ class View(Protocol):
 
     def notice(self, text: str) -> None:
         """The same, of no session."""
+        ...
+
+    def tell(self, text: str) -> None:
+        """A line for the user."""
         ...

@@ -108,7 +108,8 @@ M.defaults = {
     tool_lines = 8,
   },
   composer = { height = 7, popup = true },
-  review = { inline = true, signs = true },
+  -- `diagnostics`: what language servers say of an edit before you allow it.
+  review = { inline = true, signs = true, diagnostics = true },
   follow = false,
   checkpoints = true,
   notify = true,
@@ -124,7 +125,12 @@ M.defaults = {
       ['<C-c>'] = 'cancel',
       ['<C-p>'] = 'earlier',
       ['<C-n>'] = 'later',
+      ['g/'] = 'search',
       ['g?'] = 'help',
+    },
+    -- A composer while the agent suggests a prompt, and nothing else is written.
+    suggestion = {
+      ['<Tab>'] = { 'take', mode = { 'i', 'n' } },
     },
     chat = {
       ['<CR>'] = 'act',
@@ -200,13 +206,14 @@ M.defaults = {
     -- An agent's terminal, in Normal mode; in Terminal mode all keys are the program's.
     terminal = { ['q'] = 'close', ['<C-c>'] = 'stop', ['g?'] = 'help' },
   },
+  history = { enabled = true, days = 90, bytes = 256 * 1024 * 1024 },
   log = { level = 'info', bytes = 8 * 1024 * 1024, redact = true },
   limits = {
     message_bytes = 64 * 1024 * 1024,
     pending_bytes = 64 * 1024 * 1024,
     tool_output_bytes = 1024 * 1024,
   },
-  timeouts = { cancel_s = 3, kill_s = 2 },
+  timeouts = { cancel_s = 3, kill_s = 2, silent_s = 60 },
 }
 
 for i = 1, 9 do

@@ -42,6 +42,16 @@ end
 ---@param handler acp.ExtensionHandler|nil
 function M.on_extension(name, handler) require('acp.base.extensions').on(name, handler) end
 
+--- Ask an agent something beyond the protocol (`:help acp.request()`).
+---@param method string starts with `_`
+---@param params any
+---@param answer acp.ExtensionAnswer called once
+---@param opts? acp.RequestOpts
+function M.request(method, params, answer, opts)
+  if vim.in_fast_event() then return later(M.request, method, params, answer, opts) end
+  require('acp.base.extension_requests').send(method, given(params), answer, given(opts))
+end
+
 --- Give agents a tool of yours (`:help acp.tool()`); nil takes it away.
 ---@param name string letters, digits, `_` and `-`
 ---@param spec acp.ToolSpec|nil
@@ -68,6 +78,14 @@ function M.answer(id, choice, content)
   choice, content = given(choice), given(content)
   if not require('acp.base.args').good('answer', id, choice, content) then return end
   require('acp.base.host').notify('answer', { id = id, choice = choice, content = content })
+end
+
+--- Search the history, or do something with a session of it (`:help acp.history()`).
+---@param query acp.HistoryQuery
+---@param on_reply? fun(reply: acp.HistoryItem[]|string[])
+function M.history(query, on_reply)
+  if vim.in_fast_event() then return later(M.history, query, on_reply) end
+  require('acp.command.history').ask(query, given(on_reply))
 end
 
 --- The snapshot of `:help acp-state`, from a cache: never blocks, never starts Python.

@@ -76,6 +76,9 @@
 ---@field options? table[] config options as on the wire
 ---@field commands? { name: string, description: string, hint?: string }[]
 ---@field usage? { used: integer, size: integer, cost?: { amount: number, currency: string } }
+---@field turn_usage? table<string, integer> tokens of the last turn
+---@field model? { option: string, value: string, name: string }
+---@field retrying? string why the agent tries again
 ---@field permissions? acp.Permission[]
 ---@field elicitations? acp.Elicitation[]
 ---@field questions? acp.Permission[] of ours, that no agent waits for
@@ -86,6 +89,7 @@
 ---@field checkpoints? { n: integer, label: string }[] the oldest first
 ---@field terminals? acp.Terminal[]
 ---@field tools? acp.ToolUse the editor's own tools, where they are offered
+---@field elsewhere? string names a session of another Neovim that has edits or checkpoints here
 ---@field chat_bufnr? integer
 ---@field composer_bufnr? integer
 
@@ -167,6 +171,7 @@
 ---@field protocol? 1|2
 ---@field title? string what people call it, until it says so itself
 ---@field install? string how to get it, said when its program is missing
+---@field store? string[] globs of the files that it keeps for itself
 
 ---@class acp.Rule
 ---@field action 'allow'|'deny'|'ask'
@@ -190,14 +195,15 @@
 ---@field terminal { enabled: boolean, output_limit: integer }
 ---@field chat acp.ChatConfig
 ---@field composer { height: integer, popup: boolean }
----@field review { inline: boolean, signs: boolean }
+---@field review { inline: boolean, signs: boolean, diagnostics: boolean }
 ---@field follow boolean
 ---@field checkpoints boolean
+---@field history { enabled: boolean, days: number, bytes: integer }
 ---@field notify boolean
 ---@field keymaps table<string, table<string, acp.KeyConfig>|string|boolean>|false
 ---@field log { level: string, bytes: integer, redact: boolean }
 ---@field limits { message_bytes: integer, pending_bytes: integer, tool_output_bytes: integer }
----@field timeouts { cancel_s: number, kill_s: number }
+---@field timeouts { cancel_s: number, kill_s: number, silent_s: number }
 
 ---@class acp.FilesConfig
 ---@field outside 'ask'|'deny'|'allow'

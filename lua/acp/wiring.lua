@@ -17,6 +17,7 @@ end
 on('host_gone', function(message)
   for module, name in pairs({
     ['acp.base.async_calls'] = 'host_gone',
+    ['acp.base.extension_requests'] = 'host_gone',
     ['acp.tools.hidden'] = 'let_go',
   }) do
     if package.loaded[module] then package.loaded[module][name]() end
@@ -44,6 +45,7 @@ end)
 on('setup', function(args)
   local extensions = package.loaded['acp.base.extensions']
   args.extensions = extensions and extensions.names() or {}
+  require('acp.tools.packs').watch()
   local user_tools = package.loaded['acp.tools.user_tools']
   args.user_tools = user_tools and user_tools.told() or {}
   local tutor = args.agents.tutor

@@ -147,8 +147,8 @@ def wants_login(
 
 
 @whole_life
-def tells_login(agent: Agent, mark: str) -> None:
-    """Refuse `session/new`; once the file MARK appears, say so by `auth/status_update`."""
+def tells_login(agent: Agent, mark: str, method: str = "auth/status_update") -> None:
+    """Refuse `session/new`; once the file MARK appears, say so by METHOD."""
     login = Login(mark)
     _handshake(agent, "", {"auth": {"status": {}}})
     agent.reply(agent.expect("auth/status"), login.status())
@@ -156,5 +156,5 @@ def tells_login(agent: Agent, mark: str) -> None:
     agent.note("refused")
     while not login.done:
         agent.check_cancel(0.02)
-    agent.notify("auth/status_update", login.status())
+    agent.notify(method, login.status())
     _serve(agent, login, "")

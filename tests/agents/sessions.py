@@ -17,10 +17,18 @@ MISSING = -32002
 class Store:
     """Sessions of the agent: `{id: {cwd, title, updatedAt, archived, said: [[role, text]…]}}`."""
 
-    def __init__(self, path: str, *, forks_replay: bool = False, quiet: bool = False) -> None:
+    def __init__(
+        self,
+        path: str,
+        *,
+        forks_replay: bool = False,
+        quiet: bool = False,
+        replays: str = "load",
+    ) -> None:
         self.path = Path(path)
         self.forks_replay = forks_replay
         self.quiet = quiet
+        self.replays = [f"session/{way}" for way in replays.split()]
         self.sessions: dict[str, Frame] = {}
         if self.path.exists():
             self.sessions = json.loads(self.path.read_text())
@@ -87,10 +95,11 @@ def _open(agent: Agent, store: Store, request: Frame, *, late: bool) -> None:
         agent.refuse(request, MISSING, "no such session")
         return
     agent.session = session_id
-    if request["method"] == "session/load" and not late:
+    replays = request["method"] in store.replays
+    if replays and not late:
         replay(agent, session_id, session)
     agent.reply(request, {} if store.quiet else dict(agent.new_session))
-    if request["method"] == "session/load" and late:
+    if replays and late:
         replay(agent, session_id, session)
     commands = [{"name": "again", "description": "Again"}]
     agent.update(update_of("available_commands_update", availableCommands=commands), session_id)
@@ -98,6 +107,9 @@ def _open(agent: Agent, store: Store, request: Frame, *, late: bool) -> None:
 
 def _change(agent: Agent, store: Store, request: Frame) -> None:
     """Everything else that is about one session."""
+    if request["method"] == "session/options":
+        agent.reply(request, dict(agent.new_session))
+        return
     session_id = request["params"]["sessionId"]
     session = store.sessions.get(session_id)
     method = request["method"].removeprefix("session/")
@@ -142,6 +154,7 @@ def serve(agent: Agent, store: Store, *, late: bool = False, size: int = 2) -> N
         frame = agent.next()
         match frame["method"]:
             case "session/new":
+                _start_with(agent, frame)
                 agent.reply(frame, {"sessionId": store.put(agent, frame), **agent.new_session})
             case "session/prompt":
                 _turn(agent, store, frame)
@@ -160,12 +173,20 @@ def serve(agent: Agent, store: Store, *, late: bool = False, size: int = 2) -> N
 
 
 def _set_option(agent: Agent, request: Frame) -> None:
-    params = request["params"]
-    options = agent.new_session["configOptions"]
-    for option in options:
-        if option["id"] == params["configId"]:
-            option["currentValue"] = params["value"]
-    agent.reply(request, {"configOptions": options})
+    _put(agent, request["params"])
+    agent.reply(request, {"configOptions": agent.new_session["configOptions"]})
+
+
+def _start_with(agent: Agent, request: Frame) -> None:
+    """The values that the client wants a session to start with (rfds/session-options)."""
+    for given in request["params"].get("configOptions", ()):
+        _put(agent, given)
+
+
+def _put(agent: Agent, given: Frame) -> None:
+    for option in agent.new_session["configOptions"]:
+        if option.get("id", option.get("configId")) == given["configId"]:
+            option["currentValue"] = given["value"]
 
 
 @whole_life
@@ -180,6 +201,15 @@ def stores_late(agent: Agent, path: str) -> None:
     """The same, but `session/load` is answered first and replayed afterwards."""
     handshake(agent)
     serve(agent, Store(path), late=True)
+
+
+@whole_life
+def stores_and_replays(agent: Agent, path: str, ways: str, when: str = "before") -> None:
+    """The same; what is said is told at these WAYS to open a session (`load resume`, `none`),
+    `before` the answer or `after` it.
+    """
+    handshake(agent)
+    serve(agent, Store(path, replays=ways), late=when == "after")
 
 
 @whole_life

@@ -205,6 +205,12 @@ def title(agent: Agent, *words: str) -> None:
 
 
 @scenario
+def uses(agent: Agent, text: str) -> None:
+    """End the turn with this usage (JSON) in the answer."""
+    agent.end(usage=json.loads(text))
+
+
+@scenario
 def stop(agent: Agent, reason: str = "refusal") -> None:
     """End the turn with that stop reason, or with an error: `stop error`."""
     if reason == "error" and agent.turn is not None:

@@ -88,8 +88,7 @@ class Agent2(Agent):
         """Answer a request; the end of a turn is a state."""
         if self.newer and request is self._inserted and "stopReason" in result:
             self._inserted = None
-            state = {"state": "idle", "stopReason": result["stopReason"]}
-            self._state(request, state)
+            self._state(request, {"state": "idle", **result})
         else:
             super().reply(request, result)
 
@@ -205,7 +204,7 @@ class Agent2(Agent):
 
 OPENING = (
     *("session/new", "session/load", "session/resume", "session/fork"),
-    "session/set_config_option",
+    *("session/set_config_option", "session/options"),
 )
 
 

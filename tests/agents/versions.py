@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from tests.agents.agent import Agent
 from tests.agents.loop import (
     SCENARIOS,
+    handshake,
     prompt_text,
     scenario,
     serve,
@@ -65,3 +67,57 @@ def refuses_version(agent: Agent) -> None:
     data = {"requested": request["params"]["protocolVersion"], "supported": [7, 8]}
     agent.refuse(request, -32022, "unsupported protocol version", data)
     agent.listen()
+
+
+@scenario
+def ends_alone(agent: Agent) -> None:
+    """A tool call and a terminal that the client may end, one after the other."""
+    assert isinstance(agent, Agent2)
+    offer: Any = {"capabilities": {"cancel": {}}}
+    call = {"toolCallId": "c", "title": "Long work", "kind": "execute", "status": "in_progress"}
+    agent.update2({"sessionUpdate": "tool_call_update", **call, **offer})
+    terminal = {"sessionUpdate": "terminal_update", "terminalId": "t", "command": "sleep 9"}
+    agent.update2({**terminal, **offer})
+    agent.reply(agent.expect("tool_call/cancel"), {})
+    agent.update2({"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "cancelled"})
+    agent.reply(agent.expect("terminal/cancel"), {})
+    ended = {"exitCode": None, "signal": "SIGTERM"}
+    agent.update2({"sessionUpdate": "terminal_update", "terminalId": "t", "exitStatus": ended})
+
+
+@whole_life
+def works_at_once(agent: Agent) -> None:
+    """The session works before `session/new` is answered, and the answer has commands; the prompt
+    is inserted once that is over.
+    """
+    assert isinstance(agent, Agent2)
+    handshake(agent)
+    request = agent.expect("session/new")
+    agent.update2({"sessionUpdate": "state_update", "state": "running"}, "s1")
+    listed = [{"type": "command", "name": "at-once", "description": "There from the start"}]
+    agent.reply(request, {"sessionId": "s1", "availableCommands": listed})
+    agent.update2({"sessionUpdate": "state_update", "state": "idle"}, "s1")
+    serve(agent, _says_both, [])
+
+
+def _says_both(agent: Agent) -> None:
+    agent.say("done with both")
+
+
+@whole_life
+def drafted(agent: Agent) -> None:
+    """Version 2 as its drafts had it: no `info`, and a prompt is answered by an empty object."""
+    assert isinstance(agent, Agent2)
+    agent.keep_old()
+    request = agent.expect("initialize")
+    agent.reply(request, {"protocolVersion": 2, "capabilities": {"session": {}}})
+    agent.reply(agent.expect("session/new"), {"sessionId": "s1"})
+    while True:
+        prompt = agent.expect("session/prompt")
+        agent.reply(prompt, {})
+        content = prompt["params"]["prompt"]
+        agent.update({"sessionUpdate": "user_message", "messageId": "u", "content": content})
+        agent.update({"sessionUpdate": "state_update", "state": "running"})
+        heard = [{"type": "text", "text": "heard"}]
+        agent.update({"sessionUpdate": "agent_message", "messageId": "a", "content": heard})
+        agent.update({"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"})

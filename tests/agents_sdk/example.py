@@ -20,6 +20,24 @@ OPTIONS = [
 ]
 
 
+def block(words: str) -> Any:
+    """A block of text."""
+    return schema.TextContentBlock(type="text", text=words)
+
+
+def done(id: str, status: Any) -> Any:
+    """A tool call is over."""
+    return schema.ToolCallProgress(
+        session_update="tool_call_update", tool_call_id=id, status=status
+    )
+
+
+def plan(status: Any) -> Any:
+    """The plan of an edit."""
+    entry = schema.PlanEntry(content="Write it in capitals", priority="high", status=status)
+    return schema.AgentPlanUpdate(session_update="plan", entries=[entry])
+
+
 class Example:
     """Everything that this file's docstring says, for any number of sessions. Of `acp.Agent` it has
     what it needs: the SDK refuses the other methods.
@@ -54,7 +72,10 @@ class Example:
             case "shell":
                 await self._shell(session_id, rest)
             case "wait":
-                await self._tell(session_id, acp.update_agent_thought_text("Waiting."))
+                thought = schema.AgentThoughtChunk(
+                    session_update="agent_thought_chunk", content=block("Waiting.")
+                )
+                await self._tell(session_id, thought)
                 await self._cancelled[session_id].wait()
             case _:
                 await self._say(session_id, text)
@@ -70,16 +91,24 @@ class Example:
     async def _say(self, session_id: str, text: str) -> None:
         """Word by word."""
         for word in text.split(" "):
-            await self._tell(session_id, acp.update_agent_message_text(f"{word} "))
+            said = schema.AgentMessageChunk(
+                session_update="agent_message_chunk", content=block(f"{word} ")
+            )
+            await self._tell(session_id, said)
 
     async def _edit(self, session_id: str, path: str) -> None:
         old = (await self._client.read_text_file(path=path, session_id=session_id)).content
         new = old.upper()
-        entries = [acp.plan_entry("Write it in capitals", priority="high", status="in_progress")]
-        await self._tell(session_id, acp.update_plan(entries))
-        diff = acp.tool_diff_content(path, new, old)
-        start = acp.start_tool_call(
-            "edit-1", f"Capitals for {path}", kind="edit", status="pending", content=[diff]
+        await self._tell(session_id, plan("in_progress"))
+        start = schema.ToolCallStart(
+            session_update="tool_call",
+            tool_call_id="edit-1",
+            title=f"Capitals for {path}",
+            kind="edit",
+            status="pending",
+            content=[
+                schema.FileEditToolCallContent(type="diff", path=path, new_text=new, old_text=old)
+            ],
         )
         await self._tell(session_id, start)
         asked = schema.ToolCallUpdate(tool_call_id="edit-1")
@@ -87,13 +116,12 @@ class Example:
             session_id=session_id, tool_call=asked, options=OPTIONS
         )
         if answer.outcome.outcome != "selected" or answer.outcome.option_id != "yes":
-            await self._tell(session_id, acp.update_tool_call("edit-1", status="failed"))
+            await self._tell(session_id, done("edit-1", "failed"))
             await self._say(session_id, "Left as it was.")
             return
         await self._client.write_text_file(path=path, content=new, session_id=session_id)
-        await self._tell(session_id, acp.update_tool_call("edit-1", status="completed"))
-        entries = [acp.plan_entry("Write it in capitals", priority="high", status="completed")]
-        await self._tell(session_id, acp.update_plan(entries))
+        await self._tell(session_id, done("edit-1", "completed"))
+        await self._tell(session_id, plan("completed"))
         await self._say(session_id, "Written.")
 
     async def _shell(self, session_id: str, command: str) -> None:
@@ -101,19 +129,20 @@ class Example:
             command="sh", args=["-c", command], session_id=session_id
         )
         where = {"session_id": session_id, "terminal_id": made.terminal_id}
-        start = acp.start_tool_call(
-            "shell-1",
-            command,
+        start = schema.ToolCallStart(
+            session_update="tool_call",
+            tool_call_id="shell-1",
+            title=command,
             kind="execute",
             status="in_progress",
-            content=[acp.tool_terminal_ref(made.terminal_id)],
+            content=[schema.TerminalToolCallContent(type="terminal", terminal_id=made.terminal_id)],
         )
         await self._tell(session_id, start)
         end = await self._client.wait_for_terminal_exit(**where)
         output = await self._client.terminal_output(**where)
         await self._client.release_terminal(**where)
         status: Any = "failed" if end.exit_code else "completed"
-        await self._tell(session_id, acp.update_tool_call("shell-1", status=status))
+        await self._tell(session_id, done("shell-1", status))
         await self._say(session_id, f"Code {end.exit_code}, {len(output.output)} characters.")
 
 

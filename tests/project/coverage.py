@@ -1,8 +1,11 @@
-"""`python -m tests.project.coverage`: write docs/protocol-coverage.md from schema and sources.
+"""`python -m tests.project.coverage [RECORD]`: write docs/protocol-coverage.md from schema, sources
+and what tests were seen to exercise.
 
-Each cell names the place in the sources that does the thing; an empty one is something that is not
-done. `tests/project/test_coverage.py` fails when the file differs from what is computed, and when
-a cell is empty that is not explained in `NOT_OURS`.
+RECORD is what a run of the tests with `ACP_RECORD=RECORD` has written (`support/exercised.py`):
+`exercised.json` names a test for each part of the protocol that passed between client and agent in
+it. An empty cell is something that is not done. `tests/project/test_coverage.py` fails when the
+page differs from what is computed, when a test that is named is gone, and when a cell is empty that
+is not explained in `NOT_OURS`.
 """
 
 from __future__ import annotations
@@ -10,10 +13,11 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 
@@ -22,6 +26,7 @@ from acp_nvim.agent.connection_options import client_capabilities
 from acp_nvim.agent.settings import Settings
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.methods import METHODS, Method
+from acp_nvim.protocol.v2 import methods as v2_methods
 from acp_nvim.session import session as sessions
 from acp_nvim.session import updates
 from tests.project.covering_tests import ROOT, quoted, source, tested
@@ -32,22 +37,64 @@ HEAD = """# Protocol coverage
 
 Written by `python -m tests.project.coverage` from the JSON Schema of ACP v1 (`tests/schema/v1`,
 stable and unstable) and from the sources; `tests/project/test_coverage.py` fails when it is out of
-date. A cell names the place that does it, the last column a test that mentions it. `–` is what is
-not a client's, or is left out on purpose: the notes below the tables say why. *Unstable* parts of
-the protocol are used only with agents that advertise them.
+date. A row is done when a test exercises it: in the named one it passed between this client and an
+agent, and was answered with a result where it is a request. For capabilities that is a test of what
+only they allow. `–` is what is not a client's, or is left out on purpose: the notes below the
+tables say why. *Unstable* parts of the protocol are used only with agents that advertise them.
 """
-PROVIDERS = "which models an agent talks to is set up with the agent"
 NOT_OURS = {
-    "providers/list": PROVIDERS,
-    "providers/set": PROVIDERS,
-    "providers/disable": PROVIDERS,
-    "providers": PROVIDERS,
     "proxy/initialize": "between a client and proxies; this client starts agents alone",
     "proxy/successor": "between a client and proxies; this client starts agents alone",
 }
 """What is left out, and why. Rows of these names may have empty cells."""
 
+EXERCISED = Path(__file__).parent / "exercised.json"
+SINCE = {
+    "notice": "2026-10-09",
+    "compaction_update": "2026-10-09",
+    "compaction_summary_chunk": "2026-10-09",
+    "session.notices": "2026-10-09",
+    "session.compaction": "2026-10-09",
+    "sessionCapabilities.systemPrompt": "2026-11-06",
+    "plan_update": "2026-11-20",
+    "plan_removed": "2026-11-20",
+    "plan": "2026-11-20",
+    "subagent_update": "2026-11-20",
+    "session_message": "2026-11-20",
+    "session_message_chunk": "2026-11-20",
+    "subagents": "2026-11-20",
+}
+"""What has become stable, and when, though the schema of the tests may not say so yet."""
+
+PROGRESS = "test_over_acp::test_progress_carries_the_ids_of_its_request"
+WITHOUT_NEOVIM = {"1 ask mcp/message": PROGRESS, "2 ask mcp/message": PROGRESS}
+"""Parts that tests without Neovim exercise, whose messages nobody records."""
+
 Row = tuple[str, ...]
+
+
+@cache
+def exercised() -> dict[str, str]:
+    """A test for each part that was seen to be exercised."""
+    found: dict[str, str] = json.loads(EXERCISED.read_text(encoding="utf-8"))
+    return {**WITHOUT_NEOVIM, **found}
+
+
+def seen(part: str) -> str:
+    """The test that exercises a part, as a cell."""
+    test = exercised().get(part, "")
+    return f"`{test}`" if test else ""
+
+
+def reduce_record(record: Path) -> dict[str, str]:
+    """Of all tests that exercise a part the one that exercises least else."""
+    best: dict[str, tuple[int, str]] = {}
+    for line in record.read_text(encoding="utf-8").splitlines():
+        told = json.loads(line)
+        for part in told["parts"]:
+            one = len(told["parts"]), told["test"]
+            best[part] = min(best.get(part, one), one)
+    return {part: test for part, (_, test) in sorted(best.items())}
 
 
 @cache
@@ -78,20 +125,14 @@ def old_cells() -> dict[tuple[str, str], str]:
     return found
 
 
-def stability(stable: bool) -> str:
-    """One word."""
+def stability(stable: bool, name: str = "") -> str:
+    """One word, and since when, where that is newer than the schema of the tests."""
+    if name in SINCE:
+        return f"stable ({SINCE[name]})"
     return "stable" if stable else "unstable"
 
 
 # -- methods --------------------------------------------------------------------------------------
-
-
-def traces(method: Method) -> list[str]:
-    """Patterns for tests of a method: its name, its types."""
-    types = [
-        kind for union in (method.params, method.result) for kind in get_args(union) or [union]
-    ]
-    return [quoted(method.name), *(rf"\b{kind.__name__}\b" for kind in types if kind is not None)]
 
 
 def asked(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
@@ -104,17 +145,23 @@ def asked(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
     }
     for method in methods("agent"):
         name = by.get(method.name, "")
-        wanted = mention(rf"\.{name}\(", "acp_nvim", "agent/agent.py") if name else ""
-        done = tested(old.get((title, f"`{method.name}`"), ""), *traces(method))
+        wanted = _caller(name) if name else ""
+        done = seen(f"1 ask {method.name}")
         function = f"`Agent.{name}`" if name else ""
         yield f"`{method.name}`", stability(method.stable), method.gate, function, wanted, done
+
+
+def _caller(name: str) -> str:
+    """Where a request of `Agent` is called: by an agent, not by whatever has a method like it."""
+    found = mention(rf"\bagent\.{name}\(", "acp_nvim", "agent/agent.py")
+    return found or mention(rf"\.{name}\(", "acp_nvim", "agent/agent.py")
 
 
 def served(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
     """What an agent asks of us, and tells us."""
     for method in methods("client"):
         where = mention(quoted(method.name), "acp_nvim/agent", "agent/agent.py")
-        done = tested(old.get((title, f"`{method.name}`"), ""), *traces(method))
+        done = seen(f"1 serve {method.name}")
         yield f"`{method.name}`", stability(method.stable), method.gate, where, done
 
 
@@ -151,13 +198,12 @@ def update_rows(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
     kinds = tags("sessionUpdate")
     for tag in variants("SessionUpdate", "sessionUpdate"):
         apply = updates._APPLY.get(kinds[tag])
-        seen = ", ".join(sorted(effects(apply))) if apply else ""
+        shown = ", ".join(sorted(effects(apply))) if apply else ""
         where = ""
         if apply is not None:
             where = f"`{Path(inspect.getfile(apply)).stem}.{apply.__name__}`"
-        patterns = (quoted(tag), rf"\b{kinds[tag].__name__}\(")
-        done = tested(old.get((title, f"`{tag}`"), ""), *patterns)
-        yield f"`{tag}`", stability(tag in stable), where, seen, done
+        done = seen(f"1 update {tag}")
+        yield f"`{tag}`", stability(tag in stable, tag), where, shown, done
 
 
 def effects(function: Any, depth: int = 3) -> set[str]:
@@ -192,8 +238,7 @@ def block_rows(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
         name = {"resource": "EmbeddedResource"}.get(tag, kinds[tag].__name__)
         sent = mention(rf"schema\.{name}\(", "acp_nvim")
         shown = mention(rf"schema\.{name}\b", "acp_nvim/render")
-        done = tested(old.get((title, f"`{tag}`"), ""), rf"\b{name}\(", quoted(tag))
-        yield f"`{tag}`", sent, shown, done
+        yield f"`{tag}`", sent, shown, seen(f"1 block {tag}")
 
 
 def tool_rows(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
@@ -201,8 +246,7 @@ def tool_rows(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
     names = {"content": "Content", "diff": "Diff", "terminal": "Terminal"}
     for tag in variants("ToolCallContent", "type"):
         shown = mention(rf"schema\.{names[tag]}\b", "acp_nvim/render")
-        done = tested(old.get((title, f"`{tag}`"), ""), rf"\bschema\.{names[tag]}\(")
-        yield f"`{tag}`", shown, done
+        yield f"`{tag}`", shown, seen(f"1 content {tag}")
 
 
 # -- capabilities ---------------------------------------------------------------------------------
@@ -221,28 +265,36 @@ def paths(name: str, schema_name: str = "schema.unstable.json") -> Iterator[str]
 
 
 PROOFS = {
-    "fs.readTextFile": "fs/read_text_file",
-    "fs.writeTextFile": "fs/write_text_file",
-    "terminal": "terminal/create",
-    "plan": "plan_update",
-    "auth.terminal": "terminal-auth",
-    "elicitation.form": "elicitation/create",
-    "elicitation.url": "elicitation/complete",
-    "auth.status": "auth/status",
-    "auth.logout": "logout",
-    "sessionCapabilities.title": "session/set_title",
+    "fs.readTextFile": "serve fs/read_text_file",
+    "fs.writeTextFile": "serve fs/write_text_file",
+    "terminal": "serve terminal/create",
+    "plan": "update plan_update",
+    "subagents": "update subagent_update",
+    "session.notices": "update notice",
+    "session.compaction": "update compaction_update",
+    "session.configOptions.boolean": "ask session/set_config_option",
+    "elicitation.form": "serve elicitation/create",
+    "elicitation.url": "serve elicitation/complete",
+    "loadSession": "ask session/load",
+    "promptCapabilities.image": "block image",
+    "promptCapabilities.audio": "block audio",
+    "promptCapabilities.embeddedContext": "block resource",
+    "mcpCapabilities.acp": "serve mcp/message",
+    "auth.status": "ask auth/status",
+    "auth.logout": "ask logout",
+    "sessionCapabilities.title": "ask session/set_title",
 }
-"""Capabilities whose own name says too little: what only they allow."""
+"""Parts of the protocol that only a capability allows."""
 
 
-def proofs(path: str) -> list[str]:
-    """Patterns for tests of a capability."""
+def allowed(old: str, path: str) -> str:
+    """A test of what a capability allows: one that exercises the part, else one that names it."""
     last = path.rsplit(".", maxsplit=1)[-1]
-    if path in PROOFS:
-        return [quoted(PROOFS[path])]
-    if path.startswith("sessionCapabilities.") and last.islower():
-        return [quoted(f"session/{last}")]
-    return [quoted(last)]
+    named = f"ask session/{last}" if path.startswith("sessionCapabilities.") else ""
+    part = PROOFS.get(path, named)
+    if found := seen(f"1 {part}"):
+        return found
+    return tested(old, quoted("terminal-auth" if path == "auth.terminal" else last))
 
 
 def advertised(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
@@ -254,8 +306,8 @@ def advertised(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
         for key in path.split("."):
             value = value.get(key) if isinstance(value, dict) else None
         yes = "yes" if value is not None and value is not False else ""
-        done = tested(old.get((title, f"`{path}`"), ""), *proofs(path))
-        yield f"`{path}`", stability(path in stable), yes, done
+        done = allowed(old.get((title, f"`{path}`"), ""), path)
+        yield f"`{path}`", stability(path in stable, path), yes, done
 
 
 def acted_on(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
@@ -271,26 +323,52 @@ def acted_on(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
         used = mention(pattern, "acp_nvim", "schema.py") or mention(
             rf"capabilities\w*\.{name}\b", "acp_nvim", "schema.py"
         )
-        done = tested(old.get((title, f"`{path}`"), ""), *proofs(path))
-        yield f"`{path}`", stability(path in stable), used, done
+        done = allowed(old.get((title, f"`{path}`"), ""), path)
+        yield f"`{path}`", stability(path in stable, path), used, done
+
+
+# -- version 2 ------------------------------------------------------------------------------------
+
+
+def newer_methods(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
+    """Every method of version 2, of either side."""
+    for row in v2_methods.METHODS:
+        side = "ask" if row.handler == "agent" else "serve"
+        where = "agent" if row.handler == "agent" else row.handler
+        yield f"`{row.name}`", where, stability(row.stable), seen(f"2 {side} {row.name}")
+
+
+def newer_updates(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
+    """Every `session/update` of version 2."""
+    text = (SCHEMA.parent / "v2/schema.unstable.json").read_text(encoding="utf-8")
+    members = json.loads(text)["$defs"]["SessionUpdate"]["anyOf"]
+    for member in members:
+        tag = member.get("properties", {}).get("sessionUpdate", {}).get("const")
+        if tag is not None:
+            yield f"`{tag}`", seen(f"2 update {tag}")
 
 
 # -- the page -------------------------------------------------------------------------------------
 
 SECTIONS: dict[str, tuple[Row, Any]] = {
     "What is asked of an agent": (
-        ("method", "status", "only where", "asked by", "wanted in", "tested"),
+        ("method", "status", "only where", "asked by", "wanted in", "exercised by"),
         asked,
     ),
     "What an agent asks and tells": (
-        ("method", "status", "only where", "handled in", "tested"),
+        ("method", "status", "only where", "handled in", "exercised by"),
         served,
     ),
-    "Updates of a session": (("update", "status", "applied by", "seen in", "tested"), update_rows),
-    "Content blocks": (("block", "sent in prompts", "shown by", "tested"), block_rows),
-    "Content of tool calls": (("content", "shown by", "tested"), tool_rows),
+    "Updates of a session": (
+        ("update", "status", "applied by", "seen in", "exercised by"),
+        update_rows,
+    ),
+    "Content blocks": (("block", "sent in prompts", "shown by", "exercised by"), block_rows),
+    "Content of tool calls": (("content", "shown by", "exercised by"), tool_rows),
     "Capabilities of this client": (("capability", "status", "advertised", "tested"), advertised),
     "Capabilities of agents": (("capability", "status", "acted on in", "tested"), acted_on),
+    "Version 2: methods": (("method", "handled by", "status", "exercised by"), newer_methods),
+    "Version 2: updates of a session": (("update", "exercised by"), newer_updates),
 }
 GATED = "only where"
 
@@ -340,5 +418,8 @@ def line(values: Iterable[str]) -> str:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        told = json.dumps(reduce_record(Path(sys.argv[1])), indent=1)
+        EXERCISED.write_text(told + "\n", encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")
     print("\n".join(gaps()))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from acp_nvim.session import updates
 from tests.project import coverage, covering_tests
+from tests.support import exercised
 
 
 def test_the_page_is_what_the_sources_say() -> None:
@@ -29,6 +31,33 @@ def test_every_method_of_the_protocol_has_a_row(name: str) -> None:
     )
     assert {*meta["agentMethods"].values(), *meta.get("proxyMethods", {}).values()} <= asked
     assert {*meta["clientMethods"].values(), *meta["protocolMethods"].values()} <= served
+
+
+def test_a_test_that_exercises_a_part_exists() -> None:
+    sources = {Path(path).stem: text for path, text in covering_tests.source("tests").items()}
+    for part, test in coverage.exercised().items():
+        module, _, name = test.partition("::")
+        assert f"def {name}(" in sources.get(module, ""), f"{part}: {test} is gone"
+
+
+def test_a_part_passes_in_a_test_when_it_is_answered(tmp_path: Path) -> None:
+    asked = {"id": 1, "method": "session/new", "params": {}}
+    update = {"sessionUpdate": "plan_update", "content": []}
+    told = {"method": "session/update", "params": {"update": update}}
+    entries = [
+        {"dir": "in", "frame": {"id": 0, "method": "initialize", "params": {"protocolVersion": 2}}},
+        {"dir": "in", "frame": asked},
+        {"dir": "in", "frame": {"id": 2, "method": "session/fork", "params": {}}},
+        {"dir": "out", "frame": {"id": 1, "result": {}}},
+        {"dir": "out", "frame": {"id": 2, "error": {"code": -32601}}},
+        {"dir": "out", "frame": told},
+    ]
+    found = exercised.parts(entries)
+    assert found == {"2 ask session/new", "2 serve session/update", "2 update plan_update"}
+    record = tmp_path / "record"
+    lines = [{"test": "b::few", "parts": ["x"]}, {"test": "a::many", "parts": ["x", "y"]}]
+    record.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert coverage.reduce_record(record) == {"x": "b::few", "y": "a::many"}
 
 
 def test_what_is_left_out_exists() -> None:

@@ -30,6 +30,7 @@ ARGS: dict[str, tuple[str, ...]] = {
     "notify": ("_vendor/hello",),
     "oversize": ("100000",),
     "permission_json": ('{"toolCall": {"toolCallId": "j"}, "options": []}',),
+    "uses": ('{"totalTokens":3,"inputTokens":2,"outputTokens":1}',),
     "raw": ("no json",),
     "read": ("/tmp/x", "1", "2"),
     "reads": ("/tmp/x", "3"),

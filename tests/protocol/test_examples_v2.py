@@ -6,12 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from acp_nvim.protocol import codec, updates
 from acp_nvim.protocol import schema as v1
+from acp_nvim.protocol.jsonrpc import Response
 from acp_nvim.protocol.v2 import incoming, methods
 from acp_nvim.protocol.v2 import schema as v2
+from acp_nvim.protocol.v2.translation import Version2
 
 EXAMPLES: list[dict[str, Any]] = json.loads(
     (Path(__file__).parent.parent / "data" / "v2_examples.json").read_text()
@@ -24,7 +27,31 @@ def _update(raw: bytes) -> Any:
     return codec.decode(wanted, raw, [])
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example["where"])
+ASKED = [example for example in EXAMPLES if "params" in example]
+ANSWERED = [example for example in EXAMPLES if "result" in example]
+
+
+@pytest.mark.parametrize("example", ANSWERED, ids=lambda example: example["where"])
+def test_an_answer_is_read(example: dict[str, Any]) -> None:
+    counted: list[tuple[str, str]] = []
+    agent = Version2(lambda *note: counted.append(note))
+    agent.sent(1, MEANT.get(example["method"], example["method"]), {})
+    answer = Response(1, "", msgspec.Raw(json.dumps(example["result"]).encode()), None)
+    found = agent.events([answer])
+    assert found
+    assert not any(isinstance(it, Response) and it.error for it in found), found
+    assert not agent.old_shape
+
+
+MEANT = {
+    "auth/login": "authenticate",
+    "auth/logout": "logout",
+    "session/resume": "session/load",
+}
+"""The requests of version 1 that these answers are for."""
+
+
+@pytest.mark.parametrize("example", ASKED, ids=lambda example: example["where"])
 def test_an_example_is_read(example: dict[str, Any]) -> None:
     raw = json.dumps(example["params"]).encode()
     told = codec.decode(PARAMS[example["method"]], raw, [], "params")

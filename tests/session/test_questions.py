@@ -64,7 +64,7 @@ def test_output_that_stands_in_raw_output_alone_is_shown_once() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "status"),
-    [("reject_once", "cancelled"), ("reject_always", "cancelled"), ("allow_once", "pending")],
+    [("reject_once", "cancelled"), ("reject_always", "cancelled"), ("allow_once", "completed")],
 )
 def test_a_refused_call_ends_with_the_turn(kind: Any, status: str) -> None:
     session = Session(1, "a", "/p", [])

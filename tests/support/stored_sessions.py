@@ -62,5 +62,5 @@ def storing_agent(
         capabilities["sessionCapabilities"].pop(name, None)
         capabilities.pop(name, None)
     scenario = more.pop("scenario", "stores")
-    path = stored(editor, sessions)
-    return editor.agent(scenario, path, capabilities=capabilities, **more)
+    path, args = stored(editor, sessions), more.pop("more_args", ())
+    return editor.agent(scenario, path, *args, capabilities=capabilities, **more)

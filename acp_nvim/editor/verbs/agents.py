@@ -21,18 +21,6 @@ def setup(host: Host, args: Args) -> None:
         revive(host, past)
 
 
-@verb("extensions")
-def extensions(host: Host, args: Args) -> None:
-    """Names of agents' own methods that the user handles, after each change."""
-    host.extend(list(args.get("names") or ()))
-
-
-@verb("extension_reply")
-def extension_reply(host: Host, args: Args) -> None:
-    """What a handler answers that did not answer at once."""
-    host.extensions.replied(int(args["id"]), args)
-
-
 @verb("agent")
 def agent(host: Host, args: Args) -> None:
     """Choose the agent for new sessions."""

@@ -97,6 +97,8 @@ def _state(told: s.StateUpdate) -> updates.Work:
         v1.given(told.stop_reason),
         error.message if error else None,
         error.code if error else None,
+        error.data if error else UNSET,
+        v1.given(told.usage),
         UNSET if background is UNSET else len(background or ()),
     )
 
@@ -264,6 +266,7 @@ def _sessions(told: s.SessionCapabilities) -> v1.SessionCapabilities:
         archive=told.archive,
         status=told.status,
         title=told.title,
+        options=told.options,
     )
 
 
@@ -406,6 +409,9 @@ _RESULTS: Final[dict[type, Callable[[Any], Any]]] = {
     s.ResumeSessionResponse: _opened(v1.ResumeSessionResponse),
     s.SetSessionConfigOptionResponse: lambda told: v1.SetSessionConfigOptionResponse(
         options(told.config_options)
+    ),
+    s.SessionOptionsResponse: lambda told: v1.SessionOptionsResponse(
+        config_options=options(told.config_options or ())
     ),
     s.SessionStatusResponse: lambda told: v1.SessionStatusResponse(told.status),
 }

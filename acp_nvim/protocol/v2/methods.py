@@ -45,6 +45,7 @@ METHODS: Final[tuple[Method, ...]] = (
         "session/unarchive", v1.UnarchiveSessionRequest, v1.UnarchiveSessionResponse, "SC.archive"
     ),
     _draft("session/status", v1.SessionStatusRequest, s.SessionStatusResponse, "SC.status"),
+    _draft("session/options", v1.SessionOptionsRequest, s.SessionOptionsResponse, "SC.options"),
     _draft("session/set_title", v1.SetSessionTitleRequest, v1.SetSessionTitleResponse, "SC.title"),
     _ask(
         "session/set_config_option",

@@ -36,6 +36,7 @@ def initialize(params: v1.InitializeRequest) -> s.InitializeRequest:
     capabilities = s.ClientCapabilities(
         auth=s.ClientAuthCapabilities(terminal=s.TerminalAuthCapabilities()) if terminal else UNSET,
         elicitation=ours.elicitation,
+        meta={key: it for key, it in (ours.meta or {}).items() if key not in _OLDER} or UNSET,
     )
     info = params.client_info or v1.Implementation(name="acp.nvim", version="")
     return s.InitializeRequest(2, info, capabilities)
@@ -66,8 +67,19 @@ def _setup(params: Any) -> dict[str, Any]:
         "additional_directories": params.additional_directories,
         "mcp_servers": [_server(one) for one in servers] if servers else UNSET,
         "system_prompt": params.system_prompt,
+        "config_options": _initial(params.config_options),
         "meta": params.meta,
     }
+
+
+def _initial(given: Any) -> list[s.InitialSessionConfigOption] | UnsetType:
+    if not given:
+        return UNSET
+    return [s.InitialSessionConfigOption(it.config_id, _kind(it.value), it.value) for it in given]
+
+
+def _kind(value: str | bool) -> str:
+    return "boolean" if isinstance(value, bool) else "id"
 
 
 def _server(server: Any) -> Any:
@@ -87,7 +99,7 @@ def _prompt(params: v1.PromptRequest) -> s.PromptRequest:
 
 def _option(params: v1.SetSessionConfigOptionRequest) -> s.SetSessionConfigOptionRequest:
     value: Any = params.value
-    kind = "boolean" if isinstance(value, bool) else "id"
+    kind = _kind(value)
     return s.SetSessionConfigOptionRequest(params.session_id, params.config_id, kind, value)
 
 
@@ -114,6 +126,9 @@ _CHANGED: Final[dict[type, Callable[[Any], Any]]] = {
         params.session_id, params.terminal_id
     ),
 }
+
+_OLDER: Final = ("terminal-auth", "terminal_output")
+"""Keys of `_meta` that stand for what version 2 has by itself."""
 
 _RENAMED: Final = {
     "authenticate": "auth/login",

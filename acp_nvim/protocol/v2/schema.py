@@ -143,7 +143,9 @@ class Diff(Wire, frozen=True, tag_field="type", tag="diff"):
 
 
 # What a tool call shows (v2/tool-calls).
-ToolCallContent: TypeAlias = Content | Diff | v1.Terminal | v1.UnknownToolCallContent
+ToolCallContent: TypeAlias = (
+    Content | Diff | v1.Terminal | v1.SessionLink | v1.UnknownToolCallContent
+)
 
 
 class ToolCallCapabilities(Wire, frozen=True):
@@ -233,6 +235,7 @@ class SessionCapabilities(Wire, frozen=True):
     archive: v1.SessionArchiveCapabilities | UnsetType | None = UNSET
     status: v1.SessionStatusCapabilities | UnsetType | None = UNSET
     title: v1.SessionTitleCapabilities | UnsetType | None = UNSET
+    options: v1.SessionOptionsCapabilities | UnsetType | None = UNSET
     meta: Meta = field(default=UNSET, name="_meta")
 
 
@@ -805,6 +808,7 @@ class NewSessionRequest(Wire, frozen=True):
     additional_directories: list[AbsolutePath] | UnsetType | None = UNSET
     mcp_servers: list[McpServer] | UnsetType | None = UNSET
     system_prompt: v1.SystemPrompt | UnsetType | None = UNSET
+    config_options: list[InitialSessionConfigOption] | UnsetType = UNSET
     meta: Meta = field(default=UNSET, name="_meta")
 
 
@@ -848,6 +852,7 @@ class ForkSessionRequest(Wire, frozen=True):
     additional_directories: list[AbsolutePath] | UnsetType | None = UNSET
     mcp_servers: list[McpServer] | UnsetType | None = UNSET
     system_prompt: v1.SystemPrompt | UnsetType | None = UNSET
+    config_options: list[InitialSessionConfigOption] | UnsetType = UNSET
     meta: Meta = field(default=UNSET, name="_meta")
 
 
@@ -860,6 +865,7 @@ class ResumeSessionRequest(Wire, frozen=True):
     mcp_servers: list[McpServer] | UnsetType | None = UNSET
     replay_from: ReplayFrom | UnsetType | None = UNSET
     system_prompt: v1.SystemPrompt | UnsetType | None = UNSET
+    config_options: list[InitialSessionConfigOption] | UnsetType = UNSET
     meta: Meta = field(default=UNSET, name="_meta")
 
 
@@ -886,6 +892,25 @@ class CancelTerminalRequest(Wire, frozen=True):
 
     session_id: v1.SessionId
     terminal_id: v1.TerminalId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionOptionsResponse(Wire, frozen=True):
+    """Options and commands that a session would start with (rfds/session-options)."""
+
+    config_options: list[ConfigOption] | UnsetType = UNSET
+    available_commands: list[AvailableCommand] | UnsetType = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class InitialSessionConfigOption(Wire, frozen=True):
+    """The value that an option is to start with: `type` is `id` or `boolean`, as the value is
+    (rfds/session-options).
+    """
+
+    config_id: v1.SessionConfigId
+    type: str
+    value: str | bool
     meta: Meta = field(default=UNSET, name="_meta")
 
 

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Final
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct
 
 from acp_nvim.protocol import codec, errors, updates
 from acp_nvim.protocol import schema as v1
@@ -41,7 +41,7 @@ class Version2:
 
     active = True
     name = "acp"
-    takes_more = True
+    takes_more = tells_by_id = True
 
     def __init__(self, count: Callable[[str, str], None]) -> None:
         """Nothing was sent yet."""
@@ -124,7 +124,10 @@ class Version2:
         if self.old_shape:
             return response
         notes: list[str] = []
-        told = codec.decode(s.InitializeResponse, response.result, notes, "result")
+        if "info" not in value:  # as drafts of version 2 had it
+            value["info"] = {"name": "", "version": ""}
+            notes.append("result.info: missing")
+        told = codec.decode(s.InitializeResponse, _raw(value), notes, "result")
         for note in notes:
             self._count("forgiven", f"initialize: {note}")
         session = (told.capabilities or s.AgentCapabilities()).session or s.SessionCapabilities()
@@ -215,12 +218,13 @@ def _over(id: Id, work: updates.Work) -> Response:
     response = Response(id, "session/prompt", None, None)
     if work.stop_reason == "error" or work.error is not None:
         code = errors.INTERNAL_ERROR if work.code is None else work.code
-        return _failed(response, code, work.error or "the agent names no error")
-    return Response(id, "session/prompt", _raw({"stopReason": work.stop_reason or END_TURN}), None)
+        return _failed(response, code, work.error or "the agent names no error", work.data)
+    ended = v1.PromptResponse(work.stop_reason or END_TURN, work.usage or UNSET)
+    return Response(id, "session/prompt", _raw(ended), None)
 
 
-def _failed(response: Response, code: int, message: str) -> Response:
-    return Response(response.id, response.method, None, v1.Error(code, message))
+def _failed(response: Response, code: int, message: str, data: Any = UNSET) -> Response:
+    return Response(response.id, response.method, None, v1.Error(code, message, data))
 
 
 def _raw(value: Any) -> Raw:

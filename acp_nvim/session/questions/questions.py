@@ -96,10 +96,20 @@ def command_of(raw_input: Any) -> str | None:
 
 def output_of(raw_output: Any) -> str:
     """Return a command's output by its tool call's raw output; empty where that has none."""
+    if isinstance(raw_output, list):
+        return "\n".join(filter(None, map(_text_of, raw_output)))
     if not isinstance(raw_output, dict):
         return raw_output if isinstance(raw_output, str) else ""
     for keys in (("aggregated_output",), ("stdout", "stderr"), ("output",)):
         texts = [text for key in keys if isinstance(text := raw_output.get(key), str)]
         if any(texts):
             return "".join(texts)
-    return ""
+    content = raw_output.get("content")
+    return output_of(content) if isinstance(content, str | list) else ""
+
+
+def _text_of(item: Any) -> str:
+    """The text of an item of a list: a content block, or one that wraps it."""
+    block = item.get("content", item) if isinstance(item, dict) else item
+    text = block.get("text") if isinstance(block, dict) else block
+    return text if isinstance(text, str) else ""

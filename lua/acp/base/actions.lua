@@ -10,6 +10,10 @@ local M = {
     cancel = 'cancel the turn',
     earlier = 'earlier prompt',
     later = 'later prompt',
+    search = 'search earlier prompts',
+  },
+  suggestion = {
+    take = 'take the suggested prompt, then the next one',
   },
   chat = {
     act = 'open, unfold or show what is under the cursor',

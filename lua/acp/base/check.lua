@@ -133,6 +133,7 @@ local agent_fields = {
   protocol = one_of(1, 2),
   title = text,
   install = text,
+  store = texts,
 }
 
 local rule_fields = {
@@ -205,16 +206,21 @@ local checks = {
   ['composer.popup'] = flag,
   ['review.inline'] = flag,
   ['review.signs'] = flag,
+  ['review.diagnostics'] = flag,
   ['follow'] = flag,
   ['checkpoints'] = flag,
   ['notify'] = flag,
   ['log.level'] = one_of('debug', 'info', 'warn', 'error', 'off'),
   ['log.bytes'] = number(0, true),
   ['log.redact'] = flag,
+  ['history.enabled'] = is('boolean'),
+  ['history.days'] = number(0),
+  ['history.bytes'] = number(1024 * 1024, true),
   ['limits.message_bytes'] = number(1, true),
   ['limits.pending_bytes'] = number(1, true),
   ['limits.tool_output_bytes'] = number(1, true),
   ['timeouts.cancel_s'] = number(0),
+  ['timeouts.silent_s'] = number(0),
   ['timeouts.kill_s'] = number(0),
 }
 

@@ -12,6 +12,7 @@ return {
   nothing_to_send = 'Nothing to send',
   nothing_to_cancel = 'Nothing to cancel',
   no_earlier_prompt = 'No earlier prompt',
+  earlier_prompts = 'Earlier prompts',
   no_later_prompt = 'No later prompt',
   prompt_is_back = 'Your prompt is back in the composer. :AcpPrompt goes there',
   directory_gone = 'The current directory was deleted. :cd to another one',
@@ -74,7 +75,7 @@ return {
   not_a_path = '%s is not a file path',
   not_to_open = '%s: %s',
   changed_on_disk = '%s: the agent changed the same lines on disk. :Acp review shows both',
-  conflict = 'Conflict with the text on disk. :Acp review shows both',
+  conflict = "Conflict with the agent's text. :Acp review shows both",
   edits_title = 'Pending edits',
 
   -- Following
@@ -125,6 +126,7 @@ return {
   wrong_argument = '%s(): %s should be %s, not %s',
   wrong_prompt = 'prompt() takes text or a list of content blocks, not a table with keys',
   extension_name = "An extension's name starts with '_', not '%s'",
+  why_no_host = 'the Python host does not run',
   extension_handler = 'The handler of %s is a function, not a %s',
   tool_name = "A tool's name has up to 64 of a-z A-Z 0-9 _ -, not '%s'",
   tool_name_ours = "Names that start with nvim_ are the editor's, not yours: '%s'",

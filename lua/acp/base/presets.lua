@@ -20,8 +20,19 @@ local function uv(package) return 'uv tool install ' .. package end
 local AUGGIE = { AUGMENT_DISABLE_AUTO_UPDATE = '1' }
 local DROID = { DROID_DISABLE_AUTO_UPDATE = 'true', FACTORY_DROID_AUTO_UPDATE_ENABLED = 'false' }
 
+-- Folders in the project where agents keep their own things, where that has another name than they.
+local FOLDERS = {
+  auggie = '.augment',
+  copilot = '.github-copilot',
+  droid = '.factory',
+  kilo = '.kilocode',
+  kimi = '.kimi-code',
+}
+-- What they keep there: neither written for the user nor read by them.
+local KEPT = '{.locks,.cache,cache,logs,sessions,tmp}'
+
 ---@type table<string, acp.AgentConfig>
-return {
+local presets = {
   -- The embedded agent: without a command the host runs its own.
   tutor = { title = 'Tutor' },
   auggie = agent('Auggie', 'auggie --acp', npm('@augmentcode/auggie'), AUGGIE),
@@ -46,3 +57,9 @@ return {
   qwen = agent('Qwen Code', 'qwen --acp', npm('@qwen-code/qwen-code')),
   vibe = agent('Mistral Vibe', 'vibe-acp', uv('mistral-vibe')),
 }
+
+for name, entry in pairs(presets) do
+  entry.store = { ('%s/**/%s/**'):format(FOLDERS[name] or '.' .. name, KEPT) }
+end
+
+return presets

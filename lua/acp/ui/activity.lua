@@ -102,6 +102,7 @@ local function status(n, session)
   if started[n] then return word .. ' ' .. time(vim.uv.now() - started[n]) end
   if M.waits(session) then return 'waiting for you' end
   if BUSY[word] then
+    word = word == 'running' and session.retrying or word
     return turn and not turn.took and word .. ' ' .. time(elapsed(turn)) or word
   end
   local reason = session.error and 'error' or session.stop_reason

@@ -222,7 +222,7 @@ def test_plans_of_several_kinds(editor: Editor) -> None:
     assert "— Plan withdrawn" in whole
 
 
-def test_suggestions_are_not_asked_for_and_disturb_nobody(editor: Editor) -> None:
+def test_suggestions_are_asked_for_and_are_no_part_of_the_chat(editor: Editor) -> None:
     update = {
         "sessionUpdate": "prompt_suggestions_update",
         "suggestions": [{"prompt": [text("Go on")]}],
@@ -230,6 +230,6 @@ def test_suggestions_are_not_asked_for_and_disturb_nobody(editor: Editor) -> Non
     chat = told(editor, update, more="say hello")
     assert [line for line in chat if line] == ["hello"]
     sent = editor.traffic[0].received("initialize")[0]["params"]["clientCapabilities"]["session"]
-    assert "promptSuggestions" not in sent
+    assert sent["promptSuggestions"] == {}
     assert sent["notices"] == {}
     assert sent["compaction"] == {}

@@ -75,6 +75,18 @@ def test_sed_on_five_files_is_reviewable_at_once(five: Editor) -> None:
     assert len(events) == 5
 
 
+def test_what_an_agent_keeps_for_itself_is_not_pending_and_outlives_a_reject(five: Editor) -> None:
+    lines = "mkdir -p .script/a/.locks && echo 1 > .script/a/.locks/x && echo 2 > .script/kept"
+    five.turn(silently(lines))
+    assert set(wait_count(five, 1)) == {"kept"}
+    five.turn(shell("echo 3 > .script/a/.locks/x && echo new > new.txt"))
+    assert set(wait_count(five, 2)) == {"kept", "new.txt"}
+    five.cmd("Acp reject all")
+    wait_count(five, 0)
+    until(lambda: not (five.work / "new.txt").exists())
+    assert (five.work / ".script/a/.locks/x").read_text() == "3\n"
+
+
 def test_what_no_tool_call_tells_is_found_when_the_turn_ends(five: Editor) -> None:
     five.turn(silently("rm f0.txt; echo new > new.txt; mv other.txt moved.txt"))
     found = wait_count(five, 3)

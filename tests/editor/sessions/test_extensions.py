@@ -118,3 +118,82 @@ def test_names_without_underscore_are_the_protocols(editor: Editor) -> None:
     assert message == "An extension's name starts with '_', not 'my/x'"
     editor.turn("extension my/x")
     assert json.dumps(-32601) in "".join(editor.chat())
+
+
+# ---- the user's own requests
+
+ASK = """
+local method, params, opts = ...
+_G.answers = _G.answers or {}
+require('acp').request(method, params, function(result, err)
+  table.insert(_G.answers, { result = result, err = err })
+end, opts)
+"""
+
+
+def test_the_user_asks_an_agent_and_hears_once(editor: Editor) -> None:
+    traffic = editor.agent("answers_extensions")
+    editor.turn("go")
+    editor.lua(ASK, "_my/echo", {"a": [1, 2], "deep": {"b": "ü"}})
+    editor.wait("#_G.answers == 1")
+    assert editor.lua("return _G.answers[1].result") == {"a": [1, 2], "deep": {"b": "ü"}}
+    editor.lua(ASK, "_my/refuse", {})
+    editor.wait("#_G.answers == 2")
+    error = {"code": -32000, "message": "not now", "data": {"why": "busy"}}
+    assert editor.lua("return _G.answers[2]") == {"err": error}
+    assert traffic.received("_my/refuse")[0]["params"] == {}
+    editor.lua(ASK, "_my/null", {})
+    editor.wait("#_G.answers == 3")
+    assert editor.lua("return next(_G.answers[3]) == nil")
+
+
+def test_a_request_of_the_user_is_answered_when_the_agent_dies(editor: Editor) -> None:
+    editor.errors_expected = True
+    traffic = editor.agent("answers_extensions")
+    editor.turn("go")
+    editor.lua(ASK, "_my/never", {})
+    traffic.wait("_my/never")
+    editor.cmd("Acp stop")
+    editor.wait("#_G.answers == 1")
+    assert "was stopped" in editor.lua("return _G.answers[1].err.message")
+    editor.lua(ASK, "_my/die", {})
+    editor.wait("#_G.answers == 2")
+    assert editor.lua("return _G.answers[2].err.code") == -32603
+    editor.lua(ASK, "_my/echo", {"x": 1}, {"agent": "nobody"})
+    editor.wait("#_G.answers == 3")
+    assert "No agent named nobody" in editor.lua("return _G.answers[3].err.message")
+
+
+def test_a_request_of_the_user_is_answered_when_the_host_dies(editor: Editor) -> None:
+    editor.errors_expected = True
+    traffic = editor.agent("answers_extensions")
+    editor.turn("go")
+    editor.lua(ASK, "_my/never", {})
+    traffic.wait("_my/never")
+    editor.lua("vim.fn.jobstop(require('acp.base.host').channel())")
+    editor.wait("#_G.answers == 1")
+    assert editor.lua("return _G.answers[1].err") == {
+        "code": -32603,
+        "message": "the Python host does not run",
+    }
+
+
+@pytest.mark.parametrize(
+    ("args", "wrong"), [("'my/x', {}, print", "starts with '_'"), ("'_my/x', {}", "not a nil")]
+)
+def test_a_request_of_the_user_that_cannot_be_is_an_error(
+    editor: Editor, args: str, wrong: str
+) -> None:
+    ok, why = editor.lua(f"return {{ pcall(require('acp').request, {args}) }}")
+    assert not ok
+    assert wrong in why
+
+
+@pytest.mark.parametrize("protocol", [1, 2])
+def test_what_the_user_handles_is_announced(editor: Editor, protocol: int) -> None:
+    traffic = editor.agent("script", protocol=protocol)
+    handler(editor, "_my/sum", "return {}")
+    editor.turn("say hi")
+    params = traffic.received("initialize")[0]["params"]
+    told = params["clientCapabilities" if protocol == 1 else "capabilities"]
+    assert told["_meta"]["acp.nvim"] == {"extensions": ["_my/sum"]}

@@ -291,9 +291,13 @@ def test_a_relay_ends_with_its_host_and_the_session_goes_on(editor: Editor) -> N
     assert before != editor.lua(HOST_PID)
 
 
-def test_an_agent_that_takes_servers_over_its_connection_gets_one(editor: Editor) -> None:
+@pytest.mark.parametrize("protocol", [1, 2])
+def test_an_agent_that_takes_servers_over_its_connection_gets_one(
+    editor: Editor, protocol: int
+) -> None:
     editor.write("app.py", "one\n")
-    agent = editor.agent("script", capabilities={"mcpCapabilities": {"acp": True}})
+    capabilities = {"mcpCapabilities": {"acp": True}}
+    agent = editor.agent("script", capabilities=capabilities, protocol=protocol)
     editor.turn("say hi")
     (server,) = offered(agent)
     assert server == {"type": "acp", "name": "neovim", "serverId": server["serverId"]}

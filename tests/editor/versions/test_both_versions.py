@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.stored_sessions import storing_agent
 
 BEFORE = "one\ntwo\nthree\n"
 AFTER = BEFORE.replace("two", "TWO")
@@ -81,3 +82,29 @@ def test_an_agent_that_dies_is_started_again(editor: Editor, version: int) -> No
     assert editor.session()["status"] == "failed"
     assert editor.turn("say again")["stop_reason"] == "end_turn"
     assert "again" in editor.chat()
+
+
+def test_a_session_is_resumed_after_a_restart_and_goes_on(editor: Editor, version: int) -> None:
+    traffic = storing_agent(editor, {}, protocol=version)
+    editor.turn("say one\ntool")
+    editor.cmd("Acp restart")
+    editor.wait_event("AcpSession", 2)
+    editor.wait("require('acp').state().sessions[1].status == 'idle'")
+    assert [f["params"]["sessionId"] for f in traffic.received("session/resume")] == ["s1"]
+    assert editor.turn("say two")["stop_reason"] == "end_turn"
+    chat = editor.chat()
+    assert [line for line in chat if line in ("one", "two")] == ["one", "two"]
+    assert any("The session was resumed" in line for line in chat)
+    assert len(traffic.pids()) == 2
+
+
+def test_a_turn_is_cancelled_while_text_streams(editor: Editor, version: int) -> None:
+    editor.agent("script", protocol=version)
+    call = {"toolCallId": "t", "title": "Look", "status": "in_progress"}
+    line = json.dumps({"sessionUpdate": "tool_call", **call})
+    editor.prompt(f"update {line}\nwait_for_cancel")
+    editor.wait("#require('acp').state().sessions[1].tool_calls == 1")
+    editor.cmd("AcpCancel")
+    assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "cancelled"
+    assert editor.session()["tool_calls"][0]["status"] == "cancelled"
+    assert editor.turn("say on")["stop_reason"] == "end_turn"

@@ -134,6 +134,10 @@ def test_an_agent_that_repeats_the_version_is_known_by_its_shape(editor: Editor)
     editor.agent("answers_version", "2", protocol=2)
     assert editor.turn("hello")["stop_reason"] == "end_turn"
     assert editor.state()["agents"]["answers_version"]["protocol"] == 1
+    editor.cmd("Acp info")
+    editor.wait("#vim.fn.getbufline('acp://info', 1, '$') > 3")
+    warnings = [line for line in editor.lines("acp://info") if "in the shape of version 1" in line]
+    assert len(warnings) == 1
 
 
 def test_an_agent_of_another_version_fails_with_its_versions(editor: Editor) -> None:
@@ -150,3 +154,63 @@ def test_an_agent_that_refuses_all_versions_names_its_own(editor: Editor) -> Non
     editor.prompt("hello")
     editor.wait("require('acp').state().agents.refuses_version.status == 'failed'")
     assert "7, 8" in editor.state()["agents"]["refuses_version"]["error"]
+
+
+def test_every_update_reaches_the_screen(editor: Editor) -> None:
+    editor.agent("script2", protocol=2)
+    data = base64.b64encode(b"bytes\n").decode()
+    item = {"type": "content", "content": {"type": "text", "text": "grown"}}
+    entry = {"content": "Step", "priority": "low", "status": "pending"}
+    select = {"configId": "model", "name": "Model", "type": "select", "category": "model"}
+    option = {**select, "currentValue": "m", "options": [{"value": "m", "name": "Em"}]}
+    command = {"type": "command", "name": "go", "description": "Goes"}
+    block = {"type": "text", "text": "x-thought"}
+    other = {"type": "text", "text": "from another client"}
+    lines = [
+        message("user_message", "u9", "also said"),
+        told(sessionUpdate="user_message_chunk", messageId="u10", content=other),
+        message("agent_thought", "t1", "deep"),
+        told(sessionUpdate="agent_thought_chunk", messageId="t1", content=block),
+        message("agent_message", "a1", "whole"),
+        chunk("a1", " and more"),
+        told(sessionUpdate="tool_call_update", toolCallId="c", title="Work", status="completed"),
+        told(sessionUpdate="tool_call_content_chunk", toolCallId="c", content=item),
+        told(sessionUpdate="terminal_update", terminalId="t", command="make"),
+        told(sessionUpdate="terminal_output_chunk", terminalId="t", data=data),
+        told(
+            sessionUpdate="plan_update",
+            plan={"type": "items", "planId": "p", "entries": [entry]},
+        ),
+        told(sessionUpdate="plan_removed", planId="nothing"),
+        told(sessionUpdate="available_commands_update", availableCommands=[command]),
+        told(sessionUpdate="config_option_update", configOptions=[option]),
+        told(sessionUpdate="session_info_update", title="Named"),
+        told(sessionUpdate="usage_update", used=5, size=10),
+        told(sessionUpdate="notice", severity="info", title="By the way"),
+        told(sessionUpdate="compaction_update", compactionId="k", status="completed"),
+        told(sessionUpdate="compaction_summary_chunk", compactionId="k", content=block),
+        told(sessionUpdate="subagent_update", sessionId="kid", title="Helper"),
+        told(sessionUpdate="session_message", messageId="l", senderSessionId="kid"),
+        told(sessionUpdate="session_message_chunk", messageId="l", content=block),
+        told(sessionUpdate="weather_update", rain=True),
+    ]
+    assert editor.turn("\n".join(lines))["stop_reason"] == "end_turn"
+    text = "\n".join(editor.chat())
+    wanted = ("also said", "from another client", "whole and more", "deep", "Work", "grown")
+    for words in (*wanted, "$ make", "bytes", "Step", "By the way", "Context compacted", "Helper"):
+        assert words in text, words
+    assert "weather_update" in text
+    session = editor.session()
+    assert (session["title"], session["usage"]["used"]) == ("Named", 5)
+    assert [it["name"] for it in session["commands"]] == ["go"]
+    assert session["model"]["name"] == "Em"
+
+
+def test_an_agent_that_names_neither_itself_nor_the_prompt(editor: Editor) -> None:
+    """As the drafts of version 2 had it."""
+    editor.agent("drafted", protocol=2)
+    assert editor.turn("hello there")["stop_reason"] == "end_turn"
+    assert editor.state()["agents"]["drafted"]["protocol"] == 2
+    chat = editor.chat()
+    assert chat.count("hello there") == 1
+    assert "heard" in chat

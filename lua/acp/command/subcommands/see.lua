@@ -19,6 +19,19 @@ list.export = {
   ),
 }
 
+list.history = {
+  max = -1,
+  values = spec.first({ 'stats' }),
+  run = shown(function(args, opts)
+    local cwd = require('acp.ui.composer.places').cwd()
+    if #args == 1 and args[1] == 'stats' then
+      notify('history_stats', { cwd = cwd })
+    else
+      notify('history', { words = vim.trim(opts.rest), cwd = cwd })
+    end
+  end),
+}
+
 list.info = {
   run = shown(function() notify('info') end),
 }
@@ -67,6 +80,7 @@ list.tutor = {
     local directory = sample()
     vim.cmd.tabedit(vim.fn.fnameescape(vim.fs.joinpath(directory, 'till.py')))
     vim.cmd.tcd({ vim.fn.fnameescape(directory), mods = { silent = true } })
+    require('acp.command.tutor_server').serve(directory)
     require('acp.command.tutor_keys') -- the host is told them
     require('acp.base.host').setup()
     require('acp.ui.composer.delivery').write('/tour', { new = true, agent = 'tutor' })

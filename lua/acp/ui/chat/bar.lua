@@ -8,6 +8,7 @@ local activity, notify = require('acp.ui.activity'), require('acp.base.notify')
 
 local TICK_MS = 1000
 local MARGIN, LEAST_TITLE = 4, 8 -- cells
+local PARTS = 6 -- of the right half
 local FULL = 85 -- percent of the context from which on its use is a warning
 
 local timer ---@type uv.uv_timer_t|nil
@@ -49,29 +50,43 @@ local function cost(usage)
   return ('%.2f %s'):format(told.amount, told.currency or '')
 end
 
+--- The tokens of the last turn: `1.2k tokens`.
+---@return string|nil
+local function tokens(usage)
+  local total = usage and usage.total
+  if not total or total == 0 then return nil end
+  return (total < 1000 and '%d tokens' or '%.1fk tokens'):format(
+    total < 1000 and total or total / 1000
+  )
+end
+
 --- As much as there is room for: the title gives way first, and how much of the context is used
 --- last. Nothing is cut in its middle.
----@param parts (string|nil)[] title, mode, cost, context
+---@param parts (string|nil)[] title, tokens, model, mode, cost, context
 ---@param room integer cells
 local function fitting(parts, room)
-  for first = 1, 4 do
-    local text = joined(parts, first, 4)
+  for first = 1, PARTS do
+    local text = joined(parts, first, PARTS)
     local over = api.nvim_strwidth(text) - room
     if over <= 0 then return text end
     local left = first == 1 and parts[1] and api.nvim_strwidth(parts[1]) - over or 0
     if left >= LEAST_TITLE then
-      return joined({ notify.cut(parts[1], left), parts[2], parts[3], parts[4] }, 1, 4)
+      return joined({ notify.cut(parts[1], left), unpack(parts, 2, PARTS) }, 1, PARTS)
     end
   end
   return ''
 end
 
---- The right half: the session's title, its mode, its cost, its context.
+--- The right half: the session's title, the tokens of its last turn, its model, its mode, its cost,
+--- its context.
 ---@param room integer cells
 local function right_of(session, room)
   local used, full = context(session.usage)
   local title = session.title and notify.one_line(session.title)
-  local text = fitting({ title, mode(session.modes), cost(session.usage), used }, room)
+  local told = session.turn_usage
+  local model = session.model and notify.one_line(session.model.name)
+  local text =
+    fitting({ title, tokens(told), model, mode(session.modes), cost(session.usage), used }, room)
   if used and full and vim.endswith(text, used) then
     local before = literal(text:sub(1, #text - #used))
     return before .. '%#AcpWarning#' .. literal(used) .. '%*'

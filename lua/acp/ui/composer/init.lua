@@ -10,6 +10,7 @@ local ns = vim.api.nvim_create_namespace('acp.composer')
 local attachments, state = require('acp.ui.attachments'), require('acp.base.state')
 local context, places = require('acp.ui.composer.context'), require('acp.ui.composer.places')
 local placeholder = require('acp.ui.composer.placeholder')
+local suggestions = require('acp.ui.composer.suggestions')
 
 ---@class acp.Composer
 ---@field bufnr integer
@@ -64,9 +65,12 @@ function M.decorate(n)
   if #below > 0 then
     vim.api.nvim_buf_set_extmark(it.bufnr, ns, count - 1, 0, { virt_lines = below })
   end
+  suggestions.bind(n, it.bufnr, table.concat(lines_of(it.bufnr), '\n'))
   if count == 1 and lines_of(it.bufnr)[1] == '' then
+    local width = width_of(it.bufnr)
+    local words = suggestions.ghost(n, width) or placeholder.text(width)
     vim.api.nvim_buf_set_extmark(it.bufnr, ns, 0, 0, {
-      virt_text = { { placeholder.text(width_of(it.bufnr)), 'AcpPlaceholder' } },
+      virt_text = { { words, 'AcpPlaceholder' } },
       virt_text_pos = 'overlay',
     })
   end
@@ -127,6 +131,7 @@ local function announce()
         state.set_buffer(n, 'composer_bufnr', it.bufnr)
       end
       require('acp.ui.composer.bar').update(n, it.bufnr, it.begun)
+      if suggestions.changed(n) then M.decorate(n) end
     end
   end
 end
@@ -295,20 +300,62 @@ function M.restore(n, draft)
   return true
 end
 
---- Show an earlier (`by` = 1) or later (-1) prompt; what is written is kept.
----@param by integer
-function M.browse(by, n)
-  local it = composers[n]
-  local present = table.concat(lines_of(it.bufnr), '\n')
-  local text = require('acp.ui.composer.history').step(it.walk, by * vim.v.count1, present)
-  if not text then
-    local messages = require('acp.base.messages')
-    local said = by > 0 and messages.no_earlier_prompt or messages.no_later_prompt
-    return require('acp.base.notify').echo('info', said)
-  end
+--- Write the suggestion that comes next, in place of nothing or of another one.
+function M.take_suggestion(bufnr)
+  local n = tonumber(vim.api.nvim_buf_get_name(bufnr):match('^acp://composer/(%d+)$'))
+  local text = n and suggestions.next(n, table.concat(lines_of(bufnr), '\n'))
+  if not text then return end
+  put(bufnr, text)
+  local lines = lines_of(bufnr)
+  vim.api.nvim_win_set_cursor(0, { #lines, #lines[#lines] })
+end
+
+--- Put a step of the walk into the composer; the cursor goes to its end.
+local function put_step(it, text)
   put(it.bufnr, text)
   local win = require('acp.ui.window').showing(it.bufnr)
   if win then vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(it.bufnr), 0 }) end
+end
+
+--- Walk to an earlier or later prompt; what is written is kept.
+---@param by integer steps
+local function walk(by, n)
+  if by == 0 then return end
+  local it = composers[n]
+  local present = table.concat(lines_of(it.bufnr), '\n')
+  local text = require('acp.ui.composer.history').step(it.walk, by, present)
+  if text then return put_step(it, text) end
+  local messages = require('acp.base.messages')
+  local said = by > 0 and messages.no_earlier_prompt or messages.no_later_prompt
+  require('acp.base.notify').echo('info', said)
+end
+
+--- Show an earlier (`by` = 1) or later (-1) prompt; what is written is kept.
+---@param by integer
+function M.browse(by, n)
+  local steps = by * vim.v.count1
+  require('acp.ui.composer.history').when_whole(function() walk(steps, n) end)
+end
+
+--- Choose among earlier prompts.
+function M.search(n)
+  local history = require('acp.ui.composer.history')
+  history.when_whole(function()
+    local list, messages = history.list(), require('acp.base.messages')
+    if #list == 0 then
+      return require('acp.base.notify').echo('info', messages.no_earlier_prompt)
+    end
+    local items = vim.tbl_map(
+      function(one) return { label = one.text, preview = vim.split(one.text, '\n') } end,
+      list
+    )
+    require('acp.ui.pick').choose(
+      messages.earlier_prompts,
+      'prompt',
+      items,
+      function(index) walk(list[index].at - composers[n].walk.at, n) end
+    )
+  end)
 end
 
 local chosen ---@type integer|nil rows that the user gave the last one, over all windows of a kind

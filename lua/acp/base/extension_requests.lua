@@ -1,0 +1,72 @@
+--- The user's requests to agents beyond the protocol, whose names start with `_`
+--- (v1/extensibility).
+local M = {}
+
+---@alias acp.ExtensionAnswer fun(result: any, err?: acp.ExtensionError)
+
+local waiting = {} ---@type table<integer, { method: string, answer: acp.ExtensionAnswer }>
+local last = 0
+
+---@class acp.RequestOpts
+---@field session? integer whose agent is asked; by default that of the current one
+---@field agent? string the agent by its name, whatever session there is
+
+--- Hand over what came of a request, once.
+---@param id integer
+---@param result any
+---@param err acp.ExtensionError|nil
+local function finish(id, result, err)
+  local it = waiting[id]
+  waiting[id] = nil
+  if not it then return end
+  local ok, why = pcall(it.answer, result, err)
+  if not ok then
+    local message = require('acp.base.messages').handler_failed:format(it.method, why)
+    require('acp.base.notify').echo('error', message)
+  end
+end
+
+--- Ask an agent something. `answer` is called once, later: with the result, or nil and an error.
+---@param method string
+---@param params any
+---@param answer acp.ExtensionAnswer
+---@param opts? acp.RequestOpts
+function M.send(method, params, answer, opts)
+  local messages = require('acp.base.messages')
+  if type(method) ~= 'string' or method:sub(1, 1) ~= '_' then
+    error(messages.extension_name:format(tostring(method)), 0)
+  elseif not vim.is_callable(answer) then
+    error(messages.extension_handler:format(method, type(answer)), 0)
+  end
+  opts = opts or {}
+  last = last + 1
+  waiting[last] = { method = method, answer = answer }
+  local empty = params == nil or (type(params) == 'table' and next(params) == nil)
+  local sent = require('acp.base.host').notify('extension_request', {
+    id = last,
+    method = method,
+    params = empty and vim.empty_dict() or params,
+    session = opts.session,
+    agent = opts.agent,
+  })
+  if not sent then
+    local id = last
+    vim.schedule(function() M.host_gone(id) end)
+  end
+end
+
+--- Frame operation: what came of a request.
+---@param id integer
+---@param outcome { result: any, error: acp.ExtensionError|nil }
+function M.answered(id, outcome) finish(id, outcome.result, outcome.error) end
+
+--- Nobody answers any more: the host is gone, or was never there.
+---@param id? integer this request; all by default
+function M.host_gone(id)
+  local err = { code = -32603, message = require('acp.base.messages').why_no_host }
+  for _, one in ipairs(id and { id } or require('acp.base.sorted_keys')(waiting)) do
+    finish(one, nil, vim.deepcopy(err))
+  end
+end
+
+return M

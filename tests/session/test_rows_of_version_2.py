@@ -1,0 +1,356 @@
+"""Every update of version 2 and what a session makes of it (v2/prompt-lifecycle, v2/tool-calls,
+v2/agent-plan, v2/content, v2/extensibility).
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+
+from tests.support.told_chat import ToldChat
+
+
+def text(words: str) -> dict[str, Any]:
+    return {"type": "text", "text": words}
+
+
+def b64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+@pytest.fixture
+def chat() -> ToldChat:
+    chat = ToldChat(version=2)
+    chat.session.name_prompt("u0")
+    return chat
+
+
+# ---- messages
+
+
+@pytest.mark.parametrize("role", ["user_message", "agent_message", "agent_thought"])
+def test_a_message_is_created_replaced_kept_and_cleared_by_its_id(
+    chat: ToldChat, role: str
+) -> None:
+    chat.tell(role, messageId="m", content=[text("draft")])
+    assert "draft" in chat.text
+    chat.tell(role, messageId="m", content=[text("final")])
+    chat.tell(role, messageId="m")
+    chat.tell(f"{role}_chunk", messageId="m", content=text(" words"))
+    assert "final words" in chat.text
+    assert "draft" not in chat.text
+    chat.tell(role, messageId="m", content=None)
+    assert "final" not in chat.text
+
+
+def test_ids_of_messages_count_for_their_kind_alone(chat: ToldChat) -> None:
+    chat.tell("agent_thought", messageId="1", content=[text("thinking")])
+    chat.tell("agent_message", messageId="1", content=[text("saying")])
+    chat.tell("agent_message_chunk", messageId="1", content=text(" more"))
+    assert "thinking" in chat.text
+    assert "saying more" in chat.lines
+
+
+def test_every_content_block_is_shown(chat: ToldChat) -> None:
+    icons = [{"src": "https://example.org/i.png", "mimeType": "image/png"}]
+    blocks = [
+        text("**words**"),
+        {"type": "image", "data": b64(b"123"), "mimeType": "image/png"},
+        {"type": "audio", "data": b64(b"1"), "mimeType": "audio/wav"},
+        {"type": "resource_link", "uri": "file:///w/a.py", "name": "a.py", "icons": icons},
+        {"type": "resource", "resource": {"uri": "file:///w/b.txt", "text": "inside"}},
+        {"type": "hologram", "depth": 3},
+    ]
+    chat.tell("agent_message", messageId="m", content=blocks)
+    for words in ("words", "[image image/png", "[audio audio/wav", "a.py", "inside", "[hologram]"):
+        assert words in chat.text, words
+
+
+# ---- states
+
+
+def test_the_state_is_the_one_truth_of_running_and_idle(chat: ToldChat) -> None:
+    chat.session.end_turn("end_turn")
+    seen = [chat.changed()["status"]]
+    for state in ("running", "requires_action", "dreaming"):
+        chat.tell("state_update", state=state)
+        seen.append(chat.changed()["status"])
+        chat.tell("state_update", state="idle", stopReason="end_turn")
+        seen.append(chat.changed()["status"])
+    assert seen == ["idle", *["running", "idle"] * 3]
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        {"type": "terminal", "terminalId": "t"},
+        {"type": "tool_call", "toolCallId": "c"},
+        {"type": "subagent", "sessionId": "s2"},
+        {"type": "cron"},
+    ],
+)
+def test_background_work_of_any_kind_keeps_it_running(chat: ToldChat, work: dict[str, Any]) -> None:
+    chat.tell("tool_call_update", toolCallId="c", title="Build", status="in_progress")
+    chat.tell("state_update", state="running", background=[work])
+    chat.session.end_turn("end_turn")
+    chat.tell("state_update", state="idle", stopReason="end_turn")  # omitted is not empty
+    assert chat.changed()["status"] == "running"
+    assert chat.statuses() == {"c": "in_progress"}
+    chat.tell("state_update", state="idle", background=[])
+    assert chat.changed()["status"] == "idle"
+
+
+def test_work_of_its_own_that_fails_says_why(chat: ToldChat) -> None:
+    chat.session.end_turn("end_turn")
+    chat.tell("state_update", state="running")
+    error = {"code": -32000, "message": "No quota", "data": {"plan": "free", "left": 0}}
+    chat.tell("state_update", state="idle", stopReason="error", error=error)
+    assert chat.session.error == "No quota"
+    assert "No quota" in chat.text
+
+
+# ---- tool calls
+
+
+def test_a_tool_call_is_patched_field_by_field(chat: ToldChat) -> None:
+    place = [{"path": "/w/a.py", "line": 3}]
+    chat.tell("tool_call_update", toolCallId="c", title="Edit", kind="edit", locations=place)
+    chat.tell("tool_call_update", toolCallId="c", status="in_progress", rawInput={"a": 1})
+    [call] = chat.session.tool_calls
+    assert (call.title, call.kind, call.status) == ("Edit", "edit", "in_progress")
+    cleared = {"title": None, "kind": None, "locations": None, "rawInput": None, "status": None}
+    chat.tell("tool_call_update", toolCallId="c", **cleared)
+    assert (call.title, call.kind, call.status) == ("", "other", "pending")
+    assert (list(call.locations), call.raw_input) == ([], {})
+
+
+@pytest.mark.parametrize("status", ["paused", "cancelled", "completed", "failed", "in_progress"])
+def test_a_status_is_what_the_agent_says(chat: ToldChat, status: str) -> None:
+    chat.tell("tool_call_update", toolCallId="c", title="Work", status=status)
+    assert chat.statuses() == {"c": status}
+    assert any("Work" in line for line in chat.lines)
+
+
+def test_an_unknown_status_and_kind_are_kept(chat: ToldChat) -> None:
+    chat.tell("tool_call_update", toolCallId="c", title="Work", status="dreaming", kind="paint")
+    [call] = chat.session.tool_calls
+    assert not call.finished
+    assert any("Work" in line for line in chat.lines)
+
+
+def test_meta_of_upserts_is_merged_by_key(chat: ToldChat) -> None:
+    chat.tell("tool_call_update", toolCallId="c", title="Work", _meta={"a": 1, "b": 2})
+    chat.tell("tool_call_update", toolCallId="c", _meta={"a": None, "c": 3})
+    [call] = chat.session.tool_calls
+    assert call.meta == {"b": 2, "c": 3}
+
+
+def test_content_grows_by_chunks_and_is_replaced_whole(chat: ToldChat) -> None:
+    for words in ("first", "second"):
+        item = {"type": "content", "content": text(words)}
+        chat.tell("tool_call_content_chunk", toolCallId="c", content=item)
+    assert [line.strip() for line in chat.lines if "first" in line or "second" in line] == [
+        "first",
+        "second",
+    ]
+    item = {"type": "content", "content": text("third")}
+    chat.tell("tool_call_update", toolCallId="c", content=[item])
+    assert "first" not in chat.text
+    assert "third" in chat.text
+    chat.tell("tool_call_update", toolCallId="c", content=None)
+    assert "third" not in chat.text
+
+
+PATCH = """diff --git a/w/a.py b/w/a.py
+--- a/w/a.py
++++ b/w/a.py
+@@ -1,2 +1,2 @@
+ one
+-two
++TWO
+"""
+
+
+def test_a_diff_with_a_patch_is_shown_with_its_counts(chat: ToldChat) -> None:
+    change = {"operation": "modify", "path": "/w/a.py", "fileType": "text"}
+    patch = {"format": "git_patch", "text": PATCH}
+    diff = {"type": "diff", "changes": [change], "patch": patch}
+    chat.tell("tool_call_update", toolCallId="c", title="Edit", kind="edit", content=[diff])
+    assert "+1 -1" in chat.text
+    assert any(line.strip() == "+ TWO" for line in chat.lines)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"operation": "add", "path": "/w/n", "fileType": "directory"}, "add /w/n (directory)"),
+        ({"operation": "delete", "path": "/w/n"}, "delete /w/n"),
+        ({"operation": "modify", "path": "/w/n", "fileType": "binary"}, "modify /w/n (binary)"),
+        ({"operation": "move", "oldPath": "/w/a", "path": "/w/b"}, "move /w/a → /w/b"),
+        ({"operation": "copy", "oldPath": "/w/a", "path": "/w/b"}, "copy /w/a → /w/b"),
+        ({"operation": "sign", "path": "/w/a", "fileType": "symlink"}, "sign /w/a (symlink)"),
+    ],
+)
+def test_a_change_without_a_patch_is_said_in_words(
+    chat: ToldChat, change: dict[str, Any], words: str
+) -> None:
+    diff = {"type": "diff", "changes": [change]}
+    chat.tell("tool_call_update", toolCallId="c", title="Files", kind="edit", content=[diff])
+    assert words in chat.text
+
+
+@pytest.mark.parametrize("patch", [{"format": "svn", "text": "Index: a"}, None])
+def test_a_patch_of_another_format_is_not_taken_for_one(chat: ToldChat, patch: Any) -> None:
+    change = {"operation": "modify", "path": "/w/a.py"}
+    diff = {"type": "diff", "changes": [change], "patch": patch}
+    chat.tell("tool_call_update", toolCallId="c", title="Files", kind="edit", content=[diff])
+    assert "modify /w/a.py" in chat.text
+    assert "Index" not in chat.text
+
+
+def test_a_link_to_a_session_and_unknown_content(chat: ToldChat) -> None:
+    content = [{"type": "session", "sessionId": "child"}, {"type": "graph", "nodes": []}]
+    chat.tell("tool_call_update", toolCallId="c", title="Task", content=content)
+    assert "child" in chat.text
+    assert "[graph]" in chat.text
+
+
+# ---- terminals
+
+
+def test_a_terminal_is_told_in_bytes(chat: ToldChat) -> None:
+    size = {"cols": 80, "rows": 24}
+    chat.tell("terminal_update", terminalId="t", command="make", cwd="/w/src", size=size)
+    half = "é".encode()
+    for part in (b"one\n" + half[:1], half[1:] + b"\n"):
+        chat.tell("terminal_output_chunk", terminalId="t", data=b64(part))
+    [terminal] = chat.session.terminals
+    assert terminal.lines() == ["one", "é"]
+    assert any(line.strip() == "$ make" for line in chat.lines)
+    assert any("src" in line for line in chat.lines)
+    chat.tell("terminal_update", terminalId="t", output={"data": b64(b"all new\n")})
+    assert terminal.lines() == ["all new"]
+    chat.tell("terminal_update", terminalId="t", exitStatus={"exitCode": None, "signal": "KILL"})
+    assert terminal.snapshot()["signal"] == "KILL"
+    chat.tell("terminal_update", terminalId="t", exitStatus=None)
+    assert terminal.snapshot()["running"] is True
+
+
+def test_a_terminal_shown_in_a_call_is_not_shown_twice(chat: ToldChat) -> None:
+    chat.tell("terminal_update", terminalId="t", command="make")
+    chat.tell("terminal_output_chunk", terminalId="t", data=b64(b"out\n"))
+    item = {"type": "terminal", "terminalId": "t"}
+    chat.tell("tool_call_update", toolCallId="c", title="Build", content=[item])
+    assert [line.strip() for line in chat.lines].count("out") == 1
+
+
+# ---- plans
+
+
+def test_plans_of_every_kind(chat: ToldChat) -> None:
+    entry = {"content": "Step", "priority": "urgent", "status": "cancelled"}
+    plans = [
+        {"type": "items", "planId": "i", "entries": [entry]},
+        {"type": "markdown", "planId": "m", "content": "# The plan"},
+        {"type": "file", "planId": "f", "uri": "file:///w/plan.md"},
+        {"type": "mindmap", "planId": "x"},
+    ]
+    for plan in plans:
+        chat.tell("plan_update", plan=plan)
+    assert [(e.content, e.priority, e.status) for e in chat.session.plan] == [
+        ("Step", "urgent", "cancelled")
+    ]
+    for words in ("[~] Step", "The plan", "plan.md", "mindmap"):
+        assert words in chat.text, words
+    for id in ("i", "m"):
+        chat.tell("plan_removed", planId=id)
+    assert not chat.session.plan
+    assert "Plan withdrawn" in chat.text
+
+
+# ---- the rest
+
+
+def test_commands_of_unknown_kinds_are_not_offered(chat: ToldChat) -> None:
+    hint = {"type": "text", "hint": "what"}
+    listed = [
+        {"type": "command", "name": "web", "description": "Search", "input": hint},
+        {"type": "macro", "name": "odd", "description": "Odd"},
+    ]
+    chat.tell("available_commands_update", availableCommands=listed)
+    assert chat.changed()["commands"] == [{"name": "web", "description": "Search", "hint": "what"}]
+
+
+def test_options_of_unknown_types_are_not_offered(chat: ToldChat) -> None:
+    group = {"groupId": "g", "name": "G", "options": [{"value": "a", "name": "A"}]}
+    select = {"type": "select", "configId": "model", "name": "Model", "category": "model"}
+    listed = [
+        {**select, "currentValue": "a", "options": [group]},
+        {"type": "boolean", "configId": "fast", "name": "Fast", "currentValue": True},
+        {"type": "dial", "configId": "heat", "name": "Heat", "currentValue": 1},
+    ]
+    chat.tell("config_option_update", configOptions=listed)
+    told = chat.changed()
+    assert [option["id"] for option in told["options"]] == ["model", "fast"]
+    assert told["model"] == {"option": "model", "value": "a", "name": "A"}
+
+
+def test_title_and_cost_are_kept_cleared_and_set(chat: ToldChat) -> None:
+    cost = {"amount": 1.5, "currency": "EUR"}
+    chat.tell("session_info_update", title="A title")
+    chat.tell("usage_update", used=10, size=100, cost=cost)
+    chat.tell("session_info_update")
+    chat.tell("usage_update", used=20, size=100)
+    told = chat.changed()
+    assert told["title"] == "A title"
+    assert told["usage"] == {"used": 20, "size": 100, "cost": cost}
+    chat.tell("session_info_update", title=None)
+    chat.tell("usage_update", used=30, size=100, cost=None)
+    told = chat.changed()
+    assert told["title"] is None
+    assert told["usage"] == {"used": 30, "size": 100}
+
+
+def test_notices_and_compactions(chat: ToldChat) -> None:
+    chat.tell("notice", severity="grave", title="Careful", description="Very")
+    chat.tell("compaction_update", compactionId="k", status="in_progress")
+    chat.tell("compaction_summary_chunk", compactionId="k", content=text("short"))
+    chat.tell("compaction_update", compactionId="k", status="completed")
+    for words in ("Careful", "Very", "Context compacted", "short"):
+        assert words in chat.text, words
+
+
+def test_subagents_and_letters(chat: ToldChat) -> None:
+    state = {"state": "requires_action"}
+    chat.tell("subagent_update", sessionId="k", title="Explorer", state=state)
+    assert "Explorer" in chat.text
+    assert chat.changed()["subagents"][0]["state"] == "requires_action"
+    chat.tell("subagent_update", sessionId="k", title=None, state=None)
+    assert chat.changed()["subagents"][0]["state"] == "unknown"
+    chat.tell("session_message", messageId="1", senderSessionId="k", content=[text("done")])
+    chat.tell("session_message_chunk", messageId="1", content=text(" well"))
+    assert "done well" in chat.text
+
+
+def test_an_unknown_update_is_shown_plainly(chat: ToldChat) -> None:
+    chat.tell("weather_update", rain=True)
+    assert "weather_update" in chat.text
+    assert "rain" in chat.text
+
+
+@pytest.mark.parametrize(
+    ("tag", "fields"),
+    [
+        ("agent_message_chunk", {"content": text("no id")}),
+        ("tool_call_update", {"toolCallId": "c", "content": [{"type": "content"}]}),
+        ("plan_update", {"plan": {"type": "items", "planId": "p", "entries": [{"content": "x"}]}}),
+    ],
+)
+def test_what_breaks_the_schema_takes_nothing_with_it(
+    chat: ToldChat, tag: str, fields: dict[str, Any]
+) -> None:
+    chat.tell(tag, **fields)
+    chat.tell("agent_message", messageId="m", content=[text("after")])
+    assert "after" in chat.lines

@@ -1,0 +1,73 @@
+"""A session that is told updates as JSON, in either version of the protocol, and its chat.
+
+Example:
+
+    chat = ToldChat(version=2)
+    chat.tell("agent_message", messageId="m", content=[{"type": "text", "text": "hi"}])
+    assert "hi" in chat.lines
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from acp_nvim.protocol import codec, schema
+from acp_nvim.protocol.v2 import incoming
+from acp_nvim.protocol.v2 import schema as v2
+from acp_nvim.render.document import Document
+from acp_nvim.render.tools import Look
+from acp_nvim.session import state, updates
+from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.session import Session
+from tests.support.drawn_chat import DrawnChat
+
+
+class ToldChat:
+    """Session 1, whose turn runs, drawn whenever its lines are asked for."""
+
+    def __init__(self, version: int = 1) -> None:
+        self.version = version
+        self.session = Session(1, "x", "/w")
+        self.session.begin_turn(Prompt("go"), "X")
+        self.screen = DrawnChat()
+        self.notes: list[str] = []
+        """What was forgiven in the messages."""
+        self._document = Document(1, Look(8, "/w"))
+
+    def tell(self, tag: str, **fields: Any) -> None:
+        """One `session/update`."""
+        update = {"sessionUpdate": tag, **fields}
+        raw = msgspec.Raw(json.dumps({"sessionId": "s", "update": update}).encode())
+        updates.apply(self.session, self._read(raw))
+
+    def _read(self, raw: msgspec.Raw) -> Any:
+        if self.version == 1:
+            return codec.decode(schema.SessionNotification, raw, self.notes).update
+        return incoming.update(codec.decode(v2.UpdateSessionNotification, raw, self.notes).update)
+
+    def say(self, text: str, **fields: Any) -> None:
+        """A piece of the agent's message."""
+        self.tell("agent_message_chunk", content={"type": "text", "text": text}, **fields)
+
+    @property
+    def lines(self) -> list[str]:
+        """The rows of the chat."""
+        ops, _ = self._document.draw(self.session.transcript, 1 << 20)
+        self.screen.apply(ops)
+        return self.screen.lines
+
+    @property
+    def text(self) -> str:
+        """The same as one text."""
+        return "\n".join(self.lines)
+
+    def statuses(self) -> dict[str, str]:
+        """The status of each tool call."""
+        return {call.id: call.status for call in self.session.tool_calls}
+
+    def changed(self) -> dict[Any, Any]:
+        """State that has changed since it was asked for last."""
+        return {path[0]: value for path, value in state.take_changes(self.session)}
