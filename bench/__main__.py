@@ -25,6 +25,7 @@ CASES: dict[str, Callable[[], list[Figure]]] = {
     "reads": single.reads,
     "write": single.write,
     "calls": calls.calls,
+    "many": calls.many,
     "overhead": calls.overhead,
     "cold": single.cold,
     "warm": single.warm,

@@ -30,6 +30,14 @@ vim.api.nvim_create_autocmd('BufReadPost', {
   end,
 })
 """
+SAY = """
+local found = {}
+for row = 0, 9999 do
+  found[row + 1] = { lnum = row, col = 0, severity = 1 + row % 4, message = 'no. ' .. row }
+end
+local off = { virtual_text = false, signs = false, underline = false }
+vim.diagnostic.set(vim.api.nvim_create_namespace('lint'), 0, found, off)
+"""
 OPEN = "vim.cmd.edit(...) vim.wo.wrap = false"
 ATTACHED = "return #vim.lsp.get_clients({ bufnr = 0 }) == 1"
 TYPED = "return vim.api.nvim_buf_get_lines(vim.fn.bufnr((...)), -2, -1, true)[1]"
@@ -128,6 +136,23 @@ def _nothing_lost(side: Side, runs: list[Watched]) -> None:
         at += len(text)
     if typed[at:]:
         raise WrongText(f"more than was typed: {typed[at:][:80]!r}")
+
+
+def many() -> list[Figure]:
+    """While one types in a file of which 10,000 things are said."""
+    with served(10_000) as side:
+        side.editor.lua(SAY)
+        side.editor.lua("vim.cmd('normal! Go') vim.cmd.startinsert()")
+        side.editor.pump_for(1)
+        alone = _typing(side, 2)
+        seen = called(side, "nvim_diagnostics", 20, keys=True, path=FILE, wait_ms=1)
+        _nothing_lost(side, [alone, seen])
+    case = "20 diagnostics of 10,000 while one types"
+    most = Budget(16, "value")
+    return [
+        Figure(case, "key, p99", "ms", percentile(seen.keys, 99), percentile(alone.keys, 99), most),
+        Figure(case, "not answering, worst", "ms", max(seen.gaps), max(alone.gaps)),
+    ]
 
 
 def overhead() -> list[Figure]:

@@ -114,6 +114,29 @@ class Agent:
         )
         return result
 
+    # -- providers, behind the capability of that name (rfds/custom-llm-endpoint) ------------------
+
+    async def list_providers(self) -> Sequence[schema.ProviderInfo]:
+        """The services that the agent gets its models from, and where their requests go."""
+        result: schema.ListProvidersResponse = await self._endpoint.request(
+            "providers/list", schema.ListProvidersRequest()
+        )
+        return tuple(result.providers)
+
+    async def set_provider(
+        self, provider_id: str, api_type: str, base_url: str, headers: Mapping[str, str]
+    ) -> None:
+        """Send the requests of a provider there from now on. The headers, which are secrets,
+        replace all former ones.
+        """
+        request = schema.SetProviderRequest(provider_id, api_type, base_url, dict(headers))
+        await self._endpoint.request("providers/set", request)
+
+    async def disable_provider(self, provider_id: str) -> None:
+        """Use a provider no longer; none that is required."""
+        request = schema.DisableProviderRequest(provider_id)
+        await self._endpoint.request("providers/disable", request)
+
     # -- opening a session ------------------------------------------------------------------------
 
     async def new_session(

@@ -9,6 +9,7 @@ from pathlib import Path
 import acp_nvim
 from acp_nvim import wording
 from acp_nvim.agent import registry
+from acp_nvim.agent.agent_env import AgentVariables
 from acp_nvim.agent.connection import Connection, Surroundings
 from acp_nvim.agent.settings import AgentSettings, Settings
 
@@ -30,7 +31,7 @@ def spec_of(options: Settings, name: str) -> AgentSettings | None:
                 "PYTHONPYCACHEPREFIX": sys.pycache_prefix or "",
             },
             title="Tutor",
-            tools=False,  # it shows everything by the protocol itself
+            tools=spec.tools if spec else None,
             meta=spec.meta if spec else {},
         )
     try:
@@ -46,6 +47,7 @@ class Agents:
         """`spec` looks an agent up in the configuration."""
         self._around = around
         self._spec = spec
+        self.variables = AgentVariables()
         self.connections: dict[str, Connection] = {}
 
     async def get(self, name: str) -> Connection:
@@ -70,7 +72,11 @@ class Agents:
         spec = self._spec(name)
         if spec is None or not (spec.command or spec.url):
             raise UnknownAgent(wording.NO_SUCH_AGENT.format(agent=name))
-        connection = Connection(name, spec, self._around, pauses)
+        filled = self.variables.filled(name, spec, self._around.env())
+        connection = Connection(name, filled.spec, self._around, pauses)
+        connection.traffic.hide(filled.secrets)
+        for variable in filled.missing:
+            connection.warnings.count("env", wording.WHY_MCP_VARIABLE.format(name=variable))
         self.connections[name] = connection
         self._around.changed(connection)
         connection.start()

@@ -1,16 +1,21 @@
-"""Agents' requests that the user answers: how a request and its `Decision` end each other."""
+"""Agents' requests that the user answers: how a request and its `Decision` end each other, and how
+all of a session end at once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 
 from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.session import ids
-from acp_nvim.session.questions.decisions import CANCELLED, Decision, Outcome
+from acp_nvim.session.questions.decisions import AT_ONCE, CANCELLED, Decision, Outcome
+from acp_nvim.session.session import Session
+from acp_nvim.tasks import Tasks
 
 
 def decision_id() -> str:
@@ -47,3 +52,23 @@ async def wait(decision: Decision) -> Outcome:
             decision.resolve(CANCELLED, "connection")
     assert decision.outcome is not None
     return decision.outcome
+
+
+def cancel_questions(session: Session, tasks: Tasks, by: str) -> bool:
+    """Answer all pending questions of a session as cancelled. Very many are answered in steps and
+    their tool calls closed after that, so that nothing else has to wait. Returns whether that goes
+    on.
+    """
+    many = len(session.decisions) > AT_ONCE
+    if many:
+        tasks.start_soon(_cancel_many, session, session.decisions.cancelling(by))
+    else:
+        session.decisions.cancel_all(by)
+    return many
+
+
+async def _cancel_many(session: Session, steps: Iterator[None]) -> None:
+    for _ in steps:
+        await anyio.lowlevel.checkpoint()
+    while session.close_calls("cancelled", AT_ONCE):
+        await anyio.lowlevel.checkpoint()

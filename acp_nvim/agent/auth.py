@@ -55,6 +55,11 @@ def terminal_login(spec: AgentSettings, method: schema.AuthMethod) -> TerminalLo
     return None
 
 
+def offered(spec: AgentSettings, methods: Iterable[schema.AuthMethod]) -> list[schema.AuthMethod]:
+    """The methods that can be used from here: no program of an agent elsewhere."""
+    return [one for one in methods if not (spec.url and isinstance(one, schema.AuthMethodTerminal))]
+
+
 def _described(
     spec: AgentSettings, method: schema.AuthMethod, described: Mapping[str, Any]
 ) -> TerminalLogin | None:
@@ -72,18 +77,18 @@ def _strings(env: Any) -> dict[str, str]:
     return {str(key): str(value) for key, value in env.items()} if isinstance(env, dict) else {}
 
 
-def variables(method: schema.AuthMethod) -> list[str]:
+def variables(method: schema.AuthMethod) -> list[schema.AuthEnvVar]:
     """The environment variables that a method needs; optional ones are left out."""
     if not isinstance(method, schema.AuthMethodEnvVar):
         return []
     if method.var_name:
-        return [method.var_name]
-    return [variable.name for variable in method.vars or () if variable.optional is not True]
+        return [schema.AuthEnvVar(method.var_name)]
+    return [variable for variable in method.vars or () if variable.optional is not True]
 
 
-def missing(method: schema.AuthMethod, env: Mapping[str, str]) -> list[str]:
+def missing(method: schema.AuthMethod, env: Mapping[str, str]) -> list[schema.AuthEnvVar]:
     """Those of its variables that have no value in `env`."""
-    return [variable for variable in variables(method) if not env.get(variable)]
+    return [variable for variable in variables(method) if not env.get(variable.name)]
 
 
 def name(method: schema.AuthMethod) -> str:

@@ -184,7 +184,10 @@ class Client:
             raise RequestError(code, str(error)) from error
         for note in notes:
             self.warnings.count("forgiven", f"{method}: {note}")
-        return handler(self._addressed(request), request, call)
+        session = self._addressed(request)
+        if session is not None:
+            self.router.hears(session)
+        return handler(session, request, call)
 
     def _handlers(self) -> Mapping[str, Handler]:
         return {

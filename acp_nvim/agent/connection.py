@@ -31,6 +31,7 @@ from acp_nvim.agent.servers import FileServer, NoTools, OwnTools
 from acp_nvim.agent.session_params import SessionParams
 from acp_nvim.agent.session_router import ReportLimit, SessionRouter
 from acp_nvim.agent.settings import AgentSettings, Settings
+from acp_nvim.agent.string_version import StringVersion
 from acp_nvim.agent.terminals import AgentTerminals
 from acp_nvim.agent.transport import addresses
 from acp_nvim.agent.transport.base import (
@@ -132,6 +133,7 @@ class Connection:
         """The version that the agent is asked for."""
         self._again: int | None = None
         """The version in which it has to be started again."""
+        self._strings = StringVersion()
         self._attempts = Attempts(pauses)
         self.up_since: float | None = None
         """When the handshake was over, on the monotonic clock."""
@@ -299,16 +301,14 @@ class Connection:
 
     async def _serve(self, version: int) -> int | None:
         """Run the agent until it ends. Returns the version in which to start it again."""
-        self._version, self._again = version, None
-        self.translation = _version_2(self.warnings.count) if version == 2 else Dialect()
+        self._version, self._again, self.exit = version, None, None
+        self.warnings.unread.clear()
+        newer = version == 2
+        self.translation = _version_2(self.warnings.count) if newer else self._strings.dialect()
         settings = self._around.settings()
         self._peer = Peer(settings.limits.message_bytes, reads_updates=True)
         transport = self._new_transport(settings)
-        try:
-            await transport.start()
-        except TransportError:
-            await transport.stop()
-            raise
+        await (self._attempts.start(transport) if self.spec.url else transport.start())
         self._transport = transport
         self._endpoint = endpoint = self._endpoint_over(transport)
         self._agent = Agent(endpoint)
@@ -317,6 +317,7 @@ class Connection:
             if self.stopping:  # by the user, while it was being started
                 tasks.start_soon(transport.stop)
             await endpoint.run()
+            self._may_want_words()
             if transport.exit is None:
                 self._closed_output = not self.stopping and self._again is None
                 await transport.stop()
@@ -402,7 +403,7 @@ class Connection:
                 await transport.stop()
                 return
         except Exception as error:
-            if self.lost is not None:
+            if self.lost is not None or self._may_want_words():
                 return
             if self.exit is None and transport is not None and transport.exit is None:
                 self._fail(
@@ -427,7 +428,9 @@ class Connection:
     async def _negotiate(self) -> None:
         """Agree on a version; `_again` is the one in which the agent has to be started again."""
         try:
-            await self.agent.initialize(client_capabilities(self._around.settings()), self._version)
+            starts = self.spec.url is None
+            ours = client_capabilities(self._around.settings(), starts=starts)
+            await self._strings.initialize(self.agent, ours, self._version, self.translation)
         except OtherVersion as error:
             if self._version == 1 and error.theirs == 2:
                 reason = wording.WHY_NEWER_PROTOCOL.format(theirs=2, agent=self.name)
@@ -446,6 +449,16 @@ class Connection:
         if not isinstance(self.translation, Dialect) and self.translation.old_shape:
             self.warnings.count("version", wording.WHY_VERSION_REPEATED)
             self._again = 1
+
+    def _may_want_words(self) -> bool:
+        """Whether the agent is started again, since it has ended at a version that is a number."""
+        if self._agent is None or self._endpoint is None or self._endpoint.closed is None:
+            return False
+        ended = self.status == "starting" and self._agent.protocol is None and not self.stopping
+        killed = self.lost is not None or (self.exit is not None and self.exit.signal is not None)
+        if ended and not killed and self._version == 1 and self._again is None:
+            self._again = 1 if self._strings.may_be_meant(self.last_words()) else None
+        return self._again is not None
 
     def _read(self, method: str, params: msgspec.Raw, notes: list[str]) -> Any:
         """The params of a request, in the version that the agent speaks now."""
@@ -569,7 +582,7 @@ class Connection:
             "protocol": agent.protocol if agent else None,
             "info": agent.info if agent else None,
             "capabilities": agent.capabilities if agent else None,
-            "auth_methods": list(agent.auth_methods) if agent else [],
+            "auth_methods": auth.offered(self.spec, agent.auth_methods) if agent else [],
             "more": {"auth_methods": agent.methods_left} if agent and agent.methods_left else None,
             "auth": self.auth,
             "dialect": self.translation.name,

@@ -18,8 +18,10 @@ OURS = "acp.nvim"
 _SECRET = re.compile(r"(?i)key|token|secret|passw|credential|auth")
 
 
-def client_capabilities(settings: Settings) -> schema.ClientCapabilities:
-    """Return the capabilities of this client (v1/initialization)."""
+def client_capabilities(settings: Settings, *, starts: bool = True) -> schema.ClientCapabilities:
+    """Return the capabilities of this client (v1/initialization). ``starts``: the agent's own
+    program is here, so it can be started to log in.
+    """
     return schema.ClientCapabilities(
         fs=schema.FileSystemCapabilities(read_text_file=True, write_text_file=True),
         terminal=settings.terminal.enabled and AVAILABLE,
@@ -36,8 +38,8 @@ def client_capabilities(settings: Settings) -> schema.ClientCapabilities:
         elicitation=schema.ElicitationCapabilities(
             form=schema.ElicitationFormCapabilities(), url=schema.ElicitationUrlCapabilities()
         ),
-        auth=schema.AuthCapabilities(terminal=True),
-        meta={"terminal-auth": True, "terminal_output": True, **_handled(settings)},
+        auth=schema.AuthCapabilities(terminal=starts),
+        meta={"terminal-auth": starts, "terminal_output": True, **_handled(settings)},
     )
 
 

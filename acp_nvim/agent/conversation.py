@@ -5,39 +5,42 @@ at its agent as often as needed.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, TypeVar
 
 import anyio
-import anyio.lowlevel
 
 from acp_nvim import wording
 from acp_nvim.agent.added_prompts import AddedPrompts
+from acp_nvim.agent.agent import Agent
 from acp_nvim.agent.agents import Agents, UnknownAgent
+from acp_nvim.agent.answering import cancel_questions
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.conversation_delegate import ConversationDelegate
+from acp_nvim.agent.login_wait import LoginWait
+from acp_nvim.agent.lost_session import LostSession
+from acp_nvim.agent.mcp import Fate
+from acp_nvim.agent.patience import Patience
+from acp_nvim.agent.rate_limits import PutOffPrompts
 from acp_nvim.agent.session_params import trace
 from acp_nvim.agent.session_setup import NEW, Origin, SessionSetup
 from acp_nvim.agent.wire.calls import OutgoingCall
 from acp_nvim.agent.wire.endpoint import ConnectionClosed
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import (
-    AUTH_REQUIRED,
     REQUEST_CANCELLED,
     RemoteProtocolError,
     RequestError,
     details,
 )
+from acp_nvim.protocol.refusals import lost_session, needs_login, rate_limit
 from acp_nvim.session import queue, subagents
 from acp_nvim.session.prompts import Prompt
-from acp_nvim.session.questions.decisions import AT_ONCE
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 
-OPEN_S: Final = 10.0
-"""How long an agent may take for each answer that a session waits for until the user is told."""
+Result = TypeVar("Result")
 
 
 class Conversation:
@@ -56,25 +59,29 @@ class Conversation:
         self.origin = origin
         self.connection: Connection | None = None
         self.running: Prompt | None = None
-        self.awaits_login = False
         self.used = 0.0
         """When the user worked with it last, in seconds of a clock that has no date."""
         self._agents = agents
         self._tasks = tasks
         self._delegate = delegate
         self._busy = self._woken = False
-        self._setup = SessionSetup(session, origin, self._watched)
+        self._patience = Patience(
+            session, tasks, lambda: delegate.settings().timeouts, self._unreached
+        )
+        self.login = LoginWait(session, self._patience, delegate)
+        self._setup = SessionSetup(session, origin, self._patience.answer)
         self._call: OutgoingCall | None = None
         """The request of the running prompt."""
         self.added = AddedPrompts(self)
         """Prompts that the agent got while it worked on another one."""
+        self._put_off = PutOffPrompts(session, tasks, self._patience.warn)
         self._answered = False
         self._refused = False
+        self._lost = LostSession(self, delegate)
         self._hands_over = False
         """Whether the prompt that went last has what was said before."""
         self._preparing: Prompt | None = None
         """The first of the queue, while it is made ready to be sent."""
-        self._configured = False
         self._restarts = False
         """Whether it waits for a restart of its agent."""
         self.topic = ""
@@ -111,7 +118,8 @@ class Conversation:
     def open(self) -> None:
         """Start agent and session now, whatever was before, and go on with the queue."""
         self._woken = True
-        self.awaits_login = self._refused = self._configured = False
+        self._refused = False
+        self.login.over()
         self._wake()
 
     def will_restart(self) -> None:
@@ -147,7 +155,7 @@ class Conversation:
                 while going and (prompt := queue.first(self.session)) is not None:
                     await self._turn(prompt)
                     await self.added.finish()
-                    going = (not self._refused or await self._login()) and self.is_open
+                    going = (not self._refused or await self._log_in()) and self.is_open
         except Exception as error:  # a fault of ours must not end the host
             self.not_opened(self._fault(error), ())
         finally:
@@ -191,9 +199,26 @@ class Conversation:
             queue.wait_at_agent(session, prompt)
         else:
             session.begin_turn(prompt, connection.title)
+        self._listen()
+        self._lost.begin()
+        await self.ask(prompt, connection, blocks)
+        if self._setup.lost and session.in_turn:
+            await self._lost.ask_again(prompt)
+        self._patience.rest()
+
+    def _listen(self) -> None:
+        """Name an agent that is silent in the turn that has begun."""
+        if self.connection is not None:
+            self._patience.listen(partial(self.connection.router.heard, self.session))
+
+    async def ask(self, prompt: Prompt, connection: Connection, blocks: list[Any]) -> None:
+        """Put a prompt to the agent and wait for the end of its turn, or until the session turns
+        out to be lost.
+        """
+        self.running, self._answered = prompt, False
         try:
             self._call = connection.agent.begin_prompt(
-                session.id,
+                self.session.id,
                 blocks,
                 self._on_response,
                 self.meta(prompt),
@@ -226,6 +251,11 @@ class Conversation:
         told = self._setup.handover
         self._hands_over = bool(told) and not prompt.text.startswith("/")
         return [schema.TextContent(told)] if self._hands_over else []
+
+    @property
+    def servers(self) -> Sequence[Fate]:
+        """What became of each MCP server when the session was opened last."""
+        return self._setup.servers
 
     @property
     def takes_more(self) -> bool:
@@ -263,6 +293,7 @@ class Conversation:
             session.observer.changed(session)
         elif self.connection is not None:
             session.begin_turn(prompt, self.connection.title, message_id)
+            self._listen()
 
     def meta(self, prompt: Prompt) -> dict[str, Any]:
         """`_meta` of a prompt: its own, and the configured trace (rfds/meta-propagation)."""
@@ -277,13 +308,16 @@ class Conversation:
         if isinstance(error, ConnectionClosed):
             return  # `agent_ended` knows more
         self._answered = True
-        self.answered(self.running, result, error)
+        if error is not None and self._lost.is_meant(error, self.running):
+            self._setup.lose(wording.PART_SENT_AGAIN)
+        else:
+            self.answered(self.running, result, error)
 
     def answered(self, prompt: Prompt | None, result: Any, error: Exception | None) -> None:
         """A prompt is answered: its turn is over, if it has begun and not ended with another's."""
         waited = prompt is not None and queue.leave_agent(self.session, prompt)
         if error is None:
-            self._configured = False
+            self.login.worked()
             if self._hands_over:
                 self._setup.handed_over()
             if self.session.in_turn:
@@ -305,7 +339,12 @@ class Conversation:
         session = self.session
         if session.status == "cancelling":
             session.end_turn("cancelled")
-        elif isinstance(error, RequestError) and error.code == AUTH_REQUIRED and prompt is not None:
+        elif prompt is not None and (limit := rate_limit(error)) is not None:
+            self._delegate.waits_again(prompt)
+            title = self.connection.title if self.connection is not None else session.agent
+            told = [line for line in details(error) if not line.isdecimal()]  # it is the wait
+            self._put_off.put_off(prompt, limit, title, [str(error), *told])
+        elif prompt is not None and needs_login(error):
             self._refused = True
             queue.put_first(session, prompt)
             self._delegate.waits_again(prompt)
@@ -334,6 +373,29 @@ class Conversation:
         if self.running is not None:
             self._delegate.give_back(session, self.running)
 
+    async def call(self, act: Callable[[Agent], Awaitable[Result]]) -> Result:
+        """Make a call about the session at its agent; once more where the agent has lost the
+        session, and it could be opened again. Raises what ``act`` raises.
+        """
+        assert self.connection is not None
+        try:
+            return await act(self.connection.agent)
+        except RequestError as error:
+            if self._busy or not lost_session(error) or not await self._reopened():
+                raise
+        return await act(self.connection.agent)
+
+    async def _reopened(self) -> bool:
+        """Whether the session that the agent has lost is open again. Prompts wait meanwhile."""
+        self._busy = True
+        try:
+            self._setup.lose()
+            return await self.open_now()
+        finally:
+            self._busy = False
+            if self._woken:
+                self._wake()
+
     # -- cancel -----------------------------------------------------------------------------------
 
     def cancel(self) -> bool:
@@ -351,7 +413,7 @@ class Conversation:
             self.take_back()
             connection.agent.cancel(session.id)
             self._delegate.turn_cancelled(session)
-        many = self._cancel_asked("cancel")
+        many = cancel_questions(session, self._tasks, "cancel")
         if already:
             return True
         self._tasks.start_soon(self._watch_cancel, session.turn)
@@ -368,24 +430,6 @@ class Conversation:
             elif self._call is not None and self.connection is not None:
                 self.connection.agent.take_back(self._call)
 
-    def _cancel_asked(self, by: str) -> bool:
-        """Answer all pending questions as cancelled. Very many are answered in steps and their tool
-        calls closed after that, so that nothing else has to wait. Returns whether that goes on.
-        """
-        decisions = self.session.decisions
-        many = len(decisions) > AT_ONCE
-        if many:
-            self._tasks.start_soon(self._cancel_many, decisions.cancelling(by))
-        else:
-            decisions.cancel_all(by)
-        return many
-
-    async def _cancel_many(self, steps: Iterator[None]) -> None:
-        for _ in steps:
-            await anyio.lowlevel.checkpoint()
-        while self.session.close_calls("cancelled", AT_ONCE):
-            await anyio.lowlevel.checkpoint()
-
     def hold(self) -> bool:
         """Let prompts that were about to be sent wait for `run_queue`; False where none was."""
         session = self.session
@@ -396,47 +440,12 @@ class Conversation:
         return True
 
     async def _watch_cancel(self, turn: int) -> None:
-        """After the time for a cancel: name an agent that has not ended the turn, and end the
-        commands that it left running.
-        """
-        seconds = self._delegate.settings().timeouts.cancel_s
-        await anyio.sleep(seconds)
-        if self.session.turn == turn and self.session.status == "cancelling":
-            self._warn(wording.PART_ENDED.format(seconds=seconds), wording.PART_ENDS)
+        """After the time for a cancel: end the commands that the agent left running."""
+        await self._patience.cancelled(turn)
         if self.connection is not None:
             self.connection.terminals.end_turn(self.session, turn)
 
-    def _warn(self, what: str, way_out: str) -> None:
-        """Tell the user that the agent keeps them waiting, and the way out."""
-        session = self.session
-        self._say_warning(
-            wording.AGENT_SILENT.format(agent=session.agent, what=what, way_out=way_out)
-        )
-
-    def _say_warning(self, title: str) -> None:
-        session = self.session
-        session.notice("warning", title)
-        replaying, session.replaying = session.replaying, False  # this is of now
-        session.event("AcpNotice", severity="warning", title=title)
-        session.replaying = replaying
-
     # -- opening ----------------------------------------------------------------------------------
-
-    def _watched(self, question: str) -> AbstractContextManager[None]:
-        """Around a request that the session waits for: after `OPEN_S` the user is told, once. The
-        answer counts whenever it comes.
-        """
-        return self._tasks.if_slow(OPEN_S, partial(self._silent, question))
-
-    def _silent(self, question: str) -> None:
-        connection = self._agents.connections.get(self.session.agent)
-        if connection is not None and connection.unreached is not None:
-            self._say_warning(connection.unreached)
-        elif self.session.status != "closed":
-            self._warn(
-                wording.PART_ANSWERED.format(question=question, seconds=OPEN_S),
-                wording.PART_STARTS_ANEW,
-            )
 
     @property
     def is_open(self) -> bool:
@@ -445,6 +454,7 @@ class Conversation:
             self.connection is not None
             and self.connection.alive
             and bool(self.session.id)
+            and not self._setup.lost
             and self.session.status in ("idle", "running", "cancelling")
         )
 
@@ -452,12 +462,17 @@ class Conversation:
         """Return whether prompts can be sent, after starting whatever was missing."""
         if self.session.status == "closed":
             return False
-        return self.is_open or await self._open()
+        return self.is_open or await self.open_now()
 
-    async def _open(self) -> bool:
+    def _unreached(self) -> str | None:
+        connection = self._agents.connections.get(self.session.agent)
+        return connection.unreached if connection is not None else None
+
+    async def open_now(self) -> bool:
+        """Return whether the session is open, after opening it; why not is told."""
         session = self.session
         try:
-            with self._watched("initialize"):
+            with self._patience.answer("initialize"):
                 connection = await self._agents.get(session.agent)
         except UnknownAgent as error:
             self.not_opened(str(error), ())
@@ -469,8 +484,8 @@ class Conversation:
         try:
             await self._setup.run(connection)
         except RequestError as error:
-            if error.code == AUTH_REQUIRED:
-                return await self._login() and await self._ensure_open()
+            if needs_login(error):
+                return await self._log_in() and await self._ensure_open()
             self.not_opened(str(error), details(error))
             return False
         except (ConnectionClosed, RemoteProtocolError) as error:
@@ -479,37 +494,20 @@ class Conversation:
                 return await self._ensure_open()
             self.not_opened(connection.error or str(error), connection.last_words())
             return False
-        self._configured = self._restarts = False
+        self._restarts = False
+        self.login.worked()
         if session.status == "closed":  # by the user, meanwhile
             await self._let_go()
             return False
         return True
 
-    async def _login(self) -> bool:
-        """The agent asks for a login: log in as configured, once; else ask the user. Returns
-        whether to try again now. The queue goes on after the login.
-        """
-        connection, session = self.connection, self.session
-        assert connection is not None
-        if not self._configured:
-            self._configured = True
-            with self._watched("authenticate"):
-                if await connection.try_configured():
-                    return True
-        count = len(session.queue)
-        waiting = wording.PART_PROMPTS_WAITING.format(count=count) if count else ""
-        session.notice(
-            "warning", wording.LOGIN_NEEDED.format(agent=connection.title, waiting=waiting)
-        )
-        session.error = wording.LOGIN_ASKED
-        session.change("error")
-        self.awaits_login = True
-        self._delegate.login_needed(connection, session)
-        return False
+    async def _log_in(self) -> bool:
+        assert self.connection is not None
+        return await self.login.ask(self.connection)
 
     def logged_in(self) -> None:
         """The user has logged in to the session's agent: open it, if it waits for that."""
-        if self.awaits_login:
+        if self.login.awaited:
             self.open()
 
     def not_opened(self, reason: str, details: Sequence[str]) -> None:
@@ -521,8 +519,11 @@ class Conversation:
         if self._setup.is_others:
             self._delegate.leave(session.n)
         self._woken = False  # later requests to open have failed with this one
+        if session.in_turn:
+            session.end_turn(None, reason, details)
+        else:
+            session.notice("error", reason, details)
         session.status, session.error = "failed", reason
-        session.notice("error", reason, details)
         session.change("status", "error")
         prompt = queue.take(session)
         if prompt is not None:
@@ -542,7 +543,7 @@ class Conversation:
         """
         session = self.session
         self.cancel()
-        self._cancel_asked("close")
+        cancel_questions(session, self._tasks, "close")
         subagents.abandon(session)
         queue.replace(session, ())
         was_open = self.is_open

@@ -43,10 +43,25 @@ class Attempts:
         self.are_many = pauses is not None
         self._pauses = pauses
         self._stopped = anyio.Event()
+        self._starting: anyio.CancelScope | None = None
 
     def stop(self) -> None:
-        """Wait for no other attempt."""
+        """Leave the attempt that is under way, and make no other one."""
         self._stopped.set()
+        if self._starting is not None:
+            self._starting.cancel()
+
+    async def start(self, transport: AgentTransport) -> None:
+        """Start a transport, unless the attempts are stopped. Raises as it does."""
+        with anyio.CancelScope() as self._starting:
+            try:
+                await transport.start()
+            except TransportError:
+                await transport.stop()
+                raise
+        if self._stopped.is_set():
+            await transport.stop()
+            raise TransportError(wording.WHY_CONNECTION_ENDED, again=False)
 
     async def first(self) -> None:
         """Wait before the first one. Raises TransportError where all are used up, as with a server

@@ -45,6 +45,18 @@ class Mistake(ValueError):
     """A server cannot be passed on; the message says why in one line, without any value."""
 
 
+class Fate(Struct, frozen=True):
+    """What became of one server: passed on by a transport, or left out for a reason. `variables`
+    are the names of those whose values were filled in, `missing` a program that is not here.
+    """
+
+    name: str
+    transport: str = ""
+    left_out: str = ""
+    variables: tuple[str, ...] = ()
+    missing: str = ""
+
+
 class Servers(Struct):
     """The servers for the agent; `left_out` and `doubts` for the user, `secrets` for the log."""
 
@@ -57,6 +69,8 @@ class Servers(Struct):
     """Files that servers were taken from, and the names of these servers."""
     asks: list[Project] = field(default_factory=list)
     """Files that were left out, because the user has not been asked about them yet."""
+    fates: list[Fate] = field(default_factory=list)
+    """What became of each server that somebody has configured."""
 
 
 def servers(
@@ -79,7 +93,12 @@ def servers(
         name = str(entry.get("name", ""))
         if not name:
             found.left_out.append(wording.MCP_WITHOUT_NAME)
-        elif name not in seen and not entry.get("disabled"):
+            found.fates.append(Fate("?", left_out=wording.WHY_MCP_NAMELESS))
+        elif entry.get("disabled"):
+            found.fates.append(Fate(name, left_out=wording.WHY_MCP_DISABLED))
+        elif name in seen:
+            found.fates.append(Fate(name, left_out=wording.WHY_MCP_TWICE))
+        else:
             seen.add(name)
             passed = _add(found, entry, name, cwd, capabilities, env)
             if passed and file is not None:
@@ -101,12 +120,22 @@ def _add(
         server = _server(entry, name, cwd, capabilities, expand)
     except Mistake as mistake:
         found.left_out.append(wording.MCP_LEFT_OUT.format(server=name, reason=mistake))
+        found.fates.append(Fate(name, left_out=str(mistake)))
         return False
     found.servers.append(server)
     found.secrets.extend(expand.used)
+    missing = ""
     if isinstance(server, schema.McpServerStdio) and not os.path.isabs(server.command):  # noqa: PTH117
-        found.doubts.append(wording.MCP_NOT_FOUND.format(server=name, program=server.command))
+        missing = server.command
+        found.doubts.append(wording.MCP_NOT_FOUND.format(server=name, program=missing))
+    variables = tuple(expand.names)
+    found.fates.append(Fate(name, transport(server), variables=variables, missing=missing))
     return True
+
+
+def transport(server: Any) -> str:
+    """Return how an agent reaches a server: `stdio`, `http`, `sse` or `acp`."""
+    return str(server.__struct_config__.tag or "stdio")
 
 
 def _server(
@@ -192,6 +221,8 @@ class _Expansion:
         self.env = env
         self.used: list[str] = []
         """Values that were put in, and those that are secret by where they stand."""
+        self.names: dict[str, None] = {}
+        """Names of the variables that were put in, in order."""
 
     def text(self, text: str) -> str:
         return PLACEHOLDER.sub(self._value, text)
@@ -211,6 +242,7 @@ class _Expansion:
             raise Mistake(wording.WHY_MCP_VARIABLE.format(name=name))
         if name != "workspaceFolder":
             self.used.append(value)
+            self.names.setdefault(name)
         return value
 
 
@@ -235,8 +267,11 @@ def _of_files(
         answer = said(project) if listed else False
         if answer is None:
             found.asks.append(project)
-        elif answer:
+        if answer:
             entries += [(entry, str(file)) for entry in listed]
+            continue
+        why = wording.WHY_MCP_NOT_ASKED if answer is None else wording.WHY_MCP_DECLINED
+        found.fates.extend(Fate(name, left_out=why) for name in project.names)
     return entries
 
 

@@ -42,6 +42,8 @@ class SessionParams(Struct, frozen=True):
     """Values that must not be logged."""
     asks: Sequence[Project] = ()
     """Files of the project that the user is to be asked about."""
+    fates: Sequence[mcp.Fate] = ()
+    """What became of each MCP server, the editor's own first."""
     options: Mapping[str, str | bool] = field(default_factory=dict)
     """Values of config options that the session is to start with."""
 
@@ -90,6 +92,7 @@ def of(
     elif offered := own():
         servers.insert(0, offered.server)
         found.secrets.extend(offered.secrets)
+    offer = servers
     if not starts_servers:
         servers = _no_started(servers, remarks)
     prompt = _system_prompt(spec, capabilities, remarks)
@@ -101,12 +104,30 @@ def of(
     ):
         prompt = schema.SystemPrompt("append", [schema.TextContent(ABOUT_TOOLS)])
     meta = {**settings.meta, **spec.meta}
+    notes = _notes(found)
+    fates = _fates(found, offer, servers)
+    return SessionParams(
+        servers, prompt, meta or UNSET, remarks, notes, found.secrets, found.asks, fates
+    )
+
+
+def _notes(found: mcp.Servers) -> list[str]:
     notes = [
         wording.MCP_SERVERS.format(file=file, names=", ".join(names))
         for file, names in found.files.items()
     ]
-    notes += [wording.MCP_ASKED.format(servers=project.servers) for project in found.asks]
-    return SessionParams(servers, prompt, meta or UNSET, remarks, notes, found.secrets, found.asks)
+    return notes + [wording.MCP_ASKED.format(servers=project.servers) for project in found.asks]
+
+
+def _fates(found: mcp.Servers, offer: Sequence[Any], passed: Sequence[Any]) -> list[mcp.Fate]:
+    """What became of the server of ours, which stands first in the offer, and of all others."""
+    own = offer[: len(offer) - len(found.servers)]
+    fates = [*(mcp.Fate(it.name, mcp.transport(it)) for it in own), *found.fates]
+    names = {server.name for server in passed}
+    why = wording.WHY_MCP_NOT_STARTED
+    return [
+        it if it.left_out or it.name in names else mcp.Fate(it.name, left_out=why) for it in fates
+    ]
 
 
 def _no_started(servers: Sequence[Any], remarks: list[str]) -> list[Any]:

@@ -74,6 +74,8 @@ class SessionRouter:
         self._cut: set[tuple[int, int]] = set()
         """Tool calls whose cut has been told, by session and position."""
         self._settings = settings
+        self._heard: dict[int, int] = {}
+        """How often something has come for a session, by the number of the one above all."""
 
     # -- sessions ---------------------------------------------------------------------------------
 
@@ -139,6 +141,15 @@ class SessionRouter:
         """Apply everything again."""
         self.muted.pop(session_id, None)
 
+    def hears(self, session: Session) -> None:
+        """Something has come for a session."""
+        n = session.root.n
+        self._heard[n] = self._heard.get(n, 0) + 1
+
+    def heard(self, session: Session) -> int:
+        """Return how often something has come for a session or its subagents."""
+        return self._heard.get(session.n, 0)
+
     # -- updates ----------------------------------------------------------------------------------
 
     def update(self, params: msgspec.Raw) -> None:
@@ -159,6 +170,7 @@ class SessionRouter:
             if session is None:
                 self._stray(session_id, map(_update, run))
                 continue
+            self.hears(session)
             if session.retrying is not None:
                 run = _heard(session, run)
             if self.muted:

@@ -15,18 +15,15 @@ from acp_nvim import wording
 from acp_nvim.agent import fork_points, initial_options
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.initial_options import InitialOptions
+from acp_nvim.agent.mcp import Fate
 from acp_nvim.agent.session_params import SessionParams
 from acp_nvim.agent.session_router import SessionRouter
-from acp_nvim.protocol.errors import (
-    AUTH_REQUIRED,
-    RESOURCE_NOT_FOUND,
-    RemoteProtocolError,
-    RequestError,
-)
+from acp_nvim.protocol.errors import RESOURCE_NOT_FOUND, RemoteProtocolError, RequestError
+from acp_nvim.protocol.refusals import needs_login
 from acp_nvim.session import agent_work, options
 from acp_nvim.session.entries import Entry, Heading, Line
 from acp_nvim.session.session import Session
-from acp_nvim.session.transcript_prompt import transcript_prompt
+from acp_nvim.session.transcript_prompt import latest_prompt, transcript_prompt
 
 Way = Literal["new", "load", "resume", "fork", "retold", "again"]
 
@@ -89,6 +86,11 @@ class SessionSetup:
         self._params = SessionParams()
         self._first_choice = options.in_force(session)
         """The options that the agent's process gave the session at first."""
+        self.lost = False
+        """Whether the agent has lost the session, which has to be opened again."""
+        self._again_words = ""
+        self._connection: Connection | None = None
+        """Where it was opened last."""
 
     @property
     def replays(self) -> bool:
@@ -96,15 +98,28 @@ class SessionSetup:
         return not self.opened and self._origin.way == "load"
 
     @property
+    def servers(self) -> Sequence[Fate]:
+        """What became of each MCP server when the session was opened last."""
+        return self._params.fates
+
+    @property
     def is_others(self) -> bool:
         """Whether it is opened from a session of the agent's that is not open here yet."""
         return not self.opened and self._origin is not NEW
+
+    def lose(self, then: str = "") -> None:
+        """The agent has lost the session, though its process runs; ``then`` ends the line that says
+        so.
+        """
+        self.lost, self._again_words = True, then
 
     async def run(self, connection: Connection) -> None:
         """Open it. Raises `RequestError` when the agent refuses, -32000 included; a session that
         was open before becomes a new one then, with the reason stated in the chat.
         """
         session = self.session
+        self.lost = self.lost and connection is self._connection  # else its process has ended
+        self._connection = connection
         session.status = "starting"
         session.change("status")
         session.transcript.speaker = connection.title
@@ -112,7 +127,7 @@ class SessionSetup:
         self._params = _starting(connection, connection.session_params(session), initial)
         for note in self._params.notes if not self.opened else ():
             session.notice("info", note)
-        for remark in self._params.remarks:
+        for remark in self._params.remarks if not self.lost else ():
             session.notice("warning", remark)
         before = options.in_force(session)
         result = await (self._again(connection) if self.opened else self._first(connection))
@@ -120,7 +135,7 @@ class SessionSetup:
         if self._ran:
             options.begin_again(session, result, before, self._first_choice)
         options.take(session, result)
-        self.opened = self._ran = True
+        self.opened, self._ran, self.lost = True, True, False
         self._first_choice = options.in_force(session)
         with self._watched("session/set_mode or session/set_config_option"):
             problems = await initial_options.apply(connection.agent, session, initial)
@@ -175,7 +190,9 @@ class SessionSetup:
         return result
 
     def _hand_over(self) -> None:
-        self.handover = transcript_prompt(self.session.transcript.entries)
+        entries = self.session.transcript.entries
+        running = latest_prompt(entries) if self.session.in_turn else None
+        self.handover = transcript_prompt(entries, before=running)
 
     def handed_over(self) -> None:
         """The agent has what was said so far."""
@@ -188,7 +205,7 @@ class SessionSetup:
         try:
             return await self._forked(connection)
         except RequestError as error:
-            if self._origin.point is None or error.code == AUTH_REQUIRED:
+            if self._origin.point is None or needs_login(error):
                 raise
             connection.warnings.count("session/fork refused", str(error))
             return await self._retold(connection)
@@ -281,7 +298,10 @@ class SessionSetup:
             if agent.session_capabilities.resume:
                 result = await self._resume_again(connection)
                 self._say_reopened(
-                    connection, wording.RESTARTED_RESUMED, wording.RECONNECTED_RESUMED
+                    connection,
+                    wording.LOST_RESUMED,
+                    wording.RESTARTED_RESUMED,
+                    wording.RECONNECTED_RESUMED,
                 )
                 return result
         except (RequestError, RemoteProtocolError) as error:
@@ -289,11 +309,26 @@ class SessionSetup:
         try:
             if agent.capabilities.load_session:
                 result = await self._reload(connection)
-                self._say_reopened(connection, wording.RESTARTED_LOADED, wording.RECONNECTED_LOADED)
+                self._say_reopened(
+                    connection,
+                    wording.LOST_LOADED,
+                    wording.RESTARTED_LOADED,
+                    wording.RECONNECTED_LOADED,
+                )
                 return result
         except (RequestError, RemoteProtocolError) as error:
             reason = _refusal(error)
         return await self._fresh(connection, reason)
+
+    def _say_reopened(
+        self, connection: Connection, lost: str, started: str, connected: str
+    ) -> None:
+        if self.lost:
+            said = lost.format(agent=connection.title, then=self._again_words)
+            self.session.notice("warning", said)
+        else:
+            words = connected if connection.spec.url else started
+            self.session.notice("info", words.format(agent=connection.title))
 
     async def _resume_again(self, connection: Connection) -> Any:
         """Resume a session whose chat is on the screen: some agents replay it all the same."""
@@ -301,10 +336,6 @@ class SessionSetup:
         told_once = connection.agent.tells_by_id
         async with nullcontext() if told_once else _drawn(connection.router, session_id):
             return await self._resume(connection, session_id)
-
-    def _say_reopened(self, connection: Connection, started: str, connected: str) -> None:
-        words = connected if connection.spec.url else started
-        self.session.notice("info", words.format(agent=connection.title))
 
     async def _reload(self, connection: Connection) -> Any:
         """Load a session whose chat is on the screen: its replay is not drawn a second time."""
@@ -315,8 +346,13 @@ class SessionSetup:
         """A new session in the same chat, which is told of what that shows."""
         self._hand_over()
         result = await self._new(connection)
-        told = wording.PART_RETOLD if self.handover else ""
-        self.session.notice("warning", wording.SESSION_ANEW.format(reason=reason, told=told))
+        if self.lost:
+            said = wording.LOST_TOLD if self.handover else wording.LOST_ANEW
+            words = said.format(agent=connection.title, then=self._again_words)
+        else:
+            told = wording.PART_RETOLD if self.handover else ""
+            words = wording.SESSION_ANEW.format(reason=reason, told=told)
+        self.session.notice("warning", words)
         return result
 
 
@@ -347,7 +383,7 @@ async def _drawn(router: SessionRouter, session_id: str) -> AsyncIterator[None]:
 def _refusal(error: RequestError | RemoteProtocolError) -> str:
     """Return why it could not be opened again; a request for a login is raised instead."""
     code = error.code if isinstance(error, RequestError) else None
-    if code == AUTH_REQUIRED:
+    if needs_login(error):
         raise error
     if code == RESOURCE_NOT_FOUND:
         return wording.WHY_SESSION_UNKNOWN

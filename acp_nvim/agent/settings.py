@@ -82,6 +82,12 @@ class ChatSettings(msgspec.Struct, frozen=True):
     tool_lines: int = 8
 
 
+class ReviewSettings(msgspec.Struct, frozen=True):
+    """Options `review.*` that the core needs."""
+
+    diagnostics: bool = True
+
+
 class LogSettings(msgspec.Struct, frozen=True):
     """Options `log.*`; `bytes` is the size of the traffic ring."""
 
@@ -103,6 +109,7 @@ class Timeouts(msgspec.Struct, frozen=True):
 
     cancel_s: float = 3
     kill_s: float = 2
+    silent_s: float = 60
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -123,6 +130,7 @@ class Settings(msgspec.Struct, frozen=True):
     permission: PermissionSettings = field(default_factory=PermissionSettings)
     terminal: TerminalSettings = field(default_factory=TerminalSettings)
     chat: ChatSettings = field(default_factory=ChatSettings)
+    review: ReviewSettings = field(default_factory=ReviewSettings)
     checkpoints: bool = True
     log: LogSettings = field(default_factory=LogSettings)
     limits: Limits = field(default_factory=Limits)

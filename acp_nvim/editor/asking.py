@@ -1,5 +1,5 @@
-"""Questions to the user by their own `vim.ui.select` and `vim.ui.input`: frame operations out, the
-verbs `picked` and `typed` back.
+"""Questions to the user by their own `vim.ui.select` and `vim.ui.input`, for secrets by
+`inputsecret()`: frame operations out, the verbs `picked` and `typed` back.
 """
 
 from __future__ import annotations
@@ -35,6 +35,11 @@ class Asking:
     async def ask_text(self, prompt: str, default: str = "") -> str | None:
         """Return what was typed, None when the question was dismissed."""
         text = await self.ask("input", prompt, default)
+        return text if isinstance(text, str) else None
+
+    async def ask_secret(self, prompt: str) -> str | None:
+        """Return what was typed where nobody can read it; None when the question was dismissed."""
+        text = await self.ask("secret", prompt)
         return text if isinstance(text, str) else None
 
     async def ask(self, name: str, *args: Any) -> Any:

@@ -15,6 +15,7 @@ from acp_nvim.workspace.paths import below
 
 MODULE: Final = "acp.tools.documents"
 COMMANDS: Final = "acp.tools.commands"
+FORMATTING: Final = "acp.tools.formatting"
 
 
 class Caller(Protocol):
@@ -50,6 +51,15 @@ class NvimDocuments:
         if rows is not None:
             question["range"] = list(rows)
         return msgspec.convert(await self._ask(MODULE, "format", question), Formatted)
+
+    async def format_by_options(
+        self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
+    ) -> Formatted:
+        """See `Documents`."""
+        question = _about(session, path) | {"lines": list(lines)}
+        if rows is not None:
+            question["range"] = list(rows)
+        return msgspec.convert(await self._ask(FORMATTING, "by_options", question), Formatted)
 
     async def run(
         self, session: Session, client: int, path: str, command: Mapping[str, Any]

@@ -14,6 +14,7 @@ import anyio
 import msgspec
 
 from acp_nvim import wording
+from acp_nvim.agent import auth
 from acp_nvim.agent.agents import Agents, spec_of
 from acp_nvim.agent.child.early import EarlyAgent
 from acp_nvim.agent.child.reaper import Reaper
@@ -45,7 +46,8 @@ from acp_nvim.editor.live_terminals import TerminalViews
 from acp_nvim.editor.overwrites import Overwrites
 from acp_nvim.editor.own_turns import OwnTurns
 from acp_nvim.editor.pace import Pace
-from acp_nvim.editor.proposed_edits import ProposedEdits
+from acp_nvim.editor.proposal_check import ProposalCheck
+from acp_nvim.editor.proposed_edits import ProposedEdits, shows_patches
 from acp_nvim.editor.review_view import ReviewView
 from acp_nvim.editor.screen import Screen
 from acp_nvim.editor.sent import SentPrompts
@@ -91,7 +93,7 @@ class Host:
         self.bridge = bridge
         self.options = Settings()
         self.pace = Pace(bridge.loop.time)
-        self.screen = Screen(self.settings, self.pace.wake, self._check_patch)
+        self.screen = Screen(self.settings, self.pace.wake, self._edits_shown)
         self.limit_reports = LimitReports(self.screen)
         self.terminal_views = TerminalViews(self.terminal)
         self.flow = Flow(self.screen, self.pace, self.settings, self.limit_reports.tell)
@@ -127,6 +129,7 @@ class Host:
         """Actions that wait for a login, with the name of the agent."""
         self.workspace: Workspace[Session]
         self.proposed: ProposedEdits
+        self.proposal_check: ProposalCheck
         self.observer: HostObserver
         self.tools: EditorTools
         self.user_tools: UserTools
@@ -137,8 +140,11 @@ class Host:
         self._next = 1
         self._greeted: WeakSet[Connection] = WeakSet()
 
-    def _check_patch(self, session: Session, decision: Decision) -> None:
-        self.tasks.start_soon(self.proposed.check, session, decision)
+    def _edits_shown(self, session: Session, decision: Decision) -> None:
+        """A card with edits is drawn: say of them what takes time to find out."""
+        if shows_patches(session, decision):
+            self.tasks.start_soon(self.proposed.check, session, decision)
+        self.proposal_check.shown(session, decision)
 
     def settings(self) -> Settings:
         """The user's options, as Lua sent them last."""
@@ -200,6 +206,9 @@ class Host:
 
     def _amends(self, edits: PendingEdits) -> ProposedEdits:
         self.proposed = ProposedEdits(edits, self.comments)
+        self.proposal_check = ProposalCheck(
+            self.async_calls, self.proposed, self.tasks, self.settings, self.screen.push
+        )
         return self.proposed
 
     def _own_tools(self) -> EditorTools:
@@ -499,7 +508,8 @@ class Host:
     def login_needed(self, connection: Connection, session: Session | None) -> None:
         """Say that the agent wants a login; what waits goes on afterwards."""
         connection.require_login()
-        data = {"agent": connection.name, "methods": list(connection.agent.auth_methods)}
+        methods = auth.offered(connection.spec, connection.agent.auth_methods)
+        data = {"agent": connection.name, "methods": methods}
         if session is not None:
             session.event("AcpAuthRequired", **data)
         else:

@@ -21,8 +21,10 @@ from acp_nvim.edits import unified
 from acp_nvim.edits.patch import FilePatch
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.protocol import schema, updates
-from acp_nvim.render.text import path_line
-from acp_nvim.session.prompts import quoted
+from acp_nvim.protocol.fence import quoted
+from acp_nvim.render.rows import ends
+from acp_nvim.render.text import path_line, visible
+from acp_nvim.session.questions import effects
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.questions.patches import patches_of
 from acp_nvim.session.questions.proposals import (
@@ -71,17 +73,21 @@ class ProposedEdits:
     # ---- shown
 
     async def show(self, session: Session, decision: Decision) -> list[Proposal]:
-        """Return the files that a permission would write, before and after."""
-        by_path: dict[str, list[Change]] = {}
-        for change in _changes(session, decision):
-            by_path.setdefault(_real(session.cwd, change.path), []).append(change)
-        found = [await self._proposal(session, *item) for item in by_path.items()]
-        found += await self._patched(session, decision, by_path)
+        """The same as `proposals`, for the user, who may amend them."""
+        found = await self.proposals(session, decision)
         if decision.outcome is None:
             if decision.id not in self._shown:
                 decision.waiters.append(lambda _: self._forget(decision.id))
             self._shown[decision.id] = {proposal.path: proposal for proposal in found}
         return found
+
+    async def proposals(self, session: Session, decision: Decision) -> list[Proposal]:
+        """Return the files that a permission would write, before and after."""
+        by_path: dict[str, list[Change]] = {}
+        for change in _changes(session, decision):
+            by_path.setdefault(_real(session.cwd, change.path), []).append(change)
+        found = [await self._proposal(session, *item) for item in by_path.items()]
+        return found + await self._patched(session, decision, by_path)
 
     async def check(self, session: Session, decision: Decision) -> None:
         """Say on a permission's card which of its patches do not apply, and why."""
@@ -266,6 +272,21 @@ def _asked(
         return None, None
     asker = decision.asker or session
     return asker.tool_calls.get(decision.tool_call_id or ""), request.tool_call
+
+
+def source(session: Session, decision: Decision) -> tuple[Any, ...]:
+    """Return what the proposals of a permission are made of: of other objects when they change."""
+    call, asked = _asked(session, decision)
+    return () if call is None else (call.content, call.raw_input, asked)
+
+
+def marks(decision: Decision, proposal: Proposal) -> list[list[Any]]:
+    """Return the diagnostics that a proposal adds: row, severity and text of each."""
+    found = next((it for it in decision.effects if it.path == proposal.path), None)
+    if found is None or not proposal.whole:
+        return []
+    said = effects.marks(found, proposal.base, proposal.text)
+    return [[one.row, one.severity, visible(ends(one.text))] for one in said]
 
 
 def table(proposal: Proposal) -> dict[str, Any]:

@@ -12,16 +12,17 @@ import msgspec
 
 from acp_nvim import __version__, wording
 from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.mcp import Fate
 from acp_nvim.agent.wire.redact import SecretsOnly
 from acp_nvim.protocol import schema
+from acp_nvim.protocol.fence import quoted
 from acp_nvim.render.cards import card
 from acp_nvim.render.content import describe
-from acp_nvim.render.margin import draw_entry
+from acp_nvim.render.margin import draw_entry, notice_details
 from acp_nvim.render.text import one_line, size, visible
 from acp_nvim.render.tools import WHOLE, Look, draw, entry_of, float_rows
 from acp_nvim.session import snapshot
-from acp_nvim.session.entries import Message, Part, TerminalEntry, ToolEntry
-from acp_nvim.session.prompts import quoted
+from acp_nvim.session.entries import Line, Message, Part, TerminalEntry, ToolEntry
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_use import ToolUse
@@ -41,7 +42,7 @@ def info(host: Host) -> list[str]:
     for connection in host.agents.connections.values():
         lines += [*_agent(connection), ""]
     for conversation in host.conversations.values():
-        lines += [*_session(conversation.session), ""]
+        lines += [*_session(conversation.session), *_servers(conversation.servers), ""]
     lines += [*host.limit_reports.lines(), *host.tools.lines(), ""]
     if host.problems:
         lines += ["problems", *("  " + visible(line).replace("\n", " ") for line in host.problems)]
@@ -89,6 +90,21 @@ def _session(session: Session) -> list[str]:
         *_tools(session.tools),
     ]
     return [visible(line) for line in lines]
+
+
+def _servers(fates: Sequence[Fate]) -> list[str]:
+    """The MCP servers of a session, and what became of each."""
+    if not fates:
+        return []
+    return ["  MCP servers:", *(visible(f"    {fate.name}: {_fate(fate)}") for fate in fates)]
+
+
+def _fate(fate: Fate) -> str:
+    if fate.left_out:
+        return f"left out, {fate.left_out}"
+    filled = f", {', '.join(fate.variables)} filled in" if fate.variables else ""
+    missing = f", there is no program {fate.missing} here" if fate.missing else ""
+    return f"passed ({fate.transport}){filled}{missing}"
 
 
 def _tools(use: ToolUse | None) -> list[str]:
@@ -151,6 +167,8 @@ def _markdown(session: Session) -> list[str]:
         elif isinstance(entry, ToolEntry):
             head, *body = _texts(draw(entry, Look(tool_lines=WHOLE)))
             lines += [f"### {head}", "", *_fenced(body)]
+        elif isinstance(entry, Line):
+            lines += [f"— {one_line(entry.title, 4000)}", *notice_details(entry), ""]
         elif isinstance(entry, TerminalEntry):
             lines += _fenced(_texts(draw_entry(entry)))
         else:
@@ -190,12 +208,22 @@ def _part(part: Part) -> str:
 
 
 def whole(session: Session, target: dict[str, Any]) -> list[str]:
-    """A tool call in full: content uncut, then raw input and output."""
+    """A notice in full, or a tool call: content uncut, then raw input and output."""
+    if target.get("kind") == "notice":
+        return _whole_notice(session, target.get("number"))
     index = target.get("call")
     if index is None and isinstance(target.get("where"), dict):
         index = target["where"].get("call")
     call = next((call for call in session.tool_calls if call.index == index), None)
     return [] if call is None else whole_entry(session.entries[call])
+
+
+def _whole_notice(session: Session, number: object) -> list[str]:
+    entries = session.transcript.entries
+    found = (it for it in entries if isinstance(it, Line) and it.number == number)
+    return [
+        line for it in found for line in (*visible(it.title).split("\n"), "", *notice_details(it))
+    ]
 
 
 def asked(decision: Decision) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from acp_nvim.agent.settings import Settings
 from acp_nvim.editor.plain import legible, legible_all, plain
-from acp_nvim.editor.proposed_edits import shows_edits, shows_patches
+from acp_nvim.editor.proposed_edits import shows_edits
 from acp_nvim.render import cards
 from acp_nvim.render.document import ENTRY, Document
 from acp_nvim.render.margin import plan_rows
@@ -49,12 +49,12 @@ class Screen:
         self,
         settings: Callable[[], Settings],
         wake: Wake,
-        patch_shown: Callable[[Session, Decision], None] = lambda session, decision: None,
+        edits_shown: Callable[[Session, Decision], None] = lambda session, decision: None,
     ) -> None:
-        """`wake` is told that there is something for the next frame (`Pace.wake`), `patch_shown` of
-        each card that is drawn of a permission with patches.
+        """`wake` is told that there is something for the next frame (`Pace.wake`), `edits_shown` of
+        each card that is drawn of a permission with edits.
         """
-        self._patch_shown = patch_shown
+        self._edits_shown = edits_shown
         self.sessions: dict[int, Session] = {}
         self.documents: dict[int, Document] = {}
         self._settings = settings
@@ -183,8 +183,9 @@ class Screen:
         return ops
 
     def _card(self, session: Session, decision: Decision) -> dict[str, Any]:
-        if shows_patches(session, decision):
-            self._patch_shown(session, decision)
+        diffs = shows_edits(session, decision)
+        if diffs:
+            self._edits_shown(session, decision)
         entry = entry_of(decision, session)
         cwd = (decision.asker or session).cwd
         rows = float_rows(entry, decision, cwd)
@@ -193,7 +194,7 @@ class Screen:
             "id": decision.id,
             "subject": decision.subject,
             "title": cards.title_text(decision, entry, cwd),
-            "diffs": shows_edits(session, decision),
+            "diffs": diffs,
             "more": more,
             "head": len(rows) - cards.option_rows(decision),
             "lines": [text for text, _, _ in rows],

@@ -20,7 +20,8 @@ from acp_nvim.agent.session_setup import Origin, Way
 from acp_nvim.agent.stored import SESSIONS, Stored, listed, merged
 from acp_nvim.agent.wire.endpoint import ConnectionClosed
 from acp_nvim.editor.host import Host
-from acp_nvim.protocol.errors import AUTH_REQUIRED, RemoteProtocolError, RequestError
+from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
+from acp_nvim.protocol.refusals import needs_login
 from acp_nvim.render.margin import fork_history
 from acp_nvim.render.text import one_line
 from acp_nvim.render.tools import Look
@@ -121,7 +122,7 @@ async def _listed(host: Host, name: str) -> list[Stored]:
             host.echo("info", wording.SESSIONS_MANY.format(agent=name, count=SESSIONS))
         return found
     except RequestError as error:
-        if error.code != AUTH_REQUIRED:
+        if not needs_login(error):
             raise
         if await connection.try_configured():
             return await listed(name, connection.agent)
@@ -325,13 +326,20 @@ async def _rename(host: Host, entry: Entry) -> None:
         return
     connection = await _connection(host, entry)
     if connection is not None and connection.agent.session_capabilities.title:
-        text = await connection.agent.set_title(_id(entry), text)
+        text = await _set_title(connection, entry, text)
     if isinstance(entry, Conversation):
         entry.session.title = text
         entry.session.change("title")
         entry.remember()
     elif host.index is not None:
         host.index.remember(entry.agent, entry.id, entry.cwd, text)
+
+
+async def _set_title(connection: Connection, entry: Entry, text: str) -> str:
+    if isinstance(entry, Stored):
+        return await connection.agent.set_title(entry.id, text)
+    session = entry.session
+    return await entry.call(lambda agent: agent.set_title(session.id, text))
 
 
 async def _close(host: Host, conversation: Conversation) -> None:

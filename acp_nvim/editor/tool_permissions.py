@@ -23,6 +23,7 @@ from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.text import EMPTY, Text, keys
 from acp_nvim.edits.unified import unified
 from acp_nvim.protocol import schema
+from acp_nvim.session import own_tools
 from acp_nvim.session.questions.decisions import CANCELLED, Decision, Outcome
 from acp_nvim.session.questions.proposals import WHOLE
 from acp_nvim.session.questions.questions import permission_decision, rule_case
@@ -51,6 +52,8 @@ class _Question(msgspec.Struct, frozen=True):
     verdict: Action | None
     about: str
     guarded: Mapping[str, str] = {}
+    shown: ToolCall | None = None
+    """The agent's own tool call."""
 
 
 class ToolPermissions:
@@ -67,18 +70,23 @@ class ToolPermissions:
         """See `Permissions`."""
         call = session.upsert_call(_call(session, proposed))
         verdict = self._action(session, call, proposed)
-        question = _Question(OPTIONS, verdict, EDITS, proposed.guarded)
+        question = _Question(OPTIONS, verdict, EDITS, proposed.guarded, proposed.shown)
         async with self._put(session, call, question) as why_not:
             yield why_not
 
     @asynccontextmanager
     async def asked_to_call(
-        self, session: Session, name: str, arguments: Mapping[str, Any]
+        self,
+        session: Session,
+        name: str,
+        arguments: Mapping[str, Any],
+        shown: ToolCall | None = None,
     ) -> AsyncIterator[str]:
         """See `CallPermissions`."""
         call = session.upsert_call(_use(name, arguments))
         call.call_user_tool(name)
-        question = _Question(_options(name), self._call_action(session, call), name)
+        verdict = self._call_action(session, call)
+        question = _Question(_options(name), verdict, name, shown=shown)
         async with self._put(session, call, question) as why_not:
             yield why_not
 
@@ -87,6 +95,8 @@ class ToolPermissions:
         self, session: Session, call: ToolCall, question: _Question
     ) -> AsyncIterator[str]:
         """Put a question about a call; what the body does is the call."""
+        if question.shown is not None:
+            own_tools.asks(session, question.shown, call)
         decision = self._decision(session, call, question)
         session.ask(decision, call)
         why_not = ""

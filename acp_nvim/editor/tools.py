@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 PATIENCE_S: Final = 30.0
 """How long an agent may take to connect after its first prompt, in seconds."""
+LATE: Final = ("tutor",)
+"""Agents that connect when they need a tool, not before."""
 RELAY: Final = str(Path(relay.__file__).resolve())
 
 
@@ -94,6 +96,8 @@ class EditorTools:
 
     def prompted(self, session: Session) -> None:
         """A prompt goes to the agent: after the first one it should connect before long."""
+        if session.agent in LATE:
+            return
         if session.tools is not None and session.key not in self._prompted:
             self._prompted.add(session.key)
             if not session.tools.ever:

@@ -93,6 +93,15 @@ def update(found: JSON, session_id: str, tools: Tools) -> tuple[list[JSON] | Non
             return None, ""
 
 
+def commands(found: JSON) -> frozenset[str]:
+    """Return the names of the slash commands that an update tells of."""
+    listed = found.get("availableCommands")
+    items = listed if isinstance(listed, list) else ()
+    return frozenset(
+        str(item["name"]) for item in items if isinstance(item, dict) and "name" in item
+    )
+
+
 def _typed(tag: str) -> str:
     return f'updates "{tag}"'
 
@@ -192,6 +201,12 @@ def initialized(result: JSON) -> tuple[JSON, list[str]]:
             changed[ours] = changed.pop(theirs)
             traits.append(theirs)
     return changed, traits
+
+
+def takes_servers(result: JSON) -> bool:
+    """Whether the answer to `initialize`, in v1, says that the agent takes MCP servers."""
+    offered = result.get("agentCapabilities")
+    return isinstance(offered, dict) and "mcpCapabilities" in offered
 
 
 def opened(result: JSON) -> tuple[JSON, list[str]]:

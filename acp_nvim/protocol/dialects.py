@@ -3,7 +3,9 @@
 A `Dialect` stands where frames enter and leave a connection. Frames of an agent that follows the
 protocol pass unread: only answers to a few requests are checked, and updates from the first frame
 on that shows another description (in the answer to `initialize`, or an update that cannot be read).
-`dialect_frames` holds the translations; this module decides when to ask it.
+What leaves is translated for agents that want the version in words, which they show by refusing
+the number. `dialect_frames` and `dialect_requests` hold the translations of what enters and
+leaves; this module decides when to ask them.
 """
 
 from __future__ import annotations
@@ -31,11 +33,20 @@ class Dialect:
     translated. It is a `translation.Translation`.
     """
 
-    starts_servers = True
     takes_more = tells_by_id = False
 
-    def __init__(self) -> None:
-        self.active = False
+    def __init__(
+        self, *, in_words: bool = False, branch_of: Callable[[str], str | None] = lambda cwd: None
+    ) -> None:
+        """``in_words``: the agent wants strings for versions; ``branch_of`` returns the git branch
+        of a folder, which such agents are told.
+        """
+        self.active = in_words
+        self.starts_servers = not in_words
+        self.in_words = in_words
+        self._branch_of = branch_of
+        self._commands: frozenset[str] = frozenset()
+        """The slash commands that the agent has named."""
         self.traits: dict[str, None] = {}
         self._prompts: dict[Id, str] = {}
         self._tools = frames.Tools()
@@ -50,9 +61,26 @@ class Dialect:
 
     # -- what leaves ------------------------------------------------------------------------------
 
+    def speak_in_words(self) -> None:
+        """The agent refuses numbers for versions: what leaves from now on is translated."""
+        self.in_words, self.starts_servers, self.active = True, False, True
+
     def leaves(self, method: str, params: Params) -> tuple[str, Params]:
-        """Return a message of ours as it is."""
-        return method, params
+        """Return a message of ours as it is; translated for an agent that wants words."""
+        return method, self._in_words(method, params) if self.in_words else params
+
+    def _in_words(self, method: str, params: Params) -> Params:
+        from acp_nvim.protocol import dialect_requests as requests
+
+        match params:
+            case schema.InitializeRequest():
+                return requests.initialize(params)
+            case schema.PromptRequest():
+                return requests.prompt(params, self._commands)
+            case Struct() if method in _OPENING:
+                return requests.opening(params, self._branch_of(str(getattr(params, "cwd", ""))))
+            case _:
+                return params
 
     def sent(self, request_id: Id, method: str, params: Params) -> None:
         """Remember whose turn a prompt begins, for reading its answer."""
@@ -62,7 +90,8 @@ class Dialect:
 
     def asks(self, method: str) -> bool:
         """Whether this agent takes a notification of ours only as a request."""
-        return method == "session/cancel" and STRING_VERSION in self.traits
+        wants_words = self.in_words or STRING_VERSION in self.traits
+        return method == "session/cancel" and wants_words
 
     # -- what enters ------------------------------------------------------------------------------
 
@@ -83,6 +112,8 @@ class Dialect:
             return self._ended(response, result, session_id, said)
         opens = method in _OPENING
         changed, traits = (frames.opened if opens else frames.initialized)(result)
+        if not opens:
+            self.starts_servers = not self.in_words or frames.takes_servers(changed)
         if not traits:
             return [response]
         self._learn(traits)
@@ -116,6 +147,7 @@ class Dialect:
         if message is None:
             return None
         session_id, update = frames.addressed(message)
+        self._commands = frames.commands(update) or self._commands
         translated, trait = frames.update(update, session_id, self._tools)
         if translated is None:
             return None

@@ -17,8 +17,9 @@ AUTH_REQUIRED: Final = -32000
 RESOURCE_NOT_FOUND: Final = -32002
 UNSUPPORTED_VERSION: Final = -32022
 
-DETAIL_CHARACTERS: Final = 2000
-DETAIL_LINES: Final = 20
+DETAIL_CHARACTERS: Final = 100_000
+DETAIL_LINES: Final = 2000
+DETAIL_COLUMNS: Final = 100
 
 
 class ProtocolError(Exception):
@@ -58,15 +59,38 @@ class RequestError(Exception):
 
 
 def details(error: Exception) -> list[str]:
-    """Return further lines about an error from its `data`: the lines of a text, anything else as
-    JSON. A word alone explains nothing: it stands behind its name.
+    """Return further lines about an error from its `data`: the lines of a text, the members of
+    anything else. What is short is one line of JSON. A word alone explains nothing: it stands
+    behind its name.
     """
     data, name = getattr(error, "data", None), "data"
     if isinstance(data, dict) and len(data) == 1:
         [(name, data)] = data.items()
     if not data or data == str(error):
         return []
-    text = data if isinstance(data, str) else msgspec.json.encode(data).decode()
-    if not isinstance(data, dict | list) and len(text.split()) == 1:
-        return [f"{name}: {text.strip()}"[:DETAIL_CHARACTERS]]
-    return text[:DETAIL_CHARACTERS].splitlines()[:DETAIL_LINES]
+    if not isinstance(data, dict | list) and len(str(data).split()) == 1:
+        data = f"{name}: {str(data).strip()}"
+    lines = _members(data) if isinstance(data, dict) else _lines(data)
+    return lines[:DETAIL_LINES]
+
+
+def _members(data: dict[str, Any]) -> list[str]:
+    compact = msgspec.json.encode(data).decode()
+    if len(compact) <= DETAIL_COLUMNS:
+        return [compact]
+    lines: list[str] = []
+    for name, value in data.items():
+        first, *rest = _lines(value) or [""]
+        lines += (
+            [f"{name}:", *(f"  {it}" for it in (first, *rest))] if rest else [f"{name}: {first}"]
+        )
+    return lines
+
+
+def _lines(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return value[:DETAIL_CHARACTERS].splitlines()
+    compact = msgspec.json.encode(value)
+    if len(compact) <= DETAIL_COLUMNS:
+        return [compact.decode()]
+    return msgspec.json.format(compact, indent=2).decode()[:DETAIL_CHARACTERS].splitlines()

@@ -80,7 +80,7 @@ class Work(Struct, frozen=True, gc=False):
     code: int | None = None
     """Of the error."""
     data: Any = UNSET
-    """Of the error."""
+    """What else the error says."""
     usage: schema.Usage | None = None
     """Tokens of the turn that has ended."""
     background: int | UnsetType = UNSET

@@ -15,12 +15,18 @@ from acp_nvim.render.text import one_line, path_line, shown_path, visible
 from acp_nvim.render.tool_input import input_rows, is_named
 from acp_nvim.session import lists
 from acp_nvim.session.entries import ToolEntry
-from acp_nvim.session.questions import form_page, forms
+from acp_nvim.session.questions import effects, form_page, forms
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.tool_calls import ToolCall
 
 UNDER = "  "
 """The indent of rows under the title of a question, or the line of a call."""
+
+GROUPS = {0: "AcpMuted", 1: "AcpError", 2: "AcpWarning"}
+"""Highlight groups by severity; 0: nothing is wrong."""
+
+EFFECTS = 3
+"""How many of the diagnostics that an edit adds are told."""
 
 ICON = "○ "
 """Before the title of a question in a chat."""
@@ -121,11 +127,28 @@ def _told(decision: Decision, entry: ToolEntry | None, cwd: str) -> list[Row]:
         if detail != f"in {cwd}":
             rows += text_rows(detail, whole, after="    ")
     rows += [row(path_line(problem), "AcpError") for problem in decision.problems]
+    rows += _effects(decision, cwd)
     if entry is not None and decision.subject == "permission":
         known = _title(decision, entry, cwd)
         rows += _guarded(decision, known, cwd)
         rows += _without_head(_of_input(entry, cwd, whole, known), known, cwd)
     return indent(folded(rows, whole), UNDER)
+
+
+def _effects(decision: Decision, cwd: str) -> list[Row]:
+    """What the edit does to the diagnostics of its files, and the first of those that it adds."""
+    found = decision.effects
+    if not found:
+        return []
+    rows = [row(effects.summary(found), GROUPS[effects.worst(found)])]
+    told = [(it.path, one) for it in found for one in it.added]
+    for path, one in told[:EFFECTS]:
+        place = f"{shown_path(path, cwd)}:{one.row + 1} "
+        words = one_line(" ".join(one.message.split()), 200)
+        rows += indent([pieces([(place, "AcpPath"), (words, GROUPS[one.severity])])], UNDER)
+    if len(told) > EFFECTS:
+        rows += indent([row(lists.more(len(told) - EFFECTS), "AcpMuted")], UNDER)
+    return rows
 
 
 def _guarded(decision: Decision, known: Title, cwd: str) -> list[Row]:

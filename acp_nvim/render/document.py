@@ -237,6 +237,12 @@ class Document:
         assert block.__class__ is Static
         if self._gathered and entry in self._gathered:
             self._ungather(entry, batch)
+        if _is_shown_by_another(entry) and not block.folded:
+            rows = [BLANK] if block.separated else []
+            start, before = self._start(at), block.rows
+            used = block.update(start, not self._height, rows, batch)
+            self._moved(at, before, len(rows))
+            return ENTRY + used
         tool = entry if entry.__class__ is ToolEntry else None
         rows = self._rows(entry)
         folds = block.folded or (_folds(entry) and len(rows) > 1)
@@ -254,6 +260,11 @@ class Document:
     def _append(self, entry: Entry, batch: Batch) -> int:
         """Draw a new entry below all others; returns its cost."""
         separated = self._separates(entry)
+        if _is_shown_by_another(entry):
+            above = self._above
+            self._place(entry, Static(separated=False))
+            self._above = above
+            return ENTRY
         if entry.__class__ is ToolEntry and (words := self._words(entry)) is not None:
             return self._append_words(entry, words, separated, batch)
         rows = self._rows(entry)
@@ -342,7 +353,8 @@ class Document:
         """The kind under which a call is gathered with others; empty for one that stays alone."""
         call = entry.call
         done = call.status == "completed" and not call.assumed and entry not in self._dirty
-        return call.kind if done and entry.asks is None and gathers(call.kind) else ""
+        alone = entry.asks is not None or _is_shown_by_another(entry)
+        return call.kind if done and not alone and gathers(call.kind) else ""
 
     def _gather(self, kind: str, calls: list[ToolEntry], batch: Batch) -> None:
         top, bottom = self._at[calls[0]], self._at[calls[-1]]
@@ -422,6 +434,13 @@ def _below(entry: ToolEntry | None) -> Row:
 def _folds(entry: Entry) -> bool:
     """Whether an entry of several rows folds under its first one."""
     return entry.__class__ is ToolEntry or entry.__class__ is SessionMessage
+
+
+def _is_shown_by_another(entry: Entry) -> bool:
+    """Whether a call of ours shows what this one does; a question about this one is shown still."""
+    if entry.__class__ is not ToolEntry:
+        return False
+    return entry.call.shown_by is not None and not entry.decisions
 
 
 def _folded_thought(entry: Entry) -> bool:

@@ -11,7 +11,8 @@ import msgspec
 from acp_nvim import wording
 from acp_nvim.render import cards, subagents, tools
 from acp_nvim.render.content import describe
-from acp_nvim.render.rows import Row, indent, pieces, row
+from acp_nvim.render.cutting import more
+from acp_nvim.render.rows import Row, Target, indent, pieces, row
 from acp_nvim.render.stream import RULE
 from acp_nvim.render.terminals import terminal_rows
 from acp_nvim.render.text import one_line, visible
@@ -36,6 +37,10 @@ from acp_nvim.session.session import Session
 
 PLAN_MARKS = {"pending": "[ ]", "in_progress": "[-]", "completed": "[x]", "cancelled": "[~]"}
 PLAN_GROUPS = {"in_progress": "AcpPlanCurrent", "completed": "AcpPlanDone"}
+TITLE = 400
+"""The most characters of a notice."""
+DETAILS = 5
+"""How many details of a notice are shown where there are more."""
 _LEVELS = {"info": "AcpMuted", "warning": "AcpWarning", "error": "AcpError"}
 
 
@@ -110,9 +115,20 @@ def _question(entry: Question) -> list[Row]:
 
 
 def _notice(entry: Line) -> list[Row]:
+    """A line and its details, of many the first ones; `<CR>` shows all."""
     group = _LEVELS[entry.level]
-    details = [row(line, group) for detail in entry.details for line in visible(detail).split("\n")]
-    return [row("— " + one_line(entry.title, 400), group), *indent(details, "  ")]
+    title, lines = one_line(entry.title, TITLE), notice_details(entry)
+    whole: Target = {"kind": "notice", "number": entry.number}
+    cut = len(lines) > DETAILS + 1
+    shown = [row(line, group) for line in (lines[:DETAILS] if cut else lines)]
+    shown += [more(len(lines) - DETAILS, whole)] if cut else []
+    opens = cut or title != one_line(entry.title, TITLE + 1)
+    return [row("— " + title, group, whole if opens else None), *indent(shown, "  ")]
+
+
+def notice_details(entry: Line) -> list[str]:
+    """Return all details of a notice as lines that can be shown."""
+    return [line for detail in entry.details for line in visible(detail).split("\n")]
 
 
 def _compaction(entry: Compaction) -> list[Row]:

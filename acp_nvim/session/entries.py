@@ -119,12 +119,14 @@ class PlanEntry(Struct, eq=False):
 
 class Line(Struct, eq=False):
     """One line in the margin: the end of a turn, a notice, a restart. `level` is info, warning or
-    error.
+    error. Of many details the chat shows the first ones, and all on demand.
     """
 
     level: Literal["info", "warning", "error"]
     title: str
     details: Sequence[str] = ()
+    number: int = field(default_factory=count(1).__next__)
+    """Identifies it when the user opens it."""
 
 
 class Compaction(Struct, eq=False):

@@ -59,6 +59,22 @@ def begins(session: Session, name: str, title: str) -> ToolCall | None:
     return None
 
 
+def asks(session: Session, call: ToolCall, ours: ToolCall) -> None:
+    """A question about it is put, with a call of ours that says more: the agent's own is shown by
+    that.
+    """
+    entry = session.entries.get(call)
+    if entry is not None:
+        call.stand_behind(ours)
+        session.transcript.touch(entry)
+
+
+def works_at(session: Session, path: str | None, line: int | None) -> None:
+    """A tool has looked at this place, for a window that follows; None: at no file."""
+    if path is not None:
+        session.event("AcpLocation", path=path, line=line)
+
+
 def ends(session: Session, call: ToolCall, title: str, summary: str) -> None:
     """It has given something, or has failed: `Diagnostics · 3 errors in app.py`."""
     if summary:

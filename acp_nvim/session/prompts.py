@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 from acp_nvim import wording
 from acp_nvim.protocol import schema
+from acp_nvim.protocol.fence import quoted
 
 BUFFER_URI = "nvim://buffer/"
 VARIABLE_URI = "nvim://context/"
@@ -261,14 +262,6 @@ def _variable(item: Variable, capabilities: schema.PromptCapabilities) -> Any:
             uri=VARIABLE_URI + item.name, text=item.text, mime_type="text/plain"
         )
     )
-
-
-def quoted(name: str, text: str) -> str:
-    """Return a text under its name, in a fence that is longer than any inside."""
-    fence = "```"
-    while fence in text:
-        fence += "`"
-    return f"{name}:\n{fence}\n{text.removesuffix(chr(10))}\n{fence}"
 
 
 def _known(**fields: Any) -> dict[str, Any]:

@@ -41,6 +41,8 @@ class ToolCall(Struct, eq=False):
     """What the chat says in place of the title of a call of one of the editor's own tools."""
     user_tool: str = ""
     """The user's own tool that it calls, asked about by us; nothing that agents send sets it."""
+    shown_by: ToolCall | None = None
+    """The call of ours that shows in the chat what this one does, with the question about it."""
     streamed: int = 0
     """Bytes of text that came in chunks since the content was replaced."""
     cancellable: bool = False
@@ -67,6 +69,10 @@ class ToolCall(Struct, eq=False):
     def say(self, words: str) -> None:
         """The chat says this in place of the title from now on."""
         self.own = words
+
+    def stand_behind(self, ours: ToolCall) -> None:
+        """The chat shows this one by a call of ours from now on."""
+        self.shown_by = ours
 
     def call_user_tool(self, name: str) -> None:
         """It is a call of this tool of the user."""

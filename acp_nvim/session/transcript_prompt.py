@@ -71,6 +71,11 @@ def prompt_start(entries: Sequence[Entry], n: int) -> int:
     return starts[n - 1] if 0 < n <= len(starts) else len(entries) if n > 0 else 0
 
 
+def latest_prompt(entries: Sequence[Entry]) -> int:
+    """Return the number of the session's last prompt; 0 where there is none."""
+    return sum(1 for _ in _prompts(entries))
+
+
 def _prompts(entries: Sequence[Entry]) -> Iterator[int]:
     """The entries with which prompts begin. A prompt may stand in two messages, with nothing but
     notices between, where its attachments were found later.

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import msgspec
 
 from acp_nvim.session.session import Session
+from acp_nvim.session.tool_calls import ToolCall
 from acp_nvim.workspace.change_set import FileChange
 
 
@@ -21,6 +22,8 @@ class Proposed(msgspec.Struct, frozen=True):
     """Files that are always asked about, with the reason: `outside`, `secret` or `executed`."""
     path: str | None = None
     """The file that it is about, where the changes are not known yet."""
+    shown: ToolCall | None = None
+    """The agent's own tool call, where that is known: the question is shown in its place."""
 
 
 class Permissions(Protocol):
@@ -70,6 +73,14 @@ class Documents(Protocol):
         self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
     ) -> Formatted:
         """Format a text of the file by the user's formatters. ToolError."""
+        ...
+
+    async def format_by_options(
+        self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
+    ) -> Formatted:
+        """Format a text as the file's options say ('formatexpr', 'equalprg'), where they say
+        something. ToolError.
+        """
         ...
 
     async def run(

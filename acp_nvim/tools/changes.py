@@ -83,7 +83,8 @@ class Changes:
         session = call.session
         guarded = await self._guarded(session, wanted)
         await self._change_sets.check(wanted)
-        async with self._permissions.asked(session, Proposed(title, wanted, guarded)) as refused:
+        proposed = Proposed(title, wanted, guarded, shown=call.shown)
+        async with self._permissions.asked(session, proposed) as refused:
             if refused:
                 raise ToolError(refused)
             landed = await self._change_sets.carry_out(session, wanted, knows=knows)
@@ -102,7 +103,8 @@ class Changes:
         session = call.session
         found: list[FileChange] = []
         landed: list[Landed] = []
-        async with self._permissions.asked(session, Proposed(title, path=path)) as refused:
+        proposed = Proposed(title, path=path, shown=call.shown)
+        async with self._permissions.asked(session, proposed) as refused:
             if refused:
                 raise ToolError(refused)
             found += await work()
@@ -139,8 +141,7 @@ def _result(session: Session, wanted: Sequence[FileChange], landed: Sequence[Lan
     if len(files) > LISTED:
         lines.append(f"... and {len(files) - LISTED} files more")
     text = "\n".join(lines) or "nothing to change: the files are like that already"
-    first = next(iter(done), None)
-    return ToolResult(text, {"files": files[:LISTED]}, summary=_summary(files), path=first)
+    return ToolResult(text, {"files": files[:LISTED]}, summary=_summary(files))
 
 
 def _file(

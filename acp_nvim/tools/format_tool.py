@@ -41,7 +41,7 @@ class FormatArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 DESCRIPTION: Final = (
     "Format a file, or some of its lines, the way the user's editor does: by their formatters "
-    "(conform.nvim), else by the language server. Prefer it over running a formatter yourself: it "
+    "(conform.nvim), the language server or their options. Prefer it over running a formatter yourself: it "
     "has the user's settings and their unsaved text. The user is asked with a diff, and what "
     'changed is pending their review. Example: {"path": "app.py"}'
 )
@@ -56,7 +56,7 @@ class Formats:
         self._changes = changes
 
     async def run(self, call: Call, arguments: FormatArguments) -> ToolResult:
-        """Format by the user's formatters, else by a language server."""
+        """Format by the user's formatters, else by a language server, else by their options."""
         session = call.session
         path = real_path(session, arguments.path)
         name = shown(session, path)
@@ -75,6 +75,11 @@ class Formats:
             return await self._documents.format(call.session, path, text.lines, rows)
         raise ToolError(f"the formatter took more than {PATIENCE_S:g} s")
 
+    async def _by_options(self, call: Call, path: str, text: Text, rows: Rows | None) -> Formatted:
+        with anyio.move_on_after(PATIENCE_S):
+            return await self._documents.format_by_options(call.session, path, text.lines, rows)
+        raise ToolError(f"the formatter took more than {PATIENCE_S:g} s")
+
     async def _by_server(
         self, call: Call, path: str, text: Text, rows: Rows | None, found: Formatted
     ) -> Text:
@@ -87,7 +92,10 @@ class Formats:
         try:
             answers = await self._servers.ask(call.session, path, method, params, at=at)
         except ToolError as error:
-            raise ToolError(f"no formatter for this file: {error}") from error
+            own = await self._by_options(call, path, text, rows)
+            if own.lines is None:
+                raise ToolError(f"no formatter for this file: {error}") from error
+            return _by_formatters(text, own, rows)
         answer = answers[0]
         if (await self._changes.seen(path)).text != text:
             raise ToolError("the user is typing in this file; try again")

@@ -48,7 +48,7 @@ def read_tool(files: Files, on_read: Callable[[Session], None] = lambda session:
         path = str(Path(call.session.cwd, given.path))
         text = await files.read(call.session, path, given.line, given.limit)
         told = {"path": path, "line": given.line or 1, "text": text}
-        return ToolResult(text, told, Path(path).name, path, given.line)
+        return ToolResult(text, told, Path(path).name)
 
     # The guard may ask the user, who takes their time.
     return Tool("nvim_read", "Read", DESCRIPTION, ReadArguments, run, timeout_s=None)

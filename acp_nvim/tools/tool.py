@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from acp_nvim.session.session import Session
+from acp_nvim.session.tool_calls import ToolCall
 
 A = TypeVar("A", bound=msgspec.Struct)
 
@@ -30,7 +31,9 @@ class ToolResult(msgspec.Struct, frozen=True):
     summary: str = ""
     """A few words for the chat's line of this call: "3 errors in app.py"."""
     path: str | None = None
-    """The real path that the call was about, for follow-along and the chat's line."""
+    """The real path that the call was about, for follow-along; None where that is told already, as
+    of what is read and written.
+    """
     line: int | None = None
     """1-based."""
 
@@ -41,6 +44,8 @@ class Call(msgspec.Struct, frozen=True):
     session: Session
     progress: Callable[[str], None] = lambda text: None
     """Says how far it is, to those who asked for that."""
+    shown: ToolCall | None = None
+    """The agent's own tool call of it, where that is known."""
 
 
 class Tool(msgspec.Struct, Generic[A], frozen=True):

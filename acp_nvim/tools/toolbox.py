@@ -86,9 +86,10 @@ class Toolbox:
         shown = own_tools.begins(session, name, tool.title)
         outcome = _failed("cancelled")
         try:
-            outcome = await self._bounded(tool, Call(session, progress), arguments)
+            outcome = await self._bounded(tool, Call(session, progress, shown), arguments)
         finally:
             self._count(session, outcome, self._clock() - began)
+            own_tools.works_at(session, outcome.result.path, outcome.result.line)
             if shown is not None:
                 told = outcome.result.text if outcome.failed else outcome.result.summary
                 own_tools.ends(session, shown, tool.title, told)

@@ -11,6 +11,7 @@ import anyio
 import msgspec
 
 from acp_nvim.session.session import Session
+from acp_nvim.session.tool_calls import ToolCall
 from acp_nvim.tools.tool import AnyArguments, Call, Tool, ToolError, ToolResult
 from acp_nvim.tools.toolbox import Toolbox
 
@@ -34,10 +35,12 @@ class UserTool(msgspec.Struct, frozen=True):
     schema: str = "{}"
     write: bool = False
     """It changes something: the user is asked before each call."""
+    title: str = ""
+    """Two words for the chat, of tools that come with a plugin of the user's."""
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What a tool gives: a text, or a value as JSON."""
+    """What a tool gives: a text, or a value as JSON, or both: the text then says the same."""
 
     text: str = ""
     json: str | None = None
@@ -55,10 +58,15 @@ class CallPermissions(Protocol):
     """Asks the user before a tool of theirs is called that changes something."""
 
     def asked_to_call(
-        self, session: Session, name: str, arguments: Mapping[str, Any]
+        self,
+        session: Session,
+        name: str,
+        arguments: Mapping[str, Any],
+        shown: ToolCall | None = None,
     ) -> AbstractAsyncContextManager[str]:
         """Ask, by the user's rules first. Yields why not, empty when it is allowed; the body then
-        makes the call. What it raises is shown as the failure of the call.
+        makes the call. What it raises is shown as the failure of the call. ``shown`` is the agent's
+        own tool call: the question is shown in its place.
         """
         ...
 
@@ -100,7 +108,8 @@ class UserTools:
                 raise ToolError(f"arguments: nested deeper than {DEPTH} levels")
             if not told.write:
                 return await self._called(call.session, told.name, given)
-            asked = self._permissions.asked_to_call(call.session, told.name, given.values)
+            about = (call.session, told.name, given.values, call.shown)
+            asked = self._permissions.asked_to_call(*about)
             async with asked as refused:
                 if refused:
                     raise ToolError(refused)
@@ -108,7 +117,7 @@ class UserTools:
 
         return Tool(
             told.name,
-            told.name,
+            told.title or told.name,
             told.description,
             AnyArguments,
             run,
@@ -137,7 +146,7 @@ def result(answer: Answer) -> ToolResult:
         raise ToolError(f"the result cannot be sent: {error}") from error
     if is_deep(value):
         raise ToolError(f"the result cannot be sent: nested deeper than {DEPTH} levels")
-    return ToolResult(text, value if isinstance(value, dict) else {"result": value})
+    return ToolResult(answer.text or text, value if isinstance(value, dict) else {"result": value})
 
 
 def is_deep(value: Any) -> bool:

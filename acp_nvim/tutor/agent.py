@@ -89,6 +89,7 @@ class Tutor:
     def _new_session(self, params: s.NewSessionRequest) -> s.NewSessionResponse:
         session = Session(f"{PREFIX}{secrets.token_hex(6)}", Path(params.cwd))
         session.keys = told(s.given(params.meta))
+        session.servers = params.mcp_servers
         before = [one for one in self._sessions.values() if one.cwd == session.cwd and one.tour]
         if before:  # `/tour` goes on where it was
             session.tour, session.unfinished = before[-1].tour, True

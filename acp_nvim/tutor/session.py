@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from acp_nvim.protocol import schema as s
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 CONTEXT: Final = 32_000  # tokens a tutor can keep in mind
@@ -62,6 +63,8 @@ class Session:
     turns: int = 0
     turn: asyncio.Task[s.PromptResponse] | None = None
     keys: dict[str, str] = field(default_factory=dict)
+    servers: Sequence[s.McpServer] = ()
+    """The MCP servers that the session was opened with."""
     tour: tuple[int, int] | None = None
     """Part and step of the tour, None before it."""
     unfinished: bool = False

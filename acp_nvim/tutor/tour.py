@@ -11,10 +11,11 @@ import asyncio
 import sys
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.tutor import tour_words as words
+from acp_nvim.tutor.editor_tools import NoTools, ToolFailed
 from acp_nvim.tutor.edits import FIXED, WAVES, proposal
 from acp_nvim.tutor.keys import filled
 from acp_nvim.tutor.texts import from_disk
@@ -37,6 +38,8 @@ BUSY_S: Final = 8
 QUEUED_S: Final = 1.0
 """A prompt that comes so soon after the end of a turn has waited in the queue."""
 NAME: Final = "till.py"
+OLD, RENAMED = "receipt", "render_receipt"
+"""What the tour renames, and how."""
 
 
 @dataclass(frozen=True)
@@ -298,6 +301,46 @@ async def _comment(turn: Turn) -> bool:
     return False
 
 
+async def _ask_servers(turn: Turn) -> bool | None:
+    """Ask the editor what its language servers say of the file, as it is now."""
+    arguments = {"path": NAME, "severity": "error", "wait_ms": 3000}
+    said = await _by_tool(turn, "nvim_diagnostics", arguments)
+    if said is None:
+        turn.session.tour = (2, CHECKPOINTS - 1)  # there is no renaming without them either
+        return True
+    found = [line for line in said.split("\n") if line.startswith(f"{NAME}:")]
+    if not found:
+        await turn.say(filled(turn.session, words.NO_MISTAKE, name=NAME))
+        return None
+    await turn.say(words.MISTAKE.format(said=found[0]))
+    return True
+
+
+async def _rename(turn: Turn) -> bool:
+    """Have the language server rename a function, wherever it is used."""
+    lines = (await _live(turn)).split("\n")
+    line = next((at for at, it in enumerate(lines, 1) if it.startswith(f"def {OLD}(")), 0)
+    if not line:
+        return True
+    await turn.say(filled(turn.session, words.RENAME, names=f"{OLD} to {RENAMED}"))
+    arguments = {"path": NAME, "line": line, "symbol": OLD, "new_name": RENAMED}
+    if await _by_tool(turn, "nvim_rename", arguments) is None:
+        return True
+    await turn.say(filled(turn.session, words.HAS_RENAMED, name=NAME))
+    return False
+
+
+async def _by_tool(turn: Turn, tool: str, arguments: dict[str, Any]) -> str | None:
+    """What a tool of the editor says; None where it could not, which is said."""
+    try:
+        return await turn.call_tool(tool, arguments)
+    except NoTools as error:
+        await turn.say(words.NO_TOOLS.format(why=error))
+    except ToolFailed as error:
+        await turn.say(words.TOOL_FAILED.format(why=error))
+    return None
+
+
 def _finish(text: str) -> Callable[[Turn], Awaitable[bool]]:
     """A step that shows the plan done as well."""
 
@@ -328,14 +371,20 @@ PARTS: Final = {
         Step("Terminals", _run),
         Step("Modes", _says(words.MODES), lambda _, mode: mode == "trust"),
         Step("Comments", _comment),
+        Step("Language servers", _says(words.MISSPELL)),
+        Step("", _ask_servers),
+        Step("Rename", _rename),
         Step("Checkpoints", _says(words.CHECKPOINTS)),
         Step("Sessions", _finish(words.SESSIONS)),
     ),
 }
-FOLLOW, QUEUE = (
-    next(at for at, step in enumerate(PARTS[1]) if step.title == title)
-    for title in ("Follow", "Queue")
-)
+
+
+def _at(part: int, title: str) -> int:
+    return next(at for at, step in enumerate(PARTS[part]) if step.title == title)
+
+
+FOLLOW, QUEUE, CHECKPOINTS = _at(1, "Follow"), _at(1, "Queue"), _at(2, "Checkpoints")
 
 
 async def check(turn: Turn, _argument: str = "") -> None:

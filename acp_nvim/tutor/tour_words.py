@@ -65,7 +65,8 @@ END: Final = """\
 {help} lists the keys of each of these windows, `:Acp` lists everything else. `/check` tells what \
 is left to review.
 
-Part two covers plans, terminals, modes, comments, checkpoints and sessions: `/tour 2`. For a \
+Part two covers plans, terminals, modes, comments, language servers, checkpoints and sessions: \
+`/tour 2`. For a \
 real agent: `:Acp agent`.
 """
 
@@ -90,8 +91,26 @@ then use `:Acp comment` to say why. It goes with your next prompt: send one.
 """
 COMMENT_DONE: Final = "There is nothing left to change in `{name}`. Send anything to continue."
 
+MISSPELL: Final = """\
+Got it. Now misspell a name in `{name}`, as `amout` for `amount`. Don't save. Then send anything: \
+I ask your editor what its language server says.
+"""
+MISTAKE: Final = """\
+It told me, though nothing is saved: {said}.
+
+`u` in the file takes your mistake back.
+"""
+NO_MISTAKE: Final = "Nothing is wrong in `{name}`. Misspell a name and send anything, or `/skip`."
+RENAME: Final = """\
+Your editor can work for me, too: its language server renames `{names}`, wherever that \
+is used. Allow it ({allow}).
+"""
+HAS_RENAMED: Final = "Every place is a hunk of `{name}`, for you to review. Then send anything."
+NO_TOOLS: Final = "I cannot ask your editor: {why}."
+TOOL_FAILED: Final = "Your editor says: {why}."
+
 CHECKPOINTS: Final = """\
-Got it. `:Acp checkpoints` lists the files before each prompt: `<CR>` shows what changed since, \
+`:Acp checkpoints` lists the files before each prompt: `<CR>` shows what changed since, \
 `r` brings them back, `u` undoes that. Then send anything.
 """
 

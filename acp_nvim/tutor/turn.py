@@ -17,6 +17,7 @@ from msgspec import UNSET
 from acp_nvim.protocol import schema as s
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.protocol.methods import METHODS
+from acp_nvim.tutor.editor_tools import EditorTools, NoTools, ToolFailed
 from acp_nvim.tutor.session import PACES
 from acp_nvim.tutor.texts import first_change, from_disk, note, pieces, to_disk
 
@@ -161,6 +162,17 @@ class Turn:
             self._finish(call, "failed", diff, note(error.message))
             raise Refused(f"The editor would not take it: {error.message}") from error
         self._finish(call, "completed", diff)
+
+    async def call_tool(self, tool: str, arguments: dict[str, Any]) -> str:
+        """Call a tool of the editor's: its text. NoTools, ToolFailed."""
+        call = self._start(f"mcp__neovim__{tool}", "other")
+        try:
+            text = await EditorTools(self.session.servers).call(tool, arguments)
+        except (NoTools, ToolFailed) as error:
+            self._finish(call, "failed", note(str(error)))
+            raise
+        self._finish(call, "completed", note(text))
+        return text
 
     # ---- commands
 

@@ -108,7 +108,8 @@ M.defaults = {
     tool_lines = 8,
   },
   composer = { height = 7, popup = true },
-  review = { inline = true, signs = true },
+  -- `diagnostics`: what language servers say of an edit before you allow it.
+  review = { inline = true, signs = true, diagnostics = true },
   follow = false,
   checkpoints = true,
   notify = true,
@@ -210,7 +211,7 @@ M.defaults = {
     pending_bytes = 64 * 1024 * 1024,
     tool_output_bytes = 1024 * 1024,
   },
-  timeouts = { cancel_s = 3, kill_s = 2 },
+  timeouts = { cancel_s = 3, kill_s = 2, silent_s = 60 },
 }
 
 for i = 1, 9 do

@@ -33,13 +33,18 @@ local function neovim()
   end
 end
 
---- The packages that the host needs, by the least version of each.
+--- The packages that the host needs, by the least version of each: more where an agent has a `url`.
 ---@return table<string, string>
 local function needed()
   local file = require('acp.base.python').root() .. '/pyproject.toml'
-  local list = assert(require('acp.base.read_file')(file)):match('\ndependencies = (%b[])')
+  local project = assert(require('acp.base.read_file')(file))
+  local list = project:match('\ndependencies = (%b[])')
+  local agents = require('acp.config').get().agents
+  if require('acp.base.addresses').any(agents) then
+    list = list .. project:match('\nremote = (%b[])')
+  end
   local found = {}
-  for name, version in list:gmatch('"([%w_-]+)>=([%d.]+)"') do
+  for name, version in list:gsub('(%w)%[[%w,]+%]', '%1'):gmatch('"([%w_-]+)>=([%d.]+)"') do
     found[name] = version
   end
   return found

@@ -194,14 +194,14 @@
 ---@field terminal { enabled: boolean, output_limit: integer }
 ---@field chat acp.ChatConfig
 ---@field composer { height: integer, popup: boolean }
----@field review { inline: boolean, signs: boolean }
+---@field review { inline: boolean, signs: boolean, diagnostics: boolean }
 ---@field follow boolean
 ---@field checkpoints boolean
 ---@field notify boolean
 ---@field keymaps table<string, table<string, acp.KeyConfig>|string|boolean>|false
 ---@field log { level: string, bytes: integer, redact: boolean }
 ---@field limits { message_bytes: integer, pending_bytes: integer, tool_output_bytes: integer }
----@field timeouts { cancel_s: number, kill_s: number }
+---@field timeouts { cancel_s: number, kill_s: number, silent_s: number }
 
 ---@class acp.FilesConfig
 ---@field outside 'ask'|'deny'|'allow'

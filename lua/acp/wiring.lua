@@ -45,6 +45,7 @@ end)
 on('setup', function(args)
   local extensions = package.loaded['acp.base.extensions']
   args.extensions = extensions and extensions.names() or {}
+  require('acp.tools.packs').watch()
   local user_tools = package.loaded['acp.tools.user_tools']
   args.user_tools = user_tools and user_tools.told() or {}
   local tutor = args.agents.tutor

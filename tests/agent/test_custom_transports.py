@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import anyio
 import pytest
 
 from acp_nvim.agent.transport.base import TransportError
@@ -41,3 +42,25 @@ async def test_a_transport_that_does_not_load_or_lacks_a_method_is_named(
     assert "broken:// does not load: RuntimeError: no" in await refusal("broken://x")
     assert "lacks start, receive, send, aclose" in await refusal("lacking://x")
     assert await refusal("failing://x") == "the transport failed: OSError: nobody there"
+
+
+async def test_a_transport_that_neither_ends_nor_closes_holds_nothing_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    code = """import asyncio
+class Way:
+    def __init__(self, address): ...
+    async def start(self): ...
+    async def receive(self): await asyncio.Event().wait()
+    def send(self, data): raise RuntimeError('full')
+    async def aclose(self): raise RuntimeError('stuck')
+"""
+    installed(tmp_path, "stuck", "stuck:Way", code)
+    async with reached("stuck://x") as client, anyio.create_task_group() as group:
+        group.start_soon(client.end)
+        client.send(id=1)
+        await anyio.wait_all_tasks_blocked()
+        await client.transport.stop()
+    assert "RuntimeError: full" in "".join(client.remarks)
+    assert "RuntimeError: stuck" in "".join(client.remarks)

@@ -245,3 +245,57 @@ def test_the_setup_is_the_same_when_a_session_is_resumed(editor: Editor) -> None
     assert again["mcpServers"][1:] == first["mcpServers"][1:]
     own, own_again = first["mcpServers"][0], again["mcpServers"][0]
     assert {**own_again, "env": own["env"]} == own  # with a token of its own
+
+
+def test_what_became_of_each_server_is_known_without_any_value() -> None:
+    twice = {"name": "twice", "url": "https://x.org"}
+    result = found(
+        {"name": "filled", "command": "sh", "args": ["${HOST}"], "env": {"KEY": "$ENV{TOKEN}"}},
+        {"name": "remote", "type": "sse", "url": "https://x.org"},
+        {"name": "gone", "command": "no-such-program"},
+        {"name": "unset", "command": "sh", "env": {"KEY": "$ENV{NO_SUCH}"}},
+        {"name": "off", "command": "sh", "disabled": True},
+        {"command": "sh"},
+        *(twice, twice),
+        capabilities=schema.McpCapabilities(http=True, sse=False),
+    )
+    assert result.fates == [
+        mcp.Fate("filled", "stdio", variables=("TOKEN", "HOST")),
+        mcp.Fate("remote", left_out="the agent takes no servers of type sse"),
+        mcp.Fate("gone", "stdio", missing="no-such-program"),
+        mcp.Fate("unset", left_out="the environment variable NO_SUCH is not set"),
+        mcp.Fate("off", left_out="it is disabled"),
+        mcp.Fate("?", left_out="it has no name"),
+        mcp.Fate("twice", "http"),
+        mcp.Fate("twice", left_out="another one has its name"),
+    ]
+    assert "s3cret" not in repr(result.fates)
+
+
+def test_servers_of_a_project_wait_for_the_user(tmp_path: Path) -> None:
+    (tmp_path / ".mcp.json").write_text('{"mcpServers": {"theirs": {"command": "sh"}}}')
+    answers = {None: "you have not allowed it yet", False: "you have said no"}
+    for said, why in answers.items():
+        result = mcp.servers([], str(tmp_path), BOTH, ENV, lambda project, said=said: said)  # type: ignore[misc]
+        assert result.fates == [mcp.Fate("theirs", left_out=why)]
+
+
+def test_info_lists_the_servers_of_a_session(editor: Editor) -> None:
+    editor.agent(
+        "script",
+        mcp_servers=[
+            {"name": "docs", "command": "sh", "env": {"A": "$ENV{HOME}"}},
+            {"name": "far", "type": "http", "url": "https://x.org"},
+        ],
+    )
+    editor.turn("say hi")
+    editor.cmd("Acp info")
+    editor.wait("vim.fn.bufexists('acp://info') == 1")
+    editor.wait("#vim.fn.getbufline('acp://info', 1, '$') > 3")
+    lines = editor.lines("acp://info")
+    at = lines.index("  MCP servers:")
+    assert lines[at + 1 : at + 4] == [
+        "    neovim: passed (stdio)",
+        "    docs: passed (stdio), HOME filled in",
+        "    far: left out, the agent takes no servers of type http",
+    ]

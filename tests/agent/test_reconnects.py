@@ -12,7 +12,7 @@ from acp_nvim.agent.agents import Agents
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.elsewhere import Attempts
 from acp_nvim.agent.reconnects import PAUSES, STEADY_S, Reconnects
-from acp_nvim.agent.transport.base import TransportError
+from acp_nvim.agent.transport.base import AgentTransport, TransportError
 
 
 class Started:
@@ -94,3 +94,26 @@ async def test_when_all_pauses_are_used_up_no_attempt_is_made() -> None:
     used: Any = iter([])
     with pytest.raises(TransportError, match="again and again"):
         await Attempts(used).first()
+
+
+async def test_an_attempt_that_hangs_is_left_when_the_user_stops_the_agent() -> None:
+    class Hanging:
+        stopped = False
+
+        async def start(self) -> None:
+            await anyio.sleep_forever()
+
+        async def stop(self) -> None:
+            self.stopped = True
+
+    attempts, transport = Attempts(None), Hanging()
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+
+            async def stop() -> None:
+                attempts.stop()
+
+            group.start_soon(stop)
+            with pytest.raises(TransportError):
+                await attempts.start(cast(AgentTransport, transport))
+    assert transport.stopped

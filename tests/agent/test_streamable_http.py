@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import anyio
@@ -27,18 +28,19 @@ class Agent:
 
     def __init__(self) -> None:
         self.posted: list[dict[str, Any]] = []
+        self.posted_at: list[float] = []
         self.said: dict[str | None, asyncio.Queue[bytes | None]] = {None: asyncio.Queue()}
         self.posts: Callable[[Request, dict[str, Any]], Reply | None] = lambda request, message: (
             None
         )
-        self.gets: Callable[[Request], Reply | None] = lambda request: None
+        self.gets: Callable[[Request], Reply | Awaitable[Reply] | None] = lambda request: None
         self.initialized = Reply(200, headers={**JSON, "Acp-Connection-Id": "c1"})
 
-    def __call__(self, request: Request) -> Reply:
+    def __call__(self, request: Request) -> Reply | Awaitable[Reply]:
         if request.method == "GET":
             session = request.headers.get("acp-session-id")
             reply = self.gets(request)
-            return reply or Reply(200, headers=EVENTS, pieces=self._events(session))
+            return reply or Reply(200, headers=EVENTS, pieces=self.events(session))
         if request.method == "DELETE":
             self.end(None)
             return Reply(202)
@@ -46,6 +48,7 @@ class Agent:
         if reply := self.posts(request, message):
             return reply
         self.posted.append(message)
+        self.posted_at.append(time.monotonic())
         if message.get("method") == "initialize":
             first = self.initialized
             body = first.body or _answer(message["id"], {"protocolVersion": 1})
@@ -63,7 +66,7 @@ class Agent:
     def _queue(self, session: str | None) -> asyncio.Queue[bytes | None]:
         return self.said.setdefault(session, asyncio.Queue())
 
-    async def _events(self, session: str | None) -> AsyncIterator[bytes]:
+    async def events(self, session: str | None) -> AsyncIterator[bytes]:
         while (piece := await self._queue(session).get()) is not None:
             yield piece
 
@@ -152,6 +155,26 @@ async def test_the_answer_to_a_load_waits_for_the_history_on_the_other_stream() 
         assert [message.get("id") for message in told] == [None] * 50 + [2]
 
 
+async def test_a_stream_whose_head_comes_with_its_first_event_holds_nothing_up() -> None:
+    agent = Agent()
+    there = asyncio.Event()
+
+    async def late() -> Reply:
+        await there.wait()
+        return Reply(200, headers=EVENTS, pieces=agent.events(None))
+
+    agent.gets = lambda request: late()
+    async with HttpServer(agent) as server, reached(server.url) as client:
+        await shake_hands(client)
+        for id in (2, 3, 4):
+            client.send(id=id, method="_x")
+        await eventually(lambda: len(agent.posted) == 4)
+        assert agent.posted_at[3] - agent.posted_at[1] < 2  # one wait, not three
+        agent.say('{"method":"_a"}')
+        there.set()
+        assert (await client.message())["method"] == "_a"
+
+
 async def test_a_stream_that_ends_is_taken_up_again_after_the_last_event() -> None:
     agent = Agent()
     async with HttpServer(agent) as server, reached(server.url) as client:
@@ -220,6 +243,19 @@ async def test_a_busy_server_is_asked_again_and_a_message_is_taken_once() -> Non
         assert [message["id"] for message in agent.posted] == [1, 2, 3]
 
 
+async def test_a_long_pause_that_a_server_asks_for_is_said_and_holds_no_cancel_up() -> None:
+    agent = Agent()
+    later = Reply(429, headers={"Retry-After": "120"})
+    agent.posts = lambda request, message: later if message.get("id") == 2 else None
+    async with HttpServer(agent) as server, reached(server.url) as client:
+        await shake_hands(client)
+        prompt(client, 2)
+        client.send(method="session/cancel", params={"sessionId": "s1"})
+        error = (await client.message())["error"]
+        assert error["message"] == f"{server.url} answers HTTP 429 (retry after 120 s)"
+        await eventually(lambda: len(agent.posted) == 2)
+
+
 @pytest.mark.parametrize("status", [400, 413, 500])
 async def test_a_message_that_the_server_refuses_is_answered_with_that(status: int) -> None:
     agent = Agent()
@@ -257,8 +293,10 @@ async def test_a_message_that_may_have_arrived_is_not_sent_again() -> None:
         await shake_hands(client)
         prompt(client, 2)
         assert "broke while something was sent" in await client.end()
-        sent = [r for r in server.of("POST") if json.loads(r.body)["id"] == 2]
-        assert len(sent) == 1
+        client.send(id=3, method="_too_late")
+        sent = [json.loads(r.body)["id"] for r in server.of("POST")]
+        assert sent == [1, 2]
+    assert len(server.of("DELETE")) == 1  # the agent's work for it ends there
 
 
 async def test_messages_leave_in_order_but_a_late_answer_holds_no_cancel_up() -> None:

@@ -96,9 +96,10 @@ def wrong_version(agent: Agent, version: str = "99") -> None:
 
 
 @whole_life
-def refuses_initialize(agent: Agent) -> None:
-    """Answer `initialize` with an error."""
-    agent.refuse(agent.expect("initialize"), -32603, "not today")
+def refuses_initialize(agent: Agent, code: str = "-32603") -> None:
+    """Answer `initialize` with an error of CODE, as often as it comes."""
+    agent.refuse(agent.expect("initialize"), int(code), "not today")
+    agent.refuse(agent.expect("initialize"), int(code), "nor in words")
     agent.listen()
 
 

@@ -9,6 +9,8 @@ import json
 import os
 import select
 import subprocess
+import time
+from pathlib import Path
 from typing import Any
 
 from tests.agents.agent import Agent, Frame
@@ -183,3 +185,20 @@ def mcp_asked(agent: Agent, tool: str, arguments: str = "{}") -> None:
         mcp(agent, tool, arguments)
     status = "completed" if choice == "allow" else "failed"
     agent.update(update_of("tool_call_update", toolCallId=call["toolCallId"], status=status))
+
+
+@scenario
+def mcp_announced(agent: Agent, tool: str, arguments: str = "{}") -> None:
+    """Call a tool as agents do that show the call of it and ask nobody; with an argument `_wait`
+    once there is such a file.
+    """
+    given = json.loads(arguments)
+    wait = given.pop("_wait", "")
+    call = {"toolCallId": f"a{tool}", "title": f"mcp__neovim__{tool}", "kind": "other"}
+    agent.update(update_of("tool_call", **call, status="in_progress"))
+    while wait and not Path(wait).exists():
+        time.sleep(0.01)
+    mcp(agent, tool, json.dumps(given))
+    text = [{"type": "content", "content": {"type": "text", "text": "said\nin two lines"}}]
+    end = {"toolCallId": call["toolCallId"], "status": "completed", "content": text}
+    agent.update(update_of("tool_call_update", **end))

@@ -42,12 +42,7 @@ agent, and was answered with a result where it is a request. For capabilities th
 only they allow. `–` is what is not a client's, or is left out on purpose: the notes below the
 tables say why. *Unstable* parts of the protocol are used only with agents that advertise them.
 """
-PROVIDERS = "which models an agent talks to is set up with the agent"
 NOT_OURS = {
-    "providers/list": PROVIDERS,
-    "providers/set": PROVIDERS,
-    "providers/disable": PROVIDERS,
-    "providers": PROVIDERS,
     "proxy/initialize": "between a client and proxies; this client starts agents alone",
     "proxy/successor": "between a client and proxies; this client starts agents alone",
 }

@@ -105,6 +105,7 @@ NO_WAY_OUT = {
     "host_refused": QUOTES,
     **dict.fromkeys(("NO_QUESTION", "NO_SUCH_PERMISSION"), "it is over"),
     **dict.fromkeys(("NO_LOGOUT", "SESSIONS_LATE", "SESSION_WITHOUT_ACTIONS"), "up to the agent"),
+    "NO_PROVIDERS": "up to the agent",
     **dict.fromkeys(("NOT_OPENED", "ADDRESS_REFUSED"), "it is not to be opened"),
     **dict.fromkeys(("AGENT_NOT_RUNNING", "PROMPT_EMPTY"), "writing a prompt is the way"),
     **dict.fromkeys(("no_file", "FORM_VALUES"), "says what is missing"),

@@ -10,7 +10,9 @@ import pytest
 from msgspec import Raw
 
 from acp_nvim.protocol import codec, schema
+from acp_nvim.protocol.dialect_requests import wants_words
 from acp_nvim.protocol.dialects import Dialect
+from acp_nvim.protocol.errors import RequestError
 from acp_nvim.protocol.jsonrpc import Event, Notification, Peer, Response
 
 Frame = dict[str, Any]
@@ -330,3 +332,137 @@ def test_what_stands_beside_the_stop_reason_may_be_anything(odd: Any) -> None:
     assert isinstance(events[-2], Notification)
     said = json.loads(bytes(events[-2].params))["update"]["content"]
     assert said == {"type": "text", "text": "said"}
+
+
+# ---- what leaves for an agent that wants its version in words
+
+
+def left(dialect: Dialect, method: str, params: Any) -> Frame:
+    """The params as the agent gets them."""
+    found: Frame = json.loads(msgspec.json.encode(dialect.leaves(method, params)[1]))
+    return found
+
+
+def in_words() -> Dialect:
+    return Dialect(in_words=True, branch_of=lambda cwd: "main" if cwd == "/w" else None)
+
+
+def initialize() -> schema.InitializeRequest:
+    return schema.InitializeRequest(
+        1,
+        schema.ClientCapabilities(fs=schema.FileSystemCapabilities(True, True), terminal=False),
+        schema.Implementation("acp.nvim", "1"),
+    )
+
+
+def prompted(*blocks: Any, dialect: Dialect | None = None) -> Frame:
+    request = schema.PromptRequest("s1", list(blocks))
+    return left(dialect or in_words(), "session/prompt", request)
+
+
+def test_a_version_in_words_goes_with_flat_capabilities() -> None:
+    sent = left(in_words(), "initialize", initialize())
+    assert sent["protocolVersion"] == "2025-01-01"
+    assert sent["capabilities"] == {
+        "terminal": False,
+        "fs.readTextFile": True,
+        "fs.writeTextFile": True,
+    }
+    assert sent["clientInfo"]["name"] == "acp.nvim"
+
+
+def test_a_session_is_told_where_the_user_works() -> None:
+    sent = left(in_words(), "session/new", schema.NewSessionRequest(cwd="/w", mcp_servers=[]))
+    assert sent["metadata"] == {"workDir": "/w", "branch": "main"}
+    sent = left(in_words(), "session/new", schema.NewSessionRequest(cwd="/x", mcp_servers=[]))
+    assert sent["metadata"] == {"workDir": "/x"}
+
+
+def test_an_agent_of_version_1_gets_what_it_knows() -> None:
+    assert left(Dialect(), "initialize", initialize())["protocolVersion"] == 1
+    sent = left(Dialect(), "session/new", schema.NewSessionRequest(cwd="/w", mcp_servers=[]))
+    assert "metadata" not in sent
+    assert "command" not in prompted(schema.TextContent("/plan x"), dialect=Dialect())
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("/search  all of it", {"name": "search", "input": "all of it"}),
+        ("/fix a\nb", {"name": "fix", "input": "a\nb"}),
+        ("/clear", {"name": "clear"}),
+        ("/mcp:tool.x go", {"name": "mcp:tool.x", "input": "go"}),
+        ("/usr/bin/env fails", None),
+        ("say /clear", None),
+        ("/", None),
+    ],
+)
+def test_a_slash_command_stands_by_itself(text: str, command: Frame | None) -> None:
+    sent = prompted(schema.TextContent(text))
+    assert sent.get("command") == command
+    assert sent["prompt"][0] == {"type": "text", "text": text}
+
+
+def test_only_a_command_that_the_agent_has_is_one_where_it_names_them() -> None:
+    dialect = in_words()
+    update = {
+        "sessionUpdate": "available_commands_update",
+        "availableCommands": [{"name": "plan", "description": "Plan"}],
+    }
+    dialect.odd(raw({"sessionId": "s1", "update": update}))
+    assert "command" in prompted(schema.TextContent("/plan x"), dialect=dialect)
+    assert "command" not in prompted(schema.TextContent("/tmp x"), dialect=dialect)
+
+
+def test_parts_are_text_image_and_audio_alone() -> None:
+    text = schema.TextResourceContents(uri="file:///w/a%20b.py#L3-L9", text="x = 1\n")
+    blob = schema.BlobResourceContents(uri="file:///w/a.bin", blob="aGk=")
+    sent = prompted(
+        schema.TextContent("look"),
+        schema.EmbeddedResource(text),
+        schema.EmbeddedResource(blob),
+        schema.ResourceLink(name="b.py", uri="file:///w/b.py"),
+        schema.ResourceLink(name="page", uri="https://example.com/x#top"),
+        schema.ImageContent("aGk=", "image/png", uri="file:///w/i.png"),
+        schema.AudioContent("aGk=", "audio/wav"),
+    )
+    assert [part["type"] for part in sent["prompt"]] == ["text"] * 5 + ["image", "audio"]
+    texts = [part["text"].strip() for part in sent["prompt"][:5]]
+    assert texts == [
+        "look",
+        "/w/a b.py:3-9:\n```\nx = 1\n```",
+        "/w/a.bin",
+        "/w/b.py",
+        "https://example.com/x#top",
+    ]
+    assert sent["prompt"][5] == {"type": "image", "data": "aGk=", "mimeType": "image/png"}
+
+
+def test_a_cancel_is_a_request_to_such_an_agent() -> None:
+    assert in_words().asks("session/cancel")
+    assert not Dialect().asks("session/cancel")
+
+
+@pytest.mark.parametrize(
+    ("error", "wanted"),
+    [
+        (RequestError(-32602, "Invalid params"), True),
+        (RequestError(-32603, "protocolVersion must be a string"), True),
+        (RequestError(-32603, "x", {"reason": "json: cannot unmarshal number into …"}), True),
+        (RequestError(-32603, "not today"), False),
+        (RequestError(-32000, "log in"), False),
+        (ValueError("protocolVersion"), False),
+    ],
+)
+def test_which_refusals_may_be_about_the_number(error: Exception, wanted: bool) -> None:
+    assert wants_words(error) is wanted
+
+
+def test_such_an_agent_starts_servers_where_it_says_so() -> None:
+    dialect = in_words()
+    assert not dialect.starts_servers
+    answered(dialect, "initialize", {"protocolVersion": "1.0", "capabilities": {}})
+    assert not dialect.starts_servers
+    offered = {"mcpCapabilities": {"http": False}}
+    answered(dialect, "initialize", {"protocolVersion": "1.0", "agentCapabilities": offered})
+    assert dialect.starts_servers

@@ -24,7 +24,15 @@ from acp_nvim.protocol.errors import DETAIL_LINES, RequestError, details
         ({"a": 1, "b": [None, True]}, ['{"a":1,"b":[null,true]}']),
         (["x", {"y": 1}], ['["x",{"y":1}]']),
         (7, ["data: 7"]),
-        ("x\n" * 100, ["x"] * DETAIL_LINES),
+        ("x\n" * 100, ["x"] * 100),
+        ("x\n" * 10_000, ["x"] * DETAIL_LINES),
+        ({"status": 500, "body": "a" * 90}, ["status: 500", f"body: {'a' * 90}"]),
+        (
+            {"status": 500, "body": "a\nb", "c": "a" * 90},
+            ["status: 500", "body:", "  a", "  b", f"c: {'a' * 90}"],
+        ),
+        ({"a": "x" * 99, "b": {"c": 1}}, [f"a: {'x' * 99}", 'b: {"c":1}']),
+        ({"a": 1, "b": ["y" * 99]}, ["a: 1", "b:", "  [", f'    "{"y" * 99}"', "  ]"]),
     ],
 )
 def test_details_of_an_error(data: Any, lines: list[str]) -> None:

@@ -1,29 +1,81 @@
-"""The reading tools with language servers of other people, where they are on PATH:
-`pip install basedpyright`.
+"""The editor's tools with language servers of other people: basedpyright, TypeScript's and ruff.
+
+npm puts the first two under `AGENTS_DIR` on the first run, with a Node.js that is new enough for
+them; ruff is a dependency of the tests. lua-language-server is in no registry.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.real.kit import INSTALLED
 from tests.support.editor import Editor
+from tests.support.pending_edits import edits_by_name
 from tests.support.tool_caller import Caller
 
-pytestmark = [pytest.mark.agents, pytest.mark.timeout(150)]
+pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
+
+PLACE = INSTALLED / "language-servers"
+PACKAGES = (
+    "node@22",
+    "basedpyright@1.40.1",
+    "typescript@5.9.3",
+    "typescript-language-server@5.1.3",
+)
 
 START = """
-local command, pattern = ...
+local command, pattern, path = ...
 vim.api.nvim_create_autocmd('FileType', {
   pattern = pattern,
   callback = function(args)
-    vim.lsp.start({ name = command[1], cmd = command, root_dir = vim.fn.getcwd() })
+    vim.lsp.start({
+      name = vim.fs.basename(command[1]),
+      cmd = command,
+      cmd_env = { PATH = path },
+      root_dir = vim.fn.getcwd(),
+    })
   end,
 })
 """
+WARM = """
+local params = { textDocument = { uri = vim.uri_from_bufnr(0) } }
+local client = vim.lsp.get_clients({ bufnr = 0 })[1]
+local method = 'textDocument/documentSymbol'
+local function warm()
+  -- While it reads the project it knows a part.
+  if next(client.progress.pending) then return vim.defer_fn(warm, 50) end
+  _G.warm = true
+end
+if not client:supports_method(method) then return warm() end
+client:request(method, params, warm, 0)
+"""
+# What the servers are told of documents that are none of Neovim's.
+WATCH = """
+_G.opened, _G.closed = {}, {}
+vim.api.nvim_create_autocmd('LspAttach', { callback = function(args)
+  local rpc = vim.lsp.get_client_by_id(args.data.client_id).rpc
+  local notify = rpc.notify
+  rpc.notify = function(method, params)
+    local uri = vim.tbl_get(params or {}, 'textDocument', 'uri')
+    local list = ({ didOpen = _G.opened, didClose = _G.closed })[method:match('didOpen$')
+      or method:match('didClose$')]
+    if list and vim.fn.bufexists(vim.uri_to_fname(uri)) == 0 then table.insert(list, uri) end
+    return notify(method, params)
+  end
+end })
+"""
+OPENED, CLOSED = "_G.opened", "_G.closed"
+NAMES = "vim.tbl_map(vim.api.nvim_buf_get_name, vim.api.nvim_list_bufs())"
+
 LIB = '''
 class Box:
     """Holds a number."""
@@ -44,46 +96,231 @@ def main() -> None:
     box = Box(3)
     naïve = "🦆"; print(naïve, box.grow(2))
 """.lstrip()
+OTHER = "from lib import Box\n\nprint(Box(1).grow(1))\n"
+
+LIB_TS = """
+/** Holds a number. */
+export class Box {
+  constructor(public size: number) {}
+  /** Make it larger. */
+  grow(by: number): number {
+    return (this.size += by);
+  }
+}
+""".lstrip()
+APP_TS = """
+import { Box } from "./lib";
+
+export function main(): void {
+  const box = new Box(3);
+  const naïve = "🦆"; console.log(naïve, box.grow(2));
+}
+""".lstrip()
+CONFIG_TS = {"compilerOptions": {"strict": True, "lib": ["es2020", "dom"], "types": []}}
+
+
+@pytest.fixture(scope="module")
+def programs() -> Path:
+    """The folder with the servers' programs."""
+    found = PLACE / "node_modules" / ".bin"
+    if not (found / "typescript-language-server").exists():
+        npm = shutil.which("npm")
+        if npm is None:
+            pytest.skip("npm is not on PATH")
+        PLACE.mkdir(parents=True, exist_ok=True)
+        quiet = ["--no-audit", "--no-fund", "--silent", "--prefix", str(PLACE)]
+        subprocess.run([npm, "install", *quiet, *PACKAGES], check=True, timeout=280)
+    return found
+
+
+class Project:
+    """Files that a server serves, and an agent that calls tools."""
+
+    def __init__(self, editor: Editor, **files: str) -> None:
+        self.editor = editor
+        for name, text in files.items():
+            editor.write(name.replace("__", "."), text)
+        self.caller = Caller(editor)
+
+    def serve(self, programs: Path, pattern: str, first: str, *command: str) -> None:
+        """Start a server as a user's configuration does, and open a file."""
+        program = programs / command[0]
+        path = os.pathsep.join([str(programs), os.environ["PATH"]])
+        argv = [str(program) if program.exists() else command[0], *command[1:]]
+        self.editor.lua(WATCH)
+        self.editor.lua(START, argv, pattern, path)
+        self.editor.open(first)
+        self.editor.wait("#vim.lsp.get_clients({ bufnr = 0 }) >= 1", timeout=60)
+        self.editor.lua(WARM)
+        self.editor.wait("_G.warm", timeout=120)
+
+    def lines(self, tool: str, **arguments: Any) -> list[str]:
+        return self.caller.text(tool, **arguments).split("\n")
+
+    def writes(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Call a tool that asks, and allow it; the result."""
+        turns = len(self.editor.events("AcpTurnEnd"))
+        self.editor.prompt(f"mcp nvim_{tool} {json.dumps(arguments)}")
+        self.editor.wait("#require('acp').state().sessions[1].permissions > 0", timeout=60)
+        self.editor.cmd("Acp allow")
+        self.editor.wait_event("AcpTurnEnd", turns + 1, 60)
+        found = self.caller.told(tool)[-1]
+        assert not found.get("isError"), found
+        return found
+
+    def proposes(self, path: str, old: str, new: str, words: str) -> None:
+        """The agent asks for an edit; the card says what that would do; nothing is left of it."""
+        before = self.editor.lua("return vim.diagnostic.get()")
+        edits = {"path": path, "edits": [{"old": old, "new": new}]}
+        self.editor.prompt(f"mcp nvim_edit {json.dumps(edits)}")
+        self.editor.wait_screen(words, 60)
+        turns = len(self.editor.events("AcpTurnEnd"))
+        self.editor.cmd("Acp deny")
+        self.editor.wait_event("AcpTurnEnd", turns + 1)
+        assert not [name for name in self.editor.lua(f"return {NAMES}") if "proposed" in name]
+        opened = self.editor.lua(f"return {OPENED}")
+        assert opened
+        assert opened == self.editor.lua(f"return {CLOSED}")
+        assert self.editor.lua("return vim.diagnostic.get()") == before
 
 
 @pytest.fixture
-def caller(editor: Editor) -> Caller:
-    if shutil.which("basedpyright-langserver") is None:
-        pytest.skip("basedpyright-langserver is not on PATH")
-    editor.write("lib.py", LIB)
-    editor.write("app.py", APP)
-    editor.write("pyrightconfig.json", json.dumps({"typeCheckingMode": "standard"}))
-    editor.lua(START, ["basedpyright-langserver", "--stdio"], "python")
-    editor.open("lib.py")
-    editor.wait("#vim.lsp.get_clients({ bufnr = 0 }) == 1", timeout=60)
-    return Caller(editor)
+def python(editor: Editor, programs: Path) -> Project:
+    config = json.dumps({"typeCheckingMode": "standard"})
+    files = {"lib__py": LIB, "app__py": APP, "other__py": OTHER, "pyrightconfig__json": config}
+    project = Project(editor, **files)
+    project.serve(programs, "python", "lib.py", "basedpyright-langserver", "--stdio")
+    return project
 
 
-def lines(caller: Caller, tool: str, **arguments: Any) -> list[str]:
-    return caller.text(tool, **arguments).split("\n")
+@pytest.fixture
+def typescript(editor: Editor, programs: Path) -> Project:
+    config = json.dumps(CONFIG_TS)
+    project = Project(editor, lib__ts=LIB_TS, app__ts=APP_TS, tsconfig__json=config)
+    project.serve(programs, "typescript", "lib.ts", "typescript-language-server", "--stdio")
+    return project
 
 
-def test_basedpyright_answers_each_tool(caller: Caller) -> None:
-    assert lines(caller, "definition", path="app.py", line=6, symbol="box.grow") == [
+# -- basedpyright ---------------------------------------------------------------------------------
+
+
+def test_basedpyright_answers_each_reading_tool(python: Project) -> None:
+    at = {"path": "lib.py", "line": 7, "symbol": "grow"}
+    assert python.lines("definition", path="app.py", line=6, symbol="box.grow") == [
         "lib.py:7:9 def grow(self, by: int) -> int:"
     ]
-    assert lines(caller, "references", path="lib.py", line=7, symbol="grow") == [
+    assert python.lines("references", **at) == [
         'app.py:6:35 naïve = "🦆"; print(naïve, box.grow(2))',
         "lib.py:7:9 def grow(self, by: int) -> int:",
+        "other.py:3:14 print(Box(1).grow(1))",
     ]
-    assert "Make it larger" in caller.text("hover", path="app.py", line=6, symbol="grow")
-    assert lines(caller, "symbols", path="lib.py", kinds=["class", "method"])[0] == (
+    assert "Make it larger" in python.caller.text("hover", path="app.py", line=6, symbol="grow")
+    assert python.lines("symbols", path="lib.py", kinds=["class", "method"])[0] == (
         "lib.py:1:7 class Box: class Box:"
     )
-    assert "lib.py:1:7" in caller.text("symbols", query="Box")
-    assert "in main:" in caller.text("calls", path="lib.py", line=7, symbol="grow")
+    assert "lib.py:1:7" in python.caller.text("symbols", query="Box")
+    assert "in main:" in python.caller.text("calls", **at)
+    assert "error" not in python.caller.text("diagnostics", path="app.py", wait_ms=30_000)
 
 
-def test_basedpyright_says_what_an_edit_breaks(editor: Editor, caller: Caller) -> None:
+def test_basedpyright_says_what_an_edit_breaks_before_and_after(python: Project) -> None:
+    editor = python.editor
     path = editor.work / "app.py"
-    assert "error" not in caller.text("diagnostics", path="app.py", wait_ms=30_000)
+    assert "error" not in python.caller.text("diagnostics", path="app.py", wait_ms=30_000)
+    python.proposes("app.py", "Box(3)", "Box('3')", "This edit adds 1 error")
     text = json.dumps(APP.replace("Box(3)", "Box('3')"))
-    asked = json.dumps({"path": "app.py", "severity": "error", "wait_ms": 30_000})
+    asked = json.dumps({"path": "app.py", "severity": "error", "wait_ms": 30_000, "since": "turn"})
     editor.turn(f"write {path} {text}\nmcp nvim_diagnostics {asked}", timeout=60)
-    said = caller.told("diagnostics")[-1]["content"][0]["text"]
-    assert said.startswith("app.py:5:15 error: Argument of type")
+    said = python.caller.told("diagnostics")[-1]["content"][0]["text"]
+    assert said.startswith("+ app.py:5:15 error: Argument of type")
+    python.proposes("app.py", "Box('3')", "Box(4)", "This edit fixes 1 error")
+
+
+def test_basedpyright_renames_in_three_files_without_a_false_alarm(python: Project) -> None:
+    editor = python.editor
+    at = {"path": "lib.py", "line": 7, "symbol": "grow", "new_name": "expand"}
+    dry = python.caller.text("rename", dry_run=True, **at)
+    assert "other.py:3" in dry
+    editor.prompt(f"mcp nvim_rename {json.dumps(at)}")
+    editor.wait("#require('acp').state().sessions[1].permissions > 0", timeout=60)
+    editor.wait(f"#{OPENED} == 3 and #{CLOSED} == 3", timeout=60)
+    assert "This edit" not in "\n".join(editor.screen())
+    editor.cmd("Acp allow")
+    editor.wait_event("AcpTurnEnd", 2, 60)
+    assert {name: it["hunks"] for name, it in edits_by_name(editor).items()} == {
+        "lib.py": 1,
+        "app.py": 1,
+        "other.py": 1,
+    }
+    assert editor.lines(str(editor.work / "other.py"))[2] == "print(Box(1).expand(1))"
+
+
+# -- typescript-language-server -------------------------------------------------------------------
+
+
+def test_typescript_answers_each_reading_tool(typescript: Project) -> None:
+    at = {"path": "lib.ts", "line": 5, "symbol": "grow"}
+    assert typescript.lines("definition", path="app.ts", line=5, symbol="box.grow") == [
+        "lib.ts:5:3 grow(by: number): number {"
+    ]
+    assert typescript.lines("references", **at) == [
+        'app.ts:5:45 const naïve = "🦆"; console.log(naïve, box.grow(2));',
+        "lib.ts:5:3 grow(by: number): number {",
+    ]
+    assert "Make it larger" in typescript.caller.text("hover", path="app.ts", line=5, symbol="grow")
+    assert "class Box" in typescript.caller.text("symbols", path="lib.ts", kinds=["class"])
+    assert "lib.ts:2" in typescript.caller.text("symbols", query="Box")
+    assert "in main:" in typescript.caller.text("calls", **at)
+    type_at = {"path": "app.ts", "line": 4, "symbol": "box", "kind": "type"}
+    assert "lib.ts:2" in typescript.caller.text("definition", **type_at)
+
+
+def test_typescript_says_what_an_edit_breaks_fixes_it_and_formats(typescript: Project) -> None:
+    editor = typescript.editor
+    editor.open("app.ts")
+    assert "error" not in typescript.caller.text("diagnostics", path="app.ts", wait_ms=30_000)
+    typescript.proposes("app.ts", "new Box(3)", 'new Box("3")', "This edit adds 1 error")
+    # An import that is missing, and the fix that the server offers for it.
+    edits = {"old": 'import { Box } from "./lib";\n', "new": ""}
+    typescript.writes("edit", path="app.ts", edits=[edits])
+    said = typescript.caller.text("diagnostics", path="app.ts", wait_ms=30_000)
+    assert "Cannot find name 'Box'" in said
+    line = int(said.split("app.ts:")[1].split(":")[0])
+    found = typescript.caller.call("code_actions", path="app.ts", line=line)
+    actions = found["structuredContent"]["actions"]
+    wanted = next(it for it in actions if "import" in it["title"].lower())
+    typescript.writes("apply_code_action", id=wanted["id"])
+    assert editor.lines(str(editor.work / "app.ts"))[0] == 'import { Box } from "./lib";'
+    typescript.writes("edit", path="app.ts", edits=[{"old": "box = new", "new": "box    =    new"}])
+    typescript.writes("format", path="app.ts")
+    assert "\tconst box = new Box(3);" in editor.lines(str(editor.work / "app.ts"))
+
+
+def test_typescript_renames_in_all_files(typescript: Project) -> None:
+    at = {"path": "lib.ts", "line": 5, "symbol": "grow", "new_name": "expand"}
+    typescript.writes("rename", **at)
+    assert sorted(edits_by_name(typescript.editor)) == ["app.ts", "lib.ts"]
+
+
+# -- ruff, which is asked for diagnostics ----------------------------------------------------------
+
+
+def test_ruff_is_asked_about_both_texts_fixes_and_formats(
+    editor: Editor, programs: Path, find_ruff: Callable[[], str]
+) -> None:
+    project = Project(editor, app__py="import os\n\nprint( os.name )\n")
+    project.serve(programs, "python", "app.py", find_ruff(), "server")
+    project.proposes("app.py", "print( os.name )", "print(1)", "This edit adds 1")
+    project.writes("format", path="app.py")
+    assert editor.lines(str(editor.work / "app.py"))[2] == "print(os.name)"
+    project.writes("edit", path="app.py", edits=[{"old": "print(os.name)", "new": "print(1)"}])
+    assert "F401" in project.caller.text("diagnostics", path="app.py", wait_ms=30_000)
+    found = project.caller.call("code_actions", path="app.py", line=1)["structuredContent"]
+    wanted = next(it for it in found["actions"] if "Remove unused import" in it["title"])
+    project.writes("apply_code_action", id=wanted["id"])
+    assert editor.lines(str(editor.work / "app.py")) == ["", "print(1)"]
+
+
+@pytest.fixture
+def find_ruff() -> Callable[[], str]:
+    return lambda: str(Path(sys.executable).with_name("ruff"))

@@ -224,3 +224,23 @@ def test_addresses(url: str, safe: bool, words: list[str]) -> None:
     assert addresses.safe(url) is safe
     for word in words:
         assert word in shown
+
+
+@pytest.mark.parametrize(
+    ("redirect", "host"),
+    [
+        ("http%3A%2F%2Flocalhost%3A1455%2Fauth%2Fcallback", "localhost:1455"),
+        ("http%3A%2F%2F127.0.0.1%3A8080", "127.0.0.1:8080"),
+        ("http%3A%2F%2F%5B%3A%3A1%5D%3A8080%2Fcb", "[::1]:8080"),
+        ("https%3A%2F%2Fapp.localhost%2Fcb", "app.localhost"),
+        ("https%3A%2F%2Fexample.org%2Flocalhost", None),
+        ("https%3A%2F%2Flocalhost.example.org%2Fcb", None),
+        ("localhost", None),
+    ],
+)
+def test_a_login_that_returns_to_this_machine_says_so(redirect: str, host: str | None) -> None:
+    url = f"https://auth.example.org/o?client_id=x&redirect_uri={redirect}&state=1"
+    said = [line for line in addresses.described(url) if line.startswith("It returns to")]
+    assert said == (
+        [f"It returns to {host}, so open it in a browser on this machine"] if host else []
+    )

@@ -45,6 +45,7 @@ NEWER = dict.fromkeys(OPENING, frozenset({"configOptions"}))
 ASKING = {"jsonrpc", "id", "method", "params"}
 ANSWERING = {"jsonrpc", "id", "result", "error"}
 BLOCKS = {"image": "image", "audio": "audio", "resource": "embeddedContext"}
+IN_WORDS = ("initialize", "session/new", "session/prompt")
 SERVERS = {"http": "http", "sse": "sse", "acp": "acp"}
 
 
@@ -134,6 +135,8 @@ class _Run:
         self.used: Counter[str] = Counter()  # the client's request ids
         self.version = 1
         self.initialize: str | None = None
+        self.refused = False  # `initialize` was refused: it may be asked once more, in words
+        self.in_words = False  # ... and the agent is spoken to as it describes the protocol
         self.agent: Frame = {}  # the agent's initialize result
         self.sessions: set[str] = set()
         self.models = False  # the agent offered the models that left the protocol
@@ -159,6 +162,10 @@ class _Run:
             result = frame.get("result")
             if method == "initialize" and isinstance(result, dict):
                 self.agent = result if self.version == 1 else _as_version_1(result)
+                if self.in_words:
+                    self.agent = {**result, "agentCapabilities": result.get("capabilities")}
+            elif method == "initialize":
+                self.refused = True
             if isinstance(result, dict) and result.get("models"):
                 self.models = True
             if isinstance(result, dict) and isinstance(result.get("sessionId"), str):
@@ -189,8 +196,10 @@ class _Run:
         if frame["method"] in ("session/load", "session/resume"):
             self.sessions.add(str((frame.get("params") or {}).get("sessionId")))
         if frame["method"] == "initialize":
-            if self.initialize is not None:
+            self.in_words = isinstance((frame.get("params") or {}).get("protocolVersion"), str)
+            if self.initialize is not None and not (self.refused and self.in_words):
                 yield "a second initialize"
+            self.refused = False
             if (frame.get("params") or {}).get("protocolVersion") == 2:
                 self.version = 2
             self.initialize = key
@@ -201,6 +210,8 @@ class _Run:
         method, shape = frame["method"], "Request" if "id" in frame else "Notification"
         side = "protocol" if method.startswith("$/") else "agent"
         name = types(self.version).get((side, method, shape))
+        if self.in_words and method in IN_WORDS:
+            return  # the agent itself reads them strictly (tests/agents/strict_go.py)
         if name is not None:
             yield from against(name, frame.get("params", {}), self.version)
         elif method == "session/set_model":

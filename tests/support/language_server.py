@@ -15,6 +15,9 @@ beside that:
     behind        true: what it publishes is of the version before the last
     publish       false: no diagnostics but when asked ("textDocument/diagnostic")
     commands      {name: WorkspaceEdit}: commands that have the editor apply that edit
+    doubles       true: each change publishes all documents, with an error in each where two are
+    works         a path: at work (progress) on each document until there is such a file, and knows
+                  of no other one meanwhile
     many          so many diagnostics for each document
     log           a file that gets a line of JSON for each message it is sent
 """
@@ -176,19 +179,45 @@ class Server:
         elif method == "textDocument/didOpen":
             self.open[uri] = document["text"], document["version"]
             self._publish(uri)
+            self._work()
         elif method == "textDocument/didChange":
             self.open[uri] = params["contentChanges"][-1]["text"], document["version"]
             self._publish(uri)
         elif method == "textDocument/didClose":
             self.open.pop(uri, None)
+            if self.script.get("doubles"):
+                self._publish_all()
+
+    def _work(self) -> None:
+        path = self.script.get("works")
+        if path is None or Path(path).exists():
+            return
+        self.send(
+            {"id": "work", "method": "window/workDoneProgress/create", "params": {"token": 1}}
+        )
+        begin = {"token": 1, "value": {"kind": "begin", "title": "reading"}}
+        self.send({"method": "$/progress", "params": begin})
+        end = {"method": "$/progress", "params": {"token": 1, "value": {"kind": "end"}}}
+        self.held.append((path, lambda: self.send(end)))
 
     def _publish(self, uri: str) -> None:
         if self.script.get("publish") is False:
+            return
+        if self.script.get("doubles"):
+            self._publish_all()
             return
         version = self.open[uri][1] - bool(self.script.get("behind"))
         params = {"uri": uri, "version": version, "diagnostics": self._said(uri)}
         message = {"method": "textDocument/publishDiagnostics", "params": params}
         self._later("publish", lambda: self.send(message))
+
+    def _publish_all(self) -> None:
+        place = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 1}}
+        double = {"range": place, "severity": 1, "message": "a double of another document"}
+        more = [double] if len(self.open) > 1 else []
+        for uri in self.open:
+            params = {"uri": uri, "diagnostics": self._said(uri) + more}
+            self.send({"method": "textDocument/publishDiagnostics", "params": params})
 
     def _said(self, uri: str) -> list[dict[str, Any]]:
         many = self.script.get("many")
@@ -202,7 +231,9 @@ class Server:
 
     def texts(self) -> dict[str, str]:
         """The text files of the directory, and the documents as they are open."""
-        files = self.root.rglob("*.txt")
+        works = self.script.get("works")
+        reads = works is not None and not Path(works).exists()
+        files = [] if reads else self.root.rglob("*.txt")
         found = {to_uri(path): path.read_text("utf-8", "replace") for path in files}
         return found | {uri: text for uri, (text, _) in self.open.items()}
 

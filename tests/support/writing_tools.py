@@ -75,6 +75,7 @@ class FakeDocuments:
         self.strange: set[str] = set()
         self.said: list[Any] = []
         self.formatted = Formatted({"tabSize": 8, "insertSpaces": True})
+        self.by_options = Formatted({})
         self.command: Callable[[Mapping[str, Any]], Sequence[Any]] = lambda _: ()
 
     async def loaded(self) -> Mapping[str, Document]:
@@ -92,6 +93,12 @@ class FakeDocuments:
     ) -> Formatted:
         del session, path, lines, rows
         return self.formatted
+
+    async def format_by_options(
+        self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
+    ) -> Formatted:
+        del session, path, lines, rows
+        return self.by_options
 
     async def run(
         self, session: Session, client: int, path: str, command: Mapping[str, Any]

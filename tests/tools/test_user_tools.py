@@ -11,6 +11,7 @@ import anyio
 import pytest
 
 from acp_nvim.session.session import Session
+from acp_nvim.session.tool_calls import ToolCall
 from acp_nvim.session.tool_use import ToolUse
 from acp_nvim.tools.tool import ToolError, ToolResult
 from acp_nvim.tools.toolbox import Outcome, Toolbox, UnknownTool
@@ -45,8 +46,13 @@ class Permits:
 
     @asynccontextmanager
     async def asked_to_call(
-        self, session: Session, name: str, arguments: Mapping[str, Any]
+        self,
+        session: Session,
+        name: str,
+        arguments: Mapping[str, Any],
+        shown: ToolCall | None = None,
     ) -> AsyncIterator[str]:
+        assert shown is None
         self.asked.append((name, arguments))
         yield self.why_not
 

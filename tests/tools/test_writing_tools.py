@@ -439,3 +439,5 @@ async def test_the_server_formats_where_there_is_no_formatter(tmp_path: Path) ->
         assert said == (
             "error: no formatter for this file: fake does not know textDocument/formatting"
         )
+        tools.documents.by_options = Formatted({}, ["a!", "b!"])
+        assert await tools.call("nvim_format", path="a") == "edited a: +2 -2, pending review"

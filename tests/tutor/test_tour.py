@@ -146,17 +146,20 @@ def test_it_goes_on_where_it_was(client: TutorClient) -> None:
 
 def test_the_second_part(client: TutorClient) -> None:
     client.prompt("/help")
-    assert "1 of 6 · Plan" in client.prompt("/tour 2")
+    assert "1 of 8 · Plan" in client.prompt("/tour 2")
     assert client.of("plan")
-    assert "2 of 6 · Terminals" in client.prompt("on")
+    assert "2 of 8 · Terminals" in client.prompt("on")
     assert client.asked("terminal/create")
-    assert "3 of 6 · Modes" in client.prompt("on")
+    assert "3 of 8 · Modes" in client.prompt("on")
     client.updates.clear()
     client.ask("session/set_mode", {"sessionId": client.session, "modeId": "trust"})
-    at(client, "4 of 6 · Comments")
+    at(client, "4 of 8 · Comments")
     client.until(lambda: "It goes with your next prompt" in client.said())
-    assert "5 of 6 · Checkpoints" in client.prompt("because")
-    assert "6 of 6 · Sessions" in client.prompt("on")
+    assert "5 of 8 · Language servers" in client.prompt("because")
+    said = client.prompt("on")
+    assert "I cannot ask your editor" in said
+    assert "7 of 8 · Checkpoints" in said
+    assert "8 of 8 · Sessions" in client.prompt("on")
     assert "## That was part two" in client.prompt("on")
 
 
@@ -175,7 +178,14 @@ def test_keys_that_nobody_told_are_the_defaults(tmp_path: Path) -> None:
 def test_each_step_fits_a_narrow_chat(name: str, tmp_path: Path) -> None:
     """In 80 columns a chat has 32, and 20 rows without its line; a heading takes two."""
     session = Session("s", tmp_path)
-    text = filled(session, getattr(tour_words, name), name="till.py", why="No.")
+    text = filled(
+        session,
+        getattr(tour_words, name),
+        name="till.py",
+        why="No.",
+        said="till.py:13:5 error: x",
+        names="a to b",
+    )
     text = re.sub(r"`|\*\*", "", text)
     rows = [line for part in text.strip().split("\n") for line in textwrap.wrap(part, 31) or [""]]
     assert len(rows) <= (16 if name in ("NO_SAMPLE", "END") else 12), rows

@@ -105,11 +105,13 @@ def test_a_step_that_waits_is_left_by_a_cancel_and_by_the_end(editor: Editor) ->
     editor.quit()
 
 
-def test_it_is_offered_no_tools_that_it_would_not_use(editor: Editor) -> None:
-    """Else a line in its chat would say that it has not connected."""
+def test_its_copy_of_the_sample_is_served_and_it_connects_when_it_needs_a_tool(
+    editor: Editor,
+) -> None:
     editor.cmd("Acp tutor")
     editor.wait("(require('acp').state().sessions[1] or {}).status == 'idle'")
-    assert "tools" not in editor.session()
+    editor.wait("#vim.lsp.get_clients({ name = 'till', bufnr = vim.fn.bufnr('till.py') }) == 1")
+    assert editor.session()["tools"]["connected"] == 0
 
 
 def test_modules_in_the_users_directory_are_not_the_tutors(editor: Editor) -> None:
@@ -118,3 +120,29 @@ def test_modules_in_the_users_directory_are_not_the_tutors(editor: Editor) -> No
         editor.write(name, f"open({str(ran)!r}, 'w').close()\n")
     editor.turn("/keys")
     assert not ran.exists()
+
+
+def test_the_tour_asks_the_language_server_of_the_sample(editor: Editor) -> None:
+    path = sample(editor)
+    before = path.read_text()
+    editor.lua("require('acp.command.tutor_server').serve(...)", str(editor.work))
+    editor.wait("#vim.lsp.get_clients({ name = 'till', bufnr = 0 }) == 1")
+    editor.cmd("AcpPrompt /tour 2")
+    for step in ("Plan", "Terminals", "Modes", "Comments"):
+        reads(editor, f"of 8 · {step}")
+        editor.cmd("AcpCancel")
+        editor.cmd("AcpPrompt /skip")
+    reads(editor, "5 of 8 · Language servers")
+    editor.cmd("AcpPrompt on")
+    reads(editor, "Nothing is wrong in till.py")
+    editor.keys("/return amount<CR>:s/amount/amout/<CR>")
+    editor.cmd("AcpPrompt on")
+    reads(editor, "6 of 8 · Rename", "waiting for you")
+    assert "till.py:16:12 error: `amout` is not defined" in "\n".join(editor.chat())
+    assert path.read_text() == before, "nothing is saved"
+    editor.cmd("Acp allow")
+    reads(editor, "Every place is a hunk of till.py")
+    text = "\n".join(editor.lines(str(path)))
+    assert "def render_receipt(basket):" in text
+    assert "print(render_receipt(BASKET))" in text
+    assert "amout" in text

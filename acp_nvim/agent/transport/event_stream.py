@@ -22,8 +22,10 @@ from acp_nvim.agent.transport.remote import Address
 from acp_nvim.agent.transport.sse import EventReader
 
 KIND: Final = "text/event-stream"
-OPEN_S: Final = 30.0
-"""How long the head of the answer may take, in seconds."""
+OPENING_S: Final = 2.0
+"""How long a message waits for the stream on which it is answered, in seconds: some servers send
+the head of a stream with its first event.
+"""
 PAUSES: Final = (0.1, 0.4, 1.0, 2.0)
 """Pauses before the attempts to take the stream up again, in seconds."""
 QUIET_S, LONGEST_S = 0.1, 5.0
@@ -54,12 +56,18 @@ class EventStream:
         self._came = came
         self._gone = gone
         self._last_id: str | None = None
-        self.opened = asyncio.Event()
-        """It is open, or will not be: nobody has to wait for it any more."""
+        self._opened = asyncio.Event()
+        """It is open, or will not be, or takes its time: nobody has to wait for it any more."""
         self.is_open = False
         self.over = False
         self._heard = 0
         """Number of the events that have come."""
+
+    async def opened(self) -> None:
+        """Wait until it is open, once and not for long."""
+        with anyio.move_on_after(OPENING_S):
+            await self._opened.wait()
+        self._opened.set()
 
     async def quiet(self) -> None:
         """Wait until what is on its way has come, as far as one can tell."""
@@ -79,7 +87,7 @@ class EventStream:
         finally:
             self.over = True
             self.is_open = False
-            self.opened.set()
+            self._opened.set()
 
     async def _run(self) -> None:
         attempts = iter(PAUSES)
@@ -105,9 +113,8 @@ class EventStream:
             "GET", self._url(), headers=headers, timeout=httpx.Timeout(None, connect=10)
         )
         try:
-            with anyio.fail_after(OPEN_S):
-                response = await self._client.send(request, stream=True)
-        except (httpx.HTTPError, TimeoutError) as error:
+            response = await self._client.send(request, stream=True)
+        except httpx.HTTPError as error:
             return failures.unreachable(self._url(), error)
         try:
             return await self._read_events(response)
@@ -122,9 +129,9 @@ class EventStream:
             return failure
         _keep_alive(response)
         self.is_open = True
-        self.opened.set()
+        self._opened.set()
         reader = EventReader(self._address.message_bytes)
-        async for chunk in response.aiter_raw():
+        async for chunk in response.aiter_bytes():
             for event in reader.feed(chunk):
                 self._last_id = event.id if event.id is not None else self._last_id
                 self._heard += 1

@@ -30,8 +30,10 @@ def refused(url: str, status: int, headers: Mapping[str, str]) -> TransportError
     if status in (401, 403):
         text = wording.WHY_NOT_ADMITTED.format(url=where, status=status)
         return TransportError(text, again=False)
-    text = wording.WHY_HTTP_STATUS.format(url=where, status=status)
-    return TransportError(text, again=status in LATER or status >= 500, after=retry_after(headers))
+    text, after = wording.WHY_HTTP_STATUS.format(url=where, status=status), retry_after(headers)
+    if after:
+        text += wording.PART_RETRY_AFTER.format(seconds=after)
+    return TransportError(text, again=status in LATER or status >= 500, after=after)
 
 
 def retry_after(headers: Mapping[str, str]) -> float:

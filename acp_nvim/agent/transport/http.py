@@ -38,8 +38,6 @@ ANSWER_S: Final = 300.0
 """How long a server may take to answer a POST, in seconds; `initialize` waits for the agent."""
 ORDER_S: Final = 1.0
 """How long a message waits for the answer to the POST of the one before it, in seconds."""
-OPENING_S: Final = 5.0
-"""How long a message waits for the streams on which it is answered, in seconds."""
 LAST_S: Final = 0.5
 """How long the end waits for messages that are still to leave, in seconds."""
 CLOSE_S: Final = 0.5
@@ -50,6 +48,8 @@ used which the server closes at the same moment.
 """
 RETRIES: Final = (0.25, 1.0, 3.0)
 """Pauses before a message is posted again that the server has not taken, in seconds."""
+PATIENCE_S: Final = 5.0
+"""A server that asks for a longer pause has refused the message: a cancel may wait behind it."""
 READ_AHEAD: Final = 1 << 20
 """Bytes that may wait to be received before streams are read no further."""
 
@@ -134,7 +134,7 @@ class HttpTransport:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._client is None:
             return
-        if self._connection is not None and self._lost is None:
+        if self._connection is not None and str(self._lost) != wording.WHY_CONNECTION_UNKNOWN:
             with contextlib.suppress(httpx.HTTPError), anyio.move_on_after(CLOSE_S):
                 await self._client.delete(self._url, headers=self._headers())
         with anyio.move_on_after(CLOSE_S):
@@ -144,7 +144,7 @@ class HttpTransport:
 
     async def _post_all(self) -> None:
         while True:
-            while self._outbox:
+            while self._outbox and self._lost is None:
                 gone = asyncio.Event()
                 posting = self._begin(self._post(self._outbox.popleft(), gone))
                 posting.add_done_callback(partial(_set, gone))
@@ -165,8 +165,7 @@ class HttpTransport:
         if message.method in envelopes.OPENING and session is not None:
             self._opening[_key(message.id)] = session
         for stream in dict.fromkeys((None, session)):
-            with anyio.move_on_after(OPENING_S):
-                await self._streams.of(stream).opened.wait()
+            await self._streams.of(stream).opened()
         await self._deliver(line, message, session, gone)
 
     async def _deliver(
@@ -180,14 +179,15 @@ class HttpTransport:
                 self._take_body(answer)
                 return
             if answer is not None:
-                if answer.status == 404 and session and message.method in envelopes.OPENING:
+                opens = message.method in envelopes.OPENING
+                if answer.status == 404 and session and (opens or message.is_answer):
                     # Some servers take no header for a session that the connection has not opened.
                     session = None
                     continue
-                if answer.status not in (429, 503) or pause is None:
+                after = failures.retry_after(answer.headers)
+                if answer.status not in (429, 503) or pause is None or after > PATIENCE_S:
                     self._refused(answer, message)
                     return
-                after = failures.retry_after(answer.headers)
             if self._lost is not None or pause is None:
                 break
             await anyio.sleep(max(pause, after))
@@ -226,7 +226,7 @@ class HttpTransport:
             "POST", self._url, content=content, headers=headers
         ) as response:
             body = bytearray()
-            async for chunk in response.aiter_raw():
+            async for chunk in response.aiter_bytes():
                 body += chunk
                 if len(body) > self._address.message_bytes:
                     raise TransportError(wording.WHY_MESSAGE_TOO_LONG, limit="message_bytes")

@@ -29,6 +29,8 @@ OWN: Final = {
     **dict.fromkeys(("ws", "wss"), ("acp_nvim.agent.transport.websocket", "WebSocketTransport")),
     **dict.fromkeys(("http", "https"), ("acp_nvim.agent.transport.http", "HttpTransport")),
 }
+STOP_S: Final = 3.0
+"""How long a transport may take to close, in seconds."""
 METHODS: Final = ("start", "receive", "send", "aclose")
 
 
@@ -148,6 +150,7 @@ class RemoteAgent:
         self._remarks = remarks
         self._lost: TransportError | None = None
         self._closing = False
+        self._receiving: anyio.CancelScope | None = None
         self._rested = 0.0
         """When reading goes on, on the monotonic clock."""
 
@@ -194,11 +197,12 @@ class RemoteAgent:
         if self._lost is not None or self._closing:
             await anyio.lowlevel.checkpoint()
             return b""
+        data = b""
         try:
-            data = await self._way.receive()
+            with anyio.CancelScope() as self._receiving:
+                data = await self._way.receive()
         except Exception as error:
             self._lose(_as_loss(error))
-            return b""
         if not data:
             self._lose(TransportError(wording.WHY_CONNECTION_ENDED))
         return data
@@ -221,9 +225,13 @@ class RemoteAgent:
         """Close the connection; the agent may run on for others."""
         self._closing = True
         try:
-            await self._way.aclose()
+            with anyio.move_on_after(STOP_S):
+                await self._way.aclose()
         except Exception as error:
             self._remarks.feed(f"{_as_loss(error)}\n".encode())
+        finally:
+            if self._receiving is not None:  # whether or not the end of it has come
+                self._receiving.cancel()
 
     async def aclose(self) -> None:
         """See `Transport.aclose`: the same as `stop`."""

@@ -17,10 +17,9 @@ from typing import Any, Final
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import (
     ConnectionClosed,
-    InvalidHandshake,
     InvalidMessage,
-    InvalidProxy,
     InvalidStatus,
+    WebSocketException,
 )
 
 from acp_nvim import __version__, wording
@@ -78,7 +77,7 @@ class WebSocketTransport:
             raise _not_spoken(url, error, again=True) from error
         except OSError as error:  # a refused certificate is a ValueError as well
             raise failures.unreachable(url, error) from error
-        except (InvalidHandshake, InvalidProxy, ValueError) as error:
+        except (WebSocketException, ValueError) as error:
             raise _not_spoken(url, error, again=False) from error
         assert self._socket.response is not None
         kept = self._socket.response.headers.get_all("Set-Cookie")

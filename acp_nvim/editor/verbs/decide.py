@@ -7,7 +7,7 @@ from typing import Final
 
 from acp_nvim import wording
 from acp_nvim.editor.host import Host
-from acp_nvim.editor.proposed_edits import shows_edits, table
+from acp_nvim.editor.proposed_edits import marks, shows_edits, table
 from acp_nvim.editor.verbs import forms
 from acp_nvim.editor.verbs.table import Args, verb
 from acp_nvim.session.questions.decisions import CANCELLED, Decision, Option, Outcome
@@ -110,7 +110,8 @@ async def propose(host: Host, decision_id: str) -> None:
             line = wording.NOTE if why else wording.ONLY_A_PIECE
             host.echo("warn", line.format(file=file, note=why))
     options = [{"id": o.id, "name": o.name, "kind": o.kind} for o in decision.options]
-    host.screen.push("propose", decision.id, [table(proposal) for proposal in found], options)
+    files = [{**table(one), "marks": marks(decision, one)} for one in found]
+    host.screen.push("propose", decision.id, files, options)
 
 
 async def propose_oldest(host: Host) -> None:

@@ -28,12 +28,8 @@ async def login(host: Host, args: Args) -> None:
     if in_terminal is not None:
         if in_terminal.foreign is None or await _may_run(host, connection, in_terminal):
             await _by_terminal(host, connection, in_terminal)
-    elif wanted := auth.missing(method, {**agent_environment(), **connection.spec.env}):
-        names = " and ".join(wanted)
-        host.echo(
-            "warn",
-            wording.SET_VARIABLES.format(names=names, agent=connection.name),
-        )
+    elif wanted := auth.missing(method, _configured(host, connection)):
+        await _by_variables(host, connection, method, wanted)
     else:
         await _by_agent(host, connection, method)
 
@@ -47,12 +43,14 @@ def _agent(host: Host, args: Args) -> str:
 
 
 async def _method(host: Host, connection: Connection, wanted: object) -> schema.AuthMethod | None:
-    methods = connection.agent.auth_methods
+    methods = auth.offered(connection.spec, connection.agent.auth_methods)
     names = ", ".join(auth.identity(method) for method in methods)
     if not methods:
         host.echo(
             "warn",
-            wording.NO_LOGIN.format(agent=connection.title),
+            (wording.NO_LOGIN_FROM_HERE if connection.spec.url else wording.NO_LOGIN).format(
+                agent=connection.title
+            ),
         )
         return None
     if wanted:
@@ -87,6 +85,38 @@ async def _by_agent(host: Host, connection: Connection, method: schema.AuthMetho
         return
     host.echo("info", wording.LOGGED_IN.format(agent=connection.title))
     host.logged_in(connection)
+
+
+def _configured(host: Host, connection: Connection) -> dict[str, str]:
+    """The environment of an agent without the values that the user was asked for: those may be
+    wrong.
+    """
+    given = host.agents.variables.names(connection.name)
+    ours = {key: it for key, it in connection.spec.env.items() if key not in given}
+    return {**agent_environment(), **ours}
+
+
+async def _by_variables(
+    host: Host, connection: Connection, method: schema.AuthMethod, wanted: list[schema.AuthEnvVar]
+) -> None:
+    """The user gives the values of variables, which no log and no file gets; the agent starts
+    afresh with them.
+    """
+    name, title, link = connection.name, connection.title, getattr(method, "link", None)
+    source = wording.PART_VALUE_FROM.format(link=link) if link else ""
+    values: dict[str, str] = {}
+    for variable in wanted:
+        label = f"{variable.label} ({variable.name})" if variable.label else variable.name
+        prompt = wording.ASK_VALUE.format(variable=label, agent=title, source=source)
+        ask = host.ask_text if variable.secret is False else host.asking.ask_secret
+        value = await ask(prompt)
+        if not value:
+            host.echo("info", wording.NO_VALUE.format(variable=variable.name, agent=name))
+            return
+        values[variable.name] = value
+    host.agents.variables.give(name, auth.identity(method), values)
+    host.echo("info", wording.VALUES_TAKEN.format(agent=title))
+    await host.restart(name)
 
 
 async def _may_run(host: Host, connection: Connection, run: auth.TerminalLogin) -> bool:
@@ -133,6 +163,10 @@ async def logout(host: Host, args: Args) -> None:
     """Log out of an agent; what is asked of it afterwards may need a login again."""
     name = agent_name(host, args)
     connection = host.agents.connections.get(name)
+    if host.agents.variables.forget(name) and connection is not None and connection.alive:
+        host.echo("info", wording.LOGGED_OUT.format(agent=connection.title))
+        await host.restart(name)
+        return
     if connection is None or not connection.alive or not await connection.ready():
         host.echo("info", wording.AGENT_NOT_RUNNING.format(agent=name))
         return

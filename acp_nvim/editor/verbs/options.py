@@ -10,7 +10,8 @@ from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.conversation import Conversation
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs.table import Args, run, verb
-from acp_nvim.protocol.errors import AUTH_REQUIRED, RequestError
+from acp_nvim.protocol.errors import RequestError
+from acp_nvim.protocol.refusals import needs_login
 from acp_nvim.session import options
 from acp_nvim.session.options import NoSuchChoice
 
@@ -22,8 +23,8 @@ async def mode(host: Host, args: Args) -> None:
     """
     conversation = _open(host, args)
     if conversation is not None and conversation.connection is not None:
-        agent = conversation.connection.agent
-        change = choices.set_mode(conversation.session, agent, str(args["id"]))
+        mode_id, session = str(args["id"]), conversation.session
+        change = conversation.call(lambda agent: choices.set_mode(session, agent, mode_id))
         if await _logged_in(host, conversation.connection, "mode", args, change):
             _say(host, options.mode_said(conversation.session))
 
@@ -33,8 +34,10 @@ async def option(host: Host, args: Args) -> None:
     """Set a config option: shown, said and taken back as a mode is."""
     conversation = _open(host, args)
     if conversation is not None and conversation.connection is not None:
-        agent = conversation.connection.agent
-        change = choices.set_option(conversation.session, agent, str(args["id"]), args["value"])
+        option_id, value, session = str(args["id"]), args["value"], conversation.session
+        change = conversation.call(
+            lambda agent: choices.set_option(session, agent, option_id, value)
+        )
         if await _logged_in(host, conversation.connection, "option", args, change):
             _say(host, options.said(conversation.session, str(args["id"])))
 
@@ -56,7 +59,7 @@ async def _logged_in(
     except NoSuchChoice as error:
         host.echo("error", wording.FAILED.format(what=name, reason=error))
     except RequestError as error:
-        if error.code != AUTH_REQUIRED:
+        if not needs_login(error):
             raise
         host.login_needed(connection, None)
         host.after_login.append((connection.name, lambda: run(host, name, args)))

@@ -9,7 +9,8 @@ from acp_nvim.agent.stored import Stored
 from acp_nvim.editor import session_picker
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs.table import Args, run, spawn, verb
-from acp_nvim.protocol.errors import AUTH_REQUIRED, RequestError
+from acp_nvim.protocol.errors import RequestError
+from acp_nvim.protocol.refusals import needs_login
 
 
 @verb("new")
@@ -36,7 +37,7 @@ def picked(host: Host, args: Args) -> None:
 
 @verb("typed")
 def typed(host: Host, args: Args) -> None:
-    """An answer to `Host.ask_text`."""
+    """An answer to `Asking.ask_text` or `ask_secret`."""
     host.asking.answered(args.get("id"), args.get("text"))
 
 
@@ -101,7 +102,7 @@ async def _do(host: Host, entry: session_picker.Entry, action: str) -> None:
     except RequestError as error:
         name = entry.agent if isinstance(entry, Stored) else entry.session.agent
         connection = host.agents.connections.get(name)
-        if error.code != AUTH_REQUIRED or connection is None:
+        if not needs_login(error) or connection is None:
             raise
         host.login_needed(connection, None)
         host.after_login.append(

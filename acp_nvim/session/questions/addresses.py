@@ -4,10 +4,16 @@
 
 from __future__ import annotations
 
-from urllib.parse import SplitResult, urlsplit
+import re
+from typing import Final
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from acp_nvim import wording
 from acp_nvim.render.text import visible
+
+_LOOPBACK: Final = re.compile(r"(?i)(.+\.)?localhost|127(\.\d+){3}|::1")
+_PARAMETERS: Final = 100
+"""How many parameters of an address are looked at."""
 
 
 def described(url: str) -> list[str]:
@@ -16,11 +22,26 @@ def described(url: str) -> list[str]:
     lines = [visible(url)]
     if parts is None or not parts.hostname:
         return [*lines, wording.ADDRESS_WITHOUT_HOST]
+    back = _loopback(parts)
     return [
         *lines,
         wording.ADDRESS_HOST.format(host=visible(_host(parts))),
+        *([wording.ADDRESS_RETURNS.format(host=visible(back))] if back else []),
         *(f"⚠ {it}" for it in warnings(url)),
     ]
+
+
+def _loopback(parts: SplitResult) -> str:
+    """The host of this machine to which the page redirects in the end, as it is written in the
+    query (RFC 8252); empty where there is none. A browser elsewhere does not find it.
+    """
+    for _, value in parse_qsl(parts.query)[:_PARAMETERS]:
+        target = _split(value)
+        if target is not None and target.scheme in ("http", "https"):
+            name = (target.hostname or "").rstrip(".")
+            if _LOOPBACK.fullmatch(name):
+                return _host(target)
+    return ""
 
 
 def safe(url: str) -> bool:

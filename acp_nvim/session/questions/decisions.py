@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import Struct, field
+
+if TYPE_CHECKING:
+    from acp_nvim.session.questions.effects import Effect
 
 KINDS = ("allow_once", "allow_always", "reject_once", "reject_always")
 
@@ -71,6 +74,8 @@ class Decision(Struct, eq=False):
     details: Sequence[str] = ()
     problems: list[str] = field(default_factory=list)
     """Why its patches do not apply, a line for each file."""
+    effects: Sequence[Effect] = ()
+    """What language servers say of the texts that it would write."""
     request: Any = None
     outcome: Outcome | None = None
     by: str = ""

@@ -48,6 +48,15 @@ function M.shown(url)
   return scheme and scheme .. (place:match('^.*@(.*)$') or place) .. path or ''
 end
 
+--- Whether one of these agents is reached by an address.
+---@param agents table<string, acp.AgentConfig>
+function M.any(agents)
+  for _, agent in pairs(agents) do
+    if agent.url then return true end
+  end
+  return false
+end
+
 ---@type acp.Check
 function M.url(value)
   local example = "an address like 'wss://host/path' (ws, wss, http or https)"

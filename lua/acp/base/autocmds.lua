@@ -1,7 +1,7 @@
 --- Autocommands of ours: in groups by subject, or of one buffer, with which they go.
 local M = {}
 
----@alias acp.On fun(events: string|string[], callback: function, opts?: table): integer
+---@alias acp.On fun(events: string|string[], callback: function|string, opts?: table): integer
 
 --- A group of this name, emptied: a function that adds to it, and its number.
 ---@return acp.On on
@@ -9,7 +9,8 @@ local M = {}
 function M.group(name)
   local group = vim.api.nvim_create_augroup(name, {})
   return function(events, callback, opts)
-    opts = vim.tbl_extend('error', opts or {}, { group = group, callback = callback })
+    local action = type(callback) == 'string' and 'command' or 'callback'
+    opts = vim.tbl_extend('error', opts or {}, { group = group, [action] = callback })
     return vim.api.nvim_create_autocmd(events, opts)
   end,
     group

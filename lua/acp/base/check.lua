@@ -206,6 +206,7 @@ local checks = {
   ['composer.popup'] = flag,
   ['review.inline'] = flag,
   ['review.signs'] = flag,
+  ['review.diagnostics'] = flag,
   ['follow'] = flag,
   ['checkpoints'] = flag,
   ['notify'] = flag,
@@ -216,6 +217,7 @@ local checks = {
   ['limits.pending_bytes'] = number(1, true),
   ['limits.tool_output_bytes'] = number(1, true),
   ['timeouts.cancel_s'] = number(0),
+  ['timeouts.silent_s'] = number(0),
   ['timeouts.kill_s'] = number(0),
 }
 

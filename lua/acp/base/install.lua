@@ -46,11 +46,8 @@ end
 --- builds, the options are not known yet; the extra stays where it is then.
 local function package()
   local ok, config = pcall(require, 'acp.config')
-  local agents = ok and vim.tbl_values(config.get().agents) or {}
-  for _, agent in ipairs(agents) do
-    if agent.url then return env.root() .. '[remote]' end
-  end
-  return env.root()
+  local extra = ok and require('acp.base.addresses').any(config.get().agents)
+  return env.root() .. (extra and '[remote]' or '')
 end
 
 --- How the environment is filled. One that uv made holds no pip; ensurepip puts it there.

@@ -83,6 +83,18 @@ end
 ---@return string[]
 function M.option_ids() return ids(M.config_options()) end
 
+--- The same, and 'provider' where the agent lets one set that.
+---@return string[]
+function M.options_and_provider()
+  local found = M.option_ids()
+  local session, state = M.session(), require('acp.base.state').get()
+  local agent = (state.agents or {})[session and session.agent or M.agent()]
+  if agent and agent.capabilities and agent.capabilities.providers then
+    if not vim.tbl_contains(found, 'provider') then found[#found + 1] = 'provider' end
+  end
+  return found
+end
+
 --- The config option that chooses the model.
 ---@return string id 'model' where no option does so
 function M.model_option()

@@ -112,7 +112,13 @@ function M.option()
     local now = vim.tbl_filter(function(choice) return choice.current end, values(option))[1]
     return { label = label(option.name or option.id, now and now.label), value = option.id }
   end, require('acp.base.valid_names').config_options())
-  choose('Option', 'option', choices, M.value)
+  local all = require('acp.base.valid_names').options_and_provider()
+  local provider = #all > #choices
+  if provider then choices[#choices + 1] = { label = 'provider', value = 'provider' } end
+  choose('Option', 'option', choices, function(id)
+    if provider and id == 'provider' then return notify('provider') end
+    M.value(id)
+  end)
 end
 
 --- The agent that a login is for: the one that waits for it, else the current session's.

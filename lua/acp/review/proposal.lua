@@ -9,7 +9,11 @@ local tab = require('acp.review.tab')
 ---@class acp.Proposal: acp.ReviewFile
 ---@field proposal string[]
 ---@field proposal_eol boolean
+---@field marks acp.ProposalMark[] what language servers would say of it
 ---@field bufnr? integer
+
+--- Row of the proposal (0-based), severity and text of a diagnostic.
+---@alias acp.ProposalMark { [1]: integer, [2]: integer, [3]: string }
 
 ---@class acp.Proposed
 ---@field id integer|string of the permission
@@ -55,6 +59,24 @@ end
 ---@param file acp.ReviewFile
 local function left(file) return page('present', 'Current', file, file.base), 'Current' end
 
+local namespace = api.nvim_create_namespace('acp.proposal')
+local GROUPS = { 'DiagnosticVirtualTextError', 'DiagnosticVirtualTextWarn' }
+
+--- Write at the hunks what language servers would say.
+---@param file acp.Proposal
+local function mark(file)
+  local bufnr = file.bufnr
+  if not bufnr or not api.nvim_buf_is_loaded(bufnr) then return end
+  api.nvim_buf_clear_namespace(bufnr, namespace, 0, -1)
+  local last = api.nvim_buf_line_count(bufnr) - 1
+  for _, one in ipairs(file.marks or {}) do
+    api.nvim_buf_set_extmark(bufnr, namespace, math.min(one[1], last), 0, {
+      virt_text = { { '■ ' .. one[3], GROUPS[one[2]] } },
+      virt_text_pos = 'eol',
+    })
+  end
+end
+
 ---@param file acp.Proposal
 local function right(file)
   if not file.bufnr or not api.nvim_buf_is_loaded(file.bufnr) then
@@ -65,6 +87,7 @@ local function right(file)
       vim.bo[bufnr].modified = false
       require('acp.base.notify').echo('info', require('acp.base.messages').amended)
     end)
+    mark(file)
   end
   return file.bufnr, 'Proposed (editable)'
 end
@@ -153,6 +176,18 @@ end
 function M.ask(id)
   require('acp.review.request').expect()
   require('acp.base.host').notify('review', { permission = id })
+end
+
+--- Language servers have spoken on the proposals of a permission that may be open here.
+---@param id integer|string
+---@param files { path: string, marks: acp.ProposalMark[] }[]
+function M.marked(id, files)
+  if not open or open.id ~= id then return end
+  for _, file in ipairs(open.files) do
+    local said = vim.iter(files):find(function(one) return one.path == file.path end)
+    file.marks = said and said.marks or {}
+    mark(file)
+  end
 end
 
 --- Show what a permission would write.

@@ -5,8 +5,9 @@ local M = {}
 local api = vim.api
 local methods = vim.fn.has('nvim-0.11') == 1 -- clients have methods; functions before
 
---- A server that says that its text has just changed (LSP 3.17, ErrorCodes) is asked again.
-local CONTENT_MODIFIED, AGAIN_MS = -32801, 100
+--- A server that says that its text has just changed, or that it cancelled the request itself (LSP
+--- 3.17, ErrorCodes), is asked again.
+local AGAIN, AGAIN_MS = { [-32801] = true, [-32802] = true }, 100
 
 ---@param client vim.lsp.Client
 ---@param method string
@@ -60,7 +61,7 @@ function M.ask(client, method, params, bufnr, limit_ms, done)
     if over then return end
     local sent
     sent, id = request(client, method, params, function(err, result)
-      if err and err.code == CONTENT_MODIFIED then return vim.defer_fn(send, AGAIN_MS) end
+      if err and AGAIN[err.code] then return vim.defer_fn(send, AGAIN_MS) end
       finish(err, result)
     end, bufnr)
     if not sent then finish('has stopped') end
@@ -114,6 +115,43 @@ local function why_none(bufnr, method)
     return ('%s does not know %s'):format(names(there), method)
   end
   return 'no language server for ' .. file
+end
+
+--- Whether a server says that it is at work, on its first look at the project perhaps.
+---@param client vim.lsp.Client
+function M.is_busy(client)
+  local pending = client.progress and client.progress.pending
+  return pending ~= nil and next(pending) ~= nil
+end
+
+--- Wait until none of these servers is at work, for so long at most; `done` is called once, unless
+--- the function that is returned was called before.
+---@param clients vim.lsp.Client[]
+---@param wait_ms integer
+---@param done fun()
+---@return fun() cancel
+function M.settled(clients, wait_ms, done)
+  local over, progress = not vim.iter(clients):any(M.is_busy), nil
+  if over then
+    done()
+    return function() end
+  end
+  local function stop()
+    if over then return false end
+    over = true
+    api.nvim_del_autocmd(progress)
+    return true
+  end
+  local function finish()
+    if stop() then done() end
+  end
+  progress = api.nvim_create_autocmd('LspProgress', {
+    callback = vim.schedule_wrap(function()
+      if not vim.iter(clients):any(M.is_busy) then finish() end
+    end),
+  })
+  vim.defer_fn(finish, wait_ms)
+  return stop
 end
 
 ---@class acp.WaitForClients

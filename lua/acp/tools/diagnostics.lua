@@ -4,6 +4,7 @@ local M = {}
 
 local api, diagnostic = vim.api, vim.diagnostic
 local slices, spoken = require('acp.tools.slices'), require('acp.tools.spoken')
+local uncopied = require('acp.tools.uncopied')
 
 local SEVERITIES = { 'error', 'warning', 'info', 'hint' }
 
@@ -36,18 +37,20 @@ local function is_inside(path, roots)
     :any(function(root) return vim.startswith(path, root == '/' and root or root .. '/') end)
 end
 
---- Files that have diagnostics, and their buffers, by path.
+--- Files that have diagnostics: path, buffer, and how many of each severity, by path.
 ---@param question acp.DiagnosticsQuestion
----@return { [1]: string, [2]: integer }[]
-local function files(question)
+---@return { [1]: string, [2]: integer, [3]: table<integer, integer> }[]
+local function files(question, rest)
   local found = {}
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
-    if next(diagnostic.count(bufnr)) ~= nil then
+    local counts = api.nvim_buf_is_valid(bufnr) and diagnostic.count(bufnr) or {}
+    if next(counts) ~= nil then
       local path = path_of(bufnr)
       local wanted = path and (question.path == path or not question.path)
       if wanted and (question.path or is_inside(path, question.roots)) then
-        found[#found + 1] = { path, bufnr }
+        found[#found + 1] = { path, bufnr, counts }
       end
+      rest()
     end
   end
   table.sort(found, function(a, b) return a[1] < b[1] end)
@@ -80,23 +83,20 @@ local function plain(path, bufnr, one)
   }
 end
 
-local function by_place(a, b) return a.lnum < b.lnum or a.lnum == b.lnum and a.col < b.col end
-
 --- The first ones, errors of all files first, and how many there are of each severity.
 ---@param question acp.DiagnosticsQuestion
 local function all(question, rest)
-  local items, counts, found = {}, {}, files(question)
+  local items, counts, found = {}, {}, files(question, rest)
   for severity = 1, question.severity do
     for _, file in ipairs(found) do
       local path, bufnr = file[1], file[2]
-      local count = api.nvim_buf_is_valid(bufnr) and diagnostic.count(bufnr)[severity] or 0
+      local count = file[3][severity] or 0
       local name = SEVERITIES[severity]
       counts[name] = count > 0 and (counts[name] or 0) + count or counts[name]
-      if count > 0 and #items < question.limit then
-        local list = diagnostic.get(bufnr, { severity = severity })
-        table.sort(list, by_place)
-        for index = 1, math.min(#list, question.limit - #items) do
-          items[#items + 1] = plain(path, bufnr, list[index])
+      if count > 0 and #items < question.limit and api.nvim_buf_is_valid(bufnr) then
+        local list = uncopied.get(bufnr, { severity = severity })
+        for _, one in ipairs(uncopied.first(list, question.limit - #items, rest)) do
+          items[#items + 1] = plain(path, bufnr, one)
         end
       end
       rest()
@@ -111,15 +111,11 @@ local function take_start(start, rest)
     local path = api.nvim_buf_is_valid(bufnr) and path_of(bufnr)
     if path then
       start.open[path] = api.nvim_buf_is_loaded(bufnr) or start.open[path]
-      for severity in pairs(diagnostic.count(bufnr)) do
+      uncopied.each(uncopied.get(bufnr), rest, function(one)
         start.said[path] = start.said[path] or {}
-        local said = start.said[path]
-        for _, one in ipairs(diagnostic.get(bufnr, { severity = severity })) do
-          local name = key(one)
-          said[name] = (said[name] or 0) + 1
-        end
-        rest()
-      end
+        local said, name = start.said[path], key(one)
+        said[name] = (said[name] or 0) + 1
+      end)
     end
   end
 end
@@ -142,21 +138,22 @@ function M.forget(session) starts[session] = nil end
 --- What is said of a file that was not before: those that are more than they were.
 local function added(file, before, question, rest)
   local found, counts = {}, {}
-  for severity = 1, question.severity do
-    for _, one in ipairs(diagnostic.get(file[2], { severity = severity })) do
-      local name = key(one)
-      counts[name] = (counts[name] or 0) + 1
-      if counts[name] > (before[name] or 0) then found[#found + 1] = one end
-    end
-    rest()
-  end
+  local list = api.nvim_buf_is_valid(file[2]) and uncopied.get(file[2]) or {}
+  uncopied.each(list, rest, function(one)
+    if one.severity > question.severity then return end
+    local name = key(one)
+    counts[name] = (counts[name] or 0) + 1
+    if counts[name] > (before[name] or 0) then found[#found + 1] = one end
+  end)
   return found, counts
 end
 
 --- What was said of a file before and is not now.
-local function removed(path, before, counts, question)
-  local found = {}
+local function removed(path, before, counts, question, rest)
+  local found, n = {}, 0
   for name, count in pairs(before) do
+    n = n + 1
+    if n % 250 == 0 then rest() end
     local severity, source, message = unpack(vim.split(name, '\0', { plain = true }))
     for _ = (counts[name] or 0) + 1, tonumber(severity) <= question.severity and count or 0 do
       found[#found + 1] = {
@@ -177,18 +174,17 @@ local function since(question, start, rest)
   local answer = { items = {}, removed = {}, unknown = {}, added = 0, gone = 0 }
   local seen = {}
   local function note_removed(path, counts)
-    local gone = removed(path, start.said[path] or {}, counts, question)
+    local gone = removed(path, start.said[path] or {}, counts, question, rest)
     local room = math.max(question.limit - #answer.removed, 0)
     vim.list_extend(answer.removed, gone, 1, math.min(#gone, room))
     answer.gone = answer.gone + #gone
   end
-  for _, file in ipairs(files(question)) do
+  for _, file in ipairs(files(question, rest)) do
     local path, bufnr = file[1], file[2]
     seen[path] = true
     local new, counts = added(file, start.said[path] or {}, question, rest)
-    table.sort(new, by_place)
-    for index = 1, math.min(#new, question.limit - #answer.items) do
-      answer.items[#answer.items + 1] = plain(path, bufnr, new[index])
+    for _, one in ipairs(uncopied.first(new, question.limit - #answer.items, rest)) do
+      answer.items[#answer.items + 1] = plain(path, bufnr, one)
     end
     answer.added = answer.added + #new
     local unknown = #new > 0 and not start.open[path] and not start.said[path]

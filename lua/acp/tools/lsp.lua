@@ -6,6 +6,17 @@ local clients = require('acp.tools.clients')
 
 local LIMIT_MS, STARTING_MS = 5000, 4000
 
+--- Questions about the whole project. A server that is still reading it would know a part: it is
+--- given so long to end that.
+local WIDE = {
+  ['textDocument/references'] = true,
+  ['textDocument/implementation'] = true,
+  ['textDocument/rename'] = true,
+  ['callHierarchy/incomingCalls'] = true,
+  ['workspace/symbol'] = true,
+}
+local READING_MS = 2500
+
 ---@class acp.LspQuestion
 ---@field path? string resolved path; nil: all servers that work in `roots` are asked
 ---@field roots? string[] resolved directories
@@ -146,7 +157,10 @@ function M.ask(reply, question)
   local stop = clients.wait(bufnr, wait, function(found, none)
     if cancelled then return end
     if not found then return reply(nil, none) end
-    cancel = ask({ [bufnr] = found }, question, reply)
+    local function go() cancel = ask({ [bufnr] = found }, question, reply) end
+    if not WIDE[question.method] then return go() end
+    local forget = clients.settled(found, READING_MS, go)
+    cancel = cancel or forget
   end)
   return function()
     cancelled = true

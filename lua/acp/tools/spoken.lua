@@ -12,10 +12,12 @@ local PATIENCE, LONG_MS = 2, 1000
 local told = {} ---@type table<integer, table<integer, integer>> version by client and buffer
 local spoken = {} ---@type table<integer, table<integer, integer>> the one that they spoke on
 local ever = {} ---@type table<integer, true> clients that have spoken
+local assumed = {} ---@type table<integer, true> clients that were there before they were watched
 local vain = {} ---@type table<integer, integer> how often a client was waited for in vain
 local hidden = {} ---@type table<integer, table<integer, true>> namespaces set just now, by buffer
 local waiting = {} ---@type table<fun(), true>
-local published ---@type integer|nil the version that diagnostics are of which are set just now
+--- Whose diagnostics are set just now, and of which version.
+local published ---@type { client: integer, version?: integer }|nil
 
 local function set(of, client, bufnr, version)
   of[client] = of[client] or {}
@@ -33,7 +35,8 @@ end
 --- Servers that name no version have spoken on what they were told last.
 local function speaks(client, bufnr)
   ever[client] = true
-  local version = published or get(told, client, bufnr) or vim.lsp.util.buf_versions[bufnr]
+  local said = published and published.client == client and published.version
+  local version = said or get(told, client, bufnr) or vim.lsp.util.buf_versions[bufnr]
   set(spoken, client, bufnr, math.max(version or -1, get(spoken, client, bufnr) or -1))
 end
 
@@ -41,24 +44,26 @@ end
 local function note_versions()
   local publish = vim.lsp.handlers[PUBLISH]
   if not publish then return end
-  rawset(vim.lsp.handlers, PUBLISH, function(err, params, ...)
-    published = type(params) == 'table' and tonumber(params.version) or nil
-    local ok, result = pcall(publish, err, params, ...)
+  rawset(vim.lsp.handlers, PUBLISH, function(err, params, ctx, ...)
+    local version = type(params) == 'table' and tonumber(params.version) or nil
+    published = type(ctx) == 'table' and { client = ctx.client_id, version = version } or nil
+    local ok, result = pcall(publish, err, params, ctx, ...)
     published = nil
     if not ok then error(result, 0) end
     return result
   end)
 end
 
---- Diagnostics were set: those of the namespaces that were taken off the screen just before.
-local function on_changed(args)
-  local spaces = hidden[args.buf] or {}
-  hidden[args.buf] = nil
-  local first = args.data and args.data.diagnostics[1]
-  if first then spaces[first.namespace] = true end
-  for _, client in ipairs(vim.lsp.get_clients({ bufnr = args.buf })) do
+--- Diagnostics of a buffer were set: those of the namespaces that were taken off the screen just
+--- before, or where none are shown, of the server that publishes.
+---@param bufnr integer
+function M.changed(bufnr)
+  local spaces = hidden[bufnr] or {}
+  hidden[bufnr] = nil
+  for _, client in ipairs(vim.lsp.get_clients({ bufnr = bufnr })) do
     local namespace = vim.lsp.diagnostic.get_namespace(client.id, false)
-    if spaces[namespace] then speaks(client.id, args.buf) end
+    local publishes = published and published.client == client.id
+    if spaces[namespace] or publishes then speaks(client.id, bufnr) end
   end
   vim.schedule(look)
 end
@@ -76,10 +81,12 @@ local function has_spoken(client)
   return next(vim.diagnostic.count(nil, { namespace = namespace })) ~= nil or nil
 end
 
---- Servers that are there already have spoken on what they know, if they ever speak.
+--- Servers that are there already have spoken on what they know, if they ever speak, and unless
+--- they are at work.
 local watch = require('acp.base.once')(function()
   for _, client in ipairs(vim.lsp.get_clients()) do
     ever[client.id] = has_spoken(client)
+    assumed[client.id] = not ever[client.id] or nil
     for bufnr in pairs(client.attached_buffers) do
       set(told, client.id, bufnr, vim.lsp.util.buf_versions[bufnr])
       set(spoken, client.id, bufnr, vim.lsp.util.buf_versions[bufnr])
@@ -88,7 +95,12 @@ local watch = require('acp.base.once')(function()
   note_versions()
   local on = require('acp.base.autocmds').group('acp.spoken')
   on('LspNotify', on_notify)
-  on('DiagnosticChanged', on_changed)
+  -- A command, since a function would be given a copy of all of them.
+  on(
+    'DiagnosticChanged',
+    "lua require('acp.tools.spoken').changed(tonumber(vim.fn.expand('<abuf>')))"
+  )
+  on('LspProgress', function() vim.schedule(look) end)
   on('LspDetach', function(args)
     set(told, args.data.client_id, args.buf, nil)
     set(spoken, args.data.client_id, args.buf, nil)
@@ -112,8 +124,10 @@ function M.watch() watch() end
 ---@return vim.lsp.Client[]
 function M.silent(bufnr, version)
   version = version or vim.lsp.util.buf_versions[bufnr] or -1
+  local busy = require('acp.tools.clients').is_busy
   local function waited_for(client)
     local last = get(spoken, client.id, bufnr) or -1
+    if assumed[client.id] and not ever[client.id] and busy(client) then last = -1 end
     local patient = ever[client.id] or (vain[client.id] or 0) < PATIENCE
     return last < version and patient
   end

@@ -15,6 +15,16 @@ local WORDLESS = 'it failed and did not say why'
 ---@field schema string
 ---@field write boolean
 ---@field run acp.ToolFunction
+---@field title? string two words for the chat; of ours alone
+---@field pack? boolean it is ours: what it gives is `{ text, data }`
+
+--- A tool of a pack (`acp.tools.packs`).
+---@class acp.PackTool
+---@field title string
+---@field description string
+---@field schema table
+---@field write? boolean
+---@field run acp.ToolFunction
 
 local tools = {} ---@type table<string, acp.UserTool>
 
@@ -93,21 +103,39 @@ local function encoded(name, schema)
   return json
 end
 
+--- A tool as it is kept.
+---@param spec acp.ToolSpec|acp.PackTool
+local function kept(name, spec)
+  return {
+    description = spec.description,
+    schema = encoded(name, spec.schema),
+    write = spec.write == true,
+    run = spec.run,
+  }
+end
+
+local function tell()
+  local host = require('acp.base.host')
+  if host.running() then host.notify('user_tools', { tools = M.told() }) end
+end
+
 --- Put or take away (nil) the tool of a name. Errors say what is wrong.
 ---@param name string
 ---@param spec acp.ToolSpec|nil
 function M.put(name, spec)
   local mistake = wrong_name(name) or (spec ~= nil and wrong_spec(name, spec) or nil)
   if mistake then error(mistake, 0) end
-  tools[name] = spec
-    and {
-      description = spec.description,
-      schema = encoded(name, spec.schema),
-      write = spec.write == true,
-      run = spec.run,
-    }
-  local host = require('acp.base.host')
-  if host.running() then host.notify('user_tools', { tools = M.told() }) end
+  tools[name] = spec and kept(name, spec)
+  tell()
+end
+
+--- Put tools of ours that need a plugin.
+---@param pack table<string, acp.PackTool>
+function M.offer(pack)
+  for name, spec in pairs(pack) do
+    tools[name] = vim.tbl_extend('error', kept(name, spec), { title = spec.title, pack = true })
+  end
+  tell()
 end
 
 --- All tools as the host is told of them.
@@ -120,6 +148,7 @@ function M.told()
       description = tool.description,
       schema = tool.schema,
       write = tool.write,
+      title = tool.title,
     }
   end, require('acp.base.sorted_keys')(tools))
 end
@@ -131,6 +160,13 @@ local function cut(text)
   local last = LONGEST + vim.str_utf_start(text, LONGEST + 1)
   local more = '%s\n… %d more bytes are left out; ask for a part'
   return more:format(text:sub(1, last), #text - last)
+end
+
+--- The same of a tool of ours: a text, and the same as JSON where that is not too long.
+---@param value { text: string, data: table }
+local function shaped_pack(value)
+  local json = vim.json.encode(value.data)
+  return { text = cut(value.text), json = #json <= LONGEST and json or nil }
 end
 
 --- A value as the host takes it: a text, or JSON of a table. Errors where it cannot be sent.
@@ -152,8 +188,9 @@ end
 
 --- What a tool answers with: the first time counts.
 ---@param reply acp.Reply
+---@param shape fun(value: any): table
 ---@return acp.Reply
-local function once(reply)
+local function once(reply, shape)
   local answered = false
   return function(value, err)
     if answered then return end
@@ -161,7 +198,7 @@ local function once(reply)
     if (value == nil or value == vim.NIL) and err ~= nil and err ~= vim.NIL then
       return reply(nil, why(err))
     end
-    local ok, told = pcall(shaped, value)
+    local ok, told = pcall(shape, value)
     if ok then return reply(told) end
     reply(nil, why(told))
   end
@@ -187,7 +224,8 @@ end
 ---@param ctx acp.ToolContext
 ---@return fun()|nil cancel
 function M.run(reply, name, arguments, ctx)
-  local tool, answer = tools[name], once(reply)
+  local tool = tools[name]
+  local answer = once(reply, tool and tool.pack and shaped_pack or shaped)
   if not tool then return answer(nil, 'there is no such tool any more') end
   local args = vim.json.decode(arguments, { luanil = { object = true } })
   local ok, result, err = pcall(tool.run, args, ctx)

@@ -146,4 +146,19 @@ function M.input(id, prompt, default)
   })
 end
 
+--- Ask for a secret by |inputsecret()|, which shows and keeps nothing of it; the answer is as that
+--- of `input`. Nothing typed is no answer.
+---@param id integer|string
+function M.secret(id, prompt)
+  local answer = answer_once('typed', id, 'text')
+  ask({
+    put = function(done)
+      local ok, text = pcall(vim.fn.inputsecret, label(prompt) .. ': ') -- <C-c> is an error
+      answer(ok and text ~= '' and text or nil)
+      done()
+    end,
+    drop = answer,
+  })
+end
+
 return M

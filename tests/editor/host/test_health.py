@@ -114,6 +114,18 @@ def test_a_host_that_no_neovim_has_started_says_so() -> None:
     assert done.stderr == "acp_nvim is started by the Neovim that it serves: see :help acp\n"
 
 
+def test_an_agent_elsewhere_is_shown_without_secrets_and_needs_more_packages(
+    editor: Editor,
+) -> None:
+    before = health(editor)
+    assert "websockets" not in before
+    url = "wss://me:pa55@far.example/acp?token=t0ken"
+    editor.setup({"agent": "far", "agents": {"far": {"url": url}}})
+    report = health(editor)
+    assert "far (for new sessions): at wss://far.example/acp\n" in report
+    assert all(f"OK {name} " in report for name in ("websockets", "httpx", "h2", "certifi"))
+
+
 def test_packages_that_are_missing_or_too_old(editor: Editor) -> None:
     found = {"python": "3.12.1", "pynvim": "0.4.3", "msgspec": "0.20.0rc1"}
     editor.setup({"python": answers(editor.home / "some", **found)})

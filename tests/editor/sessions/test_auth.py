@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -165,18 +166,58 @@ def test_a_terminal_login_that_fails_leaves_everything_as_it_was(picker: Editor)
     assert len(traffic.received("initialize")) == 1
 
 
-def test_variables_that_are_missing_are_named(picker: Editor) -> None:
+def test_a_value_that_is_not_given_is_named_and_may_be_configured(picker: Editor) -> None:
     traffic = agent(picker, "e")
     picker.prompt("say done")
     wait_asked(picker)
-    picker.cmd("Acp login")
-    picker.wait_message("Set ACP_TEST_KEY in agents.")
+    picker.keys(":Acp login<CR>")
+    picker.wait_screen("ACP_TEST_KEY for Scripted:")
+    picker.keys("<Esc>")
+    picker.wait_message("set ACP_TEST_KEY in agents.wants_login.env")
     assert "ACP_TEST_EXTRA" not in picker.messages()
     assert not traffic.received("authenticate")
     picker.setup({"agents": {"wants_login": {"env": {"ACP_TEST_KEY": "k-123456"}}}})
     picker.cmd("Acp restart")
     picker.wait_event("AcpTurnEnd")
     assert "done" in picker.chat(1)
+
+
+def test_a_value_is_typed_unseen_and_stands_in_no_log(picker: Editor) -> None:
+    traffic = agent(picker, "e")
+    picker.prompt("say got kept-from-logs")
+    wait_asked(picker)
+    picker.keys(":Acp login<CR>")
+    picker.wait_screen("ACP_TEST_KEY for Scripted:")
+    picker.keys("kept-from-logs")
+    picker.wait_screen("**************")
+    assert not any("kept-from-logs" in row for row in picker.screen() if "for Scripted" in row)
+    picker.keys("<CR>")
+    picker.wait_event("AcpTurnEnd")
+    assert "got kept-from-logs" in picker.chat(1), "the agent was started again, the prompt went"
+    assert len(traffic.pids()) == 2
+    picker.cmd(f"Acp log save {picker.home}/log.jsonl")
+    picker.wait_message("lines of traffic are in")
+    log = (picker.home / "log.jsonl").read_text()
+    assert "say got" in log
+    assert "kept-from-logs" not in log
+    assert "kept-from-logs" not in picker.messages()
+    assert "kept-from-logs" not in picker.lua("return vim.fn.execute('history all')")
+    picker.cmd("Acp logout")
+    picker.wait_message("Logged out of Scripted")
+    picker.wait("require('acp').state().agents.wants_login.auth.state == 'unauthenticated'")
+
+
+def test_a_value_may_come_from_the_users_environment(edit: Callable[..., Editor]) -> None:
+    editor = edit(env={"MY_OWN_KEY": "from-elsewhere"})
+    agent(editor, "e", env={"ACP_TEST_KEY": "$ENV{MY_OWN_KEY}", "ACP_MARK_2": "$ENV{NOT_SET}"})
+    assert editor.turn("say from-elsewhere")["stop_reason"] == "end_turn"
+    editor.cmd(f"Acp log save {editor.home}/log.jsonl")
+    editor.wait_message("lines of traffic are in")
+    assert "from-elsewhere" not in (editor.home / "log.jsonl").read_text()
+    editor.cmd("Acp info")
+    editor.wait("vim.fn.bufexists('acp://info') == 1")
+    info = "\n".join(editor.lines("acp://info"))
+    assert "the environment variable NOT_SET is not set" in info
 
 
 def test_logout_and_what_comes_after_it(picker: Editor) -> None:

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+
+import pytest
+
 from tests.support.editor import Editor
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 
 
 def dialect(editor: Editor, name: str) -> str:
@@ -96,3 +104,33 @@ def test_an_agent_that_speaks_the_protocol_has_no_dialect(editor: Editor) -> Non
     editor.turn("hi")
     assert dialect(editor, "hello") == "acp"
     assert editor.state()["agents"]["hello"]["dialect"] == "acp"
+
+
+@pytest.mark.parametrize("refusal", ["-32602", "fatal"])
+def test_an_agent_that_wants_its_version_in_words(editor: Editor, refusal: str) -> None:
+    traffic = editor.agent("strict_go", refusal)
+    end = editor.turn("look around")
+    assert (end["stop_reason"], end.get("error")) == ("end_turn", None)
+    asked = [frame["params"]["protocolVersion"] for frame in traffic.received("initialize")]
+    assert asked == [1, "2025-01-01"]
+    assert len(traffic.pids()) == (1 if refusal == "-32602" else 2)
+    [opened] = traffic.received("session/new")
+    assert opened["params"]["metadata"]["workDir"] == str(editor.work)
+    session = editor.session()
+    assert session["plan"][0]["content"] == "Search"
+    assert [(c["title"], c["status"]) for c in session["tool_calls"]] == [("search", "completed")]
+    assert "parts text" in editor.chat()
+    assert "no command" in editor.chat()
+
+    editor.write("i.png", PNG)
+    editor.lua("require('acp').prompt('/find the bug', { attach = { 'i.png' } })")
+    editor.wait_event("AcpTurnEnd", 2)
+    assert "command find: the bug" in editor.chat()
+    assert f"image of {len(base64.b64encode(PNG))}" in editor.chat()
+
+    editor.prompt("/wait here")
+    editor.wait("vim.tbl_contains(vim.fn.getbufline('acp://chat/1', 1, '$'), 'waiting')")
+    editor.cmd("AcpCancel")
+    assert editor.wait_event("AcpTurnEnd", 3)["stop_reason"] == "cancelled"
+    assert "string protocolVersion" in dialect(editor, "strict_go")
+    assert editor.state()["agents"]["strict_go"]["protocol"] == 1

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from websockets.http11 import Request, Response
 from websockets.sync.server import ServerConnection, serve
@@ -18,6 +19,7 @@ from tests.support.editor import ROOT, Editor
 from tests.support.remote_server import TUTOR, RemoteServer
 from tests.support.waiting import until
 
+RESUMES: dict[str, Any] = {"sessionCapabilities": {"resume": {}}}
 REMOTE = ("websockets", "httpx", "h2", "http.cookiejar", "acp_nvim.agent.transport.remote")
 
 
@@ -221,3 +223,62 @@ def test_a_prompt_waits_where_the_connection_breaks_as_its_session_is_opened(
         assert editor.turn("hello")["stop_reason"] == "end_turn"
         assert len(editor.events("AcpAgentReady")) == 2
         assert editor.events("AcpAgentExit") == []
+
+
+def test_a_login_by_a_program_is_not_offered(editor: Editor) -> None:
+    asked: list[dict[str, Any]] = []
+    methods = [
+        {"id": "tty", "name": "In a terminal", "type": "terminal", "args": ["login"]},
+        {"id": "web", "name": "In the browser"},
+    ]
+
+    def life(socket: ServerConnection) -> None:
+        for message in socket:
+            frame = json.loads(message)
+            asked.append(frame)
+            answer = {"jsonrpc": "2.0", "id": frame["id"]}
+            if frame["method"] == "session/new":
+                answer["error"] = {"code": -32000, "message": "log in first"}
+            else:
+                answer["result"] = {"protocolVersion": 1, "authMethods": methods}
+            socket.send(json.dumps(answer))
+
+    with sync_server(life, lambda socket, request: None) as url:
+        editor.setup({"agent": "far", "agents": {"far": {"url": url}}})
+        editor.prompt("hello")
+        offered = editor.wait_event("AcpAuthRequired")["methods"]
+        assert [method["id"] for method in offered] == ["web"]
+        editor.cmd("Acp login")
+        until(lambda: any(frame["method"] == "authenticate" for frame in asked))
+        (told,) = [f["params"] for f in asked if f["method"] == "authenticate"]
+        assert told == {"methodId": "web"}
+        assert asked[0]["params"]["clientCapabilities"]["auth"] == {"terminal": False}
+
+
+def test_a_message_that_is_too_long_is_a_limit_that_was_hit_and_the_chat_goes_on(
+    editor: Editor,
+) -> None:
+    def life(socket: ServerConnection) -> None:
+        for message in socket:
+            frame = json.loads(message)
+            if frame["method"] == "session/prompt" and "long" in message:
+                socket.send("x" * 9000)
+            else:
+                results = {
+                    "initialize": {"protocolVersion": 1, "agentCapabilities": RESUMES},
+                    "session/new": {"sessionId": "s"},
+                    "session/prompt": {"stopReason": "end_turn"},
+                }
+                result = results.get(frame["method"], {})
+                socket.send(json.dumps({"jsonrpc": "2.0", "id": frame["id"], "result": result}))
+
+    with sync_server(life, lambda socket, request: None) as url:
+        limits = {"message_bytes": 8000}
+        editor.setup({"agent": "far", "agents": {"far": {"url": url}}, "limits": limits})
+        editor.turn("hello")
+        assert "longer than limits.message_bytes" in editor.turn("long")["error"]
+        editor.wait("require('acp').state().sessions[1].status == 'idle'")
+        assert editor.turn("hello")["stop_reason"] == "end_turn"
+        (hit,) = [line for line in info_of(editor).split("\n") if "limits hit" in line]
+        assert "none" not in hit
+        assert any("was resumed" in line for line in editor.chat())

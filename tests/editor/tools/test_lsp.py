@@ -290,3 +290,21 @@ def test_what_is_typed_after_a_question_is_not_waited_for(front: Editor) -> None
     assert front.lua("return _G.answered") is None
     front.lua(change, bufnr)
     front.wait("_G.answered")
+
+
+def test_a_server_that_still_reads_the_project_is_asked_about_all_of_it_afterwards(
+    front: Editor,
+) -> None:
+    front.write("a.txt", TEXT)
+    front.write("b.txt", "one more\n")
+    read = front.work / "read"
+    serve(front, works=str(read))
+    front.open("a.txt")
+    front.wait("(vim.lsp.get_clients({ bufnr = 0 })[1] or {}).initialized")
+    front.wait("next(vim.lsp.get_clients({ bufnr = 0 })[1].progress.pending)")
+    (found,) = ask(front, "textDocument/definition", at=[[1, 0]])
+    assert len(found["result"]) == 1
+    number = begin(front, MODULE, "ask", question(front, "textDocument/references", at=[[1, 0]]))
+    read.touch()
+    (found,) = answer(front, number)
+    assert {Path(one["uri"]).name for one in found["result"]} == {"a.txt", "b.txt"}

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
+import pytest
+
 from tests.support.editor import Editor
 from tests.support.waiting import until
 
@@ -56,3 +60,38 @@ def test_rules_and_an_option_count_more(editor: Editor) -> None:
     editor.setup({"tools_ask": False, "permission": {"rules": [{"action": "deny"}]}})
     editor.turn(READ)
     assert agent.notes().count("chosen nvim_read reject") == 2
+
+
+@pytest.mark.parametrize("drawn_before", [True, False])
+def test_a_call_of_a_writing_tool_is_shown_once(editor: Editor, drawn_before: bool) -> None:
+    path = editor.write("app.py", "one\n")
+    editor.agent("script")
+    go = editor.work.parent / "go"
+    wait = {"_wait": str(go)} if drawn_before else {}
+    arguments = {"path": "app.py", "edits": [{"old": "one", "new": "two"}], **wait}
+    editor.prompt(f"say begin\nmcp_announced nvim_edit {json.dumps(arguments)}")
+    if drawn_before:
+        editor.wait_screen("mcp__neovim__nvim_edit")
+        go.touch()
+    editor.wait("#require('acp').state().sessions[1].permissions == 1")
+    editor.cmd("Acp allow")
+    editor.wait_event("AcpTurnEnd")
+    assert path.read_text() == "two\n"
+    editor.wait("#require('acp').state().sessions[1].tool_calls == 2")
+    rows = [row.rstrip() for row in editor.chat()]
+    answer = rows[max(at for at, row in enumerate(rows) if row.startswith("## ")) :]
+    lines = [row for row in answer if row.startswith(("✓", "○", "●", "✗")) or "nvim_edit" in row]
+    assert len([row for row in lines if not row.startswith("nvim_edit: ")]) == 1, lines
+    assert lines[0].startswith("✓ ")
+    assert "app.py" in lines[0]
+    at = answer.index(lines[0])
+    assert answer[at - 1] == "", "a blank row stands above it"
+    assert answer[at - 2] == "begin", "and one only"
+
+
+def test_one_that_fails_before_its_question_keeps_the_agents_line(editor: Editor) -> None:
+    editor.write("app.py", "one\n")
+    editor.agent("script")
+    arguments = {"path": "app.py", "edits": [{"old": "none", "new": "two"}]}
+    editor.turn(f"mcp_announced nvim_edit {json.dumps(arguments)}")
+    until(lambda: any(row.startswith("✓ Edit · ") for row in editor.chat()))

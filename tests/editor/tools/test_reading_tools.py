@@ -211,6 +211,31 @@ def test_many_diagnostics(editor: Editor, caller: Caller) -> None:
     assert lines[3] == "… 9997 more"
 
 
+MANY = """
+local namespace, found = vim.api.nvim_create_namespace('lint'), {}
+local lines = {}
+for i = 1, 3000 do
+  lines[i] = 'line ' .. i
+  found[i] = { lnum = 3000 - i, col = 0, severity = 1 + i % 2, message = 'no. ' .. i }
+end
+vim.api.nvim_buf_set_lines(0, 0, -1, false, lines)
+vim.diagnostic.set(namespace, 0, found)
+"""
+
+
+def test_the_first_of_many_by_their_places_and_none_of_them_changed(
+    editor: Editor, caller: Caller
+) -> None:
+    editor.open("a.txt")
+    editor.lua(MANY)
+    kept = editor.lua("return vim.diagnostic.get(0)")
+    found = caller.call("diagnostics", path="a.txt", wait_ms=1, limit=3)["content"][0]["text"]
+    first = [f"a.txt:{line}:1 error: no. {3001 - line}" for line in (1, 3, 5)]
+    assert found.split("\n") == [*first, "… 2997 more"]
+    assert editor.lua("return vim.diagnostic.get(0)") == kept
+    assert editor.lua("local a = {{}} return vim.deepcopy(a)[1] ~= a[1]")
+
+
 def test_what_linters_say_counts_without_a_server(editor: Editor, caller: Caller) -> None:
     editor.open("a.txt")
     editor.lua(
@@ -314,3 +339,21 @@ def test_a_cancelled_turn_ends_the_question(editor: Editor, caller: Caller, tmp_
     editor.cmd("AcpCancel")
     until(lambda: bool(received(log, "$/cancelRequest")))
     editor.wait_event("AcpTurnEnd")
+
+
+def test_a_window_that_follows_is_told_what_a_call_was_about(
+    editor: Editor, caller: Caller
+) -> None:
+    serve(editor)
+    before = len(editor.events("AcpLocation"))
+    caller.call("diagnostics", path="a.txt", wait_ms=20_000)
+    caller.call("hover", path="a.txt", line=1, symbol="a.txt")
+    caller.call("read", path="a.txt", line=2)
+    told = [it["data"] for it in editor.events("AcpLocation")[before:]]
+    assert {it["path"] for it in told} == {str(editor.work / "a.txt")}
+    assert len(told) == 2, "a call that fails is about nothing"
+    found = caller.text(
+        "hover", path="a.txt", line=1, symbol=TEXT.split("\n", maxsplit=1)[0].rsplit(maxsplit=1)[-1]
+    )
+    assert found
+    assert editor.events("AcpLocation")[-1]["data"]["line"] == 1

@@ -345,6 +345,39 @@ def test_a_file_is_formatted_by_conform(project: Project) -> None:
     assert project.disk("a.txt") == A.upper()
 
 
+EXPRESSION = """
+function _G.Formatted()
+  local first, last = vim.v.lnum, vim.v.lnum + vim.v.count - 1
+  local lines = vim.api.nvim_buf_get_lines(0, first - 1, last, false)
+  vim.api.nvim_buf_set_lines(0, first - 1, last, false, vim.tbl_map(string.upper, lines))
+  return 1 -- Neovim may format it, too
+end
+vim.bo.formatexpr = 'v:lua.Formatted()'
+"""
+
+
+def test_a_file_without_formatters_is_formatted_by_its_options(editor: Editor) -> None:
+    path = editor.write("a.md", "one\ntwo\nthree  \n")
+    editor.agent("script")
+    editor.open("a.md")
+    project = Project(editor)
+
+    def formatted(turns: int, **arguments: Any) -> str:
+        project.begin("nvim_format", path="a.md", **arguments)
+        project.asked()
+        editor.cmd("Acp allow")
+        assert project.ended("nvim_format", turns)[0] == "ok"
+        return path.read_text()
+
+    editor.cmd("set equalprg=tr\\ o\\ 0")
+    assert formatted(1, line=1) == "0ne\ntwo\nthree  \n"
+    editor.lua(EXPRESSION)
+    assert formatted(2, line=2) == "0ne\nTWO\nthree  \n"
+    assert formatted(3) == "0NE\nTWO\nTHREE  \n"
+    editor.cmd("set formatexpr= equalprg=false")
+    assert project.call("nvim_format", path="a.md") == ["failed", "equalprg: code 1"]
+
+
 def test_calls_at_once_have_a_card_each(project: Project) -> None:
     editor = project.editor
     calls = [

@@ -134,6 +134,10 @@ def test_an_agent_that_repeats_the_version_is_known_by_its_shape(editor: Editor)
     editor.agent("answers_version", "2", protocol=2)
     assert editor.turn("hello")["stop_reason"] == "end_turn"
     assert editor.state()["agents"]["answers_version"]["protocol"] == 1
+    editor.cmd("Acp info")
+    editor.wait("#vim.fn.getbufline('acp://info', 1, '$') > 3")
+    warnings = [line for line in editor.lines("acp://info") if "in the shape of version 1" in line]
+    assert len(warnings) == 1
 
 
 def test_an_agent_of_another_version_fails_with_its_versions(editor: Editor) -> None:

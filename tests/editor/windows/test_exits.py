@@ -145,11 +145,12 @@ def test_a_session_without_a_name_is_none(editor: Editor) -> None:
         (["says_why_on_stdout"], "unknown flag: ^[[1m--stdio"),
         (["wrong_version"], "protocol 99"),
         (["refuses_initialize"], "not today"),
+        (["refuses_initialize", "-32602"], "not today"),
         (["refuses_session"], "no session for you"),
     ],
 )
 def test_an_agent_that_does_not_come_up(editor: Editor, scenario: list[str], reason: str) -> None:
-    editor.agent(scenario[0])
+    editor.agent(*scenario)
     editor.prompt("keep these words")
     editor.wait("(require('acp').state().sessions[1] or {}).status == 'failed'")
     editor.wait("vim.fn.bufnr('acp://composer/1') > 0")

@@ -71,21 +71,32 @@ list.model = {
   end),
 }
 
+local option = when_open(function(args)
+  local any = #valid.option_ids() > 0
+  if any and args[2] then
+    notify('option', { id = args[1], value = valid.option_value(args[1], args[2]) })
+  elseif any and args[1] then
+    require('acp.command.choose').value(args[1])
+  else
+    require('acp.command.choose').option()
+  end
+end)
+
 list.option = {
   max = 2,
   nouns = { 'option', 'value' },
   strict = true,
-  values = function(args) return args[1] and valid.option_values(args[1]) or valid.option_ids() end,
-  run = when_open(function(args)
-    local any = #valid.option_ids() > 0
-    if any and args[2] then
-      notify('option', { id = args[1], value = valid.option_value(args[1], args[2]) })
-    elseif any and args[1] then
-      require('acp.command.choose').value(args[1])
+  values = function(args)
+    return args[1] and valid.option_values(args[1]) or valid.options_and_provider()
+  end,
+  run = function(args, opts)
+    -- No option of a session: it counts for the sessions to come.
+    if args[1] == 'provider' and not valid.config_option('provider') then
+      notify('provider', { id = args[2] })
     else
-      require('acp.command.choose').option()
+      option(args, opts)
     end
-  end),
+  end,
 }
 
 return list

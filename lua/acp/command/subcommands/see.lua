@@ -67,6 +67,7 @@ list.tutor = {
     local directory = sample()
     vim.cmd.tabedit(vim.fn.fnameescape(vim.fs.joinpath(directory, 'till.py')))
     vim.cmd.tcd({ vim.fn.fnameescape(directory), mods = { silent = true } })
+    require('acp.command.tutor_server').serve(directory)
     require('acp.command.tutor_keys') -- the host is told them
     require('acp.base.host').setup()
     require('acp.ui.composer.delivery').write('/tour', { new = true, agent = 'tutor' })

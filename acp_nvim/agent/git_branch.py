@@ -1,0 +1,35 @@
+"""The git branch of a folder, read from its repository's files: no program is started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+_HEAD: Final = "ref: refs/heads/"
+_CHARACTERS: Final = 1000
+
+
+def git_branch(folder: str) -> str | None:
+    """Return the branch that is checked out in a folder's repository; None where there is none."""
+    for parent in (Path(folder), *Path(folder).parents):
+        try:
+            if (parent / ".git").exists():
+                return _branch(parent / ".git")
+        except (OSError, UnicodeDecodeError):
+            return None
+    return None
+
+
+def _branch(git: Path) -> str | None:
+    """The branch by `HEAD`; `.git` of a worktree is a file that names the folder. OSError,
+    UnicodeDecodeError.
+    """
+    if git.is_file():
+        git = git.parent / _beginning(git).removeprefix("gitdir:").strip()
+    head = _beginning(git / "HEAD").strip() if (git / "HEAD").is_file() else ""
+    return head.removeprefix(_HEAD) if head.startswith(_HEAD) else None
+
+
+def _beginning(file: Path) -> str:
+    with file.open(encoding="utf-8") as opened:
+        return opened.read(_CHARACTERS)

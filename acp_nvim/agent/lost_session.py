@@ -1,0 +1,81 @@
+"""A prompt whose session the agent turns out to have lost: it is put to the agent once more, in the
+same turn, after the session was opened again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from acp_nvim import wording
+from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.conversation_delegate import ConversationDelegate
+from acp_nvim.agent.login_wait import LoginWait
+from acp_nvim.protocol.refusals import lost_session
+from acp_nvim.session import queue
+from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.session import Session
+
+
+class Asks(Protocol):
+    """The conversation whose session it is."""
+
+    session: Session
+    connection: Connection | None
+    login: LoginWait
+
+    async def open_now(self) -> bool:
+        """Return whether the session is open, after opening it."""
+        ...
+
+    def prepare(self, prompt: Prompt, connection: Connection) -> list[Any]:
+        """Return the blocks of a prompt that leaves now; none where it was given back."""
+        ...
+
+    async def ask(self, prompt: Prompt, connection: Connection, blocks: list[Any]) -> None:
+        """Put a prompt to the agent and wait for the answer."""
+        ...
+
+
+class LostSession:
+    """Of one conversation."""
+
+    def __init__(self, conversation: Asks, delegate: ConversationDelegate) -> None:
+        """Nothing is lost."""
+        self._conversation = conversation
+        self._delegate = delegate
+        self._asked_again: Prompt | None = None
+        """The last prompt for which the session was opened again."""
+        self._calls = 0
+        """The number of tool calls before the running prompt."""
+
+    def begin(self) -> None:
+        """A prompt goes to the agent now."""
+        self._calls = len(self._conversation.session.tool_calls)
+
+    def is_meant(self, error: Exception, prompt: Prompt | None) -> bool:
+        """Whether an answer means that the session is lost, and its prompt goes once more: never
+        one that has been sent twice, that is in the session by its id, or has set something going.
+        """
+        session = self._conversation.session
+        fresh = session.prompted is not None and self._asked_again is not prompt
+        idle = len(session.tool_calls) == self._calls
+        return lost_session(error) and fresh and idle and session.status == "running"
+
+    async def ask_again(self, prompt: Prompt) -> None:
+        """Open the session again and put the prompt to it. Meanwhile the prompt waits in the queue,
+        where it stays if that does not work out.
+        """
+        conversation, session = self._conversation, self._conversation.session
+        self._asked_again = prompt
+        queue.put_first(session, prompt)
+        self._delegate.waits_again(prompt)
+        opened = await conversation.open_now()
+        connection = conversation.connection
+        if opened and connection is not None and queue.claim(session, prompt):
+            session.settle()
+            blocks = conversation.prepare(prompt, connection)
+            if blocks:
+                await conversation.ask(prompt, connection, blocks)
+        if session.in_turn:
+            waits = wording.PROMPT_WAITS_FOR_LOGIN if conversation.login.awaited else None
+            session.end_turn(None if waits else "cancelled", waits)

@@ -1,0 +1,118 @@
+"""Requests of ours as agents read them that want a version in words. Functions to JSON.
+
+What they follow is the description of a Go package for agents: `protocolVersion` is a string,
+`capabilities` is flat, `session/new` takes `metadata`, `session/prompt` takes a `command` and parts
+of text, image and audio alone. All that it does not name is ignored there, so the fields of
+version 1 go along: other agents differ in nothing but the string.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.errors import INVALID_PARAMS, RequestError
+from acp_nvim.protocol.fence import quoted
+
+JSON = dict[str, Any]
+
+VERSION: Final = "2025-01-01"
+"""The version that the description names."""
+
+_COMMAND: Final = re.compile(r"/(?P<name>[\w.:-]+)(?:\s+(?P<input>.*))?", re.DOTALL)
+_ABOUT_VERSION: Final = re.compile(
+    r"(?i)protocol.?version|cannot unmarshal number|expected a string|must be a string"
+)
+
+
+def wants_words(error: Exception) -> bool:
+    """Whether an agent may have refused `initialize` because its version is a number."""
+    if not isinstance(error, RequestError):
+        return False
+    return error.code == INVALID_PARAMS or tells_of_version(f"{error} {error.data}")
+
+
+def tells_of_version(words: str) -> bool:
+    """Whether the last words of an agent are about the type of the version."""
+    return _ABOUT_VERSION.search(words) is not None
+
+
+def initialize(params: schema.InitializeRequest) -> JSON:
+    """Return `initialize` with a string version and flat capabilities."""
+    found: JSON = msgspec.to_builtins(params)
+    ours = params.client_capabilities or schema.ClientCapabilities()
+    files = ours.fs or schema.FileSystemCapabilities()
+    found["protocolVersion"] = VERSION
+    found["capabilities"] = {
+        "terminal": ours.terminal is True,
+        "fs.readTextFile": files.read_text_file is True,
+        "fs.writeTextFile": files.write_text_file is True,
+    }
+    return found
+
+
+def opening(params: Struct, branch: str | None) -> JSON:
+    """Return a request that opens a session with where the user works: `metadata` is strings by
+    name.
+    """
+    found: JSON = msgspec.to_builtins(params)
+    found["metadata"] = {"workDir": found.get("cwd", ""), **({"branch": branch} if branch else {})}
+    return found
+
+
+def prompt(params: schema.PromptRequest, commands: Collection[str]) -> JSON:
+    """Return `session/prompt` with parts of text, image and audio, and the slash command that its
+    words are. ``commands`` are those that the agent has named; any counts where it has named none.
+    """
+    found: JSON = msgspec.to_builtins(params)
+    found["prompt"] = [_part(block) for block in params.prompt]
+    command = _command(params.prompt)
+    if command is not None and (not commands or command["name"] in commands):
+        found["command"] = command
+    return found
+
+
+def _part(block: Any) -> JSON:
+    match block:
+        case schema.ImageContent() | schema.AudioContent():
+            kind = "image" if isinstance(block, schema.ImageContent) else "audio"
+            return {"type": kind, "data": block.data, "mimeType": block.mime_type}
+        case schema.TextContent():
+            return _text(block.text)
+        case schema.ResourceLink():
+            return _text(f"\n{_path(block.uri)}\n")
+        case schema.EmbeddedResource(resource=schema.TextResourceContents() as contents):
+            return _text("\n\n" + quoted(_path(contents.uri), contents.text) + "\n")
+        case schema.EmbeddedResource(resource=schema.BlobResourceContents() as contents):
+            return _text(f"\n{_path(contents.uri)}\n")
+        case _:
+            return _text(msgspec.json.encode(block).decode())
+
+
+def _text(text: str) -> JSON:
+    return {"type": "text", "text": text}
+
+
+def _path(uri: str) -> str:
+    """The path of a `file:` URI, with its lines as the user writes them; any other URI as it is."""
+    parts = urlsplit(uri)
+    if parts.scheme != "file":
+        return uri
+    lines = parts.fragment.replace("L", "")
+    return unquote(parts.path) + (f":{lines}" if lines else "")
+
+
+def _command(blocks: Collection[Any]) -> JSON | None:
+    """The slash command that the user's words begin with: `{name, input}`."""
+    words = (block.text for block in blocks if isinstance(block, schema.TextContent))
+    for text in words:
+        if found := _COMMAND.fullmatch(text.strip()):
+            rest = (found["input"] or "").strip()
+            return {"name": found["name"], **({"input": rest} if rest else {})}
+    return None

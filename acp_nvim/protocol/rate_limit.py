@@ -1,0 +1,159 @@
+"""Errors that say "come back later": agents do so in many ways, by a code of the range for servers,
+by the status 429 of the service behind them, by a key in `data`, or in words alone.
+
+Loaded with the first error: the patterns take a while.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from msgspec import Struct
+
+from acp_nvim.protocol.errors import RequestError
+
+LONGEST: Final = 7 * 24 * 3600.0
+"""A longer wait, in seconds, is no wait that anybody means."""
+_MEMBERS: Final = 500
+"""How many members of `data` are looked at."""
+_CHARACTERS: Final = 4000
+"""How much of a text is looked at."""
+
+_TOO_MANY: Final = 429
+_NO_LIMIT: Final = (-32700, -32600, -32601)
+"""Codes that say that the request was wrong, whatever the text is."""
+
+_SAYS_LIMIT: Final = re.compile(
+    r"(?i)\brate.?limit|too many requests|quota.{0,20}(?:exceeded|exhausted)|resource.?exhausted"
+    r"|usage.?limit|(?:http|status|code|error)\W{0,3}(?:code\W{0,3})?429\b|^\W*429\b"
+)
+_UNIT: Final = r"(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)(?![a-z])"
+_LENGTH: Final = re.compile(rf"(?i)(\d+(?:\.\d+)?)\s*({_UNIT})")
+_SAYS_WAIT: Final = re.compile(
+    rf"(?i)(?:retry|again|wait|reset\w*|available)\b[^\d\n]{{0,40}}?"
+    rf"((?:\d+(?:\.\d+)?\s*{_UNIT}[\s,]*)+)"
+)
+_HEADER: Final = re.compile(r"(?i)retry.?after\W{1,4}(\d+(?:\.\d+)?)\b")
+_SECONDS: Final = {"ms": 0.001, "milli": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+_AFTER: Final = {
+    "retryafter": 1.0,
+    "retryafterseconds": 1.0,
+    "retryaftersecs": 1.0,
+    "retryafters": 1.0,
+    "retryinseconds": 1.0,
+    "retrydelay": 1.0,
+    "retrydelayseconds": 1.0,
+    "retryafterms": 0.001,
+    "retryaftermillis": 0.001,
+    "retryaftermilliseconds": 0.001,
+    "retrydelayms": 0.001,
+}
+"""Names of lengths, without signs between words, and their unit in seconds."""
+_AT: Final = frozenset({"resetat", "resetsat", "retryat", "ratelimitreset", "ratelimitresetat"})
+"""Names of moments."""
+_STATUS: Final = frozenset({"status", "statuscode", "httpstatus", "httpstatuscode", "code"})
+
+
+class RateLimit(Struct, frozen=True):
+    """The agent takes no more requests now; `seconds` until it does, where it says so."""
+
+    seconds: float | None = None
+
+
+def rate_limit(error: Exception, now: float | None = None) -> RateLimit | None:
+    """Return the limit that an error is about, None for any other error. ``now`` is seconds since
+    1970.
+    """
+    if not isinstance(error, RequestError) or error.code in _NO_LIMIT:
+        return None
+    now = time.time() if now is None else now
+    members = list(_members(error.data))
+    texts = [error.message, *(value for _, value in members if isinstance(value, str))]
+    texts = [text[:_CHARACTERS] for text in texts]
+    told = [wait for name, value in members if (wait := _wait(name, value, now)) is not None]
+    limited = error.code == _TOO_MANY or any(_is_429(name, value) for name, value in members)
+    if not (limited or told or any(_SAYS_LIMIT.search(text) for text in texts)):
+        return None
+    told += [wait for text in texts if (wait := _in_words(text)) is not None]
+    return RateLimit(next((wait for wait in told if 0 < wait <= LONGEST), None))
+
+
+def _members(data: Any) -> Iterator[tuple[str, Any]]:
+    """The members of `data` at any depth, with their names as plain letters."""
+    waiting: list[tuple[str, Any]] = [("", data)]
+    for _ in range(_MEMBERS):
+        if not waiting:
+            return
+        name, value = waiting.pop()
+        if isinstance(value, Mapping):
+            waiting += [(re.sub(r"[^a-z]", "", str(key).lower()), it) for key, it in value.items()]
+        elif isinstance(value, list):
+            waiting += [(name, item) for item in value]
+        else:
+            yield name.removeprefix("x"), value
+
+
+def _is_429(name: str, value: Any) -> bool:
+    return name in _STATUS and str(value) == str(_TOO_MANY)
+
+
+def _wait(name: str, value: Any, now: float) -> float | None:
+    """The wait that a member says, in seconds; None where it says none."""
+    if name in _AFTER:
+        return _length(value, _AFTER[name], now)
+    return _until(value, now) if name in _AT else None
+
+
+def _length(value: Any, unit: float, now: float) -> float | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return value * unit
+    if not isinstance(value, str):
+        return None
+    try:
+        return float(value) * unit
+    except ValueError:
+        return _sum(value) if _LENGTH.search(value) else _date(value, now)
+
+
+def _until(value: Any, now: float) -> float | None:
+    """The time to a moment: seconds or milliseconds since 1970, or a date."""
+    try:
+        moment = float(value)
+    except (TypeError, ValueError):
+        return _date(value, now) if isinstance(value, str) else None
+    moment = moment / 1000 if moment > 1e11 else moment
+    return moment - now if moment > 1e9 else moment
+
+
+def _date(text: str, now: float) -> float | None:
+    from datetime import UTC, datetime
+    from email.utils import parsedate_to_datetime
+
+    for read in (parsedate_to_datetime, datetime.fromisoformat):
+        try:
+            found = read(text)
+        except (TypeError, ValueError):
+            continue
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() - now
+    return None
+
+
+def _in_words(text: str) -> float | None:
+    """The wait that a text tells: `try again in 1m30s`, `Retry-After: 30`."""
+    if found := _SAYS_WAIT.search(text):
+        return _sum(found[1])
+    return float(found[1]) if (found := _HEADER.search(text)) else None
+
+
+def _sum(text: str) -> float:
+    return sum(float(count) * _unit(unit.lower()) for count, unit in _LENGTH.findall(text))
+
+
+def _unit(name: str) -> float:
+    return next(_SECONDS[key] for key in ("ms", "milli", "s", "m", "h") if name.startswith(key))

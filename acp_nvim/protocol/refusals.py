@@ -1,0 +1,40 @@
+"""What an agent that refuses a request wants: a login, patience, or the session opened again
+(v1/overview#error-handling).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from acp_nvim.protocol.errors import AUTH_REQUIRED, RESOURCE_NOT_FOUND, RequestError
+
+if TYPE_CHECKING:
+    from acp_nvim.protocol.rate_limit import RateLimit
+
+
+def needs_login(error: Exception) -> bool:
+    """Whether an agent refuses until the user has logged in."""
+    return (
+        isinstance(error, RequestError)
+        and error.code == AUTH_REQUIRED
+        and rate_limit(error) is None
+    )
+
+
+def lost_session(error: Exception) -> bool:
+    """Whether the answer to a call about a session says that the agent has no such session. With
+    the same code agents say that a file is missing, which they name.
+    """
+    if not isinstance(error, RequestError) or error.code != RESOURCE_NOT_FOUND:
+        return False
+    data = error.data if isinstance(error.data, dict) else {}
+    return "sessionId" in data or not (data.keys() & {"uri", "path", "file"})
+
+
+def rate_limit(error: Exception) -> RateLimit | None:
+    """Return the limit that an error is about, None for any other error. A limit may have the code
+    of a login.
+    """
+    from acp_nvim.protocol import rate_limit as limits
+
+    return limits.rate_limit(error)

@@ -1,0 +1,146 @@
+"""What an edit that is asked for would do to diagnostics: "This edit adds 2 errors".
+
+The language servers say what they think of the text as it is and of the proposed one; what counts
+is the difference, since each of them may know less of a text than of a file on disk.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from acp_nvim import wording
+from acp_nvim.edits.hunks import diff
+from acp_nvim.edits.text import Text, keys
+
+NAMES: Final = {1: "error", 2: "warning"}
+"""The severities that count: hints and information are about style."""
+
+_WORD: Final = re.compile(r"[^\W\d]\w*")
+
+
+class Said(msgspec.Struct, frozen=True):
+    """One diagnostic; ``severity`` is 1 for an error and 2 for a warning, ``row`` is 0-based."""
+
+    severity: int
+    message: str
+    row: int = 0
+    source: str | None = None
+    code: str | None = None
+
+    @property
+    def key(self) -> tuple[int, str]:
+        """What stays the same when lines move."""
+        return self.severity, self.message
+
+
+class Opinion(msgspec.Struct, frozen=True):
+    """What one server says of the text as it is, and of the proposed one."""
+
+    base: list[Said]
+    proposed: list[Said]
+
+
+class Effect(msgspec.Struct, frozen=True):
+    """What an edit adds to the diagnostics of a file (real path), in the order of its lines; and
+    how many it takes away, by severity.
+    """
+
+    path: str
+    added: Sequence[Said]
+    fixed: Mapping[int, int]
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """A diagnostic at a row of the proposed text, 0-based: its own, or the last one of the hunk
+    that is next to it, where the text says which line is meant.
+    """
+
+    row: int
+    severity: int
+    text: str
+
+
+def effect(
+    path: str, opinions: Iterable[Opinion], known: Sequence[Said], elsewhere: Collection[str]
+) -> Effect | None:
+    """Return what an edit of a file does, None where that is nothing.
+
+    ``known`` is what is said of the file now: what is among that is not added. ``elsewhere`` are
+    words that other files of the same edit bring: no server sees those files as they will be, so
+    what it says about such a word is left out.
+    """
+    added: list[Said] = []
+    fixed: Counter[int] = Counter()
+    for opinion in opinions:
+        base, proposed = _counted(opinion.base), _counted(opinion.proposed)
+        room = base | _counted(known)
+        for one in opinion.proposed:
+            if one.severity in NAMES and room[one.key] <= 0 and not _names(one, elsewhere):
+                added.append(one)
+            room[one.key] -= 1
+        for (severity, _), count in (base - proposed).items():
+            fixed[severity] += count
+    if not added and not fixed:
+        return None
+    return Effect(path, sorted(added, key=lambda one: (one.row, one.severity)), dict(fixed))
+
+
+def _counted(said: Iterable[Said]) -> Counter[tuple[int, str]]:
+    return Counter(one.key for one in said if one.severity in NAMES)
+
+
+def _names(one: Said, words: Collection[str]) -> bool:
+    return bool(words) and any(word in words for word in _WORD.findall(one.message))
+
+
+def new_words(base: Text | None, text: Text) -> set[str]:
+    """Words of a proposed text that the text as it is does not have."""
+    before = set() if base is None else set(_WORD.findall("\n".join(base.lines)))
+    return set(_WORD.findall("\n".join(text.lines))) - before
+
+
+# -- shown ----------------------------------------------------------------------------------------
+
+
+def summary(effects: Sequence[Effect]) -> str:
+    """Return one line: "This edit adds 2 errors"."""
+    added = Counter(one.severity for it in effects for one in it.added)
+    fixed: Counter[int] = Counter()
+    for it in effects:
+        fixed.update(it.fixed)
+    if added and fixed:
+        return wording.EDIT_ADDS_AND_FIXES.format(added=_counts(added), fixed=_counts(fixed))
+    if added:
+        return wording.EDIT_ADDS.format(added=_counts(added))
+    return wording.EDIT_FIXES.format(fixed=_counts(fixed))
+
+
+def _counts(counts: Mapping[int, int]) -> str:
+    found = [(counts.get(severity, 0), name) for severity, name in NAMES.items()]
+    return ", ".join(f"{count} {name}{'s' * (count != 1)}" for count, name in found if count)
+
+
+def worst(effects: Sequence[Effect]) -> int:
+    """Return the severity of the worst one that is added; 0 where none is."""
+    return min((one.severity for it in effects for one in it.added), default=0)
+
+
+def marks(found: Effect, base: Text | None, text: Text) -> list[Mark]:
+    """Return where what is added stands in the review of a proposal."""
+    hunks = diff(keys(base), keys(text))
+    spans = [(it.new_start, it.new_start + max(len(it.lines), 1) - 1) for it in hunks]
+    last = max(len(text.lines) - 1, 0)
+    return [_mark(one, spans, last) for one in found.added]
+
+
+def _mark(one: Said, spans: Sequence[tuple[int, int]], last: int) -> Mark:
+    words = " ".join(one.message.split())
+    near = min(spans, key=lambda it: max(it[0] - one.row, one.row - it[1], 0), default=None)
+    if near is None or near[0] <= one.row <= near[1]:
+        return Mark(min(one.row, last), one.severity, words)
+    return Mark(min(near[1], last), one.severity, f"{one.row + 1}: {words}")

@@ -1,0 +1,54 @@
+--- Diagnostics without a copy of each: `vim.diagnostic.get()` copies all of them, which holds
+--- Neovim for tens of milliseconds where there are thousands, and gives no part of them.
+local M = {}
+
+local CHUNK = 250
+
+local function same(value) return value end
+
+--- The diagnostics of a buffer as Neovim has them: nobody may change them.
+---@param bufnr integer
+---@param opts? vim.diagnostic.GetOpts
+---@return vim.Diagnostic[]
+function M.get(bufnr, opts)
+  local copy = vim.deepcopy
+  rawset(vim, 'deepcopy', same) -- until the next line is over, in which nothing else runs
+  local ok, found = pcall(vim.diagnostic.get, bufnr, opts)
+  rawset(vim, 'deepcopy', copy)
+  if not ok then error(found, 0) end
+  return found
+end
+
+--- Each of a list, with a rest now and then.
+---@param list vim.Diagnostic[]
+---@param rest fun()
+---@param each fun(one: vim.Diagnostic)
+function M.each(list, rest, each)
+  for i, one in ipairs(list) do
+    each(one)
+    if i % CHUNK == 0 then rest() end
+  end
+end
+
+local function is_before(a, b) return a.lnum < b.lnum or a.lnum == b.lnum and a.col < b.col end
+
+--- The first ones of a list by their places, in that order.
+---@param list vim.Diagnostic[]
+---@param most integer
+---@param rest fun()
+---@return vim.Diagnostic[]
+function M.first(list, most, rest)
+  local found = {}
+  M.each(list, rest, function(one)
+    if #found >= most and not (most > 0 and is_before(one, found[most])) then return end
+    local at = #found + 1
+    while at > 1 and is_before(one, found[at - 1]) do
+      at = at - 1
+    end
+    table.insert(found, at, one)
+    found[most + 1] = nil
+  end)
+  return found
+end
+
+return M

@@ -1,0 +1,114 @@
+"""The silence of an agent: told once, late rather than early, and never while it waits for us."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+
+import anyio
+import pytest
+
+from acp_nvim.agent.patience import watch_silence
+from acp_nvim.agent.rate_limits import spoken
+from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.questions.decisions import CANCELLED, Decision
+from acp_nvim.session.session import Session
+from acp_nvim.session.terminal import Launch
+
+SILENT_S = 0.02
+
+
+def working() -> Session:
+    session = Session(1, "agent", "/w")
+    session.begin_turn(Prompt("go"), "Agent")
+    return session
+
+
+class Watch:
+    """Counts how often silence was told; `looks` is how often it was asked what was heard."""
+
+    def __init__(self, session: Session, heard: Callable[[], object] = lambda: 0) -> None:
+        self.told = anyio.Event()
+        self.times = 0
+        self.looks = 0
+        self._session, self._heard = session, heard
+
+    async def run(self) -> None:
+        await watch_silence(self._session, self.hear, lambda: SILENT_S, self.tell)
+
+    def hear(self) -> object:
+        self.looks += 1
+        if self.looks > 20:
+            self._session.end_turn("end_turn")
+        return self._heard()
+
+    def tell(self, seconds: float) -> None:
+        assert seconds == SILENT_S
+        self.times += 1
+
+
+async def test_silence_is_told_once() -> None:
+    watch = Watch(working())
+    await watch.run()
+    assert watch.times == 1
+
+
+async def test_whoever_speaks_is_not_silent() -> None:
+    numbers = count()
+    watch = Watch(working(), lambda: next(numbers))
+    await watch.run()
+    assert watch.times == 0
+
+
+async def test_it_is_told_again_after_a_word() -> None:
+    words = iter([0] * 8 + [1] * 100)
+    watch = Watch(working(), lambda: next(words))
+    await watch.run()
+    assert watch.times == 2
+
+
+async def test_the_users_time_with_a_question_does_not_count() -> None:
+    session = working()
+    decision = Decision("d1", "permission", "Edit?")
+    session.ask(decision)
+    watch = Watch(session)
+    await watch.run()
+    assert watch.times == 0
+    session.begin_turn(Prompt("go"), "Agent")
+    decision.resolve(CANCELLED)
+    watch = Watch(session)
+    await watch.run()
+    assert watch.times == 1
+
+
+async def test_a_program_of_ours_is_waited_for() -> None:
+    session = working()
+    terminal = session.terminals.new("t1", Launch("make"), 100, ours=True)
+    session.terminals.add(terminal)
+    watch = Watch(session)
+    await watch.run()
+    assert (terminal.running, watch.times) == (True, 0)
+
+
+async def test_nothing_is_told_without_a_turn_or_with_no_time() -> None:
+    told: list[float] = []
+    session = working()
+    await watch_silence(session, lambda: 0, lambda: 0.0, told.append)
+    session.end_turn("end_turn")
+    await watch_silence(session, lambda: 0, lambda: SILENT_S, told.append)
+    assert told == []
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.2, "1 s"),
+        (30, "30 s"),
+        (119.5, "2 min"),
+        (150, "3 min"),
+        (3600, "1 h"),
+        (7500, "2 h 5 min"),
+    ],
+)
+def test_a_wait_is_told_as_people_say_it(seconds: float, words: str) -> None:
+    assert spoken(seconds) == words

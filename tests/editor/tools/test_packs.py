@@ -1,0 +1,281 @@
+"""Tools that come by themselves with nvim-dap and neotest: with stand-ins that keep to what these
+plugins document, and with the plugins themselves where they are there (`ACP_PLUGINS`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.editor import ROOT, Editor
+from tests.support.tool_caller import Caller
+
+PLUGINS = os.environ.get("ACP_PLUGINS") or str(ROOT.parent / "shared/plugins")
+KINDS = [
+    "stand-in",
+    pytest.param(
+        "plugin",
+        marks=pytest.mark.skipif(
+            not Path(PLUGINS, "neotest").is_dir(),
+            reason="ACP_PLUGINS holds no nvim-dap and neotest",
+        ),
+    ),
+]
+APP = "def add():\n    total = 3\n    return total\n\nadd()\n"
+ON_PATH = """
+for _, name in ipairs({ 'nvim-dap', 'neotest', 'nvim-nio', 'plenary.nvim' }) do
+  vim.opt.runtimepath:append(... .. '/' .. name)
+end
+"""
+
+DAP_STAND_IN = """
+local path = ...
+local function frame(id, name, line)
+  return { id = id, name = name, line = line, column = 1, source = { path = path } }
+end
+local answers = {
+  stackTrace = { stackFrames = { frame(10, 'add', 2), frame(11, 'main', 5) } },
+  scopes = { scopes = { { name = 'Locals', variablesReference = 1, expensive = false } } },
+}
+local variables = {
+  {
+    { name = 'total', type = 'int', value = '3', variablesReference = 0 },
+    { name = 'box', type = 'Box', value = '<Box>', variablesReference = 2 },
+  },
+  {
+    { name = 'size', type = 'int', value = '7', variablesReference = 0 },
+    { name = 'lazy', value = '', variablesReference = 3, presentationHint = { lazy = true } },
+  },
+}
+local session = {
+  id = 1,
+  initialized = true,
+  stopped_thread_id = 1,
+  current_frame = frame(10, 'add', 2),
+  config = { name = 'Launch', type = 'fake' },
+  children = {},
+  request = function(_, command, arguments, callback)
+    vim.schedule(function()
+      local body = answers[command] or { variables = variables[arguments.variablesReference] }
+      callback(nil, body)
+    end)
+  end,
+}
+package.loaded['dap.breakpoints'] = {
+  get = function() return { [vim.fn.bufnr(path)] = { { line = 2, condition = 'total > 2' } } } end,
+}
+package.loaded.dap = {
+  session = function() return session end,
+  sessions = function() return { session } end,
+}
+"""
+DAP_PLUGIN = """
+local path, python, root = ...
+local dap = require('dap')
+dap.adapters.fake = {
+  type = 'executable',
+  command = python,
+  args = { '-m', 'tests.support.debug_adapter' },
+  options = { cwd = root },
+}
+require('dap.breakpoints').set({ condition = 'total > 2' }, vim.fn.bufnr(path), 2)
+dap.run({ type = 'fake', request = 'launch', name = 'Launch', program = path })
+"""
+
+NEOTEST_STAND_IN = """
+local cwd = ...
+local file = cwd .. '/test_app.py'
+local listed = {
+  { id = cwd, path = cwd, name = 'project', type = 'dir' },
+  { id = file, path = file, name = 'test_app.py', type = 'file', range = { 0, 0, 9, 0 } },
+  { id = file .. '::good', path = file, name = 'good', type = 'test', range = { 0, 0, 1, 0 } },
+  { id = file .. '::bad', path = file, name = 'bad', type = 'test', range = { 3, 0, 4, 0 } },
+}
+local function tree(all)
+  return {
+    data = function() return all[1] end,
+    iter = function() return ipairs(all) end,
+    get_key = function(_, id)
+      local found = vim.tbl_filter(function(one) return vim.startswith(one.id, id) end, all)
+      return found[1] and tree(found) or nil
+    end,
+  }
+end
+local adapter = {
+  name = 'fake',
+  results = function()
+    return {
+      [file .. '::good'] = { status = 'passed' },
+      [file .. '::bad'] = { status = 'failed', errors = { { message = 'no: 1 == 2', line = 4 } } },
+    }
+  end,
+}
+package.loaded['neotest.config'] = { adapters = { adapter } }
+package.loaded.nio = {
+  run = function(func, callback)
+    vim.schedule(function()
+      local ok, err = pcall(func)
+      if callback then callback(ok, err) end
+    end)
+  end,
+}
+local started = false
+package.loaded.neotest = {
+  run = {
+    run = function()
+      _G.runs = (_G.runs or 0) + 1
+      adapter.results()
+    end,
+    stop = function() end,
+    get_tree_from_args = function() started = true end,
+  },
+  state = {
+    adapter_ids = function() return started and { 'fake:' .. cwd } or {} end,
+    positions = function() return tree(listed) end,
+  },
+}
+"""
+NEOTEST_PLUGIN = """
+local cwd = ...
+local adapter = { name = 'fake' }
+function adapter.root() return cwd end
+function adapter.filter_dir() return true end
+function adapter.is_test_file(path) return vim.endswith(path, 'test_app.py') end
+function adapter.discover_positions(path)
+  local function at(name, row)
+    return { id = path .. '::' .. name, path = path, name = name, type = 'test',
+      range = { row, 0, row + 1, 0 } }
+  end
+  local name = 'test_app.py'
+  local file = { id = path, path = path, name = name, type = 'file', range = { 0, 0, 9, 0 } }
+  return require('neotest.types').Tree.from_list(
+    { file, { at('good', 0) }, { at('bad', 3) } },
+    function(one) return one.id end
+  )
+end
+function adapter.build_spec(args)
+  _G.runs = (_G.runs or 0) + 1
+  return { command = { 'true' } }
+end
+function adapter.results(_, _, tree)
+  local found = {}
+  for _, one in tree:iter() do
+    if one.name == 'good' then found[one.id] = { status = 'passed' } end
+    if one.name == 'bad' then
+      found[one.id] = { status = 'failed', errors = { { message = 'no: 1 == 2', line = 4 } } }
+    end
+  end
+  return found
+end
+require('neotest').setup({ adapters = { adapter }, quickfix = { enabled = false },
+  output = { enabled = false }, log_level = vim.log.levels.OFF })
+"""
+
+
+@pytest.fixture
+def on_path(editor: Editor) -> Callable[[str], None]:
+    def prepare(kind: str) -> None:
+        if kind == "plugin":
+            editor.lua(ON_PATH, PLUGINS)
+
+    return prepare
+
+
+def names(editor: Editor) -> list[str]:
+    return [
+        name for name in editor.session(1)["tools"]["names"] if "debug" in name or "test" in name
+    ]
+
+
+def structured(caller: Caller, tool: str, **arguments: Any) -> dict[str, Any]:
+    found: dict[str, Any] = caller.call(tool, **arguments)["structuredContent"]
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_debugger_tells_what_it_knows(
+    editor: Editor, on_path: Callable[[str], None], kind: str
+) -> None:
+    path = str(editor.write("app.py", APP))
+    editor.open("app.py")
+    caller = Caller(editor)
+    editor.turn("say hello")
+    assert names(editor) == []
+    on_path(kind)
+    if kind == "plugin":
+        editor.lua(DAP_PLUGIN, path, sys.executable, str(ROOT))
+        editor.wait("require('dap').session() and require('dap').session().current_frame")
+    else:
+        editor.lua(DAP_STAND_IN, path)
+    tools = [f"nvim_debug_{name}" for name in ("breakpoints", "stack", "state", "variables")]
+    editor.wait("#require('acp').state().sessions[1].tools.names >= ...", len(tools))
+    editor.wait("vim.tbl_contains(require('acp').state().sessions[1].tools.names, ...)", tools[0])
+    assert names(editor) == tools
+    assert caller.text("debug_state") == "1 Launch: stopped at app.py:2 in add"
+    assert caller.text("debug_stack") == "app.py:2 add [frame 10]\napp.py:5 main [frame 11]"
+    assert caller.text("debug_variables") == (
+        "Locals · total: int = 3\nLocals · box: Box = <Box> [reference 2]"
+    )
+    assert caller.text("debug_variables", reference=2) == "size: int = 7"
+    assert "... and 1 more" in caller.text("debug_stack", limit=1)
+    assert caller.text("debug_breakpoints") == "app.py:2 total = 3 (condition: total > 2)"
+    assert structured(caller, "debug_stack")["frames"][0]["path"] == "app.py"
+    assert "session: a number" in caller.error("debug_stack", session="one")
+    assert "no debug session 99" in caller.error("debug_variables", session=99)
+    if kind == "plugin":
+        editor.lua("require('dap').terminate() require('dap').close()")
+        editor.wait("not next(require('dap').sessions())")
+        assert caller.text("debug_state") == "no debug session runs"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tests_are_listed_and_run_once_the_user_agrees(
+    editor: Editor, on_path: Callable[[str], None], kind: str
+) -> None:
+    file = str(
+        editor.write("test_app.py", "def good():\n    pass\n\ndef bad():\n    assert 1 == 2\n")
+    )
+    on_path(kind)
+    editor.lua(NEOTEST_PLUGIN if kind == "plugin" else NEOTEST_STAND_IN, str(editor.work))
+    caller = Caller(editor)
+    listed = caller.text("tests_list")
+    assert listed == (f"test_app.py:1 good (id: {file}::good)\ntest_app.py:4 bad (id: {file}::bad)")
+    assert names(editor) == ["nvim_tests_list", "nvim_tests_results", "nvim_tests_run"]
+    assert "no result is known" in caller.text("tests_results")
+
+    editor.prompt(f"mcp nvim_tests_run {json.dumps({'path': 'test_app.py'})}")
+    editor.wait("#require('acp').state().sessions[1].permissions > 0")
+    editor.cmd("Acp deny")
+    editor.wait_event("AcpTurnEnd", 3)
+    assert caller.told("tests_run")[-1]["content"][0]["text"] == "the user refused"
+    assert editor.lua("return _G.runs") is None
+
+    editor.prompt(f"mcp nvim_tests_run {json.dumps({'id': file})}")
+    editor.wait("#require('acp').state().sessions[1].permissions > 0")
+    editor.cmd("Acp allow")
+    editor.wait_event("AcpTurnEnd", 4)
+    said = caller.told("tests_run")[-1]
+    assert said["content"][0]["text"] == (
+        "1 passed, 1 failed, 0 skipped\n"
+        "failed test_app.py:4 bad\n  test_app.py:5: no: 1 == 2\n"
+        "passed test_app.py:1 good"
+    )
+    assert editor.lua("return _G.runs") == 1
+    assert caller.text("tests_results", id=f"{file}::bad").startswith("0 passed, 1 failed")
+    assert structured(caller, "tests_results")["counts"]["failed"] == 1
+    assert "[failed]" in caller.text("tests_list", path="test_app.py")
+
+
+def test_a_list_of_tools_leaves_out_what_it_does_not_name(editor: Editor) -> None:
+    path = str(editor.write("app.py", APP))
+    editor.open("app.py")
+    editor.lua(DAP_STAND_IN, path)
+    editor.agent("script", tools=["nvim_read", "nvim_debug_state"])
+    editor.turn("say hello")
+    assert editor.session(1)["tools"]["names"] == ["nvim_read", "nvim_debug_state"]

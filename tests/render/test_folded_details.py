@@ -1,0 +1,42 @@
+"""Notices in the chat: a line, the first details, and all of them on demand."""
+
+from __future__ import annotations
+
+from acp_nvim.editor.reports import markdown, whole
+from acp_nvim.render.margin import DETAILS, draw_entry
+from acp_nvim.session.entries import Line
+from acp_nvim.session.session import Session
+
+
+def test_few_details_are_shown_as_they_are() -> None:
+    rows = draw_entry(Line("error", "it failed", ["a", "b\nc"]))
+    assert [text for text, _, _ in rows] == ["— it failed", "  a", "  b", "  c"]
+    assert [target for _, _, target in rows] == [None] * 4
+
+
+def test_many_details_are_folded_and_open_in_full() -> None:
+    session = Session(1, "agent", "/w")
+    session.notice("info", "something else")
+    session.notice("error", "it failed", [f"line {n}" for n in range(40)])
+    line = session.transcript.last
+    assert line is not None
+    rows = draw_entry(line)
+    assert [text for text, _, _ in rows][-2:] == ["  line 4", f"  … +{40 - DETAILS} lines"]
+    target = rows[-1][2]
+    assert rows[0][2] == target
+    assert isinstance(target, dict)
+    shown = whole(session, target)
+    assert shown[0] == "it failed"
+    assert shown[-1] == "line 39"
+    assert "line 39" in markdown(session)
+
+
+def test_a_long_message_opens_in_full() -> None:
+    session = Session(1, "agent", "/w")
+    session.notice("error", "x" * 500)
+    line = session.transcript.last
+    assert line is not None
+    [(text, _, target)] = draw_entry(line)
+    assert len(text) < 500
+    assert isinstance(target, dict)
+    assert whole(session, target)[0] == "x" * 500
