@@ -96,6 +96,14 @@ class LogSettings(msgspec.Struct, frozen=True):
     redact: bool = True
 
 
+class HistorySettings(msgspec.Struct, frozen=True):
+    """Options `history.*`: whether sessions are kept, for how many days, in how many bytes."""
+
+    enabled: bool = True
+    days: float = 90
+    bytes: int = 256 * MIB
+
+
 class Limits(msgspec.Struct, frozen=True):
     """Options `limits.*`, in bytes."""
 
@@ -132,6 +140,7 @@ class Settings(msgspec.Struct, frozen=True):
     chat: ChatSettings = field(default_factory=ChatSettings)
     review: ReviewSettings = field(default_factory=ReviewSettings)
     checkpoints: bool = True
+    history: HistorySettings = field(default_factory=HistorySettings)
     log: LogSettings = field(default_factory=LogSettings)
     limits: Limits = field(default_factory=Limits)
     timeouts: Timeouts = field(default_factory=Timeouts)

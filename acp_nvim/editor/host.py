@@ -28,6 +28,7 @@ from acp_nvim.agent.session_setup import NEW, Origin
 from acp_nvim.agent.settings import AgentSettings, Settings, decode, stores
 from acp_nvim.agent.stored import IndexFile
 from acp_nvim.agent.transport.stdio import EarlyStart, StdioTransport
+from acp_nvim.agent.wire.secret_names import secret_values
 from acp_nvim.editor import garbage
 from acp_nvim.editor.access import Access
 from acp_nvim.editor.asking import Asking
@@ -39,7 +40,9 @@ from acp_nvim.editor.documents import NvimDocuments
 from acp_nvim.editor.environment import agent_environment
 from acp_nvim.editor.extending import in_lua
 from acp_nvim.editor.flow import Flow
+from acp_nvim.editor.foreign_sessions import ForeignSessions
 from acp_nvim.editor.frames import Frames
+from acp_nvim.editor.history import History
 from acp_nvim.editor.language_servers import NvimLanguageServers
 from acp_nvim.editor.limit_reports import LimitReports
 from acp_nvim.editor.live_terminals import TerminalViews
@@ -78,7 +81,7 @@ from acp_nvim.tools.user_tools import UserTools
 from acp_nvim.tools.writing import writing_tools
 from acp_nvim.workspace import private_files
 from acp_nvim.workspace.pending_edits import PendingEdits
-from acp_nvim.workspace.ports import FileOptions
+from acp_nvim.workspace.ports import FileOptions, SessionInfo
 from acp_nvim.workspace.workspace import Workspace
 
 UNWANTED_S: Final = 10.0
@@ -98,6 +101,7 @@ class Host:
         self.terminal_views = TerminalViews(self.terminal)
         self.flow = Flow(self.screen, self.pace, self.settings, self.limit_reports.tell)
         self.frames = Frames(bridge, self.pace, self.collect, self.flow.drained, self.problem)
+        self.history = self._history()
         self.conversations: dict[int, Conversation] = {}
         self.current: int | None = None
         self.problems: list[str] = []
@@ -107,11 +111,11 @@ class Host:
         self.reaper = Reaper(agent)
         self.early_start = EarlyStart(agent)
         self.unscoped_questions = UnscopedQuestions(self.screen.push, self.screen.state)
-        self.subagents = SubagentRegistry(self.screen, self._number)
+        self.subagents = SubagentRegistry(self.screen, self.number)
         self.reviewed: dict[str, dict[str, Any]] = {}
         """Values of forms that the user has to confirm, by id of the decision."""
-        self.asking = Asking(self.screen.push)
-        self.choose, self.ask_text = self.asking.choose, self.asking.ask_text
+        asking = self.asking = Asking(self.screen.push)
+        self.choose, self.ask_text = asking.choose, asking.ask_text
         self.buffers = NvimBuffers(bridge)
         self.unsaved = UnsavedChanges(self.buffers, lambda: self.file_options, self.choose)
         self.extensions = in_lua(bridge, self.screen.push, lambda: self.options.extensions)
@@ -121,12 +125,12 @@ class Host:
         self.sent = SentPrompts(self.problem)
         self.index: IndexFile | None = None
         self.consent = Consent(self.problem, lambda: self._data_file("mcp.json"))
-        self.cwd = str(Path.home())
-        """Where the user worked last: agents are started there."""
+        self.cwd = str(Path.home())  # where the user worked last: agents are started there
         self.logins: set[str] = set()
         """Agents whose login runs in a terminal."""
         self.after_login: list[tuple[str, Callable[[], None]]] = []
         """Actions that wait for a login, with the name of the agent."""
+        self.foreign_sessions = self._foreign_sessions()
         self.workspace: Workspace[Session]
         self.proposed: ProposedEdits
         self.proposal_check: ProposalCheck
@@ -145,6 +149,18 @@ class Host:
         if shows_patches(session, decision):
             self.tasks.start_soon(self.proposed.check, session, decision)
         self.proposal_check.shown(session, decision)
+
+    def _history(self) -> History:
+        tell = partial(self.echo, "warn")
+        sessions, loop = self.screen.sessions.values, self.bridge.loop
+        return History(sessions, lambda: self.workspace.persistence.keys.instance, self._secrets, tell, loop)
+
+    def _secrets(self) -> list[str]:
+        """Values that must not be kept: those of variables that are secret."""
+        known = dict.fromkeys(secret_values(agent_environment()))
+        for connection in self.agents.connections.values():
+            known.update(dict.fromkeys(secret_values(connection.spec.env)))
+        return list(known)
 
     def settings(self) -> Settings:
         """The user's options, as Lua sent them last."""
@@ -183,7 +199,9 @@ class Host:
     async def close(self) -> None:
         """End all process trees."""
         self.tools.close()
+        self.history.close()
         async with anyio.create_task_group() as group:
+            group.start_soon(anyio.to_thread.run_sync, self.history.wait_written)
             group.start_soon(self.early_start.end, self.reaper)
             group.start_soon(self.workspace.persistence.close)
             for connection in self.agents.connections.values():
@@ -202,6 +220,7 @@ class Host:
             self._amends,
             self.access,
             self.worked_at,
+            self.foreign_sessions,
         )
 
     def _amends(self, edits: PendingEdits) -> ProposedEdits:
@@ -274,6 +293,7 @@ class Host:
             files.unsaved,
             {name: stores(name, spec) for name, spec in options.agents.items()},
         )
+        self.history.configure(options.history, self._data_file("history.db"))
         self.workspace.keep_in(Path(data) / "acp" if data else None)
         self.screen.configured()
         self.screen.state(["host"], "running")
@@ -324,7 +344,7 @@ class Host:
         self.cwd = cwd
         self._next = max(self._next, n)
         agent = agent or self.options.agent
-        session = Session(self._number(), agent, cwd, self.directories(cwd), self.observer)
+        session = Session(self.number(), agent, cwd, self.directories(cwd), self.observer)
         session.title = title
         conversation = self._converse(session, origin)
         self.screen.add(session)
@@ -336,7 +356,23 @@ class Host:
         """Go on with a session that was open here before this process; its chat shows `past`."""
         self._next = max(self._next, session.n + 1)
         self._converse(session, origin)
+        if past is not None:
+            self.history.follow(session, None, 1)
         self.screen.add(session, past)
+
+    def _foreign_sessions(self) -> ForeignSessions:
+        return ForeignSessions(self._foreign_session, self.screen.state, self.screen.push)
+
+    def _foreign_session(self, info: SessionInfo, n: int) -> int:
+        """Make a closed session for what another Neovim has in the workspace; returns its
+        number.
+        """
+        n = n or self.number()
+        session = Session(n, info.agent, info.cwd, info.directories, self.observer)
+        session.title, session.status = info.title or None, "closed"
+        self.take_up(session, NEW, None)
+        session.notice("info", wording.OTHER_SESSION)
+        return n
 
     def _converse(self, session: Session, origin: Origin) -> Conversation:
         conversation = Conversation(session, self.agents, self.tasks, self, origin)
@@ -348,7 +384,7 @@ class Host:
         paths = self.options.files.directories
         return list(dict.fromkeys(str(Path(cwd, Path(path).expanduser())) for path in paths))
 
-    def _number(self) -> int:
+    def number(self) -> int:
         """The next number of a session."""
         self._next += 1
         return self._next - 1
@@ -394,6 +430,7 @@ class Host:
 
     def collect(self, budget: int) -> tuple[list[list[Any]], bool]:
         """Return the next frame: the screen's, then the output of terminals that are shown."""
+        self.history.noticed()
         ops, more = self.screen.collect(budget)
         output, waits = self.terminal_views.collect(budget)
         return ops + output, more or waits
@@ -477,6 +514,7 @@ class Host:
         self.sent.went(prompt)
         self.unsaved.went(session)
         self.tools.prompted(session)
+        self.history.prompted(prompt.text, session.cwd)
         self.comments.join(prompt, session.n)
         if prompt.text or not prompt.given:
             op = ("under_way", session.n, prompt.text, prompt.files(), prompt.ranges())
@@ -553,6 +591,7 @@ class Host:
         conversation = self.conversation(None)
         if conversation is None:
             self.screen.event("AcpNotice", severity="warning", title=text)
+            self.echo("warn", text)
             return
         conversation.session.notice("warning", text)
         conversation.session.event("AcpNotice", severity="warning", title=text)

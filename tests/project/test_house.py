@@ -22,6 +22,7 @@ RINGS = {
     "workspace": 1,
     "agent": 1,
     "tools": 1,
+    "history": 1,
     "editor": 2,
 }
 FORBIDDEN = {
@@ -110,6 +111,12 @@ regular expressions.
 """
 
 
+def test_the_history_knows_sessions_and_no_agent() -> None:
+    for path in MODULES:
+        if name_of(path).startswith("acp_nvim.history"):
+            assert not [n for n in imports_of(path) if n.startswith("acp_nvim.agent")], path
+
+
 def test_the_tutor_is_a_peer_and_knows_only_the_protocol() -> None:
     for path in MODULES:
         if not name_of(path).startswith("acp_nvim.tutor"):
@@ -152,7 +159,7 @@ RECORDS = {
     # Entries of a transcript (dataclasses), which updates fill.
     *("entry", "plan_entry", "message", "document", "link", "block", "last", "own"),
     # Of one module or room, and told of nobody: dataclasses and Structs.
-    *("turn", "look", "view", "amendment"),
+    *("turn", "look", "view", "amendment", "kept", "live"),
 }
 """Names of plain data, which others may set as well."""
 FOREIGN = {"sys", "max_size"}

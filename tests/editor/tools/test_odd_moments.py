@@ -47,7 +47,7 @@ def together(caller: Caller) -> dict[str, dict[str, Any]]:
 
 
 def results(caller: Caller) -> dict[str, dict[str, Any]]:
-    names = [tool.removeprefix("nvim_") for tool, _ in CALLS]
+    names = [str(tool).removeprefix("nvim_") for tool, _ in CALLS]
     until(lambda: all(caller.told(name) for name in names), 30)
     return {name: caller.told(name)[-1] for name in names}
 
