@@ -1,9 +1,9 @@
 """Whether anything in directories has changed since they were looked at, as the system tells it.
 
-Linux notes each change of a watched directory's files as it is made (inotify), so one short read,
-without the disk, says that nothing has changed: the last look is as good as a new one. Nothing
-waits for these notes and nothing wakes for them; they are read when a prompt is about to be sent.
-Elsewhere, and for very many directories, nothing is known, and whoever asks has to look.
+Linux notes each change of a watched directory's files as it is made (inotify), so one short read
+and no look at any file says that nothing has changed: the last look is as good as a new one.
+Nothing waits for these notes and nothing wakes for them; they are read when a prompt is about to be
+sent. Elsewhere, and for very many directories, nothing is known, and whoever asks has to look.
 
 Not told are changes by way of a hard link in another directory, of a mapped file, and on a disk
 that another machine changes.
@@ -56,6 +56,8 @@ class FolderWatch:
         """Watched directories by the system's number."""
         self._watched: dict[str, set[str]] = {}
         """Those of each root."""
+        self._places: dict[str, tuple[int, int] | None] = {}
+        """Which directory each root was: a directory above it may have been moved."""
         self._rests: dict[str, bool] = {}
         """Whether nothing has changed below a root since `begin`."""
         self._hopeless: set[str] = set()
@@ -72,6 +74,10 @@ class FolderWatch:
             if root in self._hopeless:
                 continue
             self._rests[root] = True
+            place = _place(root)
+            if self._places.get(root) != place:
+                self._watched.pop(root, None)
+                self._places[root] = place
             known = root in self._watched and root not in self._grown
             if not known and not await self._watch(root):
                 self._forget(root)
@@ -83,7 +89,9 @@ class FolderWatch:
     def rest(self, roots: Iterable[str]) -> bool:
         """Whether nothing has changed below these directories since each was last looked at."""
         self._read()
-        return all(self._rests.get(root, False) for root in roots)
+        return all(
+            self._rests.get(root, False) and self._places[root] == _place(root) for root in roots
+        )
 
     def knows(self, roots: Iterable[str]) -> bool:
         """Whether all of these directories are watched."""
@@ -94,7 +102,7 @@ class FolderWatch:
         if self._fd is not None:
             os.close(self._fd)
         self._fd = self._add = self._remove = None
-        for known in (self._paths, self._watched, self._rests, self._grown):
+        for known in (self._paths, self._watched, self._places, self._rests, self._grown):
             known.clear()
 
     async def _watch(self, root: str) -> bool:
@@ -189,3 +197,11 @@ class FolderWatch:
                 self._grown.add(root)
                 if path is not None:
                     self._watched.get(root, set()).discard(os.path.join(path, os.fsdecode(name)))  # noqa: PTH118
+
+
+def _place(root: str) -> tuple[int, int] | None:
+    try:
+        info = os.stat(root)  # noqa: PTH116
+    except OSError:
+        return None
+    return info.st_dev, info.st_ino

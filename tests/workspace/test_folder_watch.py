@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linu
 @pytest.fixture(params=["git", "plain"])
 def root(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A project with a directory in a directory, an empty one, and one that git ignores."""
-    root = tmp_path / "project"
+    root = tmp_path / "above/project"
     for name in ("a/b/deep.txt", "a/x.txt", "top.txt", "built/out.o", "node_modules/m/i.js"):
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -130,6 +131,19 @@ def test_a_directory_that_went_and_came_is_watched(watched: Watched, root: Path)
     (root / "empty").mkdir()
     watched.look()
     written(root / "empty/new.txt")
+    assert not watched.rests()
+
+
+def test_another_directory_of_the_same_path_is_another_one(watched: Watched, root: Path) -> None:
+    """A directory above it was moved, which nothing below it tells."""
+    above = root.parent
+    shutil.copytree(above, above.with_name("copy"), symlinks=True)
+    above.rename(above.with_name("away"))
+    above.with_name("copy").rename(above)
+    assert not watched.rests()
+    watched.look()
+    assert watched.rests()
+    written(root / "a/b/deep.txt")
     assert not watched.rests()
 
 

@@ -10,7 +10,7 @@ local nofollow = require('acp.buffers.nofollow')
 
 local PATIENCE_MS = 2000 -- how long a user's `:w` waits for a file's change to be merged
 
-local MOST_LINES = 1000 -- of unsaved text that goes with a prompt
+local MOST_BYTES = 64 * 1024 -- of unsaved text that goes with a prompt
 
 local stamps = {} ---@type table<integer, string> the file as the buffer knows it, while turns run
 local looking = {} ---@type table<string, integer> files that the host looks at, and their buffers
@@ -146,14 +146,14 @@ end
 function M.after_prompt() M.quiet(true) end
 
 --- Text of all loaded files with unsaved edits: `{ path, lines, eol }` each.
----@param most? integer lines; nil is returned where there are more
+---@param most? integer bytes; nil is returned where there are more
 function M.unsaved(most)
-  local found, count = {}, 0
+  local found, bytes = {}, 0
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     local name = api.nvim_buf_is_loaded(bufnr) and api.nvim_buf_get_name(bufnr) or ''
     if name ~= '' and vim.bo[bufnr].buftype == '' and vim.bo[bufnr].modified then
-      count = count + api.nvim_buf_line_count(bufnr)
-      if most and count > most then return nil end
+      bytes = bytes + math.max(api.nvim_buf_get_offset(bufnr, api.nvim_buf_line_count(bufnr)), 0)
+      if most and bytes > most then return nil end
       found[#found + 1] = {
         path = uv.fs_realpath(name) or vim.fs.normalize(name),
         lines = api.nvim_buf_get_lines(bufnr, 0, -1, false),
@@ -247,7 +247,7 @@ M.home = watch.home
 function M.before_prompt(n)
   local number = watch.expect(n)
   if not number then return nil end
-  return { session = n, number = number, unsaved = M.unsaved(MOST_LINES) }
+  return { session = n, number = number, unsaved = M.unsaved(MOST_BYTES) }
 end
 
 --- Answer for the user in buffers of directories where turns run, or leave all as it was.

@@ -102,7 +102,7 @@ def test_a_warm_prompt_asks_neovim_nothing(warm: Editor) -> None:
 
 def test_much_unsaved_text_is_asked_for(warm: Editor) -> None:
     warm.lua(RECORD)
-    warm.lua("vim.api.nvim_buf_set_lines(0, 0, 1, true, vim.fn['repeat']({ 'unsaved' }, 2000))")
+    warm.lua("vim.api.nvim_buf_set_lines(0, 0, 1, true, { ('unsaved '):rep(10000) })")
     warm.turn("say three")
     warm.wait("#_G.calls == 3")
     assert warm.lua("return _G.calls") == ["unsaved", "unsaved", "turns"]
