@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.agents.loop import RETOLD
 from tests.support.editor import Editor
 from tests.support.traffic import Traffic
 from tests.support.waiting import until
@@ -59,7 +60,8 @@ class Project:
         self.editor.turn(text)
         prompts = self.traffic.received("session/prompt")
         blocks = prompts[-1]["params"]["prompt"]
-        return "\n".join(block.get("text", "") for block in blocks)
+        texts = [block.get("text", "") for block in blocks]
+        return "\n".join(text for text in texts if not text.startswith(RETOLD))
 
     def edits(self) -> list[dict[str, object]]:
         found: list[dict[str, object]] = self.editor.session(1).get("edits", [])
@@ -207,7 +209,7 @@ def test_what_is_not_written_through_the_editor_goes_back_as_a_comment(
 def test_a_piece_that_is_not_in_the_file_is_shown_by_itself(project: Project) -> None:
     project.ask("none", "elsewhere", "here")
     assert project.sides == [["elsewhere"], ["here"]]
-    project.editor.wait_message("Only the new piece is shown")
+    project.editor.wait_message("Only the new text is shown")
     project.editor.keys("A!<Esc>")
     project.editor.keys("\\A")
     project.ended()
