@@ -107,8 +107,7 @@ class Host:
         self.access = Access()
         self.file_options = FileOptions()
         self.comments = Comments(self.screen.push)
-        self.reaper = Reaper(agent)
-        self.early_start = EarlyStart(agent)
+        self.reaper, self.early_start = Reaper(agent), EarlyStart(agent)
         self.unscoped_questions = UnscopedQuestions(self.screen.push, self.screen.state)
         self.subagents = SubagentRegistry(self.screen, self.number)
         self.reviewed: dict[str, dict[str, Any]] = {}
@@ -140,8 +139,7 @@ class Host:
         self.agents: Agents
         self.restarts: Restarts
         self.reconnects: Reconnects
-        self._next = 1
-        self._greeted: WeakSet[Connection] = WeakSet()
+        self._next, self._greeted = 1, WeakSet[Connection]()
 
     def _edits_shown(self, session: Session, decision: Decision) -> None:
         """A card with edits is drawn: say of them what takes time to find out."""
