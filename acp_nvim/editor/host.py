@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 from weakref import WeakSet
 
 import anyio
@@ -25,10 +26,9 @@ from acp_nvim.agent.file_requests import FileRequests
 from acp_nvim.agent.reconnects import Reconnects
 from acp_nvim.agent.restarts import Restarts
 from acp_nvim.agent.session_setup import NEW, Origin
-from acp_nvim.agent.settings import AgentSettings, Settings, decode, stores
+from acp_nvim.agent.settings import AgentSettings, Settings, decode, file_options
 from acp_nvim.agent.stored import IndexFile
 from acp_nvim.agent.transport.stdio import EarlyStart, StdioTransport
-from acp_nvim.agent.wire.secret_names import secret_values
 from acp_nvim.editor import garbage
 from acp_nvim.editor.access import Access
 from acp_nvim.editor.asking import Asking
@@ -40,6 +40,7 @@ from acp_nvim.editor.documents import NvimDocuments
 from acp_nvim.editor.environment import agent_environment
 from acp_nvim.editor.extending import in_lua
 from acp_nvim.editor.flow import Flow
+from acp_nvim.editor.foreign_sessions import ForeignSessions
 from acp_nvim.editor.frames import Frames
 from acp_nvim.editor.history import History
 from acp_nvim.editor.language_servers import NvimLanguageServers
@@ -80,15 +81,17 @@ from acp_nvim.tools.user_tools import UserTools
 from acp_nvim.tools.writing import writing_tools
 from acp_nvim.workspace import private_files
 from acp_nvim.workspace.pending_edits import PendingEdits
-from acp_nvim.workspace.ports import FileOptions
+from acp_nvim.workspace.ports import FileOptions, SessionInfo
+from acp_nvim.workspace.turns import real_roots
 from acp_nvim.workspace.workspace import Workspace
-
-UNWANTED_S: Final = 10.0
-"""How long an early agent waits for the prompt that it was started for."""
 
 
 class Host:
     """Sessions by our number, agents by name, and the way to the screen."""
+
+    _next = 1
+    current: int | None = None
+    index: IndexFile | None = None
 
     def __init__(self, bridge: Bridge, agent: EarlyAgent | None = None) -> None:
         """Nothing is started; verbs do that. One agent may run already."""
@@ -102,33 +105,31 @@ class Host:
         self.frames = Frames(bridge, self.pace, self.collect, self.flow.drained, self.problem)
         self.history = self._history()
         self.conversations: dict[int, Conversation] = {}
-        self.current: int | None = None
         self.problems: list[str] = []
         self.access = Access()
         self.file_options = FileOptions()
         self.comments = Comments(self.screen.push)
-        self.reaper, self.early_start = Reaper(agent), EarlyStart(agent)
+        self.reaper = Reaper(agent)
+        self.early_start = EarlyStart(agent)
         self.unscoped_questions = UnscopedQuestions(self.screen.push, self.screen.state)
         self.subagents = SubagentRegistry(self.screen, self.number)
         self.reviewed: dict[str, dict[str, Any]] = {}
         """Values of forms that the user has to confirm, by id of the decision."""
-        self.asking = Asking(self.screen.push)
-        self.choose, self.ask_text = self.asking.choose, self.asking.ask_text
+        asking = self.asking = Asking(self.screen.push)
+        self.choose, self.ask_text = asking.choose, asking.ask_text
         self.buffers = NvimBuffers(bridge)
         self.unsaved = UnsavedChanges(self.buffers, lambda: self.file_options, self.choose)
         self.extensions = in_lua(bridge, self.screen.push, lambda: self.options.extensions)
         self.async_calls = AsyncCalls(bridge)
-        self.language_servers = NvimLanguageServers(self.async_calls)
         self.tool_editor = ToolEditor(bridge, self.async_calls)
         self.sent = SentPrompts(self.problem)
-        self.index: IndexFile | None = None
         self.consent = Consent(self.problem, lambda: self._data_file("mcp.json"))
-        self.cwd = str(Path.home())
-        """Where the user worked last: agents are started there."""
+        self.cwd = str(Path.home())  # where the user worked last: agents are started there
         self.logins: set[str] = set()
         """Agents whose login runs in a terminal."""
         self.after_login: list[tuple[str, Callable[[], None]]] = []
         """Actions that wait for a login, with the name of the agent."""
+        self.foreign_sessions = self._foreign_sessions()
         self.workspace: Workspace[Session]
         self.proposed: ProposedEdits
         self.proposal_check: ProposalCheck
@@ -139,7 +140,7 @@ class Host:
         self.agents: Agents
         self.restarts: Restarts
         self.reconnects: Reconnects
-        self._next, self._greeted = 1, WeakSet[Connection]()
+        self._greeted: WeakSet[Connection] = WeakSet()
 
     def _edits_shown(self, session: Session, decision: Decision) -> None:
         """A card with edits is drawn: say of them what takes time to find out."""
@@ -148,16 +149,17 @@ class Host:
         self.proposal_check.shown(session, decision)
 
     def _history(self) -> History:
-        tell = partial(self.echo, "warn")
-        sessions, loop = self.screen.sessions.values, self.bridge.loop
-        return History(sessions, lambda: self.workspace.run, self._secrets, tell, loop)
+        return History(
+            self._own_sessions,
+            lambda: self.workspace.persistence.keys.instance,
+            lambda: self.agents.secrets(agent_environment()),
+            partial(self.echo, "warn"),
+            self.bridge.loop,
+        )
 
-    def _secrets(self) -> list[str]:
-        """Values that must not be kept: those of variables that are secret."""
-        known = dict.fromkeys(secret_values(agent_environment()))
-        for connection in self.agents.connections.values():
-            known.update(dict.fromkeys(secret_values(connection.spec.env)))
-        return list(known)
+    def _own_sessions(self) -> list[Session]:
+        """Those of this Neovim: their talk is kept here."""
+        return [it for it in self.screen.sessions.values() if it.n not in self.foreign_sessions]
 
     def settings(self) -> Settings:
         """The user's options, as Lua sent them last."""
@@ -178,7 +180,7 @@ class Host:
                 self.restarts = Restarts(self.agents, self.served)
                 self.reconnects = Reconnects(self.agents, self.served)
                 self.tasks.start_soon(self.frames.run)
-                self.tasks.start_soon(self._end_unwanted)
+                self.tasks.start_soon(self.early_start.end_unwanted, self.reaper)
                 try:
                     await verbs(self)
                 finally:
@@ -186,12 +188,6 @@ class Host:
         finally:
             with anyio.CancelScope(shield=True):
                 await self.close()
-
-    async def _end_unwanted(self) -> None:
-        """The prompt for which an agent was started early needs none after all."""
-        if self.early_start:
-            await anyio.sleep(UNWANTED_S)
-            await self.early_start.end(self.reaper)
 
     async def close(self) -> None:
         """End all process trees."""
@@ -217,6 +213,7 @@ class Host:
             self._amends,
             self.access,
             self.worked_at,
+            self.foreign_sessions,
         )
 
     def _amends(self, edits: PendingEdits) -> ProposedEdits:
@@ -229,10 +226,11 @@ class Host:
     def _own_tools(self) -> EditorTools:
         files = self.workspace.files
         seen = ToolFiles(files, self.workspace.edits.buffers, lambda: self.file_options)
-        reading = reading_tools(self.language_servers, self.tool_editor, seen, ProgramSearcher())
+        servers = NvimLanguageServers(self.async_calls)
+        reading = reading_tools(servers, self.tool_editor, seen, ProgramSearcher())
         permissions = ToolPermissions(self.settings)
         writing = writing_tools(
-            self.language_servers,
+            servers,
             NvimDocuments(self.bridge, self.async_calls),
             Changes(files, self.workspace.change_sets, permissions),
         )
@@ -277,18 +275,7 @@ class Host:
             self.index = IndexFile(index, self.problem)
         for connection in self.agents.connections.values():
             connection.configured()
-        files = options.files
-        self.file_options = FileOptions(
-            files.outside,
-            files.secret,
-            files.save,
-            files.autocmds,
-            options.limits.message_bytes,
-            files.executed,
-            options.checkpoints,
-            files.unsaved,
-            {name: stores(name, spec) for name, spec in options.agents.items()},
-        )
+        self.file_options = file_options(options)
         self.history.configure(options.history, self._data_file("history.db"))
         self.workspace.keep_in(Path(data) / "acp" if data else None)
         self.screen.configured()
@@ -355,6 +342,20 @@ class Host:
         if past is not None:
             self.history.follow(session, None, 1)
         self.screen.add(session, past)
+
+    def _foreign_sessions(self) -> ForeignSessions:
+        return ForeignSessions(self._foreign_session, self.screen.state, self.screen.push)
+
+    def _foreign_session(self, info: SessionInfo, n: int) -> int:
+        """Make a closed session for what another Neovim has in the workspace; returns its
+        number.
+        """
+        n = n or self.number()
+        session = Session(n, info.agent, info.cwd, info.directories, self.observer)
+        session.title, session.status = info.title or None, "closed"
+        self.take_up(session, NEW, None)
+        session.notice("info", wording.OTHER_SESSION)
+        return n
 
     def _converse(self, session: Session, origin: Origin) -> Conversation:
         conversation = Conversation(session, self.agents, self.tasks, self, origin)
@@ -477,7 +478,9 @@ class Host:
         """A prompt is about to be sent: the files' state is kept."""
         if session.tools is not None:
             self.tool_editor.turn_began(session)
-        texts = await self.workspace.turn_began(session, prompt, clean_text(prompt.text))
+        self.buffers.settle(session.n, real_roots(session))
+        unsaved = prompt.fresh_unsaved(time.monotonic())
+        texts = await self.workspace.turn_began(session, prompt, clean_text(prompt.text), unsaved)
         prompt.count_as(self.workspace.rewind.last(session))
         await self.unsaved.join(session, prompt, texts, embeds=self._embeds(session))
 
@@ -573,6 +576,7 @@ class Host:
         conversation = self.conversation(None)
         if conversation is None:
             self.screen.event("AcpNotice", severity="warning", title=text)
+            self.echo("warn", text)
             return
         conversation.session.notice("warning", text)
         conversation.session.event("AcpNotice", severity="warning", title=text)

@@ -55,6 +55,7 @@ M.ops = {
   quickfix = { 'acp.review.list', 'quickfix' },
   location = { 'acp.ui.follow', 'show' },
   pending = { 'acp.buffers.watch', 'pending' },
+  follow_journal = { 'acp.base.workspaces', 'follow' },
 }
 
 local functions = {}

@@ -89,6 +89,7 @@
 ---@field checkpoints? { n: integer, label: string }[] the oldest first
 ---@field terminals? acp.Terminal[]
 ---@field tools? acp.ToolUse the editor's own tools, where they are offered
+---@field elsewhere? string names a session of another Neovim that has edits or checkpoints here
 ---@field chat_bufnr? integer
 ---@field composer_bufnr? integer
 

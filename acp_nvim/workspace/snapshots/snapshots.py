@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from hashlib import blake2b
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -17,13 +16,13 @@ import msgspec
 from anyio import to_thread
 
 from acp_nvim import wording
-from acp_nvim.workspace import private_files
 from acp_nvim.workspace.disk import bytes_of
 from acp_nvim.workspace.nofollow import Rights, SizeError
 from acp_nvim.workspace.paths import is_below
 from acp_nvim.workspace.snapshots import store as limits
 from acp_nvim.workspace.snapshots.copy_store import CopyStore
 from acp_nvim.workspace.snapshots.git_store import GitStore
+from acp_nvim.workspace.snapshots.pruning import StoreLock
 from acp_nvim.workspace.snapshots.rights import UnusualRights
 from acp_nvim.workspace.snapshots.store import (
     UNREADABLE,
@@ -69,9 +68,9 @@ class FileChange(msgspec.Struct, frozen=True):
 class Snapshots:
     """The stores of all directories in use, by their real path."""
 
-    def __init__(self, home: Callable[[], Path], notice: Callable[[str], None]) -> None:
-        """``home`` is the directory for the copies of this run, two levels below the one for all of
-        our own files; ``notice`` hears each breach of a limit, once.
+    def __init__(self, home: Callable[[str], Path], notice: Callable[[str], None]) -> None:
+        """``home`` gives the directory for the copies of a directory, two levels below the one for
+        all of our own files; ``notice`` hears each breach of a limit, once.
         """
         self._home = home
         self._notice = notice
@@ -79,6 +78,8 @@ class Snapshots:
         self._trees: dict[str, str] = {}
         self._reasons: dict[str, StoreError] = {}
         self._locks: dict[str, anyio.Lock] = {}
+        self._in_use: dict[str, StoreLock] = {}
+        """As long as this process lives nobody prunes these stores."""
         self._single: dict[str, bytes | None] = {}
         self._programs: set[str] = set()
         """Those of `_single` that can be executed."""
@@ -149,6 +150,18 @@ class Snapshots:
         if rest is not None:
             rest += others
         return changes
+
+    async def folders(self, root: str) -> list[str] | None:
+        """The directories that a look at one with a store goes through; None: there is no store."""
+        return await self._locked(root, self._folders, None) if root in self._stores else None
+
+    def stored(self, roots: Iterable[str]) -> bool:
+        """Whether all of these directories have a store, and a tree in it."""
+        return all(root in self._stores and root in self._trees for root in roots)
+
+    def singles(self) -> Iterable[str]:
+        """The files that are in no store and are looked at all the same."""
+        return self._single
 
     async def note(self, roots: Sequence[str], paths: Iterable[str]) -> None:
         """A tool call names these files: read those that are in no store."""
@@ -273,6 +286,12 @@ class Snapshots:
             self._give_up(root, StoreError(f"{error.strerror or error}{where}"))
         return [], []
 
+    def _folders(self, root: str, _: None) -> list[str] | None:
+        try:
+            return self._store(root).folders()
+        except StoreError:
+            return None  # the next look says why
+
     def _split(
         self, store: Store, changes: Sequence[Change]
     ) -> tuple[list[FileChange], list[Change]]:
@@ -299,10 +318,9 @@ class Snapshots:
     def _open(self, root: str) -> Store | None:
         if root in self._stores or root in self._reasons:
             return self._stores.get(root)
-        base = self._home()
-        home = base / blake2b(os.fsencode(root), digest_size=8).hexdigest()
-        private_files.directory(home)
-        own = base.parents[1]
+        home = self._home(root)
+        self._in_use[root] = StoreLock(home)
+        own = home.parents[1]
         try:
             self._stores[root] = GitStore(root, home, own)
         except StoreError:

@@ -75,7 +75,7 @@ return {
   not_a_path = '%s is not a file path',
   not_to_open = '%s: %s',
   changed_on_disk = '%s: the agent changed the same lines on disk. :Acp review shows both',
-  conflict = 'Conflict with the text on disk. :Acp review shows both',
+  conflict = "Conflict with the agent's text. :Acp review shows both",
   edits_title = 'Pending edits',
 
   -- Following
