@@ -153,7 +153,9 @@ class Host:
     def _history(self) -> History:
         tell = partial(self.echo, "warn")
         sessions, loop = self.screen.sessions.values, self.bridge.loop
-        return History(sessions, lambda: self.workspace.persistence.keys.instance, self._secrets, tell, loop)
+        return History(
+            sessions, lambda: self.workspace.persistence.keys.instance, self._secrets, tell, loop
+        )
 
     def _secrets(self) -> list[str]:
         """Values that must not be kept: those of variables that are secret."""
