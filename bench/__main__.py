@@ -28,6 +28,7 @@ CASES: dict[str, Callable[[], list[Figure]]] = {
     "many": calls.many,
     "overhead": calls.overhead,
     "cold": single.cold,
+    "imports": single.imports,
     "warm": single.warm,
     "start": single.start,
     "rest": single.rest,

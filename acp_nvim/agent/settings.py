@@ -12,6 +12,7 @@ import msgspec
 from msgspec import field
 
 from acp_nvim.session.questions.rules import Rule
+from acp_nvim.workspace.ports import FileOptions
 
 MIB = 1 << 20
 
@@ -47,6 +48,22 @@ class AgentSettings(msgspec.Struct, frozen=True):
 def stores(name: str, spec: AgentSettings) -> list[str]:
     """Return the globs of an agent's own files; without any, of the locks in its hidden folder."""
     return spec.store or [f".{name}/**/.locks/**"]
+
+
+def file_options(options: Settings) -> FileOptions:
+    """Return the options that the workspace reads."""
+    files = options.files
+    return FileOptions(
+        files.outside,
+        files.secret,
+        files.save,
+        files.autocmds,
+        options.limits.message_bytes,
+        files.executed,
+        options.checkpoints,
+        files.unsaved,
+        {name: stores(name, spec) for name, spec in options.agents.items()},
+    )
 
 
 class FileSettings(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ from acp_nvim.workspace.file_format import Format
 from acp_nvim.workspace.ports import BufferEdit
 from acp_nvim.workspace.workspace import Workspace
 
-VERBS: Final = frozenset({"edited", "saved", "leaving"})
+VERBS: Final = frozenset({"edited", "doubted", "saved", "leaving"})
 
 
 def on_buffer_event(workspace: Workspace[Session], verb: str, args: dict[str, Any]) -> None:
@@ -23,6 +23,8 @@ def on_buffer_event(workspace: Workspace[Session], verb: str, args: dict[str, An
     if verb == "edited":
         known = {name: value for name, value in args.items() if value is not None}
         workspace.edits.buffers.heard(msgspec.convert(known, BufferEdit))
+    elif verb == "doubted":
+        workspace.edits.buffers.doubted(str(args["path"]))
     elif verb == "saved":
         _saved(workspace, str(args["path"]), args)
     else:
@@ -35,7 +37,7 @@ def _saved(workspace: Workspace[Session], path: str, args: dict[str, Any]) -> No
     if args.get("stamp"):
         edits.save_signed(path, args["stamp"], bool(args.get("coded")))
     if args.get("idle"):
-        edits.saved_idle(path)
+        workspace.saved_idle(path)
     elif "bufnr" in args:
         encoding, bomb, ends = args.get("layout", ["", False, "unix"])
         layout = Format(encoding or "utf-8", bool(bomb), ends == "dos", ends == "mac")

@@ -7,13 +7,14 @@ change since is served from here, after one small round trip that asks.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 from anyio import to_thread
 
+from acp_nvim.editor.async_calls import Caller
 from acp_nvim.editor.bridge import NvimError
 from acp_nvim.edits.hunks import Hunk, apply, diff
 from acp_nvim.edits.text import EMPTY, Text, size
@@ -29,14 +30,6 @@ EOL, MODIFIED, DOS, BOMB, NO_BYTES, STALE, MAC, BINARY = 1, 2, 4, 8, 16, 32, 64,
 GONE, NEW = 256, 512
 
 
-class Caller(Protocol):
-    """The part of the bridge that is needed here."""
-
-    def call(self, module: str, function: str, *args: Any) -> Awaitable[Any]:
-        """Run ``require(module)[function](...)`` in Neovim."""
-        ...
-
-
 class NvimBuffers:
     """Loaded buffers. `_known` is a cache of their texts, by the resolved path of the file."""
 
@@ -45,6 +38,12 @@ class NvimBuffers:
         self._max = max_bytes
         self._bytes = 0
         self._known: OrderedDict[str, BufferText] = OrderedDict()
+        self._homes: dict[int, list[str]] = {}
+        """Directories of sessions, as Neovim was told, by our number."""
+        self._announced: list[str] = []
+        """The directories in which turns run, as Neovim knows or will know before all else."""
+        self._heard = 0
+        """The last prompt that came with the news that Neovim expects its turn."""
 
     async def read(self, place: Place) -> BufferText | Closed:
         """The loaded buffer of a file; see `Buffers`."""
@@ -132,7 +131,7 @@ class NvimBuffers:
             found = await self._bridge.call(OUTSIDE, "unsaved")
         except NvimError:
             return {}  # Neovim is closing
-        return {it["path"]: Text(tuple(it["lines"]), bool(it["eol"])) for it in found}
+        return texts_of(found) or {}
 
     async def save(self, paths: Sequence[str]) -> dict[str, str]:
         """Save these buffers as the user would, their autocommands included. Returns why, by path
@@ -142,8 +141,22 @@ class NvimBuffers:
 
     async def announce(self, roots: Sequence[str]) -> None:
         """See `Buffers`."""
+        if list(roots) == self._announced:
+            return
+        self._announced = list(roots)
         with suppress(NvimError):  # Neovim is closing
-            await self._bridge.call(OUTSIDE, "turns", list(roots))
+            await self._bridge.call(OUTSIDE, "turns", list(roots), self._heard)
+
+    def settle(self, n: int, roots: Sequence[str]) -> None:
+        """A session's turns run in these directories: Neovim is told so, once."""
+        if self._homes.get(n) != list(roots):
+            self._homes[n] = list(roots)
+            self._bridge.tell(OUTSIDE, "home", n, list(roots))
+
+    def expects(self, n: int, number: int) -> None:
+        """A prompt has come, and Neovim acts as if its turn ran already: no need to tell it."""
+        self._heard = number
+        self._announced = sorted({*self._announced, *self._homes.get(n, ())})
 
     async def _verified(self, place: Place | None, live: BufferText, stamp: str | None) -> bool:
         """Whether the file holds what was saved, as far as one read of it in a worker thread tells.
@@ -203,6 +216,13 @@ class NvimBuffers:
 
 def _fileencodings(file_format: Format) -> str:
     return "ucs-bom," * file_format.bomb + file_format.encoding
+
+
+def texts_of(found: Any) -> dict[str, Text] | None:
+    """The texts that Lua tells, by path; None where it tells none."""
+    if found is None:
+        return None
+    return {it["path"]: Text(tuple(it["lines"]), bool(it["eol"])) for it in found}
 
 
 def _rows(hunks: Any) -> list[tuple[int, int, tuple[str, ...]]]:

@@ -27,6 +27,11 @@ class ForeignSessions:
         self._state = state
         self._push = push
         self._numbers: dict[str, int] = {}
+        self._taken: set[int] = set()
+
+    def __contains__(self, n: int) -> bool:
+        """Whether the session of that number is one of them."""
+        return n in self._taken
 
     def keep_numbers(self, numbers: Mapping[str, int]) -> None:
         """The host before this one had these sessions under these numbers."""
@@ -35,6 +40,7 @@ class ForeignSessions:
     def take_up(self, key: str, info: SessionInfo) -> int:
         """See `OtherSessions`."""
         n = self._new(info, self._numbers.get(key, 0))
+        self._taken.add(n)
         self._state(["sessions", n, "elsewhere"], key)
         return n
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 from weakref import WeakSet
 
 import anyio
@@ -25,10 +26,9 @@ from acp_nvim.agent.file_requests import FileRequests
 from acp_nvim.agent.reconnects import Reconnects
 from acp_nvim.agent.restarts import Restarts
 from acp_nvim.agent.session_setup import NEW, Origin
-from acp_nvim.agent.settings import AgentSettings, Settings, decode, stores
+from acp_nvim.agent.settings import AgentSettings, Settings, decode, file_options
 from acp_nvim.agent.stored import IndexFile
 from acp_nvim.agent.transport.stdio import EarlyStart, StdioTransport
-from acp_nvim.agent.wire.secret_names import secret_values
 from acp_nvim.editor import garbage
 from acp_nvim.editor.access import Access
 from acp_nvim.editor.asking import Asking
@@ -82,14 +82,16 @@ from acp_nvim.tools.writing import writing_tools
 from acp_nvim.workspace import private_files
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.ports import FileOptions, SessionInfo
+from acp_nvim.workspace.turns import real_roots
 from acp_nvim.workspace.workspace import Workspace
-
-UNWANTED_S: Final = 10.0
-"""How long an early agent waits for the prompt that it was started for."""
 
 
 class Host:
     """Sessions by our number, agents by name, and the way to the screen."""
+
+    _next = 1
+    current: int | None = None
+    index: IndexFile | None = None
 
     def __init__(self, bridge: Bridge, agent: EarlyAgent | None = None) -> None:
         """Nothing is started; verbs do that. One agent may run already."""
@@ -103,7 +105,6 @@ class Host:
         self.frames = Frames(bridge, self.pace, self.collect, self.flow.drained, self.problem)
         self.history = self._history()
         self.conversations: dict[int, Conversation] = {}
-        self.current: int | None = None
         self.problems: list[str] = []
         self.access = Access()
         self.file_options = FileOptions()
@@ -120,10 +121,8 @@ class Host:
         self.unsaved = UnsavedChanges(self.buffers, lambda: self.file_options, self.choose)
         self.extensions = in_lua(bridge, self.screen.push, lambda: self.options.extensions)
         self.async_calls = AsyncCalls(bridge)
-        self.language_servers = NvimLanguageServers(self.async_calls)
         self.tool_editor = ToolEditor(bridge, self.async_calls)
         self.sent = SentPrompts(self.problem)
-        self.index: IndexFile | None = None
         self.consent = Consent(self.problem, lambda: self._data_file("mcp.json"))
         self.cwd = str(Path.home())  # where the user worked last: agents are started there
         self.logins: set[str] = set()
@@ -141,7 +140,6 @@ class Host:
         self.agents: Agents
         self.restarts: Restarts
         self.reconnects: Reconnects
-        self._next = 1
         self._greeted: WeakSet[Connection] = WeakSet()
 
     def _edits_shown(self, session: Session, decision: Decision) -> None:
@@ -151,18 +149,17 @@ class Host:
         self.proposal_check.shown(session, decision)
 
     def _history(self) -> History:
-        tell = partial(self.echo, "warn")
-        sessions, loop = self.screen.sessions.values, self.bridge.loop
         return History(
-            sessions, lambda: self.workspace.persistence.keys.instance, self._secrets, tell, loop
+            self._own_sessions,
+            lambda: self.workspace.persistence.keys.instance,
+            lambda: self.agents.secrets(agent_environment()),
+            partial(self.echo, "warn"),
+            self.bridge.loop,
         )
 
-    def _secrets(self) -> list[str]:
-        """Values that must not be kept: those of variables that are secret."""
-        known = dict.fromkeys(secret_values(agent_environment()))
-        for connection in self.agents.connections.values():
-            known.update(dict.fromkeys(secret_values(connection.spec.env)))
-        return list(known)
+    def _own_sessions(self) -> list[Session]:
+        """Those of this Neovim: their talk is kept here."""
+        return [it for it in self.screen.sessions.values() if it.n not in self.foreign_sessions]
 
     def settings(self) -> Settings:
         """The user's options, as Lua sent them last."""
@@ -183,7 +180,7 @@ class Host:
                 self.restarts = Restarts(self.agents, self.served)
                 self.reconnects = Reconnects(self.agents, self.served)
                 self.tasks.start_soon(self.frames.run)
-                self.tasks.start_soon(self._end_unwanted)
+                self.tasks.start_soon(self.early_start.end_unwanted, self.reaper)
                 try:
                     await verbs(self)
                 finally:
@@ -191,12 +188,6 @@ class Host:
         finally:
             with anyio.CancelScope(shield=True):
                 await self.close()
-
-    async def _end_unwanted(self) -> None:
-        """The prompt for which an agent was started early needs none after all."""
-        if self.early_start:
-            await anyio.sleep(UNWANTED_S)
-            await self.early_start.end(self.reaper)
 
     async def close(self) -> None:
         """End all process trees."""
@@ -235,10 +226,11 @@ class Host:
     def _own_tools(self) -> EditorTools:
         files = self.workspace.files
         seen = ToolFiles(files, self.workspace.edits.buffers, lambda: self.file_options)
-        reading = reading_tools(self.language_servers, self.tool_editor, seen, ProgramSearcher())
+        servers = NvimLanguageServers(self.async_calls)
+        reading = reading_tools(servers, self.tool_editor, seen, ProgramSearcher())
         permissions = ToolPermissions(self.settings)
         writing = writing_tools(
-            self.language_servers,
+            servers,
             NvimDocuments(self.bridge, self.async_calls),
             Changes(files, self.workspace.change_sets, permissions),
         )
@@ -283,18 +275,7 @@ class Host:
             self.index = IndexFile(index, self.problem)
         for connection in self.agents.connections.values():
             connection.configured()
-        files = options.files
-        self.file_options = FileOptions(
-            files.outside,
-            files.secret,
-            files.save,
-            files.autocmds,
-            options.limits.message_bytes,
-            files.executed,
-            options.checkpoints,
-            files.unsaved,
-            {name: stores(name, spec) for name, spec in options.agents.items()},
-        )
+        self.file_options = file_options(options)
         self.history.configure(options.history, self._data_file("history.db"))
         self.workspace.keep_in(Path(data) / "acp" if data else None)
         self.screen.configured()
@@ -497,7 +478,9 @@ class Host:
         """A prompt is about to be sent: the files' state is kept."""
         if session.tools is not None:
             self.tool_editor.turn_began(session)
-        texts = await self.workspace.turn_began(session, prompt, clean_text(prompt.text))
+        self.buffers.settle(session.n, real_roots(session))
+        unsaved = prompt.fresh_unsaved(time.monotonic())
+        texts = await self.workspace.turn_began(session, prompt, clean_text(prompt.text), unsaved)
         prompt.count_as(self.workspace.rewind.last(session))
         await self.unsaved.join(session, prompt, texts, embeds=self._embeds(session))
 

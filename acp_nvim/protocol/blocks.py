@@ -44,20 +44,24 @@ class Update(Struct, frozen=True, gc=False):
 
 
 @cache
-def _decoders() -> tuple[Callable[[bytes], Envelope], Callable[[bytes], Update]]:
-    """Made with the first message: that of updates has to know of all types."""
-    update = msgspec.json.Decoder(Update, dec_hook=read_untagged)
-    return msgspec.json.Decoder(Envelope).decode, update.decode
+def _envelope() -> Callable[[bytes], Envelope]:
+    return msgspec.json.Decoder(Envelope).decode
+
+
+@cache
+def _update() -> Callable[[bytes], Update]:
+    """Made with the first update: it has to know of all types."""
+    return msgspec.json.Decoder(Update, dec_hook=read_untagged).decode
 
 
 def envelopes(block: bytes) -> list[Envelope] | None:
     """Return the messages of all lines; None when they must be read one by one."""
-    return _read(_decoders()[0], block)
+    return _read(_envelope(), block)
 
 
 def updates(block: bytes) -> list[Update] | None:
     """Return the updates of lines that are all valid updates, else None."""
-    return _read(_decoders()[1], block)
+    return _read(_update(), block)
 
 
 def flood(block: bytes) -> tuple[bytes, bytes]:

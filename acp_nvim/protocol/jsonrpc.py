@@ -198,7 +198,7 @@ class Peer:
         return line
 
     def _block(self, block: bytes) -> list[Event]:
-        if not self.reads_updates:
+        if not self.reads_updates or b"session/update" not in block:
             return self._messages(block)
         flood, end = blocks.flood(block)
         if (updates := blocks.updates(flood)) is None:

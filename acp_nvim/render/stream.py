@@ -157,9 +157,10 @@ class Stream:
         try:
             text = "".join(waiting)  # type: ignore[arg-type]
         except TypeError:
-            words = list(takewhile(lambda part: isinstance(part, str), waiting))
-            self._part += len(words)
-            return "".join(words)  # type: ignore[arg-type]
+            waiting = list(takewhile(lambda part: isinstance(part, str), waiting))
+            text = "".join(waiting)  # type: ignore[arg-type]
+        if len(waiting) > 1:
+            self.message.join(self._part, len(waiting), text)
         self._part += len(waiting)
         return text
 

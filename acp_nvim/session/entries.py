@@ -57,6 +57,12 @@ class Message(Struct, eq=False):
         """It is the prompt of that number."""
         self.prompt = prompt
 
+    def join(self, first: int, count: int, text: str) -> None:
+        """These parts are this text: it is kept in the first of them, and the numbers of all others
+        stay. A chunk of a few letters takes three times as much as its letters.
+        """
+        self.parts[first : first + count] = [text, *[""] * (count - 1)]
+
     def replace(self, parts: list[Part]) -> None:
         """Take all content anew."""
         self.dropped += length(self.parts)

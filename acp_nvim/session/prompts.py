@@ -4,6 +4,7 @@ v1/prompt-turn).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +19,8 @@ from acp_nvim.protocol.fence import quoted
 BUFFER_URI = "nvim://buffer/"
 VARIABLE_URI = "nvim://context/"
 """Prefix of a variable's URI: editor state is no file."""
+FRESH_S = 0.05
+"""Within so long nothing has become of what a prompt tells of Neovim's buffers."""
 LINE = 100_000
 """The most characters of one line of a prompt that the chat shows."""
 
@@ -111,12 +114,20 @@ class Prompt(Struct, eq=False):
     """Resolves further attachments at the moment of sending."""
     delivery: int | None = None
     """Number of the prompt in Neovim (`lua/acp/ui/composer/delivery.lua`)."""
+    unsaved: Mapping[str, Any] | None = None
+    """The texts that were not saved when it was sent, by path; None: not known."""
+    made: float = field(default_factory=time.monotonic)
+    """When that was, in seconds of a clock without a date."""
     free: bool = False
     """It may go while other prompts are held (`session/queue.py`)."""
     number: int | None = None
     """Its number among the prompts of its session, once it is about to be sent; 1 is the first."""
     left_out: list[str] = field(default_factory=list)
     """One line for each attachment that the agent cannot take in any form."""
+
+    def fresh_unsaved(self, now: float) -> Mapping[str, Any] | None:
+        """Return `unsaved` where that cannot have changed since, ``now`` on the monotonic clock."""
+        return self.unsaved if now - self.made < FRESH_S else None
 
     def count_as(self, number: int) -> None:
         """It is the prompt of that number in its session."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 from typing import Annotated, Final
 
 import msgspec
@@ -131,6 +130,8 @@ def _rows(content: str, old: str) -> list[int]:
 def nearest(content: str, old: str) -> str:
     """The line that is most like the first one of a text, for an error."""
     wanted = next((line.strip() for line in old.split("\n") if line.strip()), "")
+    from difflib import SequenceMatcher  # only for a text that is not there
+
     matcher = SequenceMatcher(autojunk=False)
     matcher.set_seq2(wanted[:SHOWN])
     best, row, found = 0.0, 0, ""

@@ -242,7 +242,7 @@ class AgentFiles(Generic[S]):
     async def _text(self, where: Place) -> Text:
         """The text as it is now; Refusal where there is no such file."""
         limit = self._options().message_bytes
-        live = await self._buffers.read(where)
+        live = await self._buffers.mirrored(where)
         if isinstance(live, BufferText):
             text = disk.saved(where, limit, live.format) if live.stale else live.text
             missing, act = live.absent and not live.new, Act.TYPED

@@ -15,6 +15,7 @@ from acp_nvim.edits.hunks import apply, diff
 from acp_nvim.edits.text import Text
 from acp_nvim.workspace import buffer_state
 from acp_nvim.workspace.buffer_state import News, Saving
+from acp_nvim.workspace.disk import settled_signature, signature_of
 from acp_nvim.workspace.file_format import Format, clean
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.ports import BufferEdit, Buffers, BufferText, Change, Closed, Save, Written
@@ -48,7 +49,29 @@ class BufferCache:
         state = self._files.buffer(place.real)
         if state.text is not None and state.is_vouched:
             return state.text
-        return self._found(place.real, await self._inner.read(place))
+        signature = settled_signature(place.real)
+        live = self._found(place.real, await self._inner.read(place))
+        file = self._files[place.real]
+        file.shows(buffer_state.asked(file.buffer, state, signature))
+        return live
+
+    async def mirrored(self, place: Place) -> BufferText | Closed:
+        """As `read`, for who only reads: without asking, where all that became of the buffer since
+        it was last asked for was told.
+
+        Neovim tells each change of a watched buffer on the one channel on which it tells all that
+        the user does, and before that (`acp.buffers.watch`, `flush_all`): when an agent has a
+        prompt, an answer or a decision, the changes that the user made before are here, and no
+        agent can know of later ones. Two things are not told: changes of the file, which a clean
+        buffer follows, so its signature is compared; and what is no text (`acp.buffers.watch`,
+        `doubt`, names those options and events), after which it is asked again.
+        """
+        state = self._files.buffer(place.real)
+        if state.text is None or state.is_stale or state.mirrors is None:
+            return await self.read(place)
+        if state.mirrors != signature_of(place.real):
+            return await self.read(place)
+        return state.text
 
     async def load(self, place: Place, file_format: Format | None = None) -> BufferText | Closed:
         """See `Buffers`."""
@@ -167,6 +190,11 @@ class BufferCache:
         file.shows(msgspec.structs.replace(file.buffer, **fields))
 
     # ---- reported by Neovim
+
+    def doubted(self, path: str) -> None:
+        """Something became of a watched buffer that no region tells (`buffer_state.doubted`)."""
+        file = self._files[path]
+        file.shows(buffer_state.doubted(file.buffer))
 
     def heard(self, edit: BufferEdit) -> None:
         """A watched buffer has changed (`buffer_state.heard`)."""

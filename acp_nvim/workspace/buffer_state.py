@@ -36,6 +36,12 @@ class BufferState(msgspec.Struct, frozen=True):
     """Buffer and changedtick of a change that was heard of before its text arrived."""
     saving: Saving | None = None
     """The last write through the editor; its user takes it out."""
+    mirrors: str | None = None
+    """The file's signature when the editor last said that `text` is up to date with it, as long as
+    all that has changed since was told; None: it has to be asked.
+    """
+    doubts: int = 0
+    """How often something became of the buffer that no region tells."""
     vouched: int | None = None
     """The changedtick that the user saw when they decided: while the buffer has it, it need not be
     read again.
@@ -88,7 +94,7 @@ def found(
     known = state.text
     if known is not None and isinstance(live, BufferText) and _is_newer(known, live):
         return state, known, []
-    after = BufferState(saving=state.saving, vouched=state.vouched)
+    after = BufferState(saving=state.saving, vouched=state.vouched, doubts=state.doubts)
     if isinstance(live, Closed):
         return after, live, []
     news: list[News] = []
@@ -108,12 +114,13 @@ def heard(state: BufferState, edit: BufferEdit) -> tuple[BufferState, list[News]
     """The editor reports a change."""
     known = state.text
     if edit.detached:
+        state = doubted(state)
         if known is None or known.bufnr != edit.bufnr:
             return state, []
         left = Left(None if state.is_stale else known.text, edit.unsaved)
         return msgspec.structs.replace(state, text=None), [left, Lost()]
     if known is None or known.bufnr != edit.bufnr:
-        return msgspec.structs.replace(state, missed=(edit.bufnr, edit.tick)), [Lost()]
+        return msgspec.structs.replace(doubted(state), missed=(edit.bufnr, edit.tick)), [Lost()]
     if edit.reloaded:
         return _lost(msgspec.structs.replace(state, is_reread=True), edit.undone)
     if known.tick >= edit.tick:
@@ -122,6 +129,21 @@ def heard(state: BufferState, edit: BufferEdit) -> tuple[BufferState, list[News]
         return _lost(state, edit.undone)
     text = _patched(known, edit)
     return msgspec.structs.replace(state, text=text), [Typed(text.text, edit.undone)]
+
+
+def doubted(state: BufferState) -> BufferState:
+    """Something became of the buffer that no region tells."""
+    return msgspec.structs.replace(state, mirrors=None, doubts=state.doubts + 1)
+
+
+def asked(state: BufferState, before: BufferState, signature: str | None) -> BufferState:
+    """The editor has brought the buffer up to date with its file, whose signature was this before
+    that; ``before`` is the state when it was asked. What was told meanwhile may be newer.
+    """
+    sure = state.text is not None and not state.is_stale and state.doubts == before.doubts
+    stale = state.text is None or state.text.stale or state.text.gone
+    mirrors = signature if sure and not stale else None
+    return state if state.mirrors == mirrors else msgspec.structs.replace(state, mirrors=mirrors)
 
 
 def ended(state: BufferState, eol: bool) -> BufferState:
@@ -137,7 +159,7 @@ def ended(state: BufferState, eol: bool) -> BufferState:
 def _lost(state: BufferState, undone: bool) -> tuple[BufferState, list[News]]:
     """The text has to be read. It is one of an undo if nothing else has happened to it."""
     alone = undone and not state.is_stale
-    return msgspec.structs.replace(state, is_stale=True, is_undone=alone), [Lost()]
+    return msgspec.structs.replace(doubted(state), is_stale=True, is_undone=alone), [Lost()]
 
 
 def _is_newer(known: BufferText, live: BufferText) -> bool:

@@ -6,8 +6,10 @@ All of it blocks. No link is followed below a resolved path (`nofollow`).
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.workspace import atomic_write, nofollow
@@ -25,6 +27,9 @@ from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.ports import BufferText
 from acp_nvim.workspace.refusals import Reason, Refusal
 from acp_nvim.workspace.snapshots import store
+
+GRAIN_NS: Final = 20_000_000
+"""How far the clock of files may be behind."""
 
 # -- for agents and decisions: what cannot be served is a `Refusal` -------------------------------
 
@@ -139,8 +144,23 @@ def signature_of(path: str) -> str | None:
         info = os.stat(path)  # noqa: PTH116
     except OSError:
         return None
+    return _signature(info)
+
+
+def _signature(info: os.stat_result) -> str:
     seconds, rest = divmod(info.st_mtime_ns, 1_000_000_000)
     return f"{seconds}.{rest}.{info.st_size}.{info.st_ino}"
+
+
+def settled_signature(path: str) -> str | None:
+    """The signature of a file, None where it may not tell of its next change: there is no file, or
+    it has just been changed, and the clock of files has grains.
+    """
+    try:
+        info = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return None
+    return _signature(info) if time.time_ns() - info.st_ctime_ns > GRAIN_NS else None
 
 
 def read_signed(path: str) -> tuple[bytes | None, str | None]:

@@ -23,6 +23,7 @@ from acp_nvim.edits.moves import Move, Moves
 from acp_nvim.edits.text import Text
 from acp_nvim.tasks import Tasks
 from acp_nvim.workspace.disk import (
+    GRAIN_NS,
     bytes_of,
     changed_at,
     read_dated,
@@ -31,6 +32,8 @@ from acp_nvim.workspace.disk import (
 )
 from acp_nvim.workspace.entered_change import EnteredChange, enter, kind_of, texts
 from acp_nvim.workspace.file_format import BinaryError, FormatChange, format_change, text_of
+from acp_nvim.workspace.folder_watch import FolderWatch
+from acp_nvim.workspace.paths import is_below
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.ports import AgentSession, BufferText
 from acp_nvim.workspace.snapshots.agent_changes import SAME, ContentChange
@@ -48,7 +51,7 @@ from acp_nvim.workspace.tracked_file import (
     SavedIdle,
 )
 from acp_nvim.workspace.turn_start import TurnStarts, differing
-from acp_nvim.workspace.turns import GRAIN_NS, Attribution, Turn, real_roots
+from acp_nvim.workspace.turns import Attribution, Turn, real_roots
 
 ATTEMPTS: Final = 5
 """How often a change is entered into a buffer that keeps changing."""
@@ -68,6 +71,7 @@ class DiskChanges:
         self.turns = edits.turns
         self._attribution = Attribution(self.turns)
         self.turn_starts = TurnStarts(edits.tracked)
+        self._watch = FolderWatch(snapshots.folders)
         self._is_late = False
         """A task brings late changes to their buffers."""
         self._warned: set[str] = set()
@@ -144,7 +148,7 @@ class DiskChanges:
             return
         await turn.ready.wait()
         await self.look_at_named(turn)
-        await self.look(turn.roots)
+        await self.look(turn.roots, watch=True)
 
     def leave(self, session: AgentSession) -> None:
         """All is done for a turn, unless the next one has begun."""
@@ -189,13 +193,42 @@ class DiskChanges:
         if self.turns.ready():
             await self.look(self.turns.roots(), [path])
 
-    async def look(self, roots: Sequence[str], paths: Sequence[str] | None = None) -> set[str]:
+    def rests(self, turn: Turn) -> bool:
+        """Whether a look before a turn that is alone at work would find what the last one has
+        found: the system has noted no change since. Then that look counts as the one before it.
+        """
+        roots, known = self._snapshots.within(turn.roots), self._files.known()
+        others = [*known, *self._snapshots.singles()]
+        alone = not self.turns.ready() and not any(state.late for state in known.values())
+        inside = all(any(is_below(path, root) for root in roots) for path in others)
+        if not (alone and inside and self._is_settled(roots)):
+            return False
+        for path in known:
+            self._files[path].hear(Forgotten())
+        return True
+
+    def _is_settled(self, roots: Sequence[str]) -> bool:
+        looking = self._lock.locked()  # what it has not read yet may change before it does
+        return not looking and self._snapshots.stored(roots) and self._watch.rest(roots)
+
+    async def settle(self, roots: Sequence[str]) -> None:
+        """Nobody is at work, and the user has saved: look now, so that no prompt has to wait."""
+        within = self._snapshots.within(roots)
+        if not self.turns and self._watch.knows(within) and not self._watch.rest(within):
+            await self.look(roots)
+
+    async def look(
+        self, roots: Sequence[str], paths: Sequence[str] | None = None, *, watch: bool = False
+    ) -> set[str]:
         """Take up changes below these directories, or of these files only. Returns the files that
-        changed.
+        changed. ``watch``: whether there are any before the next prompt is to be known then.
         """
         if paths is not None and not paths:
             return set()
         async with self._lock:
+            if paths is None:
+                begin = self._watch.begin if watch else self._watch.again
+                await begin(self._snapshots.within(roots))
             signatures: dict[str, str | None] = {}
             if paths is not None:
                 signatures = await to_thread.run_sync(

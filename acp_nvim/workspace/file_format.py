@@ -157,7 +157,8 @@ def encodable(text: Text, file_format: Format) -> bytes | None:
 
 def shows_cr(text: Text) -> bool:
     """Whether the CR of line ends is a part of lines, as in a buffer that was read so."""
-    return any(line.endswith("\r") for line in text.lines)
+    whole = "\n".join(text.lines)
+    return "\r\n" in whole or whole.endswith("\r")
 
 
 def codec_of(fileencoding: str) -> str | None:
@@ -173,7 +174,8 @@ def codec_of(fileencoding: str) -> str | None:
 
 def clean(text: Text) -> Text:
     """The text with U+FFFD for each byte that was not UTF-8; the same object without one."""
-    if not any(map(_LONE.search, (line for line in text.lines if not line.isascii()))):
+    whole = "".join(text.lines)  # of one string it is known whether all of it is ASCII
+    if whole.isascii() or not _LONE.search(whole):
         return text
     return Text(tuple(_LONE.sub("\ufffd", line) for line in text.lines), text.eol)
 

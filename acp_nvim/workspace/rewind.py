@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
 from anyio import to_thread
@@ -65,9 +65,17 @@ class Rewind:
         self._prompts[other.n] = None, n - 1
         self._show(other)
 
-    async def keep(self, session: AgentSession, n: int, label: str) -> Checkpoint:
-        """Keep the state before prompt ``n``; `complete` it after a look at the directories."""
-        checkpoint = await self._present(session, n, label)
+    async def keep(
+        self,
+        session: AgentSession,
+        n: int,
+        label: str,
+        unsaved: Mapping[str, Text] | None = None,
+    ) -> Checkpoint:
+        """Keep the state before prompt ``n``; `complete` it after a look at the directories.
+        ``unsaved`` are all texts with unsaved edits, where they are known.
+        """
+        checkpoint = await self._present(session, n, label, unsaved)
         self.checkpoints.add(session.n, checkpoint)
         self._show(session)
         return checkpoint
@@ -88,7 +96,13 @@ class Rewind:
         checkpoint.trees.update(self._snapshots.trees(session.roots))
         checkpoint.reasons[:] = self._snapshots.reasons(session.roots)
 
-    async def _present(self, session: AgentSession, n: int, label: str) -> Checkpoint:
+    async def _present(
+        self,
+        session: AgentSession,
+        n: int,
+        label: str,
+        unsaved: Mapping[str, Text] | None = None,
+    ) -> Checkpoint:
         roots = [Place(root, root).real for root in session.roots]
         words = " ".join(label.split())
         pending = self._edits.ledger.files()
@@ -97,14 +111,16 @@ class Rewind:
             n,
             words if len(words) <= LABEL else words[: LABEL - 1] + "…",
             session.roots,
-            await self._unsaved(roots),
+            await self._unsaved(roots, unsaved),
             pending,
             {path: (state.user_format, state.agent_format) for path, state in states.items()},
         )
 
-    async def _unsaved(self, roots: Sequence[str]) -> dict[str, Text]:
+    async def _unsaved(
+        self, roots: Sequence[str], known: Mapping[str, Text] | None = None
+    ) -> dict[str, Text]:
         """Buffers with unsaved edits below these directories."""
-        found = await self._edits.buffers.unsaved()
+        found = await self._edits.buffers.unsaved() if known is None else known
         return {
             path: text
             for path, text in found.items()

@@ -13,13 +13,11 @@ from typing import Final
 import anyio
 from anyio import to_thread
 
-from acp_nvim.workspace.disk import changed_at
+from acp_nvim.workspace.disk import GRAIN_NS, changed_at
 from acp_nvim.workspace.paths import Place, is_below
 from acp_nvim.workspace.ports import AgentSession, ToolCall
 from acp_nvim.workspace.snapshots.snapshots import FileChange
 
-GRAIN_NS: Final = 20_000_000
-"""How far the clock of files may be behind."""
 HEARD_NS: Final = 100_000_000
 """How long a message of an agent may be under way."""
 

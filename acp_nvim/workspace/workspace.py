@@ -91,6 +91,8 @@ class Workspace(Generic[S]):
         )
         self.change_sets = ChangeSets(self.edits, self.files, self.disk.before_write)
         self._pruned = False
+        self._settling = False
+        """A look at what the user has saved is about to begin."""
         self._open_checkpoints: dict[int, tuple[Checkpoint | None, anyio.Event]] = {}
         """The checkpoints of the turns that run, by our number of the session."""
         self._agent_reads: dict[str, Text] = {}
@@ -118,6 +120,18 @@ class Workspace(Generic[S]):
         return any(turn.called(at) for turn in self.disk.turns.ready())
 
     # ---- hooks
+
+    def saved_idle(self, path: str) -> None:
+        """The user saved a file while no agent was at work."""
+        self.edits.saved_idle(path)
+        if not self._settling:
+            self._settling = True
+            self._tasks.start_soon(self._settle)
+
+    async def _settle(self) -> None:
+        self._settling = False
+        for session in self._sessions():
+            await self.disk.settle([Place(root, root).real for root in session.roots])
 
     def saved_elsewhere(self, path: str) -> None:
         """The user saved a buffer's text, or a part of it, in another file."""
@@ -203,17 +217,22 @@ class Workspace(Generic[S]):
         self.early_looks.expect(session)
 
     async def turn_began(
-        self, session: S, prompt: object | None, label: str
+        self,
+        session: S,
+        prompt: object | None,
+        label: str,
+        unsaved: Mapping[str, Text] | None = None,
     ) -> Mapping[str, Text] | None:
         """A prompt is about to be sent: the present contents are those before it. The same prompt
         may be sent again; there is none where the agent begins by itself, and no checkpoint then.
-        Returns the unsaved texts by path; None where they were not looked at.
+        ``unsaved`` are the texts with unsaved edits by path, where they are known. Returns them;
+        None where they were not looked at.
         """
         checkpoint = None
         if prompt is not None:
             n = self.rewind.number(session, prompt)
             wanted = self._options().checkpoints
-            checkpoint = await self.rewind.keep(session, n, label) if wanted else None
+            checkpoint = await self.rewind.keep(session, n, label, unsaved) if wanted else None
         begun = anyio.Event()
         self._open_checkpoints[session.n] = checkpoint, begun
         self.persistence.touch()
@@ -221,7 +240,7 @@ class Workspace(Generic[S]):
         with anyio.move_on_after(ANNOUNCED_S):
             await self.disk.turns.announce()
         await self.disk.remember(turn)  # earlier saves have been reported by now
-        looked = self.early_looks.take(session)
+        looked = self.early_looks.take(session) or self.disk.rests(turn)
         if looked:
             self._look_done(turn, checkpoint)
             begun.set()
@@ -229,7 +248,7 @@ class Workspace(Generic[S]):
             looked = await self._briefly(self._begin, turn, checkpoint, begun)
         if turn.closed or not looked:
             self.disk.sent(turn)
-        return None if checkpoint is None else checkpoint.unsaved
+        return unsaved if checkpoint is None else checkpoint.unsaved
 
     async def _briefly(self, work: Callable[..., Awaitable[None]], *args: Any) -> bool:
         """Start the work, and wait for it a moment that no user notices; whether it is done."""

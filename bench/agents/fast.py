@@ -19,6 +19,8 @@ from bench.workloads import chunks, code, long_message, notification, output, sa
 
 Message = dict[str, Any]
 PLACE = "s-0000000"
+SOURCE = 20_000
+"""Lines of the file of `grow write`."""
 
 
 def _burst(count: int) -> list[bytes]:
@@ -86,6 +88,7 @@ class Agent:
         self.count = count
         self.pieces = PREPARED[workload](count) if workload in PREPARED else []
         self.sessions = 0
+        self.calls = 0
         self.ready: dict[str, list[bytes]] = {}
         self.servers: dict[str, list[Message]] = {}
         self.lines = self._read()
@@ -146,6 +149,8 @@ class Agent:
                 tool, count, arguments = text.split(" ", 2)
                 (own,) = self.servers[session]
                 self.write(say(session, timed(own, tool, int(count), json.loads(arguments))))
+            case "grow":
+                self._grow(session, *text.split())
             case "cold":
                 self.write(say(session, str(now)))
             case _:
@@ -168,6 +173,27 @@ class Agent:
             answer = self.ask(n, "fs/read_text_file", sessionId=session, path=path)
             assert answer["content"] == expected
         return time.monotonic_ns() - start
+
+    def _grow(self, session: str, kind: str, count: str, *more: str) -> None:
+        """`say N`: N chunks. `calls N`: N tool calls of ids of their own. `write HUNKS PATH ROUND`:
+        a file of `SOURCE` lines, so many of them changed, and the last one by the round; tells
+        nanoseconds.
+        """
+        if kind == "say":
+            self.write(b"".join(say(session, part) for part in chunks(int(count))))
+        elif kind == "calls":
+            made = range(self.calls, self.calls + int(count))
+            self.calls += int(count)
+            piece = b"".join(_tool(n, f"read file {n}", "two\n", "completed") for n in made)
+            self.write(piece.replace(PLACE.encode(), session.encode()))
+        else:
+            path, round_ = more
+            content = source(SOURCE, 1, int(count)) + f"round {round_}\n"
+            if round_ == "0":
+                self.ask(1, "fs/read_text_file", sessionId=session, path=path)
+            start = time.monotonic_ns()
+            self.ask(2, "fs/write_text_file", sessionId=session, path=path, content=content)
+            self.write(say(session, str(time.monotonic_ns() - start)))
 
     def _write(self, session: str, text: str) -> int:
         path, edition = text.rsplit(" ", 1)

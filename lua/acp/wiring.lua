@@ -58,6 +58,11 @@ end)
 
 on('host_starts', function(args) args.past = require('acp.command.session_restore').left() end)
 
+on('verb_goes', function()
+  local watch = package.loaded['acp.buffers.watch']
+  if watch then watch.flush_all() end
+end)
+
 on('hunks_told', function(path, bufnr, hunks)
   local review = package.loaded['acp.review']
   if review then review.told(path, bufnr, hunks) end

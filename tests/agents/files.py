@@ -105,3 +105,14 @@ def request(agent: Agent, method: str, text: str = "{}") -> None:
 def notify(agent: Agent, method: str, text: str = "{}") -> None:
     """Any notification, its parameters as JSON."""
     agent.notify(method, json.loads(text))
+
+
+@scenario
+def read_growing(agent: Agent, path: str, count: str) -> None:
+    """COUNT reads of PATH, each of which must begin with all of the one before; say the last."""
+    before = ""
+    for _ in range(int(count)):
+        content = agent.ask("fs/read_text_file", {"path": path})["result"]["content"]
+        assert content.startswith(before), f"{before[-80:]!r} has become {content[-80:]!r}"
+        before = content.rstrip("\n")
+    agent.say(f"{json.dumps(before, ensure_ascii=False)}\n")

@@ -33,6 +33,7 @@ ARGS: dict[str, tuple[str, ...]] = {
     "uses": ('{"totalTokens":3,"inputTokens":2,"outputTokens":1}',),
     "raw": ("no json",),
     "read": ("/tmp/x", "1", "2"),
+    "read_growing": ("/tmp/x", "3"),
     "reads": ("/tmp/x", "3"),
     "replace": ("/tmp/x", "a", "b"),
     "request": ("fs/read_text_file", '{"path": "/tmp/x"}'),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from acp_nvim.render import tools
 from acp_nvim.render.batch import Batch
 from acp_nvim.render.text import visible
 from acp_nvim.render.tools import Look
-from acp_nvim.session.entries import Message, TerminalEntry, ToolEntry
+from acp_nvim.session.entries import Message, Part, TerminalEntry, ToolEntry
 from acp_nvim.session.terminal import Launch, Terminal
 from acp_nvim.session.tool_calls import ToolCall
 from tests.support.chat_histories import HISTORIES, PIECES, TEXT, Act, Chat
@@ -199,3 +200,22 @@ def test_rows_that_look_alike_share_their_look() -> None:
     batch.put(0, 1, [("a b", spans, None)])
     batch.put(4, 5, [("d e", spans, None)])
     assert [op[5] for op in batch.done()] == [[[look], [0, 1], []]] * 2
+
+
+def test_a_message_of_many_chunks_takes_hardly_more_than_its_text() -> None:
+    """Once it is drawn; a block that is no text keeps its number, by which it is opened."""
+    chat = Chat("show")
+    link = schema.ResourceLink("a", "file:///a")
+    said: list[Part] = [f"word {n} " for n in range(2000)]
+    parts = [*said, link, *said]
+    for part in parts:
+        chat.session.transcript.stream("agent", part, None)
+    (message,) = chat.session.transcript.entries
+    assert isinstance(message, Message)
+    chat.finish()
+    assert message.text() == "".join(map(str, said)) * 2
+    assert message.parts[2000] is link
+    assert len(message.parts) == 4001
+    kept = sum(sys.getsizeof(part) for part in message.parts if part and part is not link)
+    assert kept < 1.2 * len(message.text())
+    assert chat.at_once().lines == chat.picture.lines

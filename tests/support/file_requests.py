@@ -8,6 +8,7 @@ from typing import Any
 from acp_nvim.agent.file_requests import FileRequests
 from acp_nvim.edits.agent_bases import AgentBases
 from acp_nvim.edits.text import Text
+from acp_nvim.protocol import schema
 from acp_nvim.workspace.agent_files import AgentFiles
 from acp_nvim.workspace.buffer_cache import BufferCache
 from acp_nvim.workspace.ports import FileOptions
@@ -61,7 +62,7 @@ class Requests(FileRequests):
     ) -> None:
         self.tracked = TrackedFiles()
         self.bases = AgentBases() if bases is None else bases
-        cache = BufferCache(buffers, self.tracked, lambda *_: None)
+        self.cache = cache = BufferCache(buffers, self.tracked, lambda *_: None)
         self.files: AgentFiles[Any] = AgentFiles(
             self.tracked,
             cache,
@@ -73,3 +74,11 @@ class Requests(FileRequests):
             recorder,
         )
         super().__init__(self.files)
+
+    async def read(
+        self, session: Any, params: schema.ReadTextFileRequest
+    ) -> schema.ReadTextFileResponse:
+        """Nobody tells what becomes of buffers here: each read asks."""
+        for file in list(self.tracked):
+            self.cache.doubted(file.path)
+        return await super().read(session, params)

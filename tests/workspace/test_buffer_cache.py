@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from pathlib import Path
+
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from acp_nvim.edits.text import Text
 from acp_nvim.workspace.buffer_cache import BufferCache
 from acp_nvim.workspace.buffer_state import Lost, News, Typed
+from acp_nvim.workspace.disk import GRAIN_NS
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.ports import BufferEdit, BufferText
 from acp_nvim.workspace.tracked_file import TrackedFiles
+from tests.support.waiting import until
 
 PATH = "/a"
 OLD = Text(("one", "two"))
@@ -77,3 +84,71 @@ def test_a_save_that_ends_the_text(neovim: Neovim) -> None:
     known = neovim.cache.get(PATH)
     assert known is not None
     assert known.raw is known.text == Text(("one",))
+
+
+def settled(tmp_path: Path) -> Place:
+    """A file that was changed long enough ago."""
+    path = tmp_path / "a"
+    path.write_text("one\ntwo\n", encoding="utf-8")
+    until(lambda: time.time_ns() - path.stat().st_ctime_ns > 2 * GRAIN_NS)
+    return Place(str(path), str(path))
+
+
+class Told(Neovim):
+    """Something is told while the answer to a read is under way to whoever waits for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads = 0
+        self.meanwhile: Callable[[], None] = lambda: None
+
+    async def read(self, _place: Place) -> BufferText:
+        self.reads += 1
+        self.meanwhile()
+        return self.answer
+
+
+@pytest.mark.parametrize("what", ["nothing", "edit", "doubt", "reload", "end", "other buffer"])
+def test_only_a_text_of_which_all_was_told_is_given_without_asking(
+    tmp_path: Path, what: str
+) -> None:
+    place = settled(tmp_path)
+    neovim = Told()
+    anyio.run(neovim.cache.read, place)
+    edit = BufferEdit(place.real, 3, 2, 3, 1, 2, ("mine",), True, True)
+    told: dict[str, Callable[[], None]] = {
+        "nothing": lambda: None,
+        "edit": lambda: neovim.cache.heard(edit),
+        "doubt": lambda: neovim.cache.doubted(place.real),
+        "reload": lambda: neovim.cache.heard(replace(edit, reloaded=True)),
+        "end": lambda: neovim.cache.heard(replace(edit, detached=True)),
+        "other buffer": lambda: neovim.cache.heard(replace(edit, bufnr=4)),
+    }
+    known = what in ("nothing", "edit")
+    told[what]()
+    neovim.answer = buffer(NEW, 3) if what == "edit" else neovim.answer
+    found = anyio.run(neovim.cache.mirrored, place)
+    assert isinstance(found, BufferText)
+    assert found.text == neovim.answer.text
+    assert neovim.reads == (1 if known else 2)
+
+    neovim.cache.doubted(place.real)  # the same, while it is being asked for
+    neovim.reads, neovim.meanwhile = 0, told[what]
+    anyio.run(neovim.cache.mirrored, place)
+    neovim.meanwhile = lambda: None
+    anyio.run(neovim.cache.mirrored, place)
+    assert neovim.reads == (1 if known else 2)
+
+
+def test_a_file_that_has_just_changed_is_asked_for(tmp_path: Path) -> None:
+    """Another change within the grain of its clock would not be seen."""
+    place = settled(tmp_path)
+    neovim = Told()
+    Path(place.real).write_text("three\nfour\n", encoding="utf-8")
+    for _ in range(3):
+        anyio.run(neovim.cache.mirrored, place)
+    assert neovim.reads == 3
+    Path(place.real).unlink()
+    for _ in range(3):
+        anyio.run(neovim.cache.mirrored, place)
+    assert neovim.reads == 6

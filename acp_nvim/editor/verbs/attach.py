@@ -15,6 +15,7 @@ import msgspec
 from acp_nvim import wording
 from acp_nvim.agent import clipboard, git_changes
 from acp_nvim.agent.media import TEXT_BYTES, attachment, mime_of
+from acp_nvim.editor.buffers import texts_of
 from acp_nvim.editor.environment import agent_environment
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs.table import Args, verb
@@ -61,12 +62,13 @@ def prompt_of(host: Host, args: Args) -> Prompt:
     variables = [_variable(item) for item in args.get("variables") or ()]
     found = [*_ranges(args), *_files(host, args)]
     found += [it for it in variables if it.name != "diff"]
-    unsaved = next((it.text for it in variables if it.name == "diff"), None)
-    late = None if unsaved is None else functools.partial(_diff, args["cwd"], unsaved)
+    diff = next((it.text for it in variables if it.name == "diff"), None)
+    late = None if diff is None else functools.partial(_diff, args["cwd"], diff)
     meta: Mapping[str, Any] | None = args.get("meta") or None
     delivery = args.get("delivery")
     number = int(delivery) if delivery else None
-    return Prompt(text, found, given=given, meta=meta, late=late, delivery=number)
+    unsaved = texts_of((args.get("files") or {}).get("unsaved"))
+    return Prompt(text, found, given=given, meta=meta, late=late, delivery=number, unsaved=unsaved)
 
 
 def is_empty(prompt: Prompt) -> bool:

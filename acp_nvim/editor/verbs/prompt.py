@@ -24,6 +24,8 @@ def prompt(host: Host, args: Args) -> None:
     if is_empty(sent):
         host.echo("warn", wording.PROMPT_EMPTY)
         return
+    if files := args.get("files"):
+        host.buffers.expects(int(files["session"]), int(files["number"]))
     conversation = _meant(host, args)
     if args.get("now"):
         _send_now(host, conversation, sent)
@@ -34,6 +36,8 @@ def prompt(host: Host, args: Args) -> None:
 
 
 def _submit(host: Host, conversation: Conversation, sent: Prompt) -> None:
+    if conversation.is_open and not conversation.session.in_turn:
+        host.pace.hold()  # it goes at once, and is shown right after that
     passed = conversation.submit(sent)
     if passed:
         host.echo("info", wording.PROMPT_PASSED.format(count=passed))

@@ -40,10 +40,10 @@ def _load(name: str) -> None:
     first those that a first prompt needs, since it waits for nothing else here.
     """
     for module in _beside():
-        if name in VERBS:
-            break
         if module != "table":
             importlib.import_module(f"{__package__}.{module}")
+        if name in VERBS:
+            break
     gc.freeze()  # modules stay: see `main`
 
 

@@ -110,6 +110,12 @@ class CopyStore:
         """The files (absolute paths) of the present tree."""
         return list(self._files)
 
+    def folders(self) -> list[str]:
+        """The directories that a look goes through."""
+        below = (entry for entry in self._below() if entry.is_dir(follow_symlinks=False))
+        looked_at = (it.path for it in below if it.name not in SKIPPED and it.path != self._own)
+        return [self._root, *looked_at]
+
     def skipped(self, paths: Sequence[str]) -> list[str]:
         """Those of these files (below the root), there or not, that `scan` passes over."""
         start = len(Path(self._root).parts)

@@ -15,6 +15,7 @@ import struct
 import tempfile
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -93,6 +94,22 @@ class GitStore:
     def held(self) -> list[str]:
         """The files (absolute paths) of the present tree. StoreError."""
         return [self._path(name) for name in self._listed(["ls-files", "-z"])]
+
+    def folders(self) -> list[str]:
+        """The directories that git goes through below the root. StoreError."""
+        asked = ["ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory"]
+        passed = {self._path(name).rstrip(os.sep) for name in self._listed(asked)}
+        found = [self._root]
+        for path in found:  # it grows meanwhile
+            with suppress(OSError), os.scandir(path) as entries:
+                found += [
+                    entry.path
+                    for entry in entries
+                    if entry.is_dir(follow_symlinks=False)
+                    and entry.name != ".git"
+                    and entry.path not in passed
+                ]
+        return found
 
     def skipped(self, paths: Sequence[str]) -> list[str]:
         """Those of these files (below the root), there or not, that `scan` passes over."""

@@ -151,6 +151,18 @@ class Snapshots:
             rest += others
         return changes
 
+    async def folders(self, root: str) -> list[str] | None:
+        """The directories that a look at one with a store goes through; None: there is no store."""
+        return await self._locked(root, self._folders, None) if root in self._stores else None
+
+    def stored(self, roots: Iterable[str]) -> bool:
+        """Whether all of these directories have a store, and a tree in it."""
+        return all(root in self._stores and root in self._trees for root in roots)
+
+    def singles(self) -> Iterable[str]:
+        """The files that are in no store and are looked at all the same."""
+        return self._single
+
     async def note(self, roots: Sequence[str], paths: Iterable[str]) -> None:
         """A tool call names these files: read those that are in no store."""
         rest = await self.loose(roots, [path for path in paths if path not in self._single])
@@ -273,6 +285,12 @@ class Snapshots:
             where = f": {error.filename}" if error.filename else ""
             self._give_up(root, StoreError(f"{error.strerror or error}{where}"))
         return [], []
+
+    def _folders(self, root: str, _: None) -> list[str] | None:
+        try:
+            return self._store(root).folders()
+        except StoreError:
+            return None  # the next look says why
 
     def _split(
         self, store: Store, changes: Sequence[Change]

@@ -123,6 +123,12 @@ class LimitError(StoreError):
 class Store(Protocol):
     """The stored trees of one directory."""
 
+    def folders(self) -> list[str]:
+        """The directories that a look goes through, itself included; links are followed by none.
+        StoreError.
+        """
+        ...
+
     @property
     def root(self) -> str:
         """The directory, absolute, symlinks resolved."""

@@ -10,6 +10,9 @@ local TERMINATED = 143
 --- How long a host may take to start before that is said.
 M.patience_ms = 10000
 
+--- Verbs that tell what became of buffers; all others come after these.
+local ABOUT_BUFFERS = { edited = true, doubted = true, saved = true }
+
 local channel
 local stderr = {}
 local partial = '' -- a line of it that has not ended
@@ -256,6 +259,7 @@ function M.notify(verb, args)
     waiting[#waiting + 1] = { verb, args }
     return true
   end
+  if not ABOUT_BUFFERS[verb] then require('acp.base.signals').emit('verb_goes') end
   return deliver(verb, args)
 end
 

@@ -4,6 +4,7 @@
 --- key_pressed (window, action, bufnr, n)   a key of one of our windows
 --- setup (args)                             the host is told the options: listeners add theirs
 --- host_starts (args)                       arguments of the first `setup` of a host
+--- verb_goes ()                             the host is about to be told what the user did
 --- host_gone (message)                      the host has ended
 --- chat_replaced (old, new)                 chat `new` stands where chat `old` was
 --- chat_opened (n)                          chat n has a window of its own from now on

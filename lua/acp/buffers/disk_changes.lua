@@ -10,6 +10,8 @@ local nofollow = require('acp.buffers.nofollow')
 
 local PATIENCE_MS = 2000 -- how long a user's `:w` waits for a file's change to be merged
 
+local MOST_BYTES = 64 * 1024 -- of unsaved text that goes with a prompt
+
 local stamps = {} ---@type table<integer, string> the file as the buffer knows it, while turns run
 local looking = {} ---@type table<string, integer> files that the host looks at, and their buffers
 -- Autocommands while turns run.
@@ -140,12 +142,18 @@ function M.lay(bufnr, layout)
   options.modifiable, options.modified = modifiable, modified
 end
 
+--- The prompt is on its way.
+function M.after_prompt() M.quiet(true) end
+
 --- Text of all loaded files with unsaved edits: `{ path, lines, eol }` each.
-function M.unsaved()
-  local found = {}
+---@param most? integer bytes; nil is returned where there are more
+function M.unsaved(most)
+  local found, bytes = {}, 0
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     local name = api.nvim_buf_is_loaded(bufnr) and api.nvim_buf_get_name(bufnr) or ''
     if name ~= '' and vim.bo[bufnr].buftype == '' and vim.bo[bufnr].modified then
+      bytes = bytes + math.max(api.nvim_buf_get_offset(bufnr, api.nvim_buf_line_count(bufnr)), 0)
+      if most and bytes > most then return nil end
       found[#found + 1] = {
         path = uv.fs_realpath(name) or vim.fs.normalize(name),
         lines = api.nvim_buf_get_lines(bufnr, 0, -1, false),
@@ -226,9 +234,20 @@ end
 --- The directories in which turns run now: files saved there are told, and Neovim asks nothing
 --- about files there that change on disk.
 ---@param roots string[]
-function M.turns(roots)
-  watch.turns(roots)
-  M.quiet(#roots > 0)
+---@param heard? integer see `acp.buffers.watch`
+function M.turns(roots, heard) M.quiet(watch.turns(roots, heard)) end
+
+M.home = watch.home
+
+--- What a prompt to session `n` tells of files, so that the host need not ask before it sends it:
+--- that the turn is known to run here, and all text that is not saved, unless that is much.
+--- `after_prompt` comes next.
+---@param n integer
+---@return table? args of the verb `prompt`
+function M.before_prompt(n)
+  local number = watch.expect(n)
+  if not number then return nil end
+  return { session = n, number = number, unsaved = M.unsaved(MOST_BYTES) }
 end
 
 --- Answer for the user in buffers of directories where turns run, or leave all as it was.

@@ -20,8 +20,13 @@ local silent_saves = require('acp.buffers.silent_saves')
 ---@field detached? boolean Neovim has parted from it meanwhile: by `:edit` in an autocommand
 
 local watched = {} ---@type table<integer, acp.Watched>
+local changed = {} ---@type table<integer, true> those of which the host has not been told yet
 local pending = {} ---@type table<string, true> files that hold pending edits
-local roots = {} ---@type string[] directories in which an agent's turn runs
+local roots = {} ---@type string[] directories in which an agent's turn runs, or will at once
+local running = {} ---@type string[] those of them that the host has told
+local homes = {} ---@type table<integer, string[]> directories of sessions that have had a turn
+local expected = {} ---@type integer[][] prompts on their way: number, and number of the session
+local prompts = 0
 local looking = false
 local unaware = {} ---@type table<integer, true> buffers whose save does not settle a conflict
 
@@ -57,6 +62,7 @@ end
 ---@param asked? boolean the host is about to be given the present tick as well
 function M.flush(bufnr, asked)
   local watch = watched[bufnr]
+  changed[bufnr] = nil
   if not watch or watch.held or not api.nvim_buf_is_loaded(bufnr) then return end
   if not (asked or watch.first or watch.reloaded) then
     return -- a tick that nobody was told would part the next region from what the host knows
@@ -80,11 +86,27 @@ function M.flush(bufnr, asked)
   if args.lines or args.reloaded then tell('edited', args) end
 end
 
+--- Tell the host all changes before what the user does next: what their agent does then must not
+--- meet an older text.
+function M.flush_all()
+  for bufnr in pairs(changed) do
+    M.flush(bufnr)
+  end
+end
+
+--- Something became of a watched buffer that no region tells: the host asks before it says again
+--- what the buffer holds.
+local function doubt(bufnr)
+  local watch = watched[bufnr]
+  if watch and not watch.held then tell('doubted', { path = watch.path }) end
+end
+
 local function on_lines(watch, bufnr, first, last)
   if watch.held then return end
   local tail = api.nvim_buf_line_count(bufnr) - last
   if not watch.first then
     watch.first, watch.tail = first, tail
+    changed[bufnr] = true
     vim.schedule(function() M.flush(bufnr) end)
     return
   end
@@ -94,6 +116,7 @@ end
 local function on_reload(watch, bufnr)
   if not watch.held and not watch.reloaded then
     watch.reloaded = true
+    changed[bufnr] = true
     vim.schedule(function() M.flush(bufnr) end)
   end
 end
@@ -251,6 +274,17 @@ on({ 'FileWritePost', 'FileAppendPost' }, function(args)
   if path then tell_other(path) end
 end)
 on('BufReadPost', on_read)
+-- The event names no buffer, but the one whose option it is is current meanwhile.
+on('OptionSet', function() doubt(api.nvim_get_current_buf()) end, {
+  pattern = { 'binary', 'bomb', 'buftype', 'endofline', 'fileencoding', 'fileformat', 'modified' },
+})
+on({ 'BufReadPost', 'BufNewFile', 'BufFilePost' }, function(args)
+  -- Another buffer may be the file's now.
+  local path = path_of(args.buf)
+  for bufnr, watch in pairs(watched) do
+    if bufnr == args.buf or watch.path == path then doubt(bufnr) end
+  end
+end)
 on({ 'FocusGained', 'ShellCmdPost', 'TermLeave' }, look)
 
 --- The files that hold pending edits, all of them.
@@ -261,16 +295,47 @@ function M.pending(paths)
   end
 end
 
+local function settle()
+  local all = vim.list_extend({}, running)
+  for _, prompt in ipairs(expected) do
+    vim.list_extend(all, homes[prompt[2]])
+  end
+  roots = vim.tbl_map(function(root) return (root:gsub('/+$', '')) .. '/' end, all)
+  silent_saves.come_last()
+end
+
 --- The directories in which turns run now: files saved there are told.
 ---@param list string[]
-function M.turns(list)
-  roots = vim.tbl_map(function(root) return (root:gsub('/+$', '')) .. '/' end, list)
-  silent_saves.come_last()
+---@param heard? integer prompts up to this number are known to who says that
+---@return boolean any
+function M.turns(list, heard)
+  running = list
+  expected = vim.tbl_filter(function(one) return one[1] > (heard or 0) end, expected)
+  settle()
+  return #roots > 0
+end
+
+--- The directories of a session, in which its next turn will run.
+---@param n integer
+---@param list string[]
+function M.home(n, list) homes[n] = list end
+
+--- A prompt goes to session `n`, whose turn runs from now on: nobody need ask whether the saves
+--- before it were told, and those from now on will be.
+---@param n integer
+---@return integer|nil number of the prompt; nil where the host has to ask
+function M.expect(n)
+  if not homes[n] then return nil end
+  prompts = prompts + 1
+  expected[#expected + 1] = { prompts, n }
+  settle()
+  return prompts
 end
 
 --- The host is gone: what it knew of buffers, the next one does not, and no turn runs.
 function M.host_gone()
-  watched, unaware = {}, {}
+  watched, unaware, changed = {}, {}, {}
+  homes, expected = {}, {}
   M.turns({})
 end
 

@@ -185,23 +185,26 @@ def test_earlier_prompts_come_back_and_are_searched(days: Days) -> None:
     first = days.start()
     first.turn("say apple")
     first.turn("say pear\nsay plum")
+    for number in range(5):
+        first.turn(f"say {number}")
     first.quit()
     second = days.start()
     second.cmd("AcpPrompt")
     second.keys("<Esc>")
-    second.keys("<C-p>")
+    second.keys("6<C-p>")
     composer = "vim.api.nvim_buf_get_lines(vim.fn.bufnr('acp://composer/1'), 0, -1, false)"
     second.wait(f"vim.deep_equal({composer}, {{'say pear', 'say plum'}})")
     second.keys("<C-p>")
     second.wait(f"vim.deep_equal({composer}, {{'say apple'}})")
-    second.keys("<C-n><C-n>")
+    second.keys("9<C-n>")
     second.wait(f"vim.deep_equal({composer}, {{''}})")
     second.keys("imy draft<Esc>")
     second.lua("_G.acp_answers = { 'say apple' }")
     second.keys("g/")
     second.wait(f"vim.deep_equal({composer}, {{'say apple'}})")
-    assert asked(second)[-1]["items"] == ["say pear say plum", "say apple"]
-    second.keys("<C-n><C-n>")
+    numbers = [f"say {number}" for number in reversed(range(5))]
+    assert asked(second)[-1]["items"] == [*numbers, "say pear say plum", "say apple"]
+    second.keys("9<C-n>")
     second.wait(f"vim.deep_equal({composer}, {{'my draft'}})")
     second.quit()
 

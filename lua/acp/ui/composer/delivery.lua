@@ -80,12 +80,13 @@ end)
 
 --- Whether a prompt goes to a session that is there already, in a directory of its own.
 ---@param args table of the verb `prompt`
+---@return integer|nil n the session
 local function housed(args)
   local state = require('acp.base.state').get()
   local n = args.session or state.current
   local session = n and not args.new and state.sessions[n]
   local open = session and session.id and session.status ~= 'closed'
-  return open and (args.agent == nil or args.agent == session.agent) or false
+  return open and (args.agent == nil or args.agent == session.agent) and n or nil
 end
 
 ---@param file string|{ path: string } as the verb `prompt` carries it
@@ -115,7 +116,11 @@ function M.send(n, args)
   end
   args.delivery = args.delivery or M.reserve()
   if require('acp.config').get().follow then require('acp.ui.follow').begin() end
-  if not require('acp.base.host').notify('prompt', args) then return false end
+  local files, home = package.loaded['acp.buffers.disk_changes'], housed(args)
+  args.files = files and home and files.before_prompt(home)
+  local sent = require('acp.base.host').notify('prompt', args)
+  if args.files then files.after_prompt() end
+  if not sent then return false end
   track(n, args)
   local attachments = package.loaded['acp.ui.attachments']
   if attachments then attachments.remove(n) end

@@ -33,7 +33,8 @@ function M.when_whole(fn)
   if #waiting == 1 then host.notify('prompts', vim.empty_dict()) end
 end
 
---- Frame operation: what was sent before, oldest first.
+--- Frame operation: what was sent before, oldest first. Those that are known here stay where they
+--- are, also for somebody who walks through them now.
 ---@param texts string[]
 function M.told(texts)
   whole = true

@@ -319,22 +319,28 @@ end
 
 --- Walk to an earlier or later prompt; what is written is kept.
 ---@param by integer steps
+---@return boolean there is one
 local function walk(by, n)
-  if by == 0 then return end
   local it = composers[n]
   local present = table.concat(lines_of(it.bufnr), '\n')
   local text = require('acp.ui.composer.history').step(it.walk, by, present)
-  if text then return put_step(it, text) end
-  local messages = require('acp.base.messages')
-  local said = by > 0 and messages.no_earlier_prompt or messages.no_later_prompt
-  require('acp.base.notify').echo('info', said)
+  if text then put_step(it, text) end
+  return text ~= nil
 end
 
 --- Show an earlier (`by` = 1) or later (-1) prompt; what is written is kept.
 ---@param by integer
 function M.browse(by, n)
-  local steps = by * vim.v.count1
-  require('acp.ui.composer.history').when_whole(function() walk(steps, n) end)
+  local steps, messages = by * vim.v.count1, require('acp.base.messages')
+  local function say(message) require('acp.base.notify').echo('info', message) end
+  if walk(steps, n) then
+    return
+  elseif by < 0 then
+    return say(messages.no_later_prompt)
+  end
+  require('acp.ui.composer.history').when_whole(function()
+    if not walk(steps, n) then say(messages.no_earlier_prompt) end
+  end)
 end
 
 --- Choose among earlier prompts.

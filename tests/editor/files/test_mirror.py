@@ -1,0 +1,190 @@
+"""Reads of buffers that Neovim is not asked for again: no change that an agent can know of is
+missing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.waiting import until
+
+COUNT = """
+local live = require('acp.buffers.live')
+local read = live.read
+_G.reads = 0
+live.read = function(...) _G.reads = _G.reads + 1 return read(...) end
+"""
+IN_ONE_TURN = """
+local code, text = ...
+load(code)()
+require('acp').prompt(text)
+"""
+
+
+@pytest.fixture
+def opened(editor: Editor) -> Path:
+    """A file of three lines in a buffer that the host knows, older than the clock's grain."""
+    path = editor.write("a.txt", "one\ntwo\nthree\n")
+    os.utime(path, (time.time() - 60,) * 2)
+    until(lambda: time.time_ns() - path.stat().st_ctime_ns > 50_000_000)
+    editor.open(path)
+    editor.agent("script")
+    editor.lua(COUNT)
+    editor.turn(f"read {path}")
+    return path
+
+
+def told(editor: Editor) -> str:
+    """What the agent read last."""
+    quoted = [line for line in editor.chat() if line.startswith('"')]
+    content: str = json.loads(quoted[-1])
+    return content
+
+
+def asked(editor: Editor) -> int:
+    count: int = editor.lua("return _G.reads")
+    return count
+
+
+def test_a_buffer_that_rests_is_not_asked_for_again(editor: Editor, opened: Path) -> None:
+    before = asked(editor)
+    editor.turn(f"reads {opened} 200")
+    editor.turn(f"read {opened}")
+    assert told(editor) == "one\ntwo\nthree\n"
+    assert asked(editor) == before
+
+
+def test_changes_of_the_same_turn_of_the_loop_come_before_the_prompt(
+    editor: Editor, opened: Path
+) -> None:
+    """Neovim tells of a change when it has time; the prompt is sent in the midst of it."""
+    before = asked(editor)
+    for n in range(25):
+        code = f"vim.api.nvim_buf_set_lines(0, {n % 3}, {n % 3}, true, {{ 'typed {n}' }})"
+        count = len(editor.events("AcpTurnEnd"))
+        editor.lua(IN_ONE_TURN, code, f"read {opened}")
+        editor.wait_event("AcpTurnEnd", count + 1)
+        lines = editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)")
+        assert f"typed {n}" in lines
+        assert told(editor) == "".join(f"{line}\n" for line in lines)
+    assert asked(editor) == before, "they are known without asking"
+
+
+def test_a_storm_of_keys_and_reads(editor: Editor, opened: Path) -> None:
+    """Each read has all of the one before it, and the last one all keys before its prompt."""
+    editor.keys("Go")
+    typed = ""
+    for round_ in range(6):
+        count = len(editor.events("AcpTurnEnd"))
+        editor.prompt(f"read_growing {opened} 150\nread {opened}")
+        for n in range(40):
+            text = f"{round_}.{n} "
+            editor.rpc.send("nvim_input", text)
+            typed += text
+        editor.wait_event("AcpTurnEnd", count + 1)
+        editor.wait("vim.api.nvim_get_current_line() == ...", typed)
+        editor.turn(f"read {opened}")
+        assert told(editor) == f"one\ntwo\nthree\n{typed}\n"
+
+
+def changed_on_disk(editor: Editor, path: Path) -> str:
+    path.write_text("of another program\n", encoding="utf-8")
+    return "of another program\n"
+
+
+def changed_within_the_grain(editor: Editor, path: Path) -> str:
+    """By the agent, several times, always the same size, and read each time."""
+    steps = [f'write_disk {path} "line {n}\\n"\nread {path}' for n in range(10)]
+    editor.turn("\n".join(steps))
+    quoted = [json.loads(line) for line in editor.chat() if line.startswith('"')]
+    assert quoted[-10:] == [f"line {n}\n" for n in range(10)]
+    return "line 9\n"
+
+
+def without_end(editor: Editor, path: Path) -> str:
+    editor.cmd("set noeol nofixeol")
+    return "one\ntwo\nthree"
+
+
+def edited_anew(editor: Editor, path: Path) -> str:
+    path.write_text("anew\n", encoding="utf-8")
+    editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, true, { 'unsaved' })")
+    editor.cmd("edit!")
+    return "anew\n"
+
+
+def wiped(editor: Editor, path: Path) -> str:
+    editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, true, { 'unsaved' })")
+    editor.cmd("bwipeout!")
+    return "one\ntwo\nthree\n"
+
+
+def of_another_name(editor: Editor, path: Path) -> str:
+    editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, true, { 'unsaved' })")
+    editor.cmd(f"keepalt file {path}.other")
+    return "one\ntwo\nthree\n"
+
+
+def undone(editor: Editor, path: Path) -> str:
+    editor.keys("dd")
+    editor.turn(f"read {path}")
+    assert told(editor) == "two\nthree\n"
+    editor.keys("u")
+    return "one\ntwo\nthree\n"
+
+
+def saved_by_a_formatter(editor: Editor, path: Path) -> str:
+    editor.cmd("autocmd BufWritePre <buffer> %s/$/;/")
+    editor.keys("dd")
+    editor.cmd("write")
+    return "two;\nthree;\n"
+
+
+def gone(editor: Editor, path: Path) -> str:
+    editor.lua("vim.api.nvim_buf_set_lines(0, 0, 1, true, { 'unsaved' })")
+    path.unlink()
+    return "unsaved\ntwo\nthree\n"
+
+
+EVENTS = (
+    *(changed_on_disk, changed_within_the_grain, without_end, edited_anew, wiped, of_another_name),
+    *(undone, saved_by_a_formatter, gone),
+)
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.__name__)
+def test_what_becomes_of_the_buffer_is_in_the_next_read(
+    editor: Editor, opened: Path, event: Callable[[Editor, Path], str]
+) -> None:
+    expected = event(editor, opened)
+    editor.turn(f"read {opened}")
+    assert told(editor) == expected
+
+
+RECORD = """
+local notify = vim.rpcnotify
+_G.verbs = {}
+vim.rpcnotify = function(channel, kind, verb, ...)
+  table.insert(_G.verbs, verb)
+  return notify(channel, kind, verb, ...)
+end
+"""
+
+
+@pytest.mark.parametrize("verb", ["prompt", "cancel", "decide"])
+def test_whatever_the_user_does_is_told_after_their_changes(
+    editor: Editor, opened: Path, verb: str
+) -> None:
+    editor.lua(RECORD)
+    change = "vim.api.nvim_buf_set_lines(0, 0, 0, true, { 'typed' })"
+    notify = f"require('acp.base.host').notify({verb!r}, vim.empty_dict())"
+    editor.lua(f"{change} {notify} {change}")
+    editor.wait("#_G.verbs >= 3")
+    assert editor.lua("return _G.verbs") == ["edited", verb, "edited"]

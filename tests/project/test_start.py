@@ -1,0 +1,46 @@
+"""What a host imports before its first prompt: each module of it is a part of what users wait."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tests.support.editor import ROOT
+
+LATER = {
+    "acp_nvim.protocol.tolerance": "agents with faults",
+    "acp_nvim.protocol.v2.schema": "agents of version 2",
+    "acp_nvim.tools.http_mcp": "option tools_http",
+    "acp_nvim.tools.mcp_methods": "when an agent connects",
+    "acp_nvim.tools.mcp_server": "when an agent connects",
+    "anyio.streams.buffered": "nvim_search",
+    "ctypes": "after the first turn",
+    "difflib": "diffs in words",
+    "h11": "option tools_http",
+    "mimetypes": "files without a known end",
+    "pkgutil": "the second verb",
+    "unidiff": "patches",
+}
+"""Modules that are imported when somebody needs them."""
+MOST = 300
+"""Modules of ours. Each takes a fifth of a millisecond."""
+
+
+def loaded(code: str) -> set[str]:
+    argv = [sys.executable, "-c", f"{code}; import sys; print(*sys.modules)"]
+    run = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(run.stdout.split())
+
+
+def test_what_no_first_prompt_needs_is_imported_later() -> None:
+    found = loaded("import acp_nvim.editor.main")
+    assert found & LATER.keys() == set()
+    assert len([name for name in found if name.startswith("acp_nvim")]) <= MOST
+
+
+def test_the_early_agent_needs_next_to_nothing() -> None:
+    """A process cannot be started without `subprocess`; what else is there would be waited for."""
+    found = loaded("import acp_nvim.agent.child.early, acp_nvim.editor.environment")
+    more = found - loaded("import subprocess, __future__")
+    assert {name for name in more if not name.startswith("acp_nvim")} == set()
+    assert len(more) <= 7
