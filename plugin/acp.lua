@@ -41,6 +41,23 @@ vim.api.nvim_create_autocmd({ 'FocusLost', 'FocusGained' }, {
   callback = function(args) vim.g.acp_focused = args.event == 'FocusGained' end,
 })
 
+-- Undecided edits that another Neovim has left are shown: where there are any, Python starts, as
+-- soon as what the user did is done.
+vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufEnter', 'FocusGained' }, {
+  group = vim.api.nvim_create_augroup('acp.workspace', {}),
+  callback = function(args)
+    if args.match == '' or vim.g.acp_looks then return end
+    vim.g.acp_looks = true
+    vim.schedule(function()
+      vim.g.acp_looks = nil
+      local bufnr = vim.api.nvim_get_current_buf()
+      if #require('acp.base.workspaces').waiting(bufnr) > 0 then
+        module('acp.base.workspaces').entered(bufnr)
+      end
+    end)
+  end,
+})
+
 local function plug(mode, name, rhs)
   local options = { noremap = true, silent = true }
   vim.api.nvim_set_keymap(mode, '<Plug>(acp-' .. name .. ')', rhs, options)

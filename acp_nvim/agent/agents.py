@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import acp_nvim
@@ -12,6 +12,7 @@ from acp_nvim.agent import registry
 from acp_nvim.agent.agent_env import AgentVariables
 from acp_nvim.agent.connection import Connection, Surroundings
 from acp_nvim.agent.settings import AgentSettings, Settings
+from acp_nvim.agent.wire.secret_names import secret_values
 
 
 class UnknownAgent(Exception):
@@ -49,6 +50,13 @@ class Agents:
         self._spec = spec
         self.variables = AgentVariables()
         self.connections: dict[str, Connection] = {}
+
+    def secrets(self, env: Mapping[str, str]) -> list[str]:
+        """Return the values of variables that are secret, the user's and those of all agents."""
+        known = dict.fromkeys(secret_values(env))
+        for connection in self.connections.values():
+            known.update(dict.fromkeys(secret_values(connection.spec.env)))
+        return list(known)
 
     async def get(self, name: str) -> Connection:
         """Return a living connection, started now if need be. One that could not be started is not

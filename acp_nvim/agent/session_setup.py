@@ -295,7 +295,7 @@ class SessionSetup:
         agent = connection.agent
         reason = wording.WHY_NO_REOPENING
         try:
-            if agent.session_capabilities.resume:
+            if agent.session_capabilities.resume and self.session.id:
                 result = await self._resume_again(connection)
                 self._say_reopened(
                     connection,
@@ -307,7 +307,7 @@ class SessionSetup:
         except (RequestError, RemoteProtocolError) as error:
             reason = _refusal(error)
         try:
-            if agent.capabilities.load_session:
+            if agent.capabilities.load_session and self.session.id:
                 result = await self._reload(connection)
                 self._say_reopened(
                     connection,

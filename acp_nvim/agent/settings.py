@@ -12,6 +12,7 @@ import msgspec
 from msgspec import field
 
 from acp_nvim.session.questions.rules import Rule
+from acp_nvim.workspace.ports import FileOptions
 
 MIB = 1 << 20
 
@@ -47,6 +48,22 @@ class AgentSettings(msgspec.Struct, frozen=True):
 def stores(name: str, spec: AgentSettings) -> list[str]:
     """Return the globs of an agent's own files; without any, of the locks in its hidden folder."""
     return spec.store or [f".{name}/**/.locks/**"]
+
+
+def file_options(options: Settings) -> FileOptions:
+    """Return the options that the workspace reads."""
+    files = options.files
+    return FileOptions(
+        files.outside,
+        files.secret,
+        files.save,
+        files.autocmds,
+        options.limits.message_bytes,
+        files.executed,
+        options.checkpoints,
+        files.unsaved,
+        {name: stores(name, spec) for name, spec in options.agents.items()},
+    )
 
 
 class FileSettings(msgspec.Struct, frozen=True):
@@ -96,6 +113,14 @@ class LogSettings(msgspec.Struct, frozen=True):
     redact: bool = True
 
 
+class HistorySettings(msgspec.Struct, frozen=True):
+    """Options `history.*`: whether sessions are kept, for how many days, in how many bytes."""
+
+    enabled: bool = True
+    days: float = 90
+    bytes: int = 256 * MIB
+
+
 class Limits(msgspec.Struct, frozen=True):
     """Options `limits.*`, in bytes."""
 
@@ -132,6 +157,7 @@ class Settings(msgspec.Struct, frozen=True):
     chat: ChatSettings = field(default_factory=ChatSettings)
     review: ReviewSettings = field(default_factory=ReviewSettings)
     checkpoints: bool = True
+    history: HistorySettings = field(default_factory=HistorySettings)
     log: LogSettings = field(default_factory=LogSettings)
     limits: Limits = field(default_factory=Limits)
     timeouts: Timeouts = field(default_factory=Timeouts)

@@ -22,10 +22,11 @@ class Asking:
         self._ids = itertools.count(1)
         self._open: dict[int, asyncio.Future[Any]] = {}
 
-    async def choose(self, prompt: str, items: Sequence[str], kind: str) -> int | None:
+    async def choose(self, prompt: str, items: Sequence[Any], kind: str) -> int | None:
         """Return the 0-based index of what was chosen, None when nothing was.
 
-        `kind` reaches `vim.ui.select` as `acp_{kind}`.
+        An item is a line, or a table with a `label` and a `preview`. `kind` reaches `vim.ui.select`
+        as `acp_{kind}`.
         """
         if len(items) > CHOICES:
             prompt = f"{prompt} (the first {CHOICES:,} of {len(items):,})"

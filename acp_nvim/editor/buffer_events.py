@@ -28,7 +28,8 @@ def on_buffer_event(workspace: Workspace[Session], verb: str, args: dict[str, An
     elif verb == "saved":
         _saved(workspace, str(args["path"]), args)
     else:
-        workspace.persistence.leaving()
+        workspace.edits.leave()
+        workspace.persistence.touch()
 
 
 def _saved(workspace: Workspace[Session], path: str, args: dict[str, Any]) -> None:

@@ -7,13 +7,14 @@ change since is served from here, after one small round trip that asks.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 from anyio import to_thread
 
+from acp_nvim.editor.async_calls import Caller
 from acp_nvim.editor.bridge import NvimError
 from acp_nvim.edits.hunks import Hunk, apply, diff
 from acp_nvim.edits.text import EMPTY, Text, size
@@ -27,14 +28,6 @@ OUTSIDE: Final = "acp.buffers.disk_changes"
 MAX_BYTES: Final = 64 * 1024 * 1024
 EOL, MODIFIED, DOS, BOMB, NO_BYTES, STALE, MAC, BINARY = 1, 2, 4, 8, 16, 32, 64, 128
 GONE, NEW = 256, 512
-
-
-class Caller(Protocol):
-    """The part of the bridge that is needed here."""
-
-    def call(self, module: str, function: str, *args: Any) -> Awaitable[Any]:
-        """Run ``require(module)[function](...)`` in Neovim."""
-        ...
 
 
 class NvimBuffers:
@@ -154,12 +147,11 @@ class NvimBuffers:
         with suppress(NvimError):  # Neovim is closing
             await self._bridge.call(OUTSIDE, "turns", list(roots), self._heard)
 
-    def settles(self, n: int, roots: Sequence[str]) -> bool:
-        """A session's turns run in these directories; whether Neovim has to be told so."""
-        if self._homes.get(n) == list(roots):
-            return False
-        self._homes[n] = list(roots)
-        return True
+    def settle(self, n: int, roots: Sequence[str]) -> None:
+        """A session's turns run in these directories: Neovim is told so, once."""
+        if self._homes.get(n) != list(roots):
+            self._homes[n] = list(roots)
+            self._bridge.tell(OUTSIDE, "home", n, list(roots))
 
     def expects(self, n: int, number: int) -> None:
         """A prompt has come, and Neovim acts as if its turn ran already: no need to tell it."""

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 from weakref import WeakSet
 
 import anyio
@@ -26,7 +26,7 @@ from acp_nvim.agent.file_requests import FileRequests
 from acp_nvim.agent.reconnects import Reconnects
 from acp_nvim.agent.restarts import Restarts
 from acp_nvim.agent.session_setup import NEW, Origin
-from acp_nvim.agent.settings import AgentSettings, Settings, decode, stores
+from acp_nvim.agent.settings import AgentSettings, Settings, decode, file_options
 from acp_nvim.agent.stored import IndexFile
 from acp_nvim.agent.transport.stdio import EarlyStart, StdioTransport
 from acp_nvim.editor import garbage
@@ -40,7 +40,9 @@ from acp_nvim.editor.documents import NvimDocuments
 from acp_nvim.editor.environment import agent_environment
 from acp_nvim.editor.extending import in_lua
 from acp_nvim.editor.flow import Flow
+from acp_nvim.editor.foreign_sessions import ForeignSessions
 from acp_nvim.editor.frames import Frames
+from acp_nvim.editor.history import History
 from acp_nvim.editor.language_servers import NvimLanguageServers
 from acp_nvim.editor.limit_reports import LimitReports
 from acp_nvim.editor.live_terminals import TerminalViews
@@ -79,18 +81,17 @@ from acp_nvim.tools.user_tools import UserTools
 from acp_nvim.tools.writing import writing_tools
 from acp_nvim.workspace import private_files
 from acp_nvim.workspace.pending_edits import PendingEdits
-from acp_nvim.workspace.ports import FileOptions
+from acp_nvim.workspace.ports import FileOptions, SessionInfo
 from acp_nvim.workspace.turns import real_roots
 from acp_nvim.workspace.workspace import Workspace
-
-FRESH_S: Final = 0.05
-"""Within so long nothing has become of what a prompt tells of Neovim's buffers."""
-UNWANTED_S: Final = 10.0
-"""How long an early agent waits for the prompt that it was started for."""
 
 
 class Host:
     """Sessions by our number, agents by name, and the way to the screen."""
+
+    _next = 1
+    current: int | None = None
+    index: IndexFile | None = None
 
     def __init__(self, bridge: Bridge, agent: EarlyAgent | None = None) -> None:
         """Nothing is started; verbs do that. One agent may run already."""
@@ -102,8 +103,8 @@ class Host:
         self.terminal_views = TerminalViews(self.terminal)
         self.flow = Flow(self.screen, self.pace, self.settings, self.limit_reports.tell)
         self.frames = Frames(bridge, self.pace, self.collect, self.flow.drained, self.problem)
+        self.history = self._history()
         self.conversations: dict[int, Conversation] = {}
-        self.current: int | None = None
         self.problems: list[str] = []
         self.access = Access()
         self.file_options = FileOptions()
@@ -111,26 +112,24 @@ class Host:
         self.reaper = Reaper(agent)
         self.early_start = EarlyStart(agent)
         self.unscoped_questions = UnscopedQuestions(self.screen.push, self.screen.state)
-        self.subagents = SubagentRegistry(self.screen, self._number)
+        self.subagents = SubagentRegistry(self.screen, self.number)
         self.reviewed: dict[str, dict[str, Any]] = {}
         """Values of forms that the user has to confirm, by id of the decision."""
-        self.asking = Asking(self.screen.push)
-        self.choose, self.ask_text = self.asking.choose, self.asking.ask_text
+        asking = self.asking = Asking(self.screen.push)
+        self.choose, self.ask_text = asking.choose, asking.ask_text
         self.buffers = NvimBuffers(bridge)
         self.unsaved = UnsavedChanges(self.buffers, lambda: self.file_options, self.choose)
         self.extensions = in_lua(bridge, self.screen.push, lambda: self.options.extensions)
         self.async_calls = AsyncCalls(bridge)
-        self.language_servers = NvimLanguageServers(self.async_calls)
         self.tool_editor = ToolEditor(bridge, self.async_calls)
         self.sent = SentPrompts(self.problem)
-        self.index: IndexFile | None = None
         self.consent = Consent(self.problem, lambda: self._data_file("mcp.json"))
-        self.cwd = str(Path.home())
-        """Where the user worked last: agents are started there."""
+        self.cwd = str(Path.home())  # where the user worked last: agents are started there
         self.logins: set[str] = set()
         """Agents whose login runs in a terminal."""
         self.after_login: list[tuple[str, Callable[[], None]]] = []
         """Actions that wait for a login, with the name of the agent."""
+        self.foreign_sessions = self._foreign_sessions()
         self.workspace: Workspace[Session]
         self.proposed: ProposedEdits
         self.proposal_check: ProposalCheck
@@ -141,7 +140,6 @@ class Host:
         self.agents: Agents
         self.restarts: Restarts
         self.reconnects: Reconnects
-        self._next = 1
         self._greeted: WeakSet[Connection] = WeakSet()
 
     def _edits_shown(self, session: Session, decision: Decision) -> None:
@@ -149,6 +147,19 @@ class Host:
         if shows_patches(session, decision):
             self.tasks.start_soon(self.proposed.check, session, decision)
         self.proposal_check.shown(session, decision)
+
+    def _history(self) -> History:
+        return History(
+            self._own_sessions,
+            lambda: self.workspace.persistence.keys.instance,
+            lambda: self.agents.secrets(agent_environment()),
+            partial(self.echo, "warn"),
+            self.bridge.loop,
+        )
+
+    def _own_sessions(self) -> list[Session]:
+        """Those of this Neovim: their talk is kept here."""
+        return [it for it in self.screen.sessions.values() if it.n not in self.foreign_sessions]
 
     def settings(self) -> Settings:
         """The user's options, as Lua sent them last."""
@@ -169,7 +180,7 @@ class Host:
                 self.restarts = Restarts(self.agents, self.served)
                 self.reconnects = Reconnects(self.agents, self.served)
                 self.tasks.start_soon(self.frames.run)
-                self.tasks.start_soon(self._end_unwanted)
+                self.tasks.start_soon(self.early_start.end_unwanted, self.reaper)
                 try:
                     await verbs(self)
                 finally:
@@ -178,16 +189,12 @@ class Host:
             with anyio.CancelScope(shield=True):
                 await self.close()
 
-    async def _end_unwanted(self) -> None:
-        """The prompt for which an agent was started early needs none after all."""
-        if self.early_start:
-            await anyio.sleep(UNWANTED_S)
-            await self.early_start.end(self.reaper)
-
     async def close(self) -> None:
         """End all process trees."""
         self.tools.close()
+        self.history.close()
         async with anyio.create_task_group() as group:
+            group.start_soon(anyio.to_thread.run_sync, self.history.wait_written)
             group.start_soon(self.early_start.end, self.reaper)
             group.start_soon(self.workspace.persistence.close)
             for connection in self.agents.connections.values():
@@ -206,6 +213,7 @@ class Host:
             self._amends,
             self.access,
             self.worked_at,
+            self.foreign_sessions,
         )
 
     def _amends(self, edits: PendingEdits) -> ProposedEdits:
@@ -218,10 +226,11 @@ class Host:
     def _own_tools(self) -> EditorTools:
         files = self.workspace.files
         seen = ToolFiles(files, self.workspace.edits.buffers, lambda: self.file_options)
-        reading = reading_tools(self.language_servers, self.tool_editor, seen, ProgramSearcher())
+        servers = NvimLanguageServers(self.async_calls)
+        reading = reading_tools(servers, self.tool_editor, seen, ProgramSearcher())
         permissions = ToolPermissions(self.settings)
         writing = writing_tools(
-            self.language_servers,
+            servers,
             NvimDocuments(self.bridge, self.async_calls),
             Changes(files, self.workspace.change_sets, permissions),
         )
@@ -266,18 +275,8 @@ class Host:
             self.index = IndexFile(index, self.problem)
         for connection in self.agents.connections.values():
             connection.configured()
-        files = options.files
-        self.file_options = FileOptions(
-            files.outside,
-            files.secret,
-            files.save,
-            files.autocmds,
-            options.limits.message_bytes,
-            files.executed,
-            options.checkpoints,
-            files.unsaved,
-            {name: stores(name, spec) for name, spec in options.agents.items()},
-        )
+        self.file_options = file_options(options)
+        self.history.configure(options.history, self._data_file("history.db"))
         self.workspace.keep_in(Path(data) / "acp" if data else None)
         self.screen.configured()
         self.screen.state(["host"], "running")
@@ -328,7 +327,7 @@ class Host:
         self.cwd = cwd
         self._next = max(self._next, n)
         agent = agent or self.options.agent
-        session = Session(self._number(), agent, cwd, self.directories(cwd), self.observer)
+        session = Session(self.number(), agent, cwd, self.directories(cwd), self.observer)
         session.title = title
         conversation = self._converse(session, origin)
         self.screen.add(session)
@@ -340,7 +339,23 @@ class Host:
         """Go on with a session that was open here before this process; its chat shows `past`."""
         self._next = max(self._next, session.n + 1)
         self._converse(session, origin)
+        if past is not None:
+            self.history.follow(session, None, 1)
         self.screen.add(session, past)
+
+    def _foreign_sessions(self) -> ForeignSessions:
+        return ForeignSessions(self._foreign_session, self.screen.state, self.screen.push)
+
+    def _foreign_session(self, info: SessionInfo, n: int) -> int:
+        """Make a closed session for what another Neovim has in the workspace; returns its
+        number.
+        """
+        n = n or self.number()
+        session = Session(n, info.agent, info.cwd, info.directories, self.observer)
+        session.title, session.status = info.title or None, "closed"
+        self.take_up(session, NEW, None)
+        session.notice("info", wording.OTHER_SESSION)
+        return n
 
     def _converse(self, session: Session, origin: Origin) -> Conversation:
         conversation = Conversation(session, self.agents, self.tasks, self, origin)
@@ -352,7 +367,7 @@ class Host:
         paths = self.options.files.directories
         return list(dict.fromkeys(str(Path(cwd, Path(path).expanduser())) for path in paths))
 
-    def _number(self) -> int:
+    def number(self) -> int:
         """The next number of a session."""
         self._next += 1
         return self._next - 1
@@ -398,6 +413,7 @@ class Host:
 
     def collect(self, budget: int) -> tuple[list[list[Any]], bool]:
         """Return the next frame: the screen's, then the output of terminals that are shown."""
+        self.history.noticed()
         ops, more = self.screen.collect(budget)
         output, waits = self.terminal_views.collect(budget)
         return ops + output, more or waits
@@ -462,13 +478,9 @@ class Host:
         """A prompt is about to be sent: the files' state is kept."""
         if session.tools is not None:
             self.tool_editor.turn_began(session)
-        roots = real_roots(session)
-        if self.buffers.settles(session.n, roots):
-            self.bridge.tell("acp.buffers.disk_changes", "home", session.n, roots)
-        fresh = time.monotonic() - prompt.made < FRESH_S
-        texts = await self.workspace.turn_began(
-            session, prompt, clean_text(prompt.text), prompt.unsaved if fresh else None
-        )
+        self.buffers.settle(session.n, real_roots(session))
+        unsaved = prompt.fresh_unsaved(time.monotonic())
+        texts = await self.workspace.turn_began(session, prompt, clean_text(prompt.text), unsaved)
         prompt.count_as(self.workspace.rewind.last(session))
         await self.unsaved.join(session, prompt, texts, embeds=self._embeds(session))
 
@@ -487,6 +499,7 @@ class Host:
         self.sent.went(prompt)
         self.unsaved.went(session)
         self.tools.prompted(session)
+        self.history.prompted(prompt.text, session.cwd)
         self.comments.join(prompt, session.n)
         if prompt.text or not prompt.given:
             op = ("under_way", session.n, prompt.text, prompt.files(), prompt.ranges())
@@ -563,6 +576,7 @@ class Host:
         conversation = self.conversation(None)
         if conversation is None:
             self.screen.event("AcpNotice", severity="warning", title=text)
+            self.echo("warn", text)
             return
         conversation.session.notice("warning", text)
         conversation.session.event("AcpNotice", severity="warning", title=text)

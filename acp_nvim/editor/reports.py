@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -22,7 +22,7 @@ from acp_nvim.render.margin import draw_entry, notice_details
 from acp_nvim.render.text import one_line, size, visible
 from acp_nvim.render.tools import WHOLE, Look, draw, entry_of, float_rows
 from acp_nvim.session import snapshot
-from acp_nvim.session.entries import Line, Message, Part, TerminalEntry, ToolEntry
+from acp_nvim.session.entries import Entry, Line, Message, Part, TerminalEntry, ToolEntry
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_use import ToolUse
@@ -155,13 +155,14 @@ def markdown(session: Session, secrets: Sequence[str] = ()) -> list[str]:
     """The whole transcript as Markdown, nothing folded or cut, without values that are known to be
     secret.
     """
-    lines = _markdown(session)
+    lines = markdown_of(session.transcript.entries)
     return SecretsOnly(secrets).text("\n".join(lines)).split("\n") if secrets else lines
 
 
-def _markdown(session: Session) -> list[str]:
+def markdown_of(entries: Iterable[Entry]) -> list[str]:
+    """Return entries of a transcript as Markdown."""
     lines: list[str] = []
-    for entry in session.transcript.entries:
+    for entry in entries:
         if isinstance(entry, Message):
             lines += [*_message(entry), ""]
         elif isinstance(entry, ToolEntry):

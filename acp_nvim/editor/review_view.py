@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from acp_nvim import wording
 from acp_nvim.edits.hunks import Hunk
-from acp_nvim.edits.pending import Pending
+from acp_nvim.edits.pending import Parked, Pending
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.session.session import Session
 from acp_nvim.workspace import obstacles
@@ -73,6 +74,10 @@ class ReviewView:
         """See `View`."""
         self._notice(text)
 
+    def tell(self, text: str) -> None:
+        """See `View`."""
+        self._push("echo", "info", text)
+
 
 def rows(entry: Pending) -> list[Table]:
     """Return the hunks for `acp.review.inline`; none for a file that is gone."""
@@ -128,7 +133,7 @@ def quickfix(entry: Pending) -> list[Table]:
     conflict.
     """
     if entry.conflict:
-        text = "conflict: changed on disk while the buffer has unsaved edits"
+        text = wording.PART_OVERTAKEN if entry.overtaken else wording.PART_UNSAVED
         return [{"filename": entry.path, "lnum": 1, "text": text, "type": "W"}]
     if entry.live is None:
         instead = obstacles.describe(entry.path)
@@ -148,6 +153,13 @@ def _item(entry: Pending, hunk: Hunk) -> Table:
     text = f"+{len(hunk.lines)} -{len(removed)} {shown}".rstrip()
     item: Table = {"filename": entry.path, "lnum": hunk.new_start + 1, "text": text, "type": "I"}
     return item | {"end_lnum": hunk.new_end} if hunk.new_end > hunk.new_start + 1 else item
+
+
+def parked_items(parked: Parked) -> list[Table]:
+    """Quickfix items of edits that the file lacks."""
+    named = wording.PART_PARKED_ON.format(branch=parked.branch, text="{text}")
+    line = named if parked.branch else wording.PART_PARKED
+    return [item | {"text": line.format(text=item["text"])} for item in quickfix(parked.entry)]
 
 
 def review(entry: Pending, loaded: bool) -> Table:

@@ -45,36 +45,40 @@ class Left(msgspec.Struct, frozen=True):
 
 
 def revive(host: Host, past: Mapping[str, Any]) -> None:
-    """Take over from the process before this one: `{instance, run, sessions, current, shown,
-    remarks, notes, died, sent}`.
+    """Take over from the process before this one: `{instance, run, sessions, elsewhere, roots,
+    current, shown, remarks, notes, died, sent}`.
 
-    ``instance`` names this Neovim, ``run`` counts its hosts, ``shown`` are files with marks,
-    ``remarks`` and ``notes`` wait for a prompt; ``died`` is in seconds since 1970;
-    ``sent`` is the file of `editor/sent.py`.
+    ``instance`` names this Neovim, ``run`` counts its hosts, ``elsewhere`` has our numbers of other
+    Neovims' sessions, ``roots`` are the workspaces that were in use, ``shown`` files with marks,
+    ``remarks`` and ``notes`` wait for a prompt; ``died`` is in seconds since 1970; ``sent`` is the
+    file of `editor/sent.py`.
     """
     ids.begin(int(past["run"]))
     if past.get("sent"):
         host.sent.keep_in(Path(past["sent"]))
-    persistence = host.workspace.persistence
-    host.workspace.name_run(str(past.get("instance") or host.workspace.run))
-    state = host.options.stdpath.get("state")
-    if state and past.get("instance"):
-        persistence.begin(Path(state), host.workspace.run)
-    again = int(past["run"]) > 1
-    lost = persistence.put_back() if again else 0
-    _remarks(host, past)
-    for record in past["sessions"]:
-        left = msgspec.convert({**record, "options": record.get("options") or {}}, Left)
-        persistence.revived(_revived(host, left))
+    persistence, again = host.workspace.persistence, int(past["run"]) > 1
+    data = host.options.stdpath.get("data")
+    if data and past.get("instance"):
+        persistence.begin(Path(data), str(past["instance"]))
+    host.foreign_sessions.keep_numbers(past.get("elsewhere") or {})
+    records = [
+        msgspec.convert({**record, "options": record.get("options") or {}}, Left)
+        for record in past["sessions"]
+    ]
+    sessions = [_revived(host, left) for left in records]
     current = past.get("current")
     if current in host.conversations:
         host.make_current(current)
-    if lost:
-        host.notice(wording.RECORDS_DAMAGED.format(count=lost))
-    if again:
-        if any(record.get("cut") for record in past["sessions"]):
-            persistence.cut(int((past.get("died") or 0) * 1e9 + GRACE_NS))
-        host.tasks.start_soon(host.workspace.revived, list(past.get("shown") or []))
+    paths: list[str] = []
+    for root in dict.fromkeys((*(past.get("roots") or ()), *(left.cwd for left in records))):
+        paths += persistence.open(root, again=again)
+    _remarks(host, past)
+    for session in sessions:
+        persistence.revived(session)
+    if any(left.cut for left in records):
+        persistence.cut(int((past.get("died") or 0) * 1e9 + GRACE_NS))
+    if again or paths:
+        host.tasks.start_soon(host.workspace.revived, paths, list(past.get("shown") or []))
 
 
 def _remarks(host: Host, past: Mapping[str, Any]) -> None:

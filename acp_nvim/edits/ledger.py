@@ -12,18 +12,28 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from acp_nvim import wording
+from acp_nvim.edits.carry import carried, returned, together
 from acp_nvim.edits.merge import Conflict, merge
-from acp_nvim.edits.pending import LedgerState, Pending, Reject, Restoration
+from acp_nvim.edits.pending import (
+    FileEdits,
+    LedgerState,
+    Parked,
+    Pending,
+    Reject,
+    Restoration,
+)
 from acp_nvim.edits.undo_history import UndoHistory
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from acp_nvim.edits.hunks import Hunk
     from acp_nvim.edits.text import Text
 
 MAX_REJECTS = 20
 """How many rejects can be taken back, one after the other."""
+MAX_PARKED = 20
+"""How many times edits of one file can be parked; the oldest go first."""
 
 
 class Ledger:
@@ -35,6 +45,9 @@ class Ledger:
         self._undo_history = UndoHistory()
         self._settled: dict[str, Pending] = {}
         """Files of the undo history in which nothing is pending now."""
+        self._parked: dict[str, tuple[Parked, ...]] = {}
+        self._untold: dict[str, Pending] = {}
+        """Entries before what agents have written that no other process knows."""
 
     def get(self, path: str) -> Pending | None:
         """The file's entry; None when nothing is pending there."""
@@ -48,13 +61,115 @@ class Ledger:
     def state(self) -> LedgerState:
         """Return a picture of the ledger."""
         history = list(self._undo_history.before)
-        return LedgerState(dict(self._files), list(self._rejects), history, dict(self._settled))
+        rejects, parked = list(self._rejects), dict(self._parked)
+        return LedgerState(dict(self._files), rejects, history, dict(self._settled), parked)
 
-    def take_over(self, state: LedgerState) -> None:
-        """Continue from another ledger's state."""
-        self._files, self._settled = dict(state.files), dict(state.settled)
-        self._rejects = list(state.rejects)
-        self._undo_history.take_over(state.undo_history)
+    # What other processes know
+
+    def pictures(self) -> dict[str, FileEdits]:
+        """What is known of each file; values are shared and never changed."""
+        history: dict[str, list[Pending]] = {}
+        for before in self._undo_history.before:
+            history.setdefault(before.path, []).append(before)
+        paths = dict.fromkeys((*self._files, *self._settled, *history, *self._parked))
+        return {
+            path: FileEdits(
+                self._files.get(path),
+                self._settled.get(path),
+                tuple(history.get(path, ())),
+                self._parked.get(path, ()),
+            )
+            for path in paths
+        }
+
+    def picture(self, path: str) -> FileEdits:
+        """What is known of one file."""
+        history = tuple(it for it in self._undo_history.before if it.path == path)
+        parked = self._parked.get(path, ())
+        return FileEdits(self._files.get(path), self._settled.get(path), history, parked)
+
+    def take_file(self, path: str, edits: FileEdits) -> None:
+        """Continue with what another process knows of a file."""
+        if edits.entry is None:
+            self._files.pop(path, None)
+        else:
+            self._files[path] = edits.entry
+        self._settled.pop(path, None)
+        if edits.settled is not None and edits.entry is None:
+            self._settled[path] = edits.settled
+        self._undo_history.take_file(path, edits.history)
+        self._untold.pop(path, None)
+        self._parked.pop(path, None)
+        if edits.parked:
+            self._parked[path] = edits.parked
+
+    def untold(self, path: str) -> Pending | None:
+        """The entry before the writes of agents that no other process knows; None: there are
+        none.
+        """
+        return self._untold.get(path)
+
+    def told(self, path: str, entry: Pending | None) -> None:
+        """Others know this entry of the file."""
+        if self._files.get(path) is entry:
+            self._untold.pop(path, None)
+        elif entry is not None and path in self._untold:
+            self._untold[path] = entry
+
+    @property
+    def rejects(self) -> Sequence[list[Reject]]:
+        """The rejects that can be taken back, the latest last."""
+        return self._rejects
+
+    def take_rejects(self, rejects: Sequence[list[Reject]]) -> None:
+        """Continue with these."""
+        self._rejects = list(rejects)[-MAX_REJECTS:]
+
+    # What the tree lacks
+
+    def parked(self, path: str | None = None) -> dict[str, tuple[Parked, ...]]:
+        """The parked edits of a file, or of all, by path."""
+        if path is None:
+            return dict(self._parked)
+        return {path: self._parked[path]} if path in self._parked else {}
+
+    def drop_parked(self, paths: Collection[str]) -> None:
+        """The user gives up the parked edits of these files."""
+        self._parked = {path: it for path, it in self._parked.items() if path not in paths}
+
+    def tree_changed(
+        self, path: str, now: Text | None, *, replaced: bool, branch: str, time: float
+    ) -> bool:
+        """Somebody else gave the file this text (None: it is gone). Edits that it lacks are parked
+        under the ``branch``, parked ones that it has are pending again. ``replaced``: it was git.
+        Returns whether any were parked.
+        """
+        entry, is_parked = self._files.get(path), False
+        if entry is not None and not entry.conflict:
+            found = carried(entry, now, replaced)
+            self._files.pop(path)
+            if found.entry is not None:
+                self._put(found.entry)
+            if found.lost is not None:
+                is_parked = True
+                kept = (*self._parked.get(path, ()), Parked(found.lost, branch, time))
+                self._parked[path] = kept[-MAX_PARKED:]
+        else:
+            self.user_edited(path, now)
+        self._come_back(path, now)
+        return is_parked
+
+    def _come_back(self, path: str, now: Text | None) -> None:
+        left: list[Parked] = []
+        for parked in self._parked.pop(path, ()):
+            back, rest = returned(parked.entry, now)
+            entry = self._files.get(path)
+            if back is not None:
+                self._put(back if entry is None else together(back, entry))
+            if rest is not None:
+                left.append(msgspec.structs.replace(parked, entry=rest))
+        if left:
+            self._parked[path] = tuple(left)
 
     # What happened to files
 
@@ -97,7 +212,7 @@ class Ledger:
                 edited = edited.nearer(back.base)
             edited = msgspec.structs.replace(edited, writers=edited.writers | back.writers)
         if edited.conflict and edited.theirs == after:
-            edited = msgspec.structs.replace(edited, conflict=False, theirs=None)
+            edited = msgspec.structs.replace(edited, conflict=False, theirs=None, overtaken=False)
         self._undo_history.typed(entry, edited)
         self._put(edited)
         self._undo_history.led_to(path, self.followed(path))
@@ -120,6 +235,7 @@ class Ledger:
         base = before if entry.touched else entry.base
         if base is not None:
             home = entry.origin or path
+            self._untold.setdefault(home, entry)
             writers = entry.writers | {session}
             self._put(Pending(home, base, None, None, writers=writers))
 
@@ -177,7 +293,7 @@ class Ledger:
         """The user settled a conflict: this is the file's text, on both sides."""
         entry = self._synced(path, text)
         if entry is not None:
-            self._put(msgspec.structs.replace(entry, conflict=False, theirs=None))
+            self._put(msgspec.structs.replace(entry, conflict=False, theirs=None, overtaken=False))
 
     def committed(self, path: str, text: Text | None) -> None:
         """A commit contains this text (None: not the file): accept the hunks that are in it."""
@@ -282,6 +398,7 @@ class Ledger:
 
     def _wrote(self, path: str, before: Text | None, after: Text, writers: frozenset[int]) -> None:
         entry = self._synced(path, before) or Pending(path, before, before, before)
+        self._untold.setdefault(path, entry)
         wrote = msgspec.structs.replace(
             entry,
             live=after,
@@ -289,6 +406,7 @@ class Ledger:
             writers=entry.writers | writers,
             conflict=False,
             theirs=None,
+            overtaken=False,
         )
         self._undo_history.note(entry, wrote.weight)
         self._put(wrote)

@@ -1,4 +1,4 @@
-"""Framing of records in a file that is only appended to.
+"""Framing of records in a file that is only appended to, by several processes one after the other.
 
 Each record has a mark, its length and a checksum in front. A process that was killed leaves a torn
 record, a disk may damage others: reading skips to the next mark with a complete record.
@@ -30,19 +30,25 @@ def joined(payloads: Iterable[bytes]) -> bytes:
 
 def parted(data: bytes) -> tuple[list[bytes], int]:
     """Return the complete records in order, and how many bytes belong to none."""
+    found, lost, end = read_on(data)
+    return found, lost + len(data) - end
+
+
+def read_on(data: bytes) -> tuple[list[bytes], int, int]:
+    """As `parted`, of a file that another process may be writing now. The third value is where to
+    read on: behind the last complete record, since what follows may be a part of the next one.
+    """
     found: list[bytes] = []
-    at = lost = 0
-    while at < len(data):
+    at = lost = end = 0
+    while 0 <= at < len(data):
         payload = _record(data, at)
         if payload is not None:
             found.append(payload)
-            at += _HEAD.size + len(payload)
+            lost += at - end
+            at = end = at + _HEAD.size + len(payload)
         else:
-            following = data.find(MARK, at + 1)
-            end = len(data) if following < 0 else following
-            lost += end - at
-            at = end
-    return found, lost
+            at = data.find(MARK, at + 1)
+    return found, lost, end
 
 
 def _record(data: bytes, at: int) -> bytes | None:

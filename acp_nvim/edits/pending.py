@@ -54,7 +54,8 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
     ``written`` is the agent's last text (None once the user has changed a file that the agent
     created and the agent wrote it again), ``origin`` the path before the agent renamed the file,
     ``writers`` the numbers of the sessions that wrote. With ``conflict`` the agent's text could not
-    be merged into the user's unsaved one: it is ``theirs``, on disk, not in ``live``. ``relaid``
+    be merged into the user's unsaved one: it is ``theirs``, on disk, not in ``live``; or, where it
+    is ``overtaken``, in neither, since the user has changed the same lines meanwhile. ``relaid``
     names other changes of the agent than of text (`line ends: unix → dos`): they are decided with
     the file.
     """
@@ -68,6 +69,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
     conflict: bool = False
     theirs: Text | None = None
     relaid: str = ""
+    overtaken: bool = False
 
     @property
     def kind(self) -> Kind:
@@ -181,7 +183,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
                 Restoration(self.origin, None, self.base),
                 Restoration(self.path, self.live, None),
             ]
-        note = _CONFLICT if self.conflict else ""
+        note = _CONFLICT if self.conflict and not self.overtaken else ""
         return [Restoration(self.path, self.live, self.base, note=note)]
 
     def contained_in(self, committed: Text) -> list[Hunk]:
@@ -212,6 +214,24 @@ class Reject(msgspec.Struct, frozen=True):
     steps: list[Restoration]
 
 
+class Parked(msgspec.Struct, frozen=True):
+    """Edits that the file lacks since git, or whoever wrote it, put another text there."""
+
+    entry: Pending
+    branch: str
+    """The branch that had them; empty where there is none."""
+    time: float
+
+
+class FileEdits(msgspec.Struct, frozen=True):
+    """All that a ledger knows of one file, for another one to go on from."""
+
+    entry: Pending | None = None
+    settled: Pending | None = None
+    history: tuple[Pending, ...] = ()
+    parked: tuple[Parked, ...] = ()
+
+
 class LedgerState(msgspec.Struct, frozen=True):
     """A picture of a ledger, from which another one can continue. Values are shared and never
     changed: what is equal to the last picture is the same object.
@@ -225,10 +245,12 @@ class LedgerState(msgspec.Struct, frozen=True):
     """Entries before steps that the user may undo."""
     settled: dict[str, Pending] = {}
     """Files of the undo history in which nothing is pending."""
+    parked: dict[str, tuple[Parked, ...]] = {}
+    """Edits that the tree lacks, by path."""
 
     def __bool__(self) -> bool:
-        """Whether anything is pending, or a reject can be taken back."""
-        return bool(self.files or self.rejects)
+        """Whether anything is pending or parked, or a reject can be taken back."""
+        return bool(self.files or self.rejects or self.parked)
 
 
 _KEPT = wording.WHY_FILE_KEPT

@@ -17,7 +17,7 @@ from acp_nvim.edits.hunks import Hunk, apply, diff
 from acp_nvim.edits.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable
 
 REMEMBERED = 64
 """The most texts whose names are remembered by object."""
@@ -81,6 +81,7 @@ class Drop(msgspec.Struct, frozen=True, tag="drop", array_like=True):
 Record = Whole | Changed | Data | Put | Drop
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Record).decode
+_decode_batch = msgspec.msgpack.Decoder(list[bytes]).decode
 
 
 def encoded(path: str) -> bytes:
@@ -94,20 +95,15 @@ def decoded(path: bytes) -> str:
 
 
 class Writer:
-    """Makes records and remembers them: nothing is written twice."""
+    """Makes records. Texts are remembered: none is written twice. Values are not, since another
+    process may have set them meanwhile.
+    """
 
     def __init__(self) -> None:
-        self.made: dict[int, tuple[Any, Any]] = {}
-        """Records of values still in use, by the value's id: value and record."""
         self._out: list[bytes] = []
-        self._values: dict[Key, bytes] = {}
         self._written: set[bytes] = set()
         self._anchors: dict[str, list[tuple[bytes, Text]]] = {}
         self._names: OrderedDict[int, tuple[Text, bytes]] = OrderedDict()
-
-    def remember(self, made: Mapping[int, tuple[Any, Any]]) -> None:
-        """What was made of the values that are in use now."""
-        self.made = dict(made)
 
     def take(self) -> list[bytes]:
         """Return the records made since the last call."""
@@ -122,15 +118,11 @@ class Writer:
             data = _encode(value)
         except UnicodeEncodeError:
             data = _encode(_cleaned(msgspec.to_builtins(value, builtin_types=(bytes,))))
-        name = blake2b(data, digest_size=16).digest()
-        if self._values.get((kind, key)) != name:
-            self._values[kind, key] = name
-            self._out.append(_encode(Put(kind, key, data)))
+        self._out.append(_encode(Put(kind, key, data)))
 
     def drop(self, kind: str, key: bytes) -> None:
         """Remove a key."""
-        if self._values.pop((kind, key), None) is not None:
-            self._out.append(_encode(Drop(kind, key)))
+        self._out.append(_encode(Drop(kind, key)))
 
     def text(self, path: str, text: Text | None) -> bytes:
         """Write a text of this path, if it is new; returns its name."""
@@ -176,68 +168,59 @@ class Writer:
             self._out.append(_encode(record))
 
 
-class Series:
-    """Values without names: each keeps its key as long as it exists."""
-
-    def __init__(self, writer: Writer, kind: str, group: bytes = b"") -> None:
-        """Keys begin with the ``group`` and count upwards."""
-        self._writer = writer
-        self._kind = kind
-        self._group = group
-        self._held: dict[int, tuple[Any, bytes, Any]] = {}
-        self._next = 0
-
-    def write(self, items: Iterable[tuple[Any, Any]], made: Callable[[Any], Any]) -> None:
-        """Write all values as pairs of identity and value; ``made`` turns a value into its record.
-        The same object as last time is not written again.
-        """
-        held: dict[int, tuple[Any, bytes, Any]] = {}
-        for known_by, value in items:
-            _, key, last = self._held.get(id(known_by), (None, NONE, None))
-            if not key:
-                key, self._next = b"%s:%d" % (self._group, self._next), self._next + 1
-            if value is not last:
-                self._writer.put(self._kind, key, made(value))
-            held[id(known_by)] = known_by, key, value
-        for gone in self._held.keys() - held.keys():
-            self._writer.drop(self._kind, self._held[gone][1])
-        self._held = held
-
-
-def group_of(key: bytes) -> bytes:
-    """The group of a key of a `Series`."""
-    return key.rpartition(b":")[0]
+def batch(records: list[bytes]) -> bytes:
+    """Several records as one: all of them are read, or none."""
+    return _encode(records)
 
 
 class Reader:
     """Reads records: the values left in the end, in the order of their keys' first records."""
 
-    def __init__(self, records: list[bytes]) -> None:
+    def __init__(self, batches: Iterable[bytes] = ()) -> None:
         self.values: dict[Key, bytes] = {}
         self.lost = 0
         """How many records could not be read."""
         self._held: dict[bytes, Whole | Changed | Data] = {}
         self._texts: dict[bytes, Text] = {}
-        for record in records:
+        self.feed(batches)
+
+    def feed(self, batches: Iterable[bytes]) -> dict[Key, None]:
+        """Read on in what `batch` has made; returns the keys of these records, in order."""
+        keys: dict[Key, None] = {}
+        for one in batches:
             try:
-                self._take(_decode(record))
+                records = [_decode(record) for record in _decode_batch(one)]
             except msgspec.DecodeError:
                 self.lost += 1
+                continue
+            for record in records:
+                self._take(record)
+                if isinstance(record, Put | Drop):
+                    keys[record.kind, record.key] = None
+        return keys
+
+    def settle(self) -> bool:
+        """Drop texts that were made of their records, since they can be made again. Returns whether
+        anything was lost since the last call.
+        """
+        self._texts.clear()
+        lost, self.lost = self.lost > 0, 0
+        return lost
 
     def lose(self) -> None:
         """One more record makes no sense here."""
         self.lost += 1
 
-    def of(self, kind: str, shape: type[T]) -> list[tuple[bytes, T]]:
-        """Return all values of a kind by their keys; values of another shape count as lost."""
-        found: list[tuple[bytes, T]] = []
-        for (other, key), value in self.values.items():
-            if other == kind:
-                try:
-                    found.append((key, msgspec.msgpack.decode(value, type=shape)))
-                except msgspec.DecodeError:
-                    self.lost += 1
-        return found
+    def value(self, kind: str, key: bytes, shape: type[T]) -> T | None:
+        """The value of a key; None where there is none. One of another shape counts as lost."""
+        value = self.values.get((kind, key))
+        if value is None:
+            return None
+        try:
+            return msgspec.msgpack.decode(value, type=shape)
+        except msgspec.DecodeError:
+            self.lost += 1
+            return None
 
     def text(self, name: bytes) -> Text | None:
         """The text of that name. Raises `Lost`."""

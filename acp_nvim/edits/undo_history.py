@@ -31,9 +31,10 @@ class UndoHistory:
         self._after: dict[str, Pending] = {}
         """The entries that these changes have led to."""
 
-    def take_over(self, before: Sequence[Pending]) -> None:
-        """Go on where another history was."""
-        self.before = list(before)
+    def take_file(self, path: str, before: Sequence[Pending]) -> None:
+        """Go on with another history of this file."""
+        others = [entry for entry in self.before if entry.path != path]
+        self.before = [*others, *before][-MAX_UNDONE:]
 
     def note(self, entry: Pending, weight: int) -> None:
         """Remember a step if it leaves fewer lines (``weight``) pending than before."""

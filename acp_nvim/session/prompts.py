@@ -19,6 +19,8 @@ from acp_nvim.protocol.fence import quoted
 BUFFER_URI = "nvim://buffer/"
 VARIABLE_URI = "nvim://context/"
 """Prefix of a variable's URI: editor state is no file."""
+FRESH_S = 0.05
+"""Within so long nothing has become of what a prompt tells of Neovim's buffers."""
 LINE = 100_000
 """The most characters of one line of a prompt that the chat shows."""
 
@@ -122,6 +124,10 @@ class Prompt(Struct, eq=False):
     """Its number among the prompts of its session, once it is about to be sent; 1 is the first."""
     left_out: list[str] = field(default_factory=list)
     """One line for each attachment that the agent cannot take in any form."""
+
+    def fresh_unsaved(self, now: float) -> Mapping[str, Any] | None:
+        """Return `unsaved` where that cannot have changed since, ``now`` on the monotonic clock."""
+        return self.unsaved if now - self.made < FRESH_S else None
 
     def count_as(self, number: int) -> None:
         """It is the prompt of that number in its session."""

@@ -120,6 +120,8 @@ class Session:
     """Tokens of the last turn that has ended, where its agent tells them."""
     retrying: str | None = None
     """Why the agent tries again, until it goes on."""
+    spent = 0
+    """Tokens of all turns, where the agent counts those."""
     user: str | None = None
     """Who speaks as the user here, where that is not the user."""
     tools: ToolUse | None = None
@@ -403,13 +405,10 @@ class Session:
         if line is not None:
             self.notice(line.level, line.title, line.details)
         self.turn_usage = usage
+        self.spent += usage.total_tokens if usage is not None else 0
         self.change("status", "stop_reason", "error", "turn_usage")
-        self.event(
-            "AcpTurnEnd",
-            stop_reason=stop_reason,
-            error=self.error,
-            usage=snapshot.turn_usage(usage),
-        )
+        tokens = snapshot.turn_usage(usage)
+        self.event("AcpTurnEnd", stop_reason=stop_reason, error=self.error, usage=tokens)
 
     def _close_left(self, stop_reason: str | None, *, failed: bool) -> None:
         """Assume the end of open calls; what goes on in the background does not end so."""
@@ -451,7 +450,7 @@ class Session:
         After an error the rest is left in the iterator; the calls before it are told.
         """
         known, entries = self.tool_calls.by_id, self.entries
-        add, dirty = self.transcript.add, self.transcript.dirty
+        add, dirty, unsaved = self.transcript.add, self.transcript.dirty, self.transcript.unsaved
         numbers, silent = self.changes.calls, self.silent
         mark = self.state_mark = self.transcript.written
         statuses: list[str] | None = None
@@ -472,7 +471,7 @@ class Session:
                     before, locations = "pending", ()
                 else:
                     entry = entries[call]
-                    dirty[entry] = None
+                    dirty[entry] = unsaved[entry] = None
                     before, locations = call.status, call.locations
                     self.tool_calls.merge(call, update)
                 numbers.add(call.index)

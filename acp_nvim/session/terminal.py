@@ -129,6 +129,16 @@ class Terminal:
         self.released = True
         self.output.shrink(0)
 
+    def recall(
+        self, lines: Sequence[str], count: int, exit_code: int | None, signal: str | None
+    ) -> None:
+        """Take the end of an output that had `count` newlines, and the exit of a process that has
+        ended.
+        """
+        self.replay.add("".join(f"{line}\r\n" for line in lines))
+        self._tail = Tail.of(lines, count)
+        self.running, self.exit_code, self.signal = False, exit_code, signal
+
     def restart(self) -> None:
         """The agent uses the same id for a new run; the former output stays above it."""
         if not self.running:

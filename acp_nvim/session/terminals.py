@@ -76,6 +76,11 @@ class Terminals:
         self.written(terminal)
         self._on_status()
 
+    def put(self, terminal: Terminal, entry: ToolEntry | TerminalEntry) -> None:
+        """Take up a terminal that was shown in an entry before."""
+        self._all[terminal.id] = terminal
+        self._shown.setdefault(terminal.id, []).append(entry)
+
     def reported(self, id: str) -> Terminal:
         """Return the terminal of that id which the agent runs, and tells of by itself
         (v2/tool-calls); a new one is shown.

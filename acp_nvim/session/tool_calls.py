@@ -196,6 +196,10 @@ class ToolCalls:
         else:
             call = ToolCall(update.tool_call_id, index=len(self._calls))
             self.merge(call, update)
+        return self.put(call)
+
+    def put(self, call: ToolCall) -> ToolCall:
+        """Append a call, whose index is their number."""
         self.by_id[call.id] = call
         self._calls.append(call)
         return call

@@ -18,6 +18,8 @@ class Transcript:
         """Start empty."""
         self.entries: list[Entry] = []
         self.dirty: dict[Entry, None] = {}
+        self.unsaved: dict[Entry, None] = {}
+        """Entries that changed since the history took them."""
         self.written = 0
         """Characters of text ever added, for back-pressure and to place events behind their text.
         """
@@ -39,7 +41,7 @@ class Transcript:
         last = self.entries[-1] if self.entries else None
         if last.__class__ is Message:
             last.closed = True
-            self.dirty[last] = None
+            self.touch(last)
         if self._held:
             self.release()
         if self._asked and _answers(entry):
@@ -50,7 +52,7 @@ class Transcript:
 
     def _append(self, entry: Entry) -> None:
         self.entries.append(entry)
-        self.dirty[entry] = None
+        self.touch(entry)
         if entry.__class__ is Message and entry.role == "user":
             self._asked = True
         elif entry.__class__ is Heading:
@@ -90,6 +92,7 @@ class Transcript:
     def touch(self, entry: Entry) -> None:
         """Note that an entry changed."""
         self.dirty[entry] = None
+        self.unsaved[entry] = None
 
     def stream(self, role: Role, part: Part, message_id: str | None) -> Message:
         """Append a part to the message that it continues, or to a new one.
@@ -110,6 +113,7 @@ class Transcript:
             self.add(message)
         message.parts.append(part)
         self.dirty[message] = None
+        self.unsaved[message] = None
         self.written += len(part) if part.__class__ is str else 1
         return message
 
@@ -127,7 +131,7 @@ class Transcript:
         """Append a part to the message of that id, wherever it stands."""
         message = self._message(role, message_id)
         message.parts.append(part)
-        self.dirty[message] = None
+        self.touch(message)
         self.written += len(part) if part.__class__ is str else 1
         return message
 
@@ -137,7 +141,7 @@ class Transcript:
         if parts == message.parts:
             return message
         message.replace(parts)
-        self.dirty[message] = None
+        self.touch(message)
         self.written += length(parts)
         return message
 

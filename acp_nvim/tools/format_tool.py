@@ -41,9 +41,9 @@ class FormatArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 DESCRIPTION: Final = (
     "Format a file, or some of its lines, the way the user's editor does: by their formatters "
-    "(conform.nvim), the language server or their options. Prefer it over running a formatter yourself: it "
-    "has the user's settings and their unsaved text. The user is asked with a diff, and what "
-    'changed is pending their review. Example: {"path": "app.py"}'
+    "(conform.nvim), the language server or their options. Prefer it over running a formatter "
+    "yourself: it has the user's settings and their unsaved text. The user is asked with a diff, "
+    'and what changed is pending their review. Example: {"path": "app.py"}'
 )
 
 

@@ -117,15 +117,15 @@ UNKNOWN: Final = "I don't know `{command}`."
 HELP: Final = """\
 ## What I know
 
-- `/tour` start or resume the tour; `/skip` skip a step
-- `/keys` the five keys to know
-- `/read [path]` quote a file as your editor has it
-- `/edit [path]` propose a change, with a diff and a question
-- `/check` tell what is left to review in the sample
-- `/plan` a sample plan, carried out step by step
-- `/slow [seconds]` give a long answer, to try cancelling
-- `/shell [command]` run a command in a terminal
-- `/form` ask you something with a form
+- `/tour`: start or resume the tour; `/skip` skips a step
+- `/keys`: the five keys to know
+- `/read [path]`: quote a file as your editor has it
+- `/edit [path]`: propose a change, with a diff and a question
+- `/check`: what is left to review in the sample
+- `/plan`: a sample plan, carried out step by step
+- `/slow [seconds]`: a long answer, to try cancelling
+- `/shell [command]`: run a command in a terminal
+- `/form`: ask you something with a form
 
 Or ask me in plain words about: permissions, cancelling, reviewing, attaching files, sessions, \
 modes, plans, the queue, other agents, the log.

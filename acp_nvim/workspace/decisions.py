@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Literal
 
@@ -24,6 +25,7 @@ from acp_nvim.workspace.file_writer import FileWriter, Refused, read_or_none, re
 from acp_nvim.workspace.obstacles import Blocked, in_order, pending_inside, users_file_inside
 from acp_nvim.workspace.paths import is_below
 from acp_nvim.workspace.pending_edits import PendingEdits
+from acp_nvim.workspace.persistence import BusyError
 from acp_nvim.workspace.ports import BufferText
 from acp_nvim.workspace.refusals import Refusal
 from acp_nvim.workspace.tracked_file import Removed
@@ -31,11 +33,22 @@ from acp_nvim.workspace.tracked_file import Removed
 Verdict = Literal["accept", "reject"]
 
 
+Claim = Callable[[Sequence[str]], AbstractAsyncContextManager[dict[str, Pending | None]]]
+"""Be the only Neovim that decides edits of these files; gives what the user saw of those that
+another one has changed. BusyError.
+"""
+
+
 class ReviewDecisions:
     """Accept, reject and take back; answers are lines for the user."""
 
-    def __init__(self, edits: PendingEdits, look: Callable[[str], Awaitable[None]]) -> None:
-        """``look`` takes up the latest changes of a file by agents at work."""
+    def __init__(
+        self, edits: PendingEdits, look: Callable[[str], Awaitable[None]], claim: Claim
+    ) -> None:
+        """``look`` takes up the latest changes of a file by agents at work; ``claim`` sees to it
+        that no other Neovim decides the same.
+        """
+        self._claim = claim
         self._edits = edits
         self._look = look
         self._ledger = edits.ledger
@@ -47,6 +60,27 @@ class ReviewDecisions:
         """Decide the hunk at a 0-based row of the live text, as it was at this changedtick of its
         buffer; None: it has none.
         """
+        try:
+            async with self._claim([path]) as seen:
+                if path in seen and seen[path] != self._ledger.get(path):
+                    return await self._hunk_as_seen(verdict, path, row, seen[path])
+                return await self._own_hunk(verdict, path, row, tick)
+        except BusyError:
+            return [wording.OTHER_NEOVIM_BUSY]
+
+    async def _hunk_as_seen(
+        self, verdict: Verdict, path: str, row: int, seen: Pending | None
+    ) -> list[str]:
+        """Decide a hunk of a file in which another Neovim has decided meanwhile."""
+        async with self._edits.alone(path):
+            await self._edits.sync(path)
+            entry = self._ledger.get(path)
+            chosen = seen.hunk_at(row) if seen is not None else None
+            if entry is None or (chosen and seen and entry.like(seen, chosen) is None):
+                return [wording.DECIDED_ELSEWHERE.format(file=Path(path).name)]
+            return await self._hunk(verdict, path, row, seen)
+
+    async def _own_hunk(self, verdict: Verdict, path: str, row: int, tick: int | None) -> list[str]:
         live = self._edits.buffers.get(path)
         if (
             live is not None
@@ -65,7 +99,7 @@ class ReviewDecisions:
         async with self._edits.alone(path):
             seen, count = await self._as_seen(path)
         if verdict == "reject" and seen is not None and pending_inside(self._ledger, [seen]):
-            return await self.files(verdict, [seen])
+            return await self._all_of(verdict, [seen], {})
         await self._look(path)
         async with self._edits.alone(path):
             await self._edits.sync(path)
@@ -96,6 +130,20 @@ class ReviewDecisions:
 
     async def files(self, verdict: Verdict, entries: Sequence[Pending]) -> list[str]:
         """Decide all that is pending in these files."""
+        try:
+            async with self._claim([entry.path for entry in entries]) as seen:
+                return await self._all_of(verdict, entries, seen)
+        except BusyError:
+            return [wording.OTHER_NEOVIM_BUSY]
+
+    async def _all_of(
+        self, verdict: Verdict, entries: Sequence[Pending], others: Mapping[str, Pending | None]
+    ) -> list[str]:
+        """``others`` has the edits as the user saw them, of files that another Neovim has
+        changed.
+        """
+        if len(entries) == 1 and others and self._ledger.get(entries[0].path) is None:
+            return [wording.DECIDED_ELSEWHERE.format(file=Path(entries[0].path).name)]
         scope = {entry.path for entry in entries}
         if verdict == "reject":
             entries = [*entries, *pending_inside(self._ledger, entries)]
@@ -109,7 +157,9 @@ class ReviewDecisions:
                 await self._edits.sync(entry.path)
             state = self._edits.state
             changed = {
-                path: then for path, then, count in seen if state(path).agent_change_count != count
+                path: others.get(path, then)
+                for path, then, count in seen
+                if state(path).agent_change_count != count or path in others
             }
             paths, notes = self._free([entry.path for entry in entries], scope, verdict)
             return [*notes, *(await self._files(verdict, paths, changed) if paths else ())]
@@ -168,6 +218,13 @@ class ReviewDecisions:
 
     async def unreject(self) -> list[str]:
         """Take the last reject back."""
+        try:
+            async with self._claim(self._ledger.unreject_paths()):
+                return await self._unreject()
+        except BusyError:
+            return [wording.OTHER_NEOVIM_BUSY]
+
+    async def _unreject(self) -> list[str]:
         paths = self._ledger.unreject_paths()
         for path in paths:
             await self._look(path)

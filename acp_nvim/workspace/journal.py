@@ -1,251 +1,214 @@
-"""The journal of pending edits and checkpoints: the next process goes on from it when this one is
-killed.
+"""The journal of one workspace on disk: pending edits and checkpoints outlive Neovim in it.
 
-A worker thread writes it shortly after each change, so that nothing waits for it: the changes of
-the last moment may be lacking. It belongs to one Neovim. Only the user may read it: texts may be
-secret.
+A folder in `stdpath('data')/acp/workspaces` has the file `journal`, to which every process of that
+workspace appends (`edits.log`), `lock`, which is locked by whoever writes and is free again when
+that process is killed, and `pending` as long as there is anything to decide: Lua looks for that
+before it starts a process. Only the user may read any of it: texts may be secret.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Sequence
+import sys
+import time
+from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import anyio
 import msgspec
-from anyio import to_thread
 
-from acp_nvim import wording
-from acp_nvim.edits.log import joined, parted
-from acp_nvim.edits.pending import LedgerState
-from acp_nvim.edits.records import Reader, Writer, encoded
-from acp_nvim.edits.serialize import LedgerWriter
-from acp_nvim.workspace import private_files, runs
-from acp_nvim.workspace.snapshots import serialize as checkpoints
-from acp_nvim.workspace.snapshots.serialize import CheckpointWriter, Frozen
+from acp_nvim.edits.log import framed, joined, read_on
+from acp_nvim.workspace import private_files
 
-DELAY_S: Final = 0.003
-"""The answer to an agent's request comes first."""
-SHARE: Final = 4.0
-"""Writing is followed by a pause of so many times its length, but not of more than `PAUSE_S`."""
-PAUSE_S: Final = 0.5
+if sys.platform != "win32":
+    import fcntl
+
+MODE: Final = 0o600
 SLACK: Final = 1024 * 1024
 """Bytes that may be superseded before all is written anew, at the least; else as many as count."""
 
-MODE: Final = 0o600
 
-Value = tuple[Any, Callable[[Writer, str, Any], Any]]
-"""A value, and the function that encodes it, given its path as well."""
+class News(msgspec.Struct, frozen=True):
+    """What is in the file that was not read yet."""
 
-
-class Contents(msgspec.Struct, frozen=True):
-    """The state at one moment; nothing in it changes any more."""
-
-    ledger: LedgerState
-    checkpoints: dict[int, list[Frozen]]
-    undo: dict[int, list[Frozen]]
-    others: dict[tuple[str, str], Value]
-    """Further values, by kind and path: equal ones are not written again."""
-
-    def __bool__(self) -> bool:
-        """Whether anything can be decided or brought back."""
-        return bool(self.ledger) or any(self.checkpoints.values()) or any(self.undo.values())
-
-
-class JournalWriter:
-    """Makes the records of one file: those of a moment, then of each change."""
-
-    def __init__(self) -> None:
-        self._writer = Writer()
-        self._ledger = LedgerWriter(self._writer)
-        self._checkpoints = CheckpointWriter(self._writer)
-        self._others: dict[tuple[str, str], Value] = {}
-
-    def written(self, now: Contents) -> list[bytes]:
-        """The records that have to be added."""
-        self._ledger.write(now.ledger)
-        self._checkpoints.write(checkpoints.CHECKPOINT, now.checkpoints)
-        self._checkpoints.write(checkpoints.UNDO, now.undo)
-        writer, others = self._writer, now.others
-        for kind, path in self._others.keys() - others.keys():
-            writer.drop(kind, encoded(path))
-        for key, (value, encode) in others.items():
-            last = self._others.get(key)
-            if last is None or last[0] is not value:
-                kind, path = key
-                value = encode(writer, path, value)
-                writer.put(kind, encoded(path), value)
-        self._others = others
-        return writer.take()
+    batches: list[bytes] = []
+    fresh: bool = False
+    """It is another file than before: these are all records that count."""
+    damaged: bool = False
+    removed: bool = False
+    """Somebody has removed it: nothing of it was taken back by that."""
 
 
 class JournalFile:
-    """The file: appended to, or replaced as a whole, and gone when nothing is left. It blocks.
+    """The files of one journal. All of it blocks, and may raise OSError."""
 
-    The directories above it are made when something is written.
-    """
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.path = folder / "journal"
+        self.marker = folder / "pending"
+        self._lock = -1
+        self._reading = -1
+        """The file as it was last read: kept open, so that no other one gets its number."""
+        self._offset = 0
+        self._least = 0
+        """How large it was when all was written anew."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.size = 0
-        """Bytes that it has since it was written anew."""
+    # -- one writer at a time ---------------------------------------------------------------------
 
-    def read(self) -> tuple[list[bytes], int]:
-        """The records, and how many bytes are damaged; nothing where there is no file. OSError."""
+    def try_lock(self) -> bool:
+        """Become the only process that writes; False while another one does."""
+        if self._lock < 0 or not _is_at(self._lock, self.folder / "lock"):
+            self._close_lock()
+            private_files.directory(self.folder)
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+            self._lock = os.open(self.folder / "lock", flags, MODE)
+        if sys.platform == "win32":
+            return True
         try:
-            return parted(self.path.read_bytes())
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def unlock(self) -> None:
+        """Let others write."""
+        if self._lock >= 0 and sys.platform != "win32":
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """Read and write no more."""
+        self._close_lock()
+        self._stop_reading()
+
+    def _close_lock(self) -> None:
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    # -- reading ----------------------------------------------------------------------------------
+
+    def has_news(self) -> bool:
+        """Whether another process has written since the last `read`."""
+        try:
+            info = self.path.stat()
         except (FileNotFoundError, NotADirectoryError):
-            return [], 0
+            return self._reading >= 0
+        if self._reading < 0 or not _is_at(self._reading, self.path):
+            return True
+        return info.st_size != self._offset
 
-    def append(self, records: Sequence[bytes]) -> None:
-        """Add records. FileNotFoundError where somebody has removed the file; OSError: part of
-        them may be written.
+    def read(self, *, locked: bool) -> News:
+        """What others have written since the last call. ``locked``: nobody writes now, a part of a
+        record is one of a process that was killed.
         """
-        data = joined(records)
-        if data:
-            _write(self.path, data, os.O_APPEND)
-        self.size += len(data)
+        was_there = self._reading >= 0
+        fresh = not was_there or not _is_at(self._reading, self.path)
+        if fresh:
+            self._stop_reading()
+            try:
+                self._reading = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            except (FileNotFoundError, NotADirectoryError):
+                return News(removed=was_there)
+        size = os.fstat(self._reading).st_size
+        if size < self._offset:
+            fresh, self._offset = True, 0
+        data = _read(self._reading, self._offset, size)
+        batches, lost, end = read_on(data)
+        if fresh:
+            self._least = size if was_there else 0  # who comes to a long one shortens it
+        torn = end < len(data) and (locked or (fresh and not batches))
+        self._offset = size if locked else self._offset + end
+        return News(batches, fresh, lost > 0 or torn)
 
-    def replace(self, records: Sequence[bytes]) -> None:
-        """Hold these records and no others; a crash leaves the old ones or these. OSError."""
-        data = joined(records)
-        for directory in (self.path.parent.parent, self.path.parent):
-            private_files.directory(directory)
-        fresh = self.path.with_name(f"{self.path.name}.new")
-        _write(fresh, data, os.O_CREAT | os.O_TRUNC)
-        fresh.replace(self.path)
-        self.size = len(data)
+    def _stop_reading(self) -> None:
+        if self._reading >= 0:
+            os.close(self._reading)
+        self._reading, self._offset = -1, 0
+
+    # -- writing, by whoever has the lock ---------------------------------------------------------
+
+    @property
+    def is_new(self) -> bool:
+        """Whether there was no file at the last `read`."""
+        return self._reading < 0
+
+    @property
+    def is_long(self) -> bool:
+        """Whether much of it is superseded."""
+        return self._offset > 2 * self._least + SLACK
+
+    def append(self, batch: bytes) -> None:
+        """Add records: all of them are read by others, or none."""
+        handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        with os.fdopen(handle, "wb", buffering=0) as file:
+            _fill(file.fileno(), framed(batch))
+        self._offset = os.fstat(self._reading).st_size
+
+    def replace(self, batches: Sequence[bytes]) -> None:
+        """Hold these records and no others; a crash leaves the old ones or these."""
+        data = joined(batches)
+        private_files.directory(self.folder)
+        fresh = self.folder / f"journal.{os.getpid()}.new"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        try:
+            handle = os.open(fresh, flags, MODE)
+            with os.fdopen(handle, "wb", buffering=0) as file:
+                _fill(file.fileno(), data)
+                os.fsync(file.fileno())
+            fresh.replace(self.path)
+        except OSError:
+            with suppress(OSError):
+                fresh.unlink()
+            raise
+        self._stop_reading()
+        self._reading = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        self._offset = self._least = len(data)
 
     def remove(self) -> None:
-        """Leave nothing behind, no empty directory either. OSError."""
-        for path in (self.path, self.path.with_name(f"{self.path.name}.new")):
+        """Leave no file behind that has nothing to say."""
+        self.mark(pending=False)
+        with suppress(FileNotFoundError, NotADirectoryError):
+            self.path.unlink()
+        self._stop_reading()
+
+    def mark(self, *, pending: bool) -> None:
+        """Say whether there is anything to decide."""
+        if pending and not self.marker.exists():
+            private_files.directory(self.folder)
+            os.close(os.open(self.marker, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, MODE))
+        elif not pending:
             with suppress(FileNotFoundError, NotADirectoryError):
-                path.unlink()
-        for directory in (self.path.parent, self.path.parent.parent):
-            with suppress(OSError):  # another journal is there, or none was made
-                directory.rmdir()
+                self.marker.unlink()
 
-    def tidy(self) -> None:
-        """Remove journals of Neovims that were killed. OSError."""
-        for path in runs.remains(self.path.parent, self.path.name):
-            path.unlink(missing_ok=True)
-
-
-def _write(path: Path, data: bytes, how: int) -> None:
-    handle = os.open(path, os.O_WRONLY | how, MODE)
-    with os.fdopen(handle, "wb", buffering=0) as file:
-        view = memoryview(data)
-        while view:
-            view = view[file.write(view) :]
+    def set_aside(self) -> Path:
+        """Keep the file under another name; returns that."""
+        aside = self.folder / time.strftime("journal.%Y%m%d-%H%M%S")
+        self._stop_reading()
+        self.path.replace(aside)
+        return aside
 
 
-class Journal:
-    """Keeps the file up to date. A failure is reported once and stops nothing else."""
+def _is_at(handle: int, path: Path) -> bool:
+    """Whether an open file is still the one at this path."""
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except (FileNotFoundError, NotADirectoryError):
+        return False
 
-    def __init__(self, look: Callable[[], Contents], problem: Callable[[str], None]) -> None:
-        """``look`` gives the present contents; ``problem`` hears why they cannot be written."""
-        self._look = look
-        self._problem = problem
-        self._file: JournalFile | None = None
-        self._records: JournalWriter | None = None
-        self._least = 0
-        self._touched = anyio.Event()
-        self._writing = anyio.Lock()
-        self._empty = False
-        """No file is on disk."""
-        self._over = False
-        self._has_warned = False
 
-    def begin(self, file: JournalFile) -> None:
-        """This is the file; `run` comes next."""
-        self._file = file
+def _read(handle: int, start: int, end: int) -> bytes:
+    parts: list[bytes] = []
+    while start < end:
+        part = os.pread(handle, end - start, start)
+        if not part:
+            break
+        parts.append(part)
+        start += len(part)
+    return b"".join(parts)
 
-    def read(self) -> Reader:
-        """Read the records of the process before this one; blocks."""
-        if self._file is None:
-            return Reader([])
-        try:
-            records, damaged = self._file.read()
-        except OSError as error:
-            self._problem(f"{self._file.path}: {error}")
-            return Reader([])
-        reader = Reader(records)
-        if damaged:
-            reader.lose()
-        return reader
 
-    def touch(self) -> None:
-        """Something may have changed."""
-        self._touched.set()
-
-    async def run(self) -> None:
-        """Write until cancelled, or `stop`."""
-        assert self._file is not None
-        await self._try(partial(to_thread.run_sync, self._file.tidy))
-        while not self._over:
-            await self._touched.wait()
-            await anyio.sleep(DELAY_S)
-            self._touched = anyio.Event()
-            began = anyio.current_time()
-            async with self._writing:
-                if not self._over:
-                    await self._try(self._keep)
-            await anyio.sleep(min(PAUSE_S, SHARE * (anyio.current_time() - began)))
-
-    def stop(self) -> None:
-        """Write no more."""
-        self._over = True
-
-    async def remove(self) -> None:
-        """Leave nothing on disk."""
-        self.stop()
-        async with self._writing:
-            if self._file is not None:
-                await self._try(partial(to_thread.run_sync, self._file.remove))
-
-    async def _keep(self) -> None:
-        """Write the present contents, unless there are none and there is no file."""
-        now = self._look()
-        if now or not self._empty:
-            await to_thread.run_sync(self._write, now)
-
-    async def _try(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Do it, and report the first failure."""
-        try:
-            await work()
-        except Exception as error:
-            self._records = None  # nobody knows how much is written
-            if not self._has_warned:
-                self._has_warned = True
-                self._problem(
-                    wording.JOURNAL_FAILED.format(kind=type(error).__name__, reason=error)
-                )
-
-    def _write(self, now: Contents) -> None:
-        """In a worker thread, one at a time."""
-        file = self._file
-        assert file is not None
-        if not now:
-            self._records = None
-            if not self._empty:
-                file.remove()
-            self._empty = True
-            return
-        self._empty = False
-        if self._records is None or file.size > 2 * self._least + SLACK:
-            self._anew(file, now)
-            return
-        records = self._records.written(now)
-        try:
-            file.append(records)
-        except FileNotFoundError:
-            self._anew(file, now)
-
-    def _anew(self, file: JournalFile, now: Contents) -> None:
-        self._records = JournalWriter()
-        file.replace(self._records.written(now))
-        self._least = file.size
+def _fill(handle: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(handle, view) :]

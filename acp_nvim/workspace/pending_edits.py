@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Final
 import anyio
 from anyio import to_thread
 
+from acp_nvim import wording
 from acp_nvim.edits.agent_bases import Act, AgentBases
 from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.pending import Pending
@@ -19,6 +21,7 @@ from acp_nvim.workspace.buffer_cache import BufferCache
 from acp_nvim.workspace.buffer_state import Left, Lost, News, Reread, Typed
 from acp_nvim.workspace.disk import signature_of
 from acp_nvim.workspace.file_format import Format, clean, format_as_written
+from acp_nvim.workspace.git_tree import GitTrees
 from acp_nvim.workspace.nofollow import Rights
 from acp_nvim.workspace.paths import Place, below, matches
 from acp_nvim.workspace.ports import (
@@ -70,6 +73,10 @@ class PendingEdits:
         self.bases = AgentBases()
         self.checkpoints = checkpoints
         self.turns = turns
+        self.trees = GitTrees()
+        self.restored = set[str]()
+        """Files whose edits are a former Neovim's, and not compared with their texts yet."""
+        self._has_left = False
         self.view, self.options = view, options
         self._touched = touched
         self._lock = anyio.Lock()
@@ -77,6 +84,8 @@ class PendingEdits:
         self._dirty, self._lost = set[str](), set[str]()
         self._gathering, self._wake = False, anyio.Event()
         self._pending: list[str] = []
+        self._parked = set[str]()
+        """Files whose edits were parked, to be told."""
 
     def state(self, path: str) -> FileState:
         """The known state of a file on disk."""
@@ -102,7 +111,22 @@ class PendingEdits:
                 async with self.alone(path):
                     await self.sync(path)
                     await self._settle(path)
+            if any(self.trees.moved(path)[0] for path in lost):
+                await self.compare(look)
             self.flush()
+
+    async def compare(self, look: Callable[[str], Awaitable[None]]) -> None:
+        """Bring all entries up to date with their files, those of trees that git has moved too."""
+        paths = list(
+            dict.fromkeys((*(it.path for it in self.ledger.files()), *self.ledger.parked()))
+        )
+        trees = self.trees.read(paths)
+        with self.together():
+            for path in paths:
+                await look(path)
+                async with self.alone(path):
+                    await self.sync(path)
+        self.trees.known.update(trees)
 
     def _settle_reread(self, path: str) -> None:
         if self.state(path).unsettled:
@@ -169,6 +193,7 @@ class PendingEdits:
     ) -> None:
         """Show a change that an agent made, as an event and in its hunks."""
         self.tracked[path].hear(AgentChanged())
+        self.trees.learn([path])
         self.changed(path)
         self.view.edited(session, path, kind, source, conflict)
 
@@ -181,8 +206,14 @@ class PendingEdits:
 
     # ---- changes by the user
 
+    def leave(self) -> None:
+        """Neovim ends: texts that are given up by that are given up by nobody."""
+        self._has_left = True
+
     def _hear(self, path: str, news: News) -> None:
         """Neovim has reported a change of a buffer, or reading it has shown one."""
+        if self._has_left:
+            return
         match news:
             case Typed(after, undone):
                 self._typed(path, after, undone)
@@ -213,6 +244,9 @@ class PendingEdits:
         self.bases.changed(path, after, Act.RETURNED if undone else Act.REPLACED)
         if self.turns.concern(path) and self.state(path).disk != after:
             self._unsettle(path)
+        elif self.ledger.parked(path) or (self.ledger.get(path) and self.trees.moved(path)[0]):
+            self._lost.add(path)
+            self._wake.set()
         else:
             self._edited(path, after)
 
@@ -230,7 +264,8 @@ class PendingEdits:
 
     def _look_later(self, path: str) -> None:
         """The buffer has to be read, or is gone."""
-        if self.ledger.followed(path) is not None or self.buffers.get(path) is not None:
+        known = self.ledger.followed(path) is not None or self.ledger.parked(path)
+        if known or self.buffers.get(path) is not None:
             self._lost.add(path)
             self._wake.set()
 
@@ -291,13 +326,32 @@ class PendingEdits:
     async def _found(self, path: str, text: Text | None) -> None:
         """The file has this text; the user changed it unless an agent may have."""
         entry = self.ledger.followed(path)
-        if entry is None or entry.live == text:
+        is_same = entry is None or entry.live == text
+        if self._has_left or (is_same and not self.ledger.parked(path)):
+            self.restored.discard(path)
             return
         if self.turns.concern(path) and await self._unseen(path):
             self._unsettle(path)
+            return
+        moved, branch = await to_thread.run_sync(self.trees.moved, path)
+        buffer = self.buffers.get(path)
+        is_typed = buffer is not None and buffer.modified
+        if (moved or path in self.restored or is_same) and not is_typed:
+            self._tree_changed(path, text, branch, replaced=moved)
         else:
             self.ledger.user_edited(path, text)
-            self.changed(path)
+        self.restored.discard(path)
+        self.changed(path)
+
+    def _tree_changed(self, path: str, text: Text | None, branch: str, *, replaced: bool) -> None:
+        """Git, another program or a former Neovim's user has put this text there."""
+        entry = self.ledger.get(path)
+        was_apart = entry is not None and entry.conflict
+        if self.ledger.tree_changed(path, text, replaced=replaced, branch=branch, time=time.time()):
+            self._parked.add(path)
+        now = self.ledger.get(path)
+        if now is not None and now.conflict and not was_apart:
+            self.view.tell(wording.CHANGED_BY_BOTH.format(file=Path(path).name))
 
     async def _unseen(self, path: str) -> bool:
         """Whether the file has changed since it was looked at: perhaps by an agent."""
@@ -385,12 +439,21 @@ class PendingEdits:
         if not dirty:
             return
         self._touched()
+        self._tell_parked()
         pending = [entry.path for entry in self.ledger.files()]
         if pending != self._pending:
             self._pending = pending
             self.view.pending(pending)
         for session in self._sessions():
             self.view.summary(session, self.ledger.files(session.n))
+
+    def _tell_parked(self) -> None:
+        paths, self._parked = sorted(self._parked), set()
+        if paths:
+            branch = self.ledger.parked(paths[0])[paths[0]][-1].branch if len(paths) == 1 else ""
+            files = Path(paths[0]).name if len(paths) == 1 else f"{len(paths)} files"
+            where = wording.PART_BRANCH.format(branch=branch) if branch else ""
+            self.view.tell(wording.PARKED.format(files=files, where=where))
 
     def revived(self, session: AgentSession) -> None:
         """A session goes on that has edits here: its snapshot has them from the start."""

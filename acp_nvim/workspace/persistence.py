@@ -1,58 +1,60 @@
-"""Keeps pending edits, rejects and checkpoints in the journal, for the next process to restore.
+"""Pending edits, rejects and checkpoints belong to the workspace: a journal keeps them, from which
+the next Neovim goes on, and which all Neovims of that workspace have in common.
 
-That one then takes up the user's changes of files and buffers meanwhile.
+Whoever changes something adds it to the journal, shortly afterwards, while it holds the journal's
+lock; whoever has the lock first takes over what others have added. Each process has its own live
+text of a file: what another one says of it is carried over to that.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable
-from copy import copy
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+import anyio
 import msgspec
 from anyio import to_thread
-from msgspec import UNSET
 
-from acp_nvim.edits import serialize
-from acp_nvim.edits.records import Reader, Writer, decoded
-from acp_nvim.tasks import Tasks, true_within
-from acp_nvim.workspace import disk
+from acp_nvim import wording
+from acp_nvim.edits.pending import Pending
+from acp_nvim.tasks import Tasks
+from acp_nvim.workspace import disk, roots
 from acp_nvim.workspace.commits import Commits
-from acp_nvim.workspace.file_format import Format
-from acp_nvim.workspace.journal import Contents, Journal, JournalFile, Value
-from acp_nvim.workspace.nofollow import Rights
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.pending_edits import PendingEdits
-from acp_nvim.workspace.ports import AgentSession
+from acp_nvim.workspace.ports import AgentSession, OtherSessions
 from acp_nvim.workspace.refusals import Refusal
+from acp_nvim.workspace.replica import FILE, NOTHING, Key, NewerVersionError, Replica
 from acp_nvim.workspace.rewind import Rewind
-from acp_nvim.workspace.snapshots import serialize as checkpoints
-from acp_nvim.workspace.snapshots.checkpoints import Checkpoint
-from acp_nvim.workspace.snapshots.serialize import Frozen
-from acp_nvim.workspace.tracked_file import (
-    AgentFormat,
-    Conflicted,
-    ConflictOver,
-    Removed,
-    TrackedFile,
-    UserFormat,
-)
+from acp_nvim.workspace.session_keys import SessionKeys
+from acp_nvim.workspace.shared_state import SharedState, in_order
+from acp_nvim.workspace.tracked_file import ConflictOver
 
-USER_FORMAT: Final = "layout"
-AGENT_FORMAT: Final = "laid"
-CONFLICT_BASE: Final = "apart"
-RIGHTS: Final = "rights"
-HEAD: Final = "head"
-ORPHANED_S: Final = 0.2
-"""How long a killed Neovim may outlive its pipes."""
-MOVING: Final = 3
-"""How many of a session's latest checkpoints may still grow."""
+DELAY_S: Final = 0.003
+"""The answer to an agent's request comes first."""
+SHARE: Final = 4.0
+"""Writing is followed by a pause of so many times its length, but not of more than `PAUSE_S`."""
+PAUSE_S: Final = 0.5
+CLAIM_S: Final = 3.0
+"""How long a decision waits for another Neovim."""
+WAIT_S: Final = 0.005, 0.1
+"""First and longest pause between two attempts to get the lock."""
+TOGETHER: Final = 20
+"""Files that are compared before the first of them are shown."""
+
+Seen = dict[str, Pending | None]
+"""The pending edits of files before another Neovim's changes were taken over."""
+
+
+class BusyError(Exception):
+    """Another Neovim holds the journal."""
 
 
 class Persistence:
-    """Keeps the journal of a host, or restores that of the one before it."""
+    """The journals of all workspaces in use, by their root."""
 
     def __init__(
         self,
@@ -60,124 +62,279 @@ class Persistence:
         rewind: Rewind,
         commits: Commits,
         tasks: Tasks,
+        sessions: Callable[[], Iterable[AgentSession]],
+        others: OtherSessions,
         problem: Callable[[str], None],
     ) -> None:
+        """``others`` takes up sessions of other Neovims; ``problem`` hears why something cannot be
+        read or written.
+        """
         self.cut_until = 0
         """Until when an agent may have been at work that the host before this one had started, in
         nanoseconds.
         """
+        self.keys = SessionKeys(others)
         self._edits = edits
         self._rewind = rewind
-        self._commits = commits
+        self._state = SharedState(edits, rewind, commits, sessions, self.keys)
         self._tasks = tasks
-        self._journal = Journal(self._contents, problem)
-        self._begun = False
-        self._frozen: dict[int, Frozen] = {}
-        self._parent = os.getppid()
-        self._leaving = False
-        self.touch = self._journal.touch
+        self._sessions = sessions
+        self._others = others
+        self._problem = problem
+        self._data: Path | None = None
+        self._locks: dict[str, anyio.Lock] = {}
+        self._touched = anyio.Event()
+        self._has_warned = False
+        self._followed = set[str]()
+        self._is_closing = False
+
+    # -- life -------------------------------------------------------------------------------------
 
     def cut(self, until: int) -> None:
         """An agent may have been at work until then, under the host before this one."""
         self.cut_until = until
 
-    def begin(self, state: Path, run: str) -> None:
-        """Keep a journal below `stdpath('state')` from now on; ``run`` names this Neovim."""
-        if self._begun:
-            return
-        self._begun = True
-        self._journal.begin(JournalFile(state / "acp" / "journal" / run))
-        self._tasks.start_soon(self._journal.run)
+    def begin(self, data: Path, instance: str) -> None:
+        """Keep journals below `stdpath('data')/acp` from now on; ``instance`` names this Neovim."""
+        if self._data is None:
+            self._data = data
+            self.keys.belong_to(instance)
+            self._tasks.start_soon(self._run)
 
-    def leaving(self) -> None:
-        """Neovim ends: nobody will take up anything."""
-        self._leaving = True
-        self._journal.stop()
+    def open(self, directory: str, first: str = "", *, again: bool = False) -> list[str]:
+        """Take over the journal of the workspace of a directory, unless that is done; blocks.
+
+        Returns the files with edits. Their texts are compared later, that of ``first`` before the
+        others. ``again``: this Neovim had it already, in another process.
+        """
+        root = self._state.root(directory)
+        if self._data is None or root in self._state.replicas:
+            return []
+        folder = roots.folder(self._data, root)
+        replica = self._state.replicas[root] = Replica(root, folder, self.keys)
+        self._locks[root] = anyio.Lock(fast_acquire=True)
+        keys = self._first_read(replica)
+        for key in in_order(keys):
+            self._state.take_over(replica, key)
+        paths = [name for kind, name in keys if kind == FILE]
+        if not again:
+            self._edits.restored.update(paths)
+        for path in paths:
+            replica.own[FILE, path] = self._state.file_value(path)
+        self._settle(replica)
+        if keys:
+            self._follow(replica)
+        self._show_sessions()
+        paths.sort(key=lambda path: path != first)
+        return paths
+
+    def _first_read(self, replica: Replica) -> list[Key]:
+        try:
+            keys = replica.read(locked=False)
+            if keys or not replica.damaged:
+                return keys
+            replica.settle()
+            self._problem(wording.JOURNAL_DAMAGED.format(path=replica.file.set_aside()))
+        except NewerVersionError:
+            self._set_aside(replica)
+        except OSError as error:
+            self._failed(error)
+        return []
+
+    def _set_aside(self, replica: Replica) -> None:
+        try:
+            aside = replica.file.set_aside()
+        except OSError as error:
+            self._failed(error)
+        else:
+            self._problem(wording.JOURNAL_NEWER.format(path=aside))
+
+    def _settle(self, replica: Replica) -> None:
+        if replica.settle():
+            self._problem(wording.RECORDS_DAMAGED)
+
+    def touch(self) -> None:
+        """Something may have changed."""
+        self._touched.set()
+
+    async def _run(self) -> None:
+        """Write until cancelled."""
+        while True:
+            await self._touched.wait()
+            await anyio.sleep(DELAY_S)
+            self._touched = anyio.Event()
+            began = anyio.current_time()
+            await self.exchange()
+            await anyio.sleep(min(PAUSE_S, SHARE * (anyio.current_time() - began)))
 
     async def close(self) -> None:
-        """This process ends. Unless Neovim does, or is dead, the journal is the next one's."""
-        if self._leaving or await true_within(self._is_orphan, ORPHANED_S):
-            await self._journal.remove()
+        """This process ends: what is not written yet is."""
+        self._is_closing = True
+        with anyio.move_on_after(CLAIM_S):
+            await self.exchange()
+        for replica in self._state.replicas.values():
+            try:
+                replica.close()
+            except OSError as error:
+                self._failed(error)
+        self._state.replicas.clear()
 
-    def _is_orphan(self) -> bool:
-        return os.getppid() != self._parent
+    def abandon(self) -> None:
+        """Read and write no more, as if the process were killed."""
+        for replica in self._state.replicas.values():
+            replica.file.close()
+        self._state.replicas.clear()
 
-    # -- to the journal -------------------------------------------------------------------------
+    # -- with others ------------------------------------------------------------------------------
 
-    def _contents(self) -> Contents:
-        """The present: all of it in one go of the loop."""
+    async def exchange(self) -> None:
+        """Take over what other Neovims have written, and write what is new here."""
+        for root, replica in list(self._state.replicas.items()):
+            try:
+                is_due = replica.file.has_news() or replica.differs(self._state.values(root))
+            except OSError as error:
+                self._failed(error)
+                continue
+            if is_due:
+                try:
+                    async with self._held(replica, CLAIM_S):
+                        pass
+                except BusyError:
+                    self.touch()
+
+    @asynccontextmanager
+    async def claim(self, paths: Sequence[str]) -> AsyncIterator[Seen]:
+        """Be the only Neovim that decides edits of these files. Gives what the user saw of those
+        that another one has changed. BusyError: another one is at it.
+        """
+        wanted = sorted({root for path in paths if (root := self._state.home(path))})
+        seen: Seen = {}
+        async with AsyncExitStack() as stack:
+            for root in wanted:
+                held = self._held(self._state.replicas[root], CLAIM_S)
+                seen |= await stack.enter_async_context(held)
+            yield seen
+
+    @asynccontextmanager
+    async def _held(self, replica: Replica, patience: float) -> AsyncIterator[Seen]:
+        """Hold the journal: first all news are taken over, in the end what is new is written.
+        Where that cannot be done, all else goes on.
+        """
+        async with self._locks[replica.root]:
+            is_locked = await self._try(self._lock, replica, patience)
+            try:
+                seen = await self._try(self._take_news, replica) if is_locked else None
+                yield seen or {}
+                if is_locked:
+                    await self._try(self._publish, replica)
+            finally:
+                replica.file.unlock()
+
+    async def _lock(self, replica: Replica, patience: float) -> bool:
+        pause, longest = WAIT_S
+        until = anyio.current_time() + patience
+        while not replica.file.try_lock():
+            if anyio.current_time() > until:
+                raise BusyError
+            await anyio.sleep(pause)
+            pause = min(2 * pause, longest)
+        self._follow(replica)
+        return True
+
+    def _follow(self, replica: Replica) -> None:
+        """The folder is there: hear of changes of others in it."""
+        if replica.root not in self._followed:
+            self._followed.add(replica.root)
+            self._others.follow(replica.root, str(replica.file.folder))
+
+    async def _try(self, work: Callable[..., Any], *args: Any) -> Any:
+        """Do it, and report the first failure."""
+        try:
+            return await work(*args)
+        except BusyError:
+            raise
+        except Exception as error:
+            self._failed(error)
+            return None
+
+    def _failed(self, error: Exception) -> None:
+        if self._has_warned:
+            return
+        self._has_warned = True
+        if isinstance(error, OSError) and error.filename:
+            reason = f"{error.strerror}: {error.filename}"
+        else:
+            reason = str(error) or type(error).__name__
+        self._problem(wording.JOURNAL_FAILED.format(reason=reason))
+
+    async def _publish(self, replica: Replica) -> None:
+        now = self._state.values(replica.root)
+        await to_thread.run_sync(replica.write, now)
+        for (kind, path), value in now.items():
+            if kind == FILE:
+                self._edits.ledger.told(path, value.entry)
+
+    async def _take_news(self, replica: Replica) -> Seen:
+        if not replica.file.has_news():
+            return {}
+        try:
+            keys = await to_thread.run_sync(partial(replica.read, locked=True))
+        except NewerVersionError:
+            self._set_aside(replica)
+            return {}
+        paths = [name for kind, name in keys if kind == FILE]
         edits = self._edits
-        made, undo = self._rewind.checkpoints.lists()
-        others: dict[tuple[str, str], Value] = {
-            (HEAD, root): (head, _plain) for root, head in self._commits.heads.items()
-        }
-        for file in edits.tracked:
-            others |= _written(file)
-        frozen: dict[int, Frozen] = {}
-        lists = [
-            {n: self._freeze(found, frozen) for n, found in all_of.items()}
-            for all_of in (made, undo)
-        ]
-        self._frozen = frozen
-        return Contents(edits.ledger.state(), lists[0], lists[1], others)
+        async with edits.alone(*paths):
+            seen = {path: edits.ledger.get(path) for path in paths}
+            for key in in_order(keys):
+                self._state.take_over(replica, key)
+            with edits.together():
+                for path in paths if not self._is_closing else ():
+                    await self._compare(replica, path)
+                edits.changed(*paths)
+        self._settle(replica)
+        self._show_sessions()
+        return seen
 
-    def _freeze(self, found: list[Checkpoint], frozen: dict[int, Frozen]) -> list[Frozen]:
-        settled = len(found) - MOVING
-        result: list[Frozen] = []
-        for at, checkpoint in enumerate(found):
-            known = self._frozen.get(id(checkpoint))
-            if known is None or (at >= settled and known[0] != known[1]):
-                known = checkpoint, _copy(checkpoint)
-            frozen[id(checkpoint)] = known
-            result.append(known)
-        return result
-
-    # -- from the journal -----------------------------------------------------------------------
-
-    def put_back(self) -> int:
-        """All that the process before this one had written, as it was then; blocks. Returns how
-        many of its records are lost.
+    async def _compare(self, replica: Replica, path: str) -> None:
+        """Carry over what others know of a file to its text here. Nobody else needs to hear of
+        that, unless edits were parked or are in conflict.
         """
-        reader, edits = self._journal.read(), self._edits
-        edits.ledger.take_over(serialize.read(reader))
-        for path, file_format in reader.of(USER_FORMAT, Format):
-            edits.tracked[decoded(path)].hear(UserFormat(file_format))
-        for path, file_format in reader.of(AGENT_FORMAT, Format):
-            edits.tracked[decoded(path)].hear(AgentFormat(file_format))
-        for key, text in serialize.found(reader, CONFLICT_BASE, bytes, Reader.text):
-            edits.tracked[decoded(key)].hear(Conflicted(text))
-        for path, rights in reader.of(RIGHTS, Rights):
-            edits.tracked[decoded(path)].hear(Removed(rights))
-        for root, head in reader.of(HEAD, str):
-            self._commits.heads[decoded(root)] = head
-        self._rewind.checkpoints.take_over(
-            checkpoints.read(reader, checkpoints.CHECKPOINT),
-            checkpoints.read(reader, checkpoints.UNDO),
-        )
+        before = self._state.file_value(path)
+        is_known = before == replica.own.get((FILE, path), NOTHING)
+        await self._edits.sync(path)
+        after = self._state.file_value(path)
+        told = after.parked == before.parked and after.in_conflict == before.in_conflict
+        if is_known and told:
+            replica.own[FILE, path] = after
+
+    async def catch_up(self, paths: Sequence[str], marked: Iterable[str] = ()) -> None:
+        """Compare files that a process before this one had edits of with their texts now. Neovim
+        still shows hunks of the ``marked`` files.
+        """
+        edits = self._edits
+        trees = edits.trees.read(paths)
+        edits.view.pending([entry.path for entry in edits.ledger.files()])
+        for at in range(0, len(paths), TOGETHER):
+            some = paths[at : at + TOGETHER]
+            with edits.together():
+                for path in some:
+                    await self._catch_up(path)
+                edits.changed(*some)
+        edits.trees.known.update(trees)
+        edits.changed(*marked)
         self.touch()
-        return reader.lost
 
-    def revived(self, session: AgentSession) -> None:
-        """A session goes on here that has edits and checkpoints."""
-        self._edits.revived(session)
-        self._rewind.revived(session)
+    async def _catch_up(self, path: str) -> None:
+        root = self._state.home(path)
+        async with self._locks[root], self._edits.alone(path):
+            await self._compare(self._state.replicas[root], path)
+            await self._settle_conflict(path)
 
-    async def catch_up(self, marked: Iterable[str]) -> None:
-        """Take up changes of the files meanwhile as the user's. Neovim still shows hunks of the
-        ``marked`` files.
-        """
-        edits, state = self._edits, self._edits.ledger.state()
-        edits.view.pending(list(state.files))
-        for path in [*state.files, *state.settled]:
-            async with edits.alone(path):
-                await edits.sync(path)
-                await self._settle(path)
-        edits.changed(*marked, *state.files)
-
-    async def _settle(self, path: str) -> None:
+    async def _settle_conflict(self, path: str) -> None:
         """A conflict is over where buffer and file are one text again: the user has saved."""
         entry, live = self._edits.ledger.get(path), self._edits.buffers.get(path)
-        if entry is None or not entry.conflict or live is None:
+        if entry is None or not entry.conflict or live is None or not self._is_apart(path):
             return
         try:
             stored = await to_thread.run_sync(
@@ -189,25 +346,17 @@ class Persistence:
             self._edits.tracked[path].hear(ConflictOver())
             self._edits.ledger.resolved(path, stored)
 
+    def _is_apart(self, path: str) -> bool:
+        """Whether buffer and file were in conflict."""
+        return self._edits.state(path).conflict_base is not msgspec.UNSET
 
-def _copy(checkpoint: Checkpoint) -> Checkpoint:
-    """A checkpoint with copies of all that may still grow."""
-    growing = ("trees", "reasons", "touched", "late", "agent_changes", "ends")
-    fields = {name: copy(getattr(checkpoint, name)) for name in growing}
-    return msgspec.structs.replace(checkpoint, **fields)
+    def revived(self, session: AgentSession) -> None:
+        """A session goes on here that has edits and checkpoints."""
+        self._edits.revived(session)
+        self._rewind.revived(session)
 
-
-def _written(file: TrackedFile) -> dict[tuple[str, str], Value]:
-    """The values of a file's state for the journal."""
-    state, path = file.state, file.path
-    plain = {USER_FORMAT: state.user_format, AGENT_FORMAT: state.agent_format, RIGHTS: state.rights}
-    found: dict[tuple[str, str], Value] = {
-        (kind, path): (value, _plain) for kind, value in plain.items() if value is not None
-    }
-    if state.conflict_base is not UNSET:
-        found[CONFLICT_BASE, path] = state.conflict_base, Writer.text
-    return found
-
-
-def _plain(_: Writer, path: str, value: Any) -> Any:
-    return value
+    def _show_sessions(self) -> None:
+        """Sessions of other Neovims show what they have."""
+        for session in self._sessions():
+            if not self.keys.is_ours(self.keys.key(session.n)):
+                self._rewind.revived(session)

@@ -210,18 +210,28 @@ class AgentSession(Protocol):
         ...
 
     @property
-    def agent(self) -> str:
-        """The name of its agent in the configuration."""
-        ...
-
-    @property
     def key(self) -> str:
         """Names the session among those of all agents, whose ids on the wire may be the same."""
         ...
 
     @property
+    def agent(self) -> str:
+        """The name of its agent."""
+        ...
+
+    @property
+    def title(self) -> str | None:
+        """What it is called, once it is."""
+        ...
+
+    @property
     def cwd(self) -> str:
         """Its directory, absolute."""
+        ...
+
+    @property
+    def directories(self) -> Sequence[str]:
+        """The additional ones that the agent may use."""
         ...
 
     @property
@@ -237,6 +247,27 @@ class AgentSession(Protocol):
     @property
     def is_over(self) -> bool:
         """Whether it is closed, or has failed."""
+        ...
+
+
+class SessionInfo(msgspec.Struct, frozen=True, array_like=True):
+    """What one Neovim tells others of a session that has edits or checkpoints."""
+
+    agent: str = ""
+    title: str = ""
+    cwd: str = ""
+    directories: list[str] = []
+
+
+class OtherSessions(Protocol):
+    """Shows what sessions of other Neovims, or of earlier ones, have in this workspace."""
+
+    def take_up(self, key: str, info: SessionInfo) -> int:
+        """Our number for a session from now on; ``key`` names it in all processes."""
+        ...
+
+    def follow(self, root: str, folder: str) -> None:
+        """Tell of changes in this folder, that of the workspace with this root, from now on."""
         ...
 
 
@@ -288,4 +319,8 @@ class View(Protocol):
 
     def notice(self, text: str) -> None:
         """The same, of no session."""
+        ...
+
+    def tell(self, text: str) -> None:
+        """A line for the user."""
         ...

@@ -207,6 +207,15 @@ class Removed(msgspec.Struct, frozen=True):
     rights: Rights | None
 
 
+class TakenOver(msgspec.Struct, frozen=True):
+    """What another process knows of the file."""
+
+    user_format: Format | None
+    agent_format: Format | None
+    conflict_base: Text | UnsetType | None
+    rights: Rights | None
+
+
 class Displaced(msgspec.Struct, frozen=True):
     """A link or FIFO in its place was removed, or is back (None)."""
 
@@ -237,6 +246,7 @@ FileEvent = (
     | UserFormat
     | AgentFormat
     | Removed
+    | TakenOver
     | Displaced
     | Stored
 )

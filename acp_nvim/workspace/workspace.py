@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
@@ -15,6 +15,7 @@ from msgspec import UNSET
 from acp_nvim import wording
 from acp_nvim.edits.text import Text
 from acp_nvim.tasks import Tasks
+from acp_nvim.workspace import roots
 from acp_nvim.workspace.agent_files import AgentFiles, Amends, OnLocation
 from acp_nvim.workspace.change_set import ChangeSets
 from acp_nvim.workspace.commits import Commits
@@ -25,9 +26,10 @@ from acp_nvim.workspace.path_guard import Ask
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.persistence import Persistence
-from acp_nvim.workspace.ports import AgentSession, Buffers, FileOptions, View
+from acp_nvim.workspace.ports import AgentSession, Buffers, FileOptions, OtherSessions, View
 from acp_nvim.workspace.rewind import Rewind
-from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Checkpoints, prune, targets
+from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Checkpoints, targets
+from acp_nvim.workspace.snapshots.pruning import prune
 from acp_nvim.workspace.snapshots.snapshots import Snapshots
 from acp_nvim.workspace.tool_call_files import ToolCallFiles
 from acp_nvim.workspace.tracked_file import Holds, NeovimRead, Stored
@@ -55,27 +57,27 @@ class Workspace(Generic[S]):
         amends: Callable[[PendingEdits], Amends[S]],
         ask: Ask[S],
         on_location: OnLocation[S],
+        others: OtherSessions,
     ) -> None:
-        """``amends`` is made for the edits; ``ask`` and ``on_location`` go to `AgentFiles`."""
+        """``amends`` is made for the edits; ``ask`` and ``on_location`` go to `AgentFiles`;
+        ``others`` shows what other Neovims have.
+        """
         self._data: Path | None = None
-        self.run = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
-        """The name of this run of Neovim; else of this process."""
         self._options, self._sessions = options, sessions
-        self._tasks = tasks
-        self._notice = view.notice
+        self._tasks, self._notice = tasks, view.notice
         self.snapshots = Snapshots(self._home, view.notice)
         self._checkpoints = checkpoints = Checkpoints(self.snapshots)
         turns = Turns(buffers.announce)
-        self.edits = PendingEdits(
-            buffers, view, options, sessions, self._checkpoints, turns, self._touch
-        )
+        self.edits = PendingEdits(buffers, view, options, sessions, checkpoints, turns, self._touch)
         self.disk = DiskChanges(self.edits, self.snapshots, tasks)
-        self.decisions = ReviewDecisions(self.edits, self.disk.before_use)
         self.commits = Commits(self.edits, self.snapshots, self._by_agent)
         self.tool_calls = ToolCallFiles(self.disk, self.snapshots, tasks)
         self.early_looks = EarlyLooks(turns, self.disk.look_before, tasks)
         self.rewind = Rewind(self.edits, checkpoints, self.disk, self.snapshots)
-        self.persistence = Persistence(self.edits, self.rewind, self.commits, tasks, view.notice)
+        self.persistence = Persistence(
+            self.edits, self.rewind, self.commits, tasks, sessions, others, view.notice
+        )
+        self.decisions = ReviewDecisions(self.edits, self.disk.before_use, self.persistence.claim)
         self._amends = amends(self.edits)
         self.files = AgentFiles(
             self.edits.tracked,
@@ -100,14 +102,10 @@ class Workspace(Generic[S]):
         """Checkpoints go below this directory, ``stdpath('data')/acp``; None: not known."""
         self._data = data
 
-    def name_run(self, run: str) -> None:
-        """Lua has told the name of this run of Neovim."""
-        self.run = run
-
-    def _home(self) -> Path:
-        """The directory of this run's copies."""
+    def _home(self, root: str) -> Path:
+        """The directory of the copies of a directory of sessions, the same for all Neovims."""
         cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser()
-        return (self._data or cache / "acp") / "checkpoints" / self.run
+        return (self._data or cache / "acp") / "checkpoints" / roots.name(root)
 
     def _touch(self) -> None:
         """The journal has to be written."""
@@ -184,6 +182,7 @@ class Workspace(Generic[S]):
 
     def prepare(self, session: S) -> None:
         """A session is made: its files are looked at while its agent starts."""
+        self.open(session.cwd)
         if not self.snapshots.looked(session.roots):
             self._tasks.start_soon(self._prepare, session)
 
@@ -191,12 +190,27 @@ class Workspace(Generic[S]):
         await self.disk.look(session.roots)
         await self.commits.check(Place(root, root).real for root in session.roots)
 
-    async def revived(self, neovim_text: Iterable[str]) -> None:
-        """Sessions of another process go on: take up the changes of their files meanwhile."""
-        await self.persistence.catch_up(neovim_text)
-        if self.edits.ledger.files():
-            for session in self._sessions():
+    def open(self, directory: str, first: str = "") -> None:
+        """The user works in this directory, on the file ``first``: what former Neovims have left
+        there, and others have, is shown.
+        """
+        paths = self.persistence.open(directory, first)
+        if paths:
+            self._tasks.start_soon(self.revived, paths)
+
+    async def revived(self, paths: Sequence[str], marked: Iterable[str] = ()) -> None:
+        """Edits of another process go on: take up the changes of their files meanwhile."""
+        await self.persistence.catch_up(paths, marked)
+        prepared: set[tuple[str, ...]] = set()
+        for session in list(self._sessions()) if self.edits.ledger.files() else ():
+            if tuple(session.roots) not in prepared:
+                prepared.add(tuple(session.roots))
                 await self._prepare(session)
+
+    def drop_parked(self, paths: Sequence[str]) -> None:
+        """The user gives up the parked edits of these files."""
+        self.edits.ledger.drop_parked(paths)
+        self.persistence.touch()
 
     def turn_comes(self, session: S) -> None:
         """A prompt waits until its session is open."""
@@ -290,8 +304,7 @@ class Workspace(Generic[S]):
         await self.commits.check(Place(root, root).real for root in session.roots)
         if not self._pruned:
             self._pruned = True
-            home = self._home()
-            await to_thread.run_sync(prune, home.parent, home)
+            await to_thread.run_sync(prune, self._home("").parent)
 
     async def _warn_if_slow(self, turn: Turn) -> None:
         with anyio.move_on_after(SLOW_S):
@@ -318,6 +331,8 @@ class Workspace(Generic[S]):
             if checkpoint is not None:
                 checkpoint.ends.append(time.time())
                 self.persistence.touch()
+            pending = [entry.path for entry in self.edits.ledger.files()]
+            self.edits.trees.known.update(self.edits.trees.read(pending))
             await self.commits.check(Place(root, root).real for root in session.roots)
         finally:
             self.disk.leave(session)
@@ -330,7 +345,4 @@ class Workspace(Generic[S]):
 
     async def sync_all(self) -> None:
         """Bring all entries up to date with their files."""
-        for entry in self.edits.ledger.files():
-            await self.disk.before_use(entry.path)
-            async with self.edits.alone(entry.path):
-                await self.edits.sync(entry.path)
+        await self.edits.compare(self.disk.before_use)

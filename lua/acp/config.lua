@@ -125,6 +125,7 @@ M.defaults = {
       ['<C-c>'] = 'cancel',
       ['<C-p>'] = 'earlier',
       ['<C-n>'] = 'later',
+      ['g/'] = 'search',
       ['g?'] = 'help',
     },
     -- A composer while the agent suggests a prompt, and nothing else is written.
@@ -205,6 +206,7 @@ M.defaults = {
     -- An agent's terminal, in Normal mode; in Terminal mode all keys are the program's.
     terminal = { ['q'] = 'close', ['<C-c>'] = 'stop', ['g?'] = 'help' },
   },
+  history = { enabled = true, days = 90, bytes = 256 * 1024 * 1024 },
   log = { level = 'info', bytes = 8 * 1024 * 1024, redact = true },
   limits = {
     message_bytes = 64 * 1024 * 1024,

@@ -26,6 +26,8 @@ M.ops = {
   cards = { 'acp.ui.question', 'set' },
   cards_more = { 'acp.ui.question', 'set_more' },
   composer = { 'acp.ui.composer', 'give_back' },
+  prompts = { 'acp.ui.composer.history', 'told' },
+  history_reply = { 'acp.command.history', 'answered' },
   taken = { 'acp.ui.composer.delivery', 'taken' },
   under_way = { 'acp.command.session_restore', 'under_way' },
   remark = { 'acp.review.comment', 'understood' },
@@ -53,6 +55,7 @@ M.ops = {
   quickfix = { 'acp.review.list', 'quickfix' },
   location = { 'acp.ui.follow', 'show' },
   pending = { 'acp.buffers.watch', 'pending' },
+  follow_journal = { 'acp.base.workspaces', 'follow' },
 }
 
 local functions = {}

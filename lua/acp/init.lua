@@ -80,6 +80,14 @@ function M.answer(id, choice, content)
   require('acp.base.host').notify('answer', { id = id, choice = choice, content = content })
 end
 
+--- Search the history, or do something with a session of it (`:help acp.history()`).
+---@param query acp.HistoryQuery
+---@param on_reply? fun(reply: acp.HistoryItem[]|string[])
+function M.history(query, on_reply)
+  if vim.in_fast_event() then return later(M.history, query, on_reply) end
+  require('acp.command.history').ask(query, given(on_reply))
+end
+
 --- The snapshot of `:help acp-state`, from a cache: never blocks, never starts Python.
 ---@return acp.State
 function M.state() return require('acp.base.state').snapshot() end

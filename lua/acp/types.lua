@@ -89,6 +89,7 @@
 ---@field checkpoints? { n: integer, label: string }[] the oldest first
 ---@field terminals? acp.Terminal[]
 ---@field tools? acp.ToolUse the editor's own tools, where they are offered
+---@field elsewhere? string names a session of another Neovim that has edits or checkpoints here
 ---@field chat_bufnr? integer
 ---@field composer_bufnr? integer
 
@@ -197,6 +198,7 @@
 ---@field review { inline: boolean, signs: boolean, diagnostics: boolean }
 ---@field follow boolean
 ---@field checkpoints boolean
+---@field history { enabled: boolean, days: number, bytes: integer }
 ---@field notify boolean
 ---@field keymaps table<string, table<string, acp.KeyConfig>|string|boolean>|false
 ---@field log { level: string, bytes: integer, redact: boolean }

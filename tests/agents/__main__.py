@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import sys
 from pathlib import Path
 
 from tests.agents.agent import Agent, End
 from tests.agents.loop import SCENARIOS, live
-from tests.agents.version2 import Agent2
 
 
 def main() -> int:
-    """Load every module of this package, so that their scenarios are known, and run one."""
-    for path in Path(__file__).parent.glob("[!_]*.py"):
-        importlib.import_module(f"tests.agents.{path.stem}")
+    """Run a scenario, or list all."""
     parser = argparse.ArgumentParser(prog="tests.agents")
     parser.add_argument("scenario", nargs="?")
     parser.add_argument("args", nargs="*")
@@ -29,10 +25,11 @@ def main() -> int:
     parser.add_argument("--list", action="store_true")
     given = parser.parse_args()
     if given.list or not given.scenario:
+        SCENARIOS.load()
         for name, entry in sorted(SCENARIOS.items()):
             print(f"{name:24} {(entry.run.__doc__ or '').strip().splitlines()[0]}")
         return 0
-    agent = Agent2(given.log) if given.speaks == 2 else Agent(given.log)
+    agent = speaking(given.speaks)(given.log)
     agent.capabilities |= given.capabilities or {}
     agent.new_session |= given.new_session or {}
     try:
@@ -40,6 +37,15 @@ def main() -> int:
     except End:
         return 0
     return 0
+
+
+def speaking(version: int) -> type[Agent]:
+    """The agent that speaks this version of the protocol at most."""
+    if version == 2:
+        from tests.agents.version2 import Agent2
+
+        return Agent2
+    return Agent
 
 
 if __name__ == "__main__":

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+import re
 import shlex
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.agents.agent import Agent, Cancelled, Frame
@@ -18,7 +21,30 @@ class Entry(NamedTuple):
     whole: bool  # it is the whole life of the process, from the first byte
 
 
-SCENARIOS: dict[str, Entry] = {}
+class Scenarios(dict[str, Entry]):
+    """By name. The module of one is imported when that is first asked for: a run of the tests
+    starts some two thousand agents, and each needs few of them.
+    """
+
+    def __missing__(self, name: str) -> Entry:
+        """Find it in the sources. KeyError."""
+        defined = re.compile(rf"^@(?:scenario|whole_life)\ndef {re.escape(name)}_?\(", re.MULTILINE)
+        for path in MODULES:
+            if defined.search(path.read_text(encoding="utf-8")):
+                importlib.import_module(f"tests.agents.{path.stem}")
+                break
+        if name in self:
+            return self[name]
+        raise KeyError(name)
+
+    def load(self) -> None:
+        """Import all of them."""
+        for path in MODULES:
+            importlib.import_module(f"tests.agents.{path.stem}")
+
+
+MODULES = sorted(Path(__file__).parent.glob("[!_]*.py"))
+SCENARIOS = Scenarios()
 
 
 def scenario(run: Scenario) -> Scenario:

@@ -233,6 +233,7 @@ def _initialized(result: Frame) -> Frame:
     capabilities: Frame = {"session": found}
     auth = {key: it for key, it in (ours.get("auth") or {}).items() if key != "logout"}
     capabilities |= {"auth": auth} if auth else {}
+    capabilities |= {"providers": ours["providers"]} if "providers" in ours else {}
     return {
         "protocolVersion": 2,
         "info": result.get("agentInfo") or {"name": "scripted", "version": "1"},

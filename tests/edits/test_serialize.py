@@ -1,4 +1,4 @@
-"""What a ledger knows, written as it changes and read in another process."""
+"""What a ledger knows of its files, written as records and read in another process."""
 
 from __future__ import annotations
 
@@ -6,42 +6,63 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acp_nvim.edits import serialize
 from acp_nvim.edits.ledger import Ledger
-from acp_nvim.edits.pending import LedgerState
-from acp_nvim.edits.records import Reader, Writer
-from acp_nvim.edits.serialize import FILE, LedgerWriter, read
+from acp_nvim.edits.pending import FileEdits, Parked, Pending
+from acp_nvim.edits.records import Reader, Writer, batch, decoded, encoded
+from acp_nvim.edits.serialize import File, Rejected
 from acp_nvim.edits.text import Text
 from tests.support.ledger_histories import World, fast
 from tests.support.ledger_shorthand import entry, ledger, text
 
 
+class Keys:
+    """Session 3 is `s3` for all processes."""
+
+    def key(self, n: int) -> str:
+        return f"s{n}"
+
+    def number(self, key: str) -> int:
+        return int(key[1:])
+
+
+KEYS = Keys()
+
+
+def written(ledger: Ledger) -> list[bytes]:
+    """One batch for each file, one for each reject."""
+    writer, batches = Writer(), list[bytes]()
+    for path, edits in ledger.pictures().items():
+        writer.put("file", encoded(path), serialize.file(writer, KEYS, path, edits))
+        batches.append(batch(writer.take()))
+    for at, level in enumerate(ledger.rejects):
+        writer.put("reject", b"%d" % at, serialize.reject(writer, KEYS, level))
+        batches.append(batch(writer.take()))
+    return batches
+
+
+def read(reader: Reader) -> Ledger:
+    """Another ledger, of what can be read."""
+    found = Ledger()
+    for kind, key in reader.values:
+        if kind == "file" and (record := reader.value(kind, key, File)):
+            path = decoded(key)
+            found.take_file(path, serialize.file_edits(reader, KEYS, path, record))
+        elif kind == "reject" and (rejected := reader.value(kind, key, list[Rejected])):
+            found.take_rejects([*found.rejects, serialize.rejects(reader, KEYS, rejected)])
+    return found
+
+
 class Journaled(World):
-    """Its ledger is written now and then, and in the end replaced by what was read of that."""
-
-    def __init__(self, choices: bytes) -> None:
-        super().__init__(choices)
-        self.writer = Writer()
-        self.kept = LedgerWriter(self.writer)
-        self.records: list[bytes] = []
-
-    def write(self) -> None:
-        self.kept.write(self.ledger.state())
-        self.records += self.writer.take()
-
-    def check(self) -> None:
-        super().check()
-        if self.pick(3):
-            self.write()
+    """Its ledger is replaced in the end by what was read of it."""
 
     def replace(self) -> None:
-        self.write()
-        reader = Reader(self.records)
+        reader = Reader(written(self.ledger))
         found = read(reader)
         assert reader.lost == 0
-        assert found == self.ledger.state()
-        assert list(found.files) == list(self.ledger.state().files)
-        self.ledger = Ledger()
-        self.ledger.take_over(found)
+        assert found.pictures() == self.ledger.pictures()
+        assert list(found.rejects) == list(self.ledger.rejects)
+        self.ledger = found
 
 
 @fast
@@ -54,46 +75,34 @@ def test_another_ledger_goes_on_with_it(choices: bytes) -> None:
     world.check_ends()
 
 
-def test_what_did_not_change_is_not_written_again() -> None:
-    found = ledger("abc", "aXc")
-    found.agent_wrote("/g", text("1"), text("2"))
-    writer = Writer()
-    kept = LedgerWriter(writer)
-    kept.write(found.state())
-    assert writer.take()
-    kept.write(found.state())
-    assert writer.take() == []
-    found.user_edited("/g", text("23"))
-    kept.write(found.state())
-    records = writer.take()
-    assert records
-    assert not any(b"/f" in record for record in records)
+def test_parked_edits_and_who_wrote_them_come_back() -> None:
+    pending = Pending("/f", text("abc"), text("aXc"), None, writers=frozenset({3, 5}))
+    edits = FileEdits(None, None, (), (Parked(pending, "mäin", 12.5),))
+    found = Ledger()
+    found.take_file("/f", edits)
+    reader = Reader(written(found))
+    assert read(reader).picture("/f") == edits
+    assert reader.lost == 0
 
 
-def test_nothing_is_read_of_nothing() -> None:
-    assert read(Reader([])) == LedgerState()
-    assert not LedgerState()
-
-
-def test_a_torn_text_loses_its_file_alone() -> None:
+def test_a_torn_batch_loses_its_file_alone() -> None:
     found = ledger("abc", "aXc")
     found.agent_wrote("/g", text("1"), Text(("2",), eol=False), session=3)
-    writer = Writer()
-    LedgerWriter(writer).write(found.state())
-    reader = Reader(writer.take()[1:])
-    state = read(reader)
-    assert list(state.files.values()) == [entry(found, "/g")]
+    first, *others = written(found)
+    reader = Reader([first[: len(first) // 2], *others])
+    assert read(reader).files() == [entry(found, "/g")]
     assert reader.lost == 1
 
 
 def test_what_another_version_has_written_is_lost_alone() -> None:
-    writer = Writer()
-    kept = LedgerWriter(writer)
     found = ledger("abc", "aXc")
-    kept.write(found.state())
-    (made,) = (made for _, made in writer.made.values())
-    strange = msgspec.structs.replace(made, path=b"/g", others={**made.others, "strange": 1})
-    writer.put(FILE, b"/g", strange)
-    reader = Reader(writer.take())
-    assert list(read(reader).files) == ["/f"]
+    writer = Writer()
+    record = serialize.file(writer, KEYS, "/f", found.picture("/f"))
+    assert record.entry is not None
+    writer.put("file", b"/f", record)
+    others = {**record.entry.others, "strange": 1}
+    strange = msgspec.structs.replace(record.entry, path=b"/g", others=others)
+    writer.put("file", b"/g", msgspec.structs.replace(record, entry=strange))
+    reader = Reader([batch(writer.take())])
+    assert [one.path for one in read(reader).files()] == ["/f"]
     assert reader.lost == 1

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from acp_nvim.agent import git_changes
+from acp_nvim.workspace.roots import name as store_name
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoints
 from acp_nvim.workspace.snapshots.snapshots import Snapshots
 from tests.hostile.planted import PLANTS, Garden
@@ -49,7 +50,7 @@ async def test_looks_and_checkpoints_run_nothing(
     garden.in_the_way()
     careless(garden)
     work, roots, notices = garden.work, [str(garden.work)], list[str]()
-    kept = Snapshots(lambda: tmp_path / "data" / "acp" / "run", notices.append)
+    kept = Snapshots(lambda root: tmp_path / "data" / "acp" / store_name(root), notices.append)
     checkpoints = Checkpoints(kept)
     await kept.look(roots)
     before = checkpoints.make(1, "", roots, {}, [], {})

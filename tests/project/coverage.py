@@ -135,13 +135,20 @@ def stability(stable: bool, name: str = "") -> str:
 # -- methods --------------------------------------------------------------------------------------
 
 
+@cache
+def agent_sources() -> dict[str, str]:
+    """The sources of the methods of `Agent`."""
+    found = inspect.getmembers(Agent, inspect.isfunction)
+    return {name: inspect.getsource(function) for name, function in found}
+
+
 def asked(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
     """What we may ask of an agent."""
     by = {
         method.name: name
         for method in METHODS
-        for name, function in inspect.getmembers(Agent, inspect.isfunction)
-        if re.search(quoted(method.name), inspect.getsource(function))
+        for name, source in agent_sources().items()
+        if re.search(quoted(method.name), source)
     }
     for method in methods("agent"):
         name = by.get(method.name, "")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PACKAGE = ROOT / "acp_nvim"
@@ -22,6 +21,7 @@ RINGS = {
     "workspace": 1,
     "agent": 1,
     "tools": 1,
+    "history": 1,
     "editor": 2,
 }
 FORBIDDEN = {
@@ -50,8 +50,14 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
-def imports_of(path: Path) -> Iterator[str]:
+@cache
+def imports_of(path: Path) -> frozenset[str]:
     """Every module that a file imports, absolute; `from a import b` counts as both a and a.b."""
+    return frozenset(imported(path))
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The same, one by one."""
     package = name_of(path) if path.name == "__init__.py" else name_of(path).rpartition(".")[0]
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
@@ -77,16 +83,15 @@ def relative(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("path", MODULES, ids=relative)
-def test_a_ring_imports_only_itself_and_lower_ones(path: Path) -> None:
-    ring = ring_of(name_of(path))
-    if ring is None:
-        return
-    imported = set(imports_of(path))
-    upward = {name for name in imported if (ring_of(name) or 0) > ring}
-    forbidden = {name for name in imported if name.split(".")[0] in FORBIDDEN[ring]}
-    assert not upward, f"{relative(path)} is ring {ring} and imports upward"
-    assert not forbidden, f"{relative(path)} is ring {ring}"
+def test_a_ring_imports_only_itself_and_lower_ones() -> None:
+    rings = {path: ring for path in MODULES if (ring := ring_of(name_of(path))) is not None}
+    upward = [
+        f"{relative(path)} (ring {ring}): {name}"
+        for path, ring in rings.items()
+        for name in imports_of(path)
+        if (ring_of(name) or 0) > ring or name.split(".")[0] in FORBIDDEN[ring]
+    ]
+    assert not upward
 
 
 def test_the_workspace_knows_no_agent_and_no_protocol() -> None:
@@ -108,6 +113,12 @@ LENT = {"session", "render", "wording", "patterns"}
 """What the workspace borrows of other rooms: how globs are read, how paths are shown, words, and
 regular expressions.
 """
+
+
+def test_the_history_knows_sessions_and_no_agent() -> None:
+    for path in MODULES:
+        if name_of(path).startswith("acp_nvim.history"):
+            assert not [n for n in imports_of(path) if n.startswith("acp_nvim.agent")], path
 
 
 def test_the_tutor_is_a_peer_and_knows_only_the_protocol() -> None:
@@ -152,7 +163,7 @@ RECORDS = {
     # Entries of a transcript (dataclasses), which updates fill.
     *("entry", "plan_entry", "message", "document", "link", "block", "last", "own"),
     # Of one module or room, and told of nobody: dataclasses and Structs.
-    *("turn", "look", "view", "amendment"),
+    *("turn", "look", "view", "amendment", "kept", "live"),
 }
 """Names of plain data, which others may set as well."""
 FOREIGN = {"sys", "max_size"}
@@ -302,18 +313,17 @@ def test_lua_modules_require_one_another_in_no_circle() -> None:
     assert not circle(graph)
 
 
-@pytest.mark.parametrize("path", [*MODULES, *LUA, *TESTS], ids=relative)
-def test_a_file_can_be_read_in_a_sitting(path: Path) -> None:
-    if path.name == "schema.py":
-        return
-    lines = path.read_text(encoding="utf-8").count("\n")
-    assert lines <= FILE_LINES, "which second subject has it swallowed?"
+def test_a_file_can_be_read_in_a_sitting() -> None:
+    """A longer one has swallowed a second subject."""
+    files = [path for path in [*MODULES, *LUA, *TESTS] if path.name != "schema.py"]
+    lines = {relative(path): path.read_text(encoding="utf-8").count("\n") for path in files}
+    assert not {path: count for path, count in lines.items() if count > FILE_LINES}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=relative)
-def test_a_function_has_one_thing_to_say(path: Path) -> None:
+def test_a_function_has_one_thing_to_say() -> None:
     long = [
-        f"{node.name}: {node.end_lineno - node.lineno + 1} lines"
+        f"{relative(path)}: {node.name}: {node.end_lineno - node.lineno + 1} lines"
+        for path in MODULES
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and node.end_lineno is not None
@@ -325,10 +335,10 @@ def test_a_function_has_one_thing_to_say(path: Path) -> None:
 def test_no_test_imports_a_test() -> None:
     """What two of them need is in tests/support, which imports no test either."""
     for path in TESTS:
-        imported = set(imports_of(path))
         text = path.read_text(encoding="utf-8")
-        imported |= set(re.findall(r"(?:from|import) (tests[\w.]+)", text))  # programs in strings
-        tests = {name for name in imported if re.match(r"tests\..*\b(test_\w+|conftest)\b", name)}
+        found = set(imports_of(path))
+        found |= set(re.findall(r"(?:from|import) (tests[\w.]+)", text))  # programs in strings
+        tests = {name for name in found if re.match(r"tests\..*\b(test_\w+|conftest)\b", name)}
         assert not tests, relative(path)
 
 
@@ -337,19 +347,20 @@ def test_what_tests_share_stands_on_nothing_of_theirs() -> None:
     allowed = {f"tests.{folder}" for folder in SUPPORT}
     for folder in SUPPORT:
         for path in (ROOT / "tests" / folder).glob("**/*.py"):
-            imported = {name for name in imports_of(path) if name.startswith("tests.")}
-            upward = {name for name in imported if ".".join(name.split(".")[:2]) not in allowed}
+            found = {name for name in imports_of(path) if name.startswith("tests.")}
+            upward = {name for name in found if ".".join(name.split(".")[:2]) not in allowed}
             assert not upward, relative(path)
 
 
-@pytest.mark.parametrize("path", TESTS, ids=relative)
-def test_tests_wait_for_conditions_and_never_sleep(path: Path) -> None:
-    if "agents" in path.relative_to(ROOT).parts:
-        return  # a scripted agent is slow on purpose
-    calls = [
-        node.lineno
+def test_tests_wait_for_conditions_and_never_sleep() -> None:
+    """Scripted agents do: they are slow on purpose."""
+    sleep = re.compile(r"(time|asyncio|anyio)\.sleep|sleep")
+    files = [path for path in TESTS if "agents" not in path.relative_to(ROOT).parts]
+    sleeping = [
+        f"{relative(path)}:{node.lineno}"
+        for path in files
+        if "sleep" in path.read_text(encoding="utf-8")
         for node in ast.walk(tree_of(path))
-        if isinstance(node, ast.Call)
-        and re.fullmatch(r"(time|asyncio|anyio)\.sleep|sleep", ast.unparse(node.func))
+        if isinstance(node, ast.Call) and sleep.fullmatch(ast.unparse(node.func))
     ]
-    assert not calls, f"{relative(path)} sleeps in lines {calls}"
+    assert not sleeping

@@ -41,6 +41,9 @@ class Bridge:
         self.calls.append((function, list(args)))
         return self.editor.lua(CALL, module, function, *args)
 
+    def tell(self, module: str, function: str, *args: Any) -> None:
+        self.editor.lua(CALL, module, function, *args)
+
 
 class AgentFilesInNvim:
     """An editor, files served from it, and what they told."""

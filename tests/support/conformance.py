@@ -124,6 +124,7 @@ def _as_version_1(result: Frame) -> Frame:
     found["sessionCapabilities"] = {"list": {}, "resume": {}, "close": {}, **session}
     auth = (result.get("capabilities") or {}).get("auth") or {}
     found["auth"] = {**auth, **({"logout": {}} if result.get("authMethods") else {})}
+    found["providers"] = (result.get("capabilities") or {}).get("providers")
     return {**result, "agentCapabilities": found}
 
 

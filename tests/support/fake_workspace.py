@@ -27,7 +27,7 @@ from acp_nvim.editor.review_view import ReviewView
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 from acp_nvim.workspace.decisions import Verdict
-from acp_nvim.workspace.ports import FileOptions
+from acp_nvim.workspace.ports import FileOptions, SessionInfo
 from acp_nvim.workspace.workspace import Workspace
 from tests.support.fake_neovim import FakeNeovim
 from tests.support.file_requests import Recorder
@@ -36,9 +36,10 @@ from tests.support.file_requests import Recorder
 class FakeWorkspace:
     """The core's workspace in `root`, with its files in `root/work` and `agents` sessions."""
 
-    def __init__(self, root: Path, tasks: Tasks, agents: int = 1) -> None:
+    def __init__(self, root: Path, tasks: Tasks, agents: int = 1, instance: str = "") -> None:
+        self.root = root
         self.work = root / "work"
-        self.work.mkdir()
+        self.work.mkdir(exist_ok=True)
         self.neovim = FakeNeovim()
         bridge: Any = self.neovim
         self.sessions = [Session(n, "agent", str(self.work)) for n in range(1, agents + 1)]
@@ -49,19 +50,59 @@ class FakeWorkspace:
         self.answer: str | None = "Restore them too"
         """What they answer; None dismisses the question."""
         self.options = FileOptions(outside="deny")
+        self.told: list[str] = []
+        """Notices and lines for the user."""
         recorder = Recorder()
         self.review: Workspace[Session] = Workspace(
             NvimBuffers(bridge),
-            ReviewView(lambda *_: None, print, lambda n: self.sessions[n - 1]),
+            ReviewView(self._pushed, self.told.append, lambda n: self.sessions[n - 1]),
             lambda: self.options,
             lambda: self.sessions,
             tasks,
             lambda _: recorder,
             _yes,
             lambda *_: None,
+            self,
         )
-        self.review.keep_in(root / "data")
+        self.review.keep_in(root / "data" / "acp")
+        if instance:
+            self.review.persistence.begin(root / "data", instance)
         self.neovim.tell = partial(on_buffer_event, self.review)
+
+    def _pushed(self, name: str, *args: Any) -> None:
+        if name == "echo":
+            self.told.append(str(args[1]))
+
+    def take_up(self, key: str, info: SessionInfo) -> int:
+        """A session of another Neovim."""
+        session = Session(len(self.sessions) + 1, info.agent, info.cwd)
+        session.title, session.status = info.title, "closed"
+        self.sessions.append(session)
+        return session.n
+
+    def follow(self, root: str, folder: str) -> None:
+        """Nobody tells of changes: `exchange` looks for them."""
+
+    def add_session(self, agent: str) -> Session:
+        """A session of this Neovim's own."""
+        session = Session(len(self.sessions) + 1, agent, str(self.work))
+        session.id, session.status = f"s{session.n}", "idle"
+        self.sessions.append(session)
+        return session
+
+    @property
+    def own_session(self) -> Session:
+        """The first session that is no other Neovim's."""
+        return next(session for session in self.sessions if session.status != "closed")
+
+    async def open(self) -> None:
+        """The user enters a buffer of the workspace: what others have left is shown."""
+        paths = self.review.persistence.open(str(self.work))
+        await self.review.persistence.catch_up(paths)
+
+    async def exchange(self) -> None:
+        """What others have written is known, and they can know what is new here."""
+        await self.review.persistence.exchange()
 
     async def read(self, path: str | Path, session: Session | None = None) -> str:
         """An agent reads a file. Refusal."""

@@ -12,13 +12,13 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 from acp_nvim.editor import review_view
-from acp_nvim.edits import serialize
-from acp_nvim.edits.log import parted
-from acp_nvim.edits.pending import LedgerState
-from acp_nvim.edits.records import Reader
-from acp_nvim.workspace.snapshots import serialize as checkpoints
+from acp_nvim.edits.pending import Pending
+from acp_nvim.workspace import roots
+from acp_nvim.workspace.replica import CHECKPOINT, FILE, UNDO, FileValue, Key, Replica
+from acp_nvim.workspace.snapshots.checkpoints import Checkpoint
 from tests.support.editor import Editor
 from tests.support.waiting import until
 
@@ -26,31 +26,61 @@ HOST_PID = "return vim.fn.jobpid(require('acp.base.host').channel())"
 """Lua: the process number of the host."""
 
 
+class _Numbers:
+    """Sessions have the numbers that they have in their own Neovim."""
+
+    def key(self, n: int) -> str:
+        return f"test.{n}"
+
+    def number(self, key: str) -> int:
+        return int(key.rpartition(".")[2])
+
+
 def journal_path(editor: Editor) -> Path:
-    """The journal of this Neovim, which need not exist."""
-    state, name = editor.lua("return { vim.fn.stdpath('state'), require('acp.base.journal').name }")
-    return Path(state) / "acp" / "journal" / str(name)
+    """The journal of the project, which need not exist."""
+    data = Path(editor.lua("return vim.fn.stdpath('data')"))
+    return roots.folder(data, roots.root_of(str(editor.work))) / "journal"
 
 
-def read_journal(editor: Editor) -> Reader:
-    """The records in the journal now; none where there is no journal."""
+def read_journal(editor: Editor) -> dict[Key, Any]:
+    """The values in the journal now; none where there is no journal."""
     path = journal_path(editor)
-    return Reader(parted(path.read_bytes() if path.exists() else b"")[0])
+    replica = Replica(str(editor.work), path.parent, _Numbers())
+    keys = replica.read(locked=False)
+    found = {key: replica.value(key) for key in keys}
+    replica.file.close()
+    return {key: value for key, value in found.items() if value is not None}
 
 
-def journaled_edits(editor: Editor) -> LedgerState:
-    """The pending edits in the journal."""
-    return serialize.read(read_journal(editor))
+def journaled_edits(editor: Editor) -> dict[str, Pending]:
+    """The pending edits in the journal, by path."""
+    found = read_journal(editor).values()
+    entries = [value.entry for value in found if isinstance(value, FileValue)]
+    return {entry.path: entry for entry in entries if entry is not None}
+
+
+def journaled_checkpoints(editor: Editor, kind: str = CHECKPOINT) -> dict[int, list[Checkpoint]]:
+    """The checkpoints in the journal, or the states before restores, by number of the session."""
+    found: dict[int, list[Checkpoint]] = {}
+    for (one, name), value in read_journal(editor).items():
+        if one == kind:
+            found.setdefault(_Numbers().number(name.partition(":")[0]), []).append(value)
+    return found
+
+
+def has_files(editor: Editor) -> bool:
+    """Whether the journal has any file."""
+    return any(kind == FILE for kind, _ in read_journal(editor))
 
 
 def is_written(editor: Editor) -> bool:
     """Whether the journal holds all that Neovim shows."""
-    reader = read_journal(editor)
-    state, made = serialize.read(reader), checkpoints.read(reader, checkpoints.CHECKPOINT)
+    files, made = journaled_edits(editor), journaled_checkpoints(editor)
     sessions = dict(enumerate(editor.state()["sessions"], 1))
     for n, session in sessions.items():
-        mine = [one for one in state.files.values() if n in one.writers]
-        if [review_view.summary(one) for one in mine] != session["edits"]:
+        mine = [one for one in files.values() if n in one.writers]
+        edits = sorted(session["edits"], key=lambda edit: edit["path"])
+        if sorted(map(review_view.summary, mine), key=lambda edit: edit["path"]) != edits:
             return False
         if {c.n for c in made.get(n, [])} != {c["n"] for c in session["checkpoints"]}:
             return False
@@ -73,7 +103,7 @@ def kill_host_once_written(editor: Editor, restores: int = 0) -> None:
     """Kill it as soon as the journal holds all that Neovim shows, and so many restores."""
 
     def is_due() -> bool:
-        undo = checkpoints.read(read_journal(editor), checkpoints.UNDO)
+        undo = journaled_checkpoints(editor, UNDO)
         return is_written(editor) and sum(map(len, undo.values())) == restores
 
     until(is_due, what="the journal is written")

@@ -48,13 +48,14 @@ class RemoteServer:
         else:
             self._argv = lambda port: [*ours, str(port), *command]
         self._env = {**os.environ, "PYTHONPATH": ROOT, **(env or {})}
-        self._port = 0
+        self.port = 0
+        """Where it listens; 0 before its first start."""
         self._process: subprocess.Popen[str] | None = None
         self._urls: dict[str, str] = {}
 
     def start(self) -> None:
         """Start it; at the port that it had before."""
-        argv = self._argv(self._port)
+        argv = self._argv(self.port)
         self._process = subprocess.Popen(argv, env=self._env, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
         self._urls.clear()
@@ -63,7 +64,7 @@ class RemoteServer:
             assert url is not None or self.runs
             if url is not None:
                 self._urls["ws" if url["scheme"].startswith("ws") else "http"] = url[0]
-                self._port = int(url["port"])
+                self.port = int(url["port"])
 
     def url(self, scheme: str) -> str:
         """The address by that transport, `ws` or `http`."""

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from tests.support.editor import Editor
-from tests.torture import writes_nvim
+from tests.torture import reborn, writes_nvim
 from tests.torture.writes import run
 
 EACH = 10
@@ -22,3 +22,9 @@ def test_random_writes_stand_and_lose_nothing(first: int) -> None:
 def test_random_writes_in_a_real_neovim(editor: Editor, seed: int) -> None:
     editor.errors_expected = True
     anyio.run(writes_nvim.history, editor, seed)
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_random_deaths_of_neovim_lose_nothing(both: bool) -> None:
+    failed = {seed: why for seed in range(10) if (why := reborn.run(seed, both))}
+    assert not failed, "\n".join(f"{seed}\n{why}" for seed, why in failed.items())

@@ -40,7 +40,7 @@ class Watched:
 
     def __init__(self, root: Path, home: Path, most: int = 100) -> None:
         self.root = str(root)
-        self.snapshots = Snapshots(lambda: home / "a" / "b", lambda _: None)
+        self.snapshots = Snapshots(lambda _: home / "a" / "b", lambda _: None)
         self.watch = FolderWatch(self.snapshots.folders, most)
         anyio.run(self.snapshots.look, [self.root])
         self.look()

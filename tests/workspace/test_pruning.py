@@ -1,4 +1,4 @@
-"""Checkpoints of runs that have ended: pruned by age and by size."""
+"""The stores of checkpoints: pruned by age and by size, never while somebody uses them."""
 
 from __future__ import annotations
 
@@ -10,50 +10,62 @@ from typing import Any
 
 import pytest
 
-from acp_nvim.workspace.snapshots import checkpoints
+from acp_nvim.workspace.snapshots import pruning
+from acp_nvim.workspace.snapshots.copy_store import CopyStore
+from acp_nvim.workspace.snapshots.git_store import GitStore
+from acp_nvim.workspace.snapshots.pruning import StoreLock
+from acp_nvim.workspace.snapshots.store import MAX_AGE_S, OLDER, Store
+from tests.support.git import repository
 
 
 @pytest.fixture
-def old_runs(tmp_path: Path) -> Callable[[str, int, float], Path]:
-    """Make the directory of an old run: its name, how many bytes, how many seconds old."""
+def old_stores(tmp_path: Path) -> Callable[[str, int, float], Path]:
+    """Make an old store: its name, how many bytes, how many seconds old."""
 
     def make(name: str, size: int, age: float) -> Path:
-        run = tmp_path / name
-        run.mkdir()
-        (run / "blob").write_bytes(b"x" * size)
+        store = tmp_path / name
+        store.mkdir()
+        (store / "blob").write_bytes(b"x" * size)
         at = time.time() - age
-        os.utime(run, (at, at))
-        return run
+        os.utime(store, (at, at))
+        return store
 
     return make
 
 
-def test_old_runs_go_by_age(tmp_path: Path, old_runs: Callable[..., Path]) -> None:
-    gone = old_runs("20200101-000000-999999999", 10, checkpoints.MAX_AGE_S + 60)
-    kept = old_runs("20260101-000000-999999999", 10, 60)
-    assert checkpoints.prune(tmp_path, tmp_path / "present") == [gone.name]
+def test_old_stores_go_by_age(tmp_path: Path, old_stores: Callable[..., Path]) -> None:
+    gone = old_stores("old", 10, MAX_AGE_S + 60)
+    kept = old_stores("young", 10, 60)
+    assert pruning.prune(tmp_path) == [gone.name]
     assert kept.exists()
     assert not gone.exists()
 
 
-def test_runs_go_by_size_the_oldest_first(
-    tmp_path: Path, old_runs: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+def test_stores_go_by_size_the_oldest_first(
+    tmp_path: Path, old_stores: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checkpoints, "MAX_KEPT_BYTES", 250)
-    runs = [old_runs(f"run{n}-999999999", 100, 60.0 * n) for n in range(4)]
-    assert checkpoints.prune(tmp_path, tmp_path / "present") == [runs[2].name, runs[3].name]
+    monkeypatch.setattr(pruning, "MAX_KEPT_BYTES", 250)
+    stores = [old_stores(f"store{n}", 100, 60.0 * n) for n in range(4)]
+    assert pruning.prune(tmp_path) == [stores[2].name, stores[3].name]
 
 
-def test_a_run_that_lives_is_kept(tmp_path: Path, old_runs: Callable[..., Path]) -> None:
-    living = old_runs(f"20200101-000000-{os.getpid()}", 10, checkpoints.MAX_AGE_S + 60)
-    assert checkpoints.prune(tmp_path, tmp_path / "present") == []
-    assert living.exists()
+def test_a_store_in_use_is_kept_whatever_its_age(
+    tmp_path: Path, old_stores: Callable[..., Path]
+) -> None:
+    used = old_stores("used", 10, 60)
+    lock = StoreLock(used)
+    at = time.time() - MAX_AGE_S - 60
+    os.utime(used, (at, at))
+    assert pruning.prune(tmp_path) == []
+    assert used.exists()
+    lock.close()
+    assert pruning.prune(tmp_path) == [used.name]
 
 
-def test_what_another_run_removes_meanwhile_does_not_stop_the_pruning(
+def test_what_another_process_removes_meanwhile_does_not_stop_the_pruning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A store renames its parts while the sizes of all runs are added up."""
+    """A store renames its parts while the sizes of all are added up."""
     (tmp_path / "present").mkdir()
     (tmp_path / "present" / "blob.part").write_bytes(b"x")
     walk = os.walk
@@ -64,4 +76,32 @@ def test_what_another_run_removes_meanwhile_does_not_stop_the_pruning(
             yield found
 
     monkeypatch.setattr(os, "walk", walked)
-    assert checkpoints.prune(tmp_path, tmp_path / "present") == []
+    assert pruning.prune(tmp_path) == []
+
+
+@pytest.mark.parametrize("kind", ["git", "copy"])
+def test_a_large_store_begins_anew_and_its_old_contents_are_still_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    work, home = tmp_path / "work", tmp_path / "store"
+    work.mkdir()
+    if kind == "git":
+        (work / "a.txt").write_text("one\n")
+        repository(work)
+
+    def opened() -> Store:
+        return GitStore(str(work), home) if kind == "git" else CopyStore(str(work), home)
+
+    lock = StoreLock(home)
+    (work / "a.txt").write_text("two\n")
+    tree = opened().scan().tree
+    lock.close()
+    monkeypatch.setattr(pruning, "MAX_STORE_BYTES", 1)
+    lock = StoreLock(home)
+    assert (home / OLDER).is_dir()
+    store = opened()
+    (work / "a.txt").write_text("three\n")
+    (change,) = store.differences(store.scan().tree, tree)
+    assert change.after is not None
+    assert store.contents([(change.path, change.after)]) == {change.path: b"two\n"}
+    lock.close()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from acp_nvim.workspace import roots
 from acp_nvim.workspace.snapshots.copy_store import FEW, CopyStore
 from acp_nvim.workspace.snapshots.snapshots import FileChange, Snapshots
 
@@ -24,7 +25,7 @@ def tree(tmp_path: Path) -> Path:
 def snapshots(tmp_path: Path) -> Snapshots:
     home = tmp_path / "own" / "runs" / "1"
     home.mkdir(parents=True)
-    return Snapshots(lambda: home, pytest.fail)
+    return Snapshots(lambda root: home / roots.name(root), pytest.fail)
 
 
 def at_once(kept: Snapshots, root: Path) -> list[FileChange] | None:

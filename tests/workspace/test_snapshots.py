@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from acp_nvim.workspace import roots
 from acp_nvim.workspace.snapshots import copy_store, store
 from acp_nvim.workspace.snapshots.copy_store import CopyStore
 from acp_nvim.workspace.snapshots.git_store import GitStore
@@ -198,7 +199,7 @@ async def test_what_is_ours_is_no_part_of_a_home_directory(
     if git:
         repository(work)
     ours = work / "share" / "acp"
-    kept = Snapshots(lambda: ours / "checkpoints" / "run", notices.append)
+    kept = Snapshots(lambda root: ours / "checkpoints" / roots.name(root), notices.append)
     await kept.look([str(work)])
     (ours / "sessions.json").write_text("{}")
     (work / "a.txt").write_text("A\n")
@@ -217,7 +218,7 @@ def notices() -> list[str]:
 
 @pytest.fixture
 def snapshots(tmp_path: Path, notices: list[str]) -> Snapshots:
-    return Snapshots(lambda: tmp_path / "home", notices.append)
+    return Snapshots(lambda root: tmp_path / "home" / "all" / roots.name(root), notices.append)
 
 
 async def test_changes_carry_both_sides(snapshots: Snapshots, work: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.workspace import private_files
+from acp_nvim.workspace import private_files, roots
 from acp_nvim.workspace.snapshots import private_git
 from acp_nvim.workspace.snapshots.git_store import GitStore
 from acp_nvim.workspace.snapshots.snapshots import Snapshots
@@ -79,7 +79,7 @@ async def test_a_tree_that_could_not_be_kept_is_tried_again(
     work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     notices: list[str] = []
-    snapshots = Snapshots(lambda: tmp_path / "own" / "all" / "run", notices.append)
+    snapshots = Snapshots(lambda root: tmp_path / "own" / "all" / roots.name(root), notices.append)
     roots = [str(work)]
     await snapshots.look(roots)
     (work / "a").write_text("two\n")
@@ -110,7 +110,7 @@ async def test_a_tree_that_is_too_large_is_not(
     for name in "abc":
         (plain / name).write_text("one\n")
     monkeypatch.setattr("acp_nvim.workspace.snapshots.copy_store.MAX_FILES", 2)
-    snapshots = Snapshots(lambda: tmp_path / "own" / "all" / "run", notices.append)
+    snapshots = Snapshots(lambda root: tmp_path / "own" / "all" / roots.name(root), notices.append)
     await snapshots.look([str(plain)])
     snapshots.retry([str(plain)])
     assert len(snapshots.reasons([str(plain)])) == len(notices) == 1
@@ -125,7 +125,7 @@ async def test_a_place_where_nothing_can_be_kept_is_named_once(
     root.mkdir(exist_ok=True)
     (tmp_path / "file").touch()
     own = tmp_path / "file" / "own" / "run"
-    snapshots = Snapshots(lambda: own, notices.append)
+    snapshots = Snapshots(lambda root: own / roots.name(root), notices.append)
     assert await snapshots.look([str(root)]) == []
     snapshots.retry([str(root)])
     assert await snapshots.look([str(root)]) == []
@@ -143,7 +143,7 @@ async def test_a_disk_that_is_full_is_named_and_tried_again(
     root = tmp_path / "plain"
     root.mkdir()
     (root / "a").write_text("one\n")
-    snapshots = Snapshots(lambda: tmp_path / "own" / "all" / "run", notices.append)
+    snapshots = Snapshots(lambda root: tmp_path / "own" / "all" / roots.name(root), notices.append)
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

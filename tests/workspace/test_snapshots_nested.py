@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from acp_nvim.workspace import roots
 from acp_nvim.workspace.snapshots import snapshots as limits
 from acp_nvim.workspace.snapshots.snapshots import FileChange, Snapshots
 from tests.support.git import git, repository
@@ -33,7 +34,9 @@ def work(tmp_path: Path) -> Path:
 @pytest.fixture
 def snapshots(tmp_path: Path) -> Snapshots:
     notices: list[str] = []
-    return Snapshots(lambda: tmp_path / "data" / "checkpoints" / "run", notices.append)
+    return Snapshots(
+        lambda root: tmp_path / "data" / "checkpoints" / roots.name(root), notices.append
+    )
 
 
 @pytest.mark.parametrize("named", NAMED)
@@ -65,6 +68,8 @@ async def test_more_than_the_limit_are_named(
 ) -> None:
     notices: list[str] = []
     monkeypatch.setattr(limits, "MAX_NESTED", 1)
-    snapshots = Snapshots(lambda: tmp_path / "data" / "checkpoints" / "run", notices.append)
+    snapshots = Snapshots(
+        lambda root: tmp_path / "data" / "checkpoints" / roots.name(root), notices.append
+    )
     await snapshots.look([str(work)])
     assert notices == ["Changes on disk are not seen in more than 1 repositories: sm"]

@@ -35,6 +35,7 @@ from acp_nvim.workspace.tracked_file import (
     SavedIdle,
     SaveSigned,
     Stored,
+    TakenOver,
     TrackedFiles,
     Unsettled,
     UserFormat,
@@ -49,7 +50,8 @@ RIGHTS = Rights(0o600, 0, 0)
 class Session:
     """One session at work."""
 
-    n, key, cwd, roots, is_running, is_over, agent = 1, "1", "/", ("/",), True, False, "a"
+    n, key, cwd, roots, is_running, is_over = 1, "1", "/", ("/",), True, False
+    agent, title, directories = "agent", None, ()
 
 
 LATE = Late(Session(), 7)
@@ -120,6 +122,12 @@ TABLE: list[tuple[str, FileState, FileEvent, dict[str, Any]]] = [
     ("pending from now on", KNOWN, UserFormat(DOS), {"user_format": DOS}),
     ("in a format that nobody knows", FileState(user_format=DOS), UserFormat(None), {}),
     ("removed", KNOWN, Removed(RIGHTS), {"rights": RIGHTS}),
+    (
+        "taken over from another process",
+        FileState(rights=RIGHTS),
+        TakenOver(DOS, None, UNSET, None),
+        {"user_format": DOS, "rights": None},
+    ),
     ("removed as any other", FileState(rights=RIGHTS), Removed(None), {"rights": None}),
     ("something gave way", KNOWN, Displaced((0o120777, b"x")), {"displaced": (0o120777, b"x")}),
 ]

@@ -40,6 +40,8 @@ agent is lost.
 """
 
 
+WANTED_S = 10.0
+"""How long an early agent waits for the prompt that it was started for."""
 UNWANTED_S = 0.2
 """The length of each step of the end of an early agent that nobody asks for."""
 
@@ -68,6 +70,12 @@ class EarlyStart:
         """The agent, to the first who asks."""
         agent, self._agent = self._agent, None
         return agent
+
+    async def end_unwanted(self, reaper: Reaper) -> None:
+        """End it where the prompt that it was started for needs none after all."""
+        if self:
+            await anyio.sleep(WANTED_S)
+            await self.end(reaper)
 
     async def end(self, reaper: Reaper) -> None:
         """End it, if nobody has taken it."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from acp_nvim import wording
+from acp_nvim.agent.conversation import Conversation
 from acp_nvim.editor import review_view, rewinding
 from acp_nvim.editor.comments import understood
 from acp_nvim.editor.host import Host
@@ -144,6 +145,44 @@ def base_written(host: Host, args: Args) -> None:
 # -- seeing ---------------------------------------------------------------------------------------
 
 
+@verb("workspace")
+def workspace(host: Host, args: Args) -> None:
+    """The user is in a workspace that a Neovim has left edits in, on the file `path`."""
+    host.workspace.open(str(args["root"]), str(args.get("path") or ""))
+
+
+@verb("journal_changed")
+async def journal_changed(host: Host, args: Args) -> None:
+    """A journal has changed, by us or by another Neovim."""
+    await host.workspace.persistence.exchange()
+
+
+@verb("parked")
+async def parked(host: Host, args: Args) -> None:
+    """Edits that the files lack, into the quickfix list."""
+    await host.workspace.sync_all()
+    found = host.workspace.edits.ledger.parked().values()
+    items = [item for parked in found for one in parked for item in review_view.parked_items(one)]
+    if items:
+        host.screen.push("quickfix", items, wording.PARKED_TITLE)
+    else:
+        host.echo("info", wording.NOTHING_PARKED)
+
+
+@verb("drop_parked")
+def drop_parked(host: Host, args: Args) -> None:
+    """Give up the parked edits of a file, or of all."""
+    held = host.workspace.edits.ledger.parked()
+    paths = [_real(host, args)] if args.get("path") else list(held)
+    paths = [path for path in paths if path in held]
+    if not paths:
+        host.echo("info", wording.NOTHING_PARKED)
+        return
+    host.workspace.drop_parked(paths)
+    files = Path(paths[0]).name if len(paths) == 1 else f"{len(paths)} files"
+    host.echo("info", wording.PARKED_DROPPED.format(files=files))
+
+
 @verb("edits")
 async def edits(host: Host, args: Args) -> None:
     """Pending hunks of all files into the quickfix list."""
@@ -213,11 +252,18 @@ async def checkpoints(host: Host, args: Args) -> None:
 
 def _whose(host: Host, args: Args) -> Session | None:
     """The session whose checkpoints are meant; that there is none is said."""
-    conversation = host.conversation(_session(host, args))
+    conversation = host.conversation(_session(host, args)) or _latest_kept(host)
     if conversation is not None:
         return conversation.session
     host.echo("info", wording.NO_SESSION)
     return None
+
+
+def _latest_kept(host: Host) -> Conversation | None:
+    """Without a session here: the one of an earlier Neovim with the latest checkpoint."""
+    made = host.workspace.rewind.checkpoints.lists()[0]
+    found = {n: kept[-1].time for n, kept in made.items() if kept and n in host.conversations}
+    return host.conversation(max(found, key=lambda n: found[n])) if found else None
 
 
 async def _show_checkpoints(host: Host, session: Session) -> None:
@@ -241,8 +287,8 @@ async def restore(host: Host, args: Args) -> None:
     without n the last restore is undone. With `list` the window that lists the checkpoints is
     brought up to date.
     """
-    conversation = host.conversation(_session(host, args))
     session = _whose(host, args)
+    conversation = None if session is None else host.conversation(session.n)
     if session is None or conversation is None:
         return
     wanted: Any = args.get("n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from acp_nvim import wording
 from acp_nvim.agent.conversation import Conversation
 from acp_nvim.editor.host import Host
@@ -9,6 +11,9 @@ from acp_nvim.editor.verbs.attach import is_empty, prompt_of
 from acp_nvim.editor.verbs.table import Args, verb
 from acp_nvim.session import queue as waiting
 from acp_nvim.session.prompts import Prompt
+
+if TYPE_CHECKING:
+    from acp_nvim.history.search import Kept
 
 
 @verb("prompt")
@@ -85,10 +90,23 @@ def _meant(host: Host, args: Args) -> Conversation:
     wanted = args.get("agent")
     if found is not None and wanted in (None, "", found.session.agent):
         return found
+    kept = host.history.shown(meant.session) if meant is not None and not wanted else None
+    if meant is not None and kept is not None:
+        return _gone_on(host, meant, kept)
     found = host.new_session(args["cwd"], wanted)
     if meant is not None and meant.session.status == "closed":
         meant.session.heir = found.session.n
         host.echo("info", wording.SESSION_CLOSED.format(session=meant.session.n))
+    return found
+
+
+def _gone_on(host: Host, chat: Conversation, kept: Kept) -> Conversation:
+    """A prompt was written in a chat of the history: the session goes on with it."""
+    from acp_nvim.editor.history_chats import go_on
+
+    entries = list(chat.session.transcript.entries)
+    found = go_on(host, kept, entries)
+    chat.session.heir = found.session.n
     return found
 
 

@@ -14,6 +14,7 @@ from anyio import to_thread
 from acp_nvim import wording
 from acp_nvim.agent.wire.traffic import Recorded
 from acp_nvim.editor import contents, reports
+from acp_nvim.editor.history_chats import open_kept_child
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs.agents import agent_name
 from acp_nvim.editor.verbs.decide import propose
@@ -90,8 +91,10 @@ def private(path: str, flags: int) -> int:
     return handle
 
 
-def _written(host: Host, path: Path, lines: list[str]) -> bool:
-    """Whether the lines are in the file, a new one for the user alone; why not is said."""
+def written(host: Host, path: Path, lines: list[str]) -> bool:
+    """Write lines to a file, a new one for the user alone; why that cannot be is said. Returns
+    whether they are in it.
+    """
     try:
         with open(path, "w", encoding="utf-8", opener=private_files.opener) as file:
             file.write("\n".join(lines) + "\n")
@@ -113,14 +116,18 @@ def export(host: Host, args: Args) -> None:
     lines = reports.markdown(conversation.session, known)
     if args.get("file"):
         path = Path(str(args["file"]))
-        if _written(host, path, lines):
+        if written(host, path, lines):
             host.echo("info", wording.EXPORTED.format(path=path))
     else:
         host.screen.push("show", f"acp://export/{conversation.session.n}", "markdown", lines)
 
 
-def _open_child(host: Host, session: Session, session_id: str) -> None:
+async def _open_child(host: Host, session: Session, session_id: str) -> None:
     """The chat of a subagent."""
+    kept = host.history.shown(session)
+    if kept is not None:
+        await open_kept_child(host, kept, session_id)
+        return
     child = session.root.children.get(session_id)
     if child is None:
         host.echo("info", wording.SUBAGENT_UNKNOWN)
@@ -176,7 +183,7 @@ async def open_target(host: Host, args: Args) -> None:
         await _compare(host, session, int(target["call"]))
         return
     if target.get("kind") == "session":
-        _open_child(host, session, str(target["id"]))
+        await _open_child(host, session, str(target["id"]))
         return
     if target.get("kind") == "terminal":
         open_terminal(host, session, str(target["id"]))

@@ -6,7 +6,7 @@ use. It is made for the few lines that the chat shows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from acp_nvim.patterns import late
@@ -36,6 +36,15 @@ class Tail:
         self._column = 0
         self.count = 0
         """Newlines ever seen."""
+
+    @classmethod
+    def of(cls, lines: Iterable[str], count: int) -> Tail:
+        """Return the end of an output that had `count` newlines, from its lines."""
+        tail = cls()
+        tail._lines = [*lines] or [""]
+        tail._row, tail._column = len(tail._lines) - 1, len(tail._lines[-1])
+        tail.count = count
+        return tail
 
     def add(self, text: str) -> None:
         """Append text; it is processed when somebody asks for lines."""

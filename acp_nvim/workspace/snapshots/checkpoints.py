@@ -2,13 +2,11 @@
 
 A checkpoint has the trees of the session's directories (`Snapshots`), the texts of unsaved buffers
 and the pending edits. Files in no tree are kept from when an agent first touched them. Contents are
-in the user's data directory, a directory for each run of Neovim.
+in the user's data directory, a directory for each one that is stored.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
 import time
 from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -20,7 +18,6 @@ import msgspec
 from acp_nvim import wording
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
-from acp_nvim.workspace import runs
 from acp_nvim.workspace.file_format import Format
 from acp_nvim.workspace.paths import is_below
 from acp_nvim.workspace.snapshots.agent_changes import Content, ContentChange, add, joined, mark
@@ -37,10 +34,6 @@ from acp_nvim.workspace.snapshots.store import (
 
 MAX_CHECKPOINTS: Final = 500
 """Of one session; the oldest go first."""
-MAX_AGE_S: Final = 14 * 24 * 3600
-"""Runs of Neovim longer ago are forgotten."""
-MAX_KEPT_BYTES: Final = 2 * 1024 * 1024 * 1024
-"""Of all runs together; the oldest go first."""
 
 
 Formats = tuple[Format | None, Format | None]
@@ -199,12 +192,6 @@ class Checkpoints:
         """All checkpoints, and the states before restores, by session; both oldest first."""
         return self._made, self._undo
 
-    def take_over(
-        self, made: dict[int, list[Checkpoint]], undo: dict[int, list[Checkpoint]]
-    ) -> None:
-        """Go on with the checkpoints of the process before this one."""
-        self._made, self._undo = made, undo
-
     def of(self, session: int) -> Sequence[Checkpoint]:
         """All of a session, oldest first."""
         return self._made.get(session, [])
@@ -338,36 +325,3 @@ def targets(changes: Iterable[FileChange]) -> dict[str, Target]:
             mode = 0o100755 if it.executable else 0o100644
             found[it.path] = Target(it.path, it.before, mode)
     return found
-
-
-def prune(home: Path, keep: Path) -> list[str]:
-    """Remove the directories of old runs by age and size, but ``keep``; returns their names."""
-    found = {path: _written(path) for path in home.glob("*") if path != keep}
-    others = sorted((path for path in found if found[path]), key=lambda path: -found[path])
-    removed: list[str] = []
-    total = _size(keep)
-    for run in others:
-        total += _size(run)
-        old = time.time() - found[run] > MAX_AGE_S
-        if (old or total > MAX_KEPT_BYTES) and not runs.lives(run.name):
-            shutil.rmtree(run, ignore_errors=True)
-            removed.append(run.name)
-    return removed
-
-
-def _written(directory: Path) -> float:
-    """When a directory was written last; 0 where there is none."""
-    try:
-        return directory.stat().st_mtime if directory.is_dir() else 0
-    except OSError:
-        return 0
-
-
-def _size(directory: Path) -> int:
-    """Bytes of all files below. Some may go while this looks: a run that lives writes there."""
-    total = 0
-    for folder, _, files in os.walk(directory):
-        for name in files:
-            with suppress(OSError):
-                total += (Path(folder) / name).lstat().st_size
-    return total

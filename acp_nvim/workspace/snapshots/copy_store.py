@@ -26,6 +26,7 @@ from acp_nvim.workspace.snapshots.store import (
     content,
     is_beyond_link,
     read_packed,
+    read_stored,
     write_packed,
 )
 
@@ -139,7 +140,7 @@ class CopyStore:
                 if blob.fifo:
                     found[path] = b""
                     continue
-                found[path] = zlib.decompress(self._place(blob.id).read_bytes())
+                found[path] = zlib.decompress(read_stored(self._place(blob.id), 2))
             except (FileNotFoundError, zlib.error):
                 continue
         return found
@@ -232,7 +233,7 @@ class CopyStore:
         place = self._place(name)
         if not place.exists():
             place.parent.mkdir(mode=private_files.DIRECTORY, exist_ok=True)
-            part = place.with_name(f"{place.name}.part")
+            part = place.with_name(f"{place.name}.{os.getpid()}.part")
             with open(part, "wb", opener=private_files.opener) as file:
                 file.write(zlib.compress(data, 1))
             part.replace(place)
@@ -262,8 +263,8 @@ class _TreeChange(msgspec.Struct, frozen=True):
 class Trees:
     """The trees of a `CopyStore` by name: which content each file had at some moment.
 
-    Each is stored as the difference from the one before, in a file of that name, so that the next
-    process of the same Neovim knows it as well.
+    Each is stored as the difference from the one before, in a file of that name, so that other
+    processes know it as well.
     """
 
     def __init__(self, home: Path) -> None:

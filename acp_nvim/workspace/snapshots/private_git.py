@@ -22,7 +22,7 @@ from typing import Final
 import msgspec
 
 from acp_nvim.workspace import private_files
-from acp_nvim.workspace.snapshots.store import StoreError
+from acp_nvim.workspace.snapshots.store import OLDER, StoreError
 
 TIMEOUT_S: Final = 30.0
 ANY: Final = range(256)
@@ -187,6 +187,12 @@ def _options(top: str, env: Mapping[str, str], timeout: float) -> dict[str, str]
     return options
 
 
+def _alternates(repository: Repository, home: Path) -> str:
+    """Directories of objects that are only read: the user's, and former ones of ours."""
+    older = home / OLDER / "objects"
+    return os.pathsep.join([repository.objects, *([str(older)] if older.is_dir() else [])])
+
+
 class PrivateGit:
     """Two git directories of our own for a work tree: one in which files are their bytes, and one
     in which git converts line ends, `$Id$` and encodings as in the user's. Neither knows a filter.
@@ -214,7 +220,7 @@ class PrivateGit:
             "GIT_WORK_TREE": repository.top,
             "GIT_INDEX_FILE": str(index),
             "GIT_OBJECT_DIRECTORY": str(objects),
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES": repository.objects,
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": _alternates(repository, home),
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_CONFIG_GLOBAL": os.devnull,
             "HOME": str(self._folder),

@@ -5,20 +5,13 @@ Contents in the stores are only named: they are on disk already.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import msgspec
 
-from acp_nvim.edits.records import Reader, Series, Writer, decoded, encoded, group_of
-from acp_nvim.edits.serialize import Entry, entry, found, pending
+from acp_nvim.edits.records import Reader, Writer, decoded, encoded
+from acp_nvim.edits.serialize import Entry, SessionKeys, entry, pending
 from acp_nvim.workspace.file_format import Format
 from acp_nvim.workspace.snapshots.agent_changes import ContentChange
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Target
-
-CHECKPOINT, UNDO = "checkpoint", "undo"
-
-Frozen = tuple[Checkpoint, Checkpoint]
-"""A checkpoint, which may still grow, and a copy of it at some moment."""
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True):
@@ -38,52 +31,30 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     formats: list[tuple[bytes, Format | None, Format | None]] = []
 
 
-class CheckpointWriter:
-    """Writes one state of the checkpoints after the other; by our number of the session."""
-
-    def __init__(self, writer: Writer) -> None:
-        self._writer = writer
-        self._series: dict[tuple[str, int], Series] = {}
-
-    def write(self, kind: str, lists: Mapping[int, Sequence[Frozen]]) -> None:
-        """All checkpoints of that kind."""
-        for session, items in lists.items():
-            key = kind, session
-            if key not in self._series:
-                self._series[key] = Series(self._writer, kind, b"%d" % session)
-            self._series[key].write(items, self._record)
-
-    def _record(self, made: Checkpoint) -> Record:
-        writer = self._writer
-        return Record(
-            made.n,
-            made.label,
-            made.time,
-            [(encoded(root), tree) for root, tree in made.trees.items()],
-            [(encoded(path), writer.text(path, text)) for path, text in made.unsaved.items()],
-            [entry(writer, one) for one in made.pending.values()],
-            made.reasons,
-            [(encoded(path), writer.text(path, text)) for path, text in made.touched.items()],
-            [(encoded(it.path), writer.data(it.data), it.mode) for it in made.late.values()],
-            [
-                (encoded(path), it.before, it.after, it.agent, it.gap)
-                for path, it in made.agent_changes.items()
-            ],
-            made.ends,
-            [(encoded(path), *formats) for path, formats in made.formats.items()],
-        )
+def record(writer: Writer, sessions: SessionKeys, made: Checkpoint) -> Record:
+    """The record of a checkpoint."""
+    return Record(
+        made.n,
+        made.label,
+        made.time,
+        [(encoded(root), tree) for root, tree in made.trees.items()],
+        [(encoded(path), writer.text(path, text)) for path, text in made.unsaved.items()],
+        [entry(writer, sessions, one) for one in made.pending.values()],
+        made.reasons,
+        [(encoded(path), writer.text(path, text)) for path, text in made.touched.items()],
+        [(encoded(it.path), writer.data(it.data), it.mode) for it in made.late.values()],
+        [
+            (encoded(path), it.before, it.after, it.agent, it.gap)
+            for path, it in made.agent_changes.items()
+        ],
+        made.ends,
+        [(encoded(path), *formats) for path, formats in made.formats.items()],
+    )
 
 
-def read(reader: Reader, kind: str) -> dict[int, list[Checkpoint]]:
-    """The checkpoints of that kind by session, oldest first; the reader counts lost ones."""
-    lists: dict[int, list[Checkpoint]] = {}
-    for key, checkpoint in found(reader, kind, Record, _checkpoint):
-        lists.setdefault(int(group_of(key)), []).append(checkpoint)
-    return lists
-
-
-def _checkpoint(reader: Reader, record: Record) -> Checkpoint:
-    entries = [pending(reader, one) for one in record.pending]
+def checkpoint(reader: Reader, sessions: SessionKeys, record: Record) -> Checkpoint:
+    """The checkpoint of a record. Raises `Lost`."""
+    entries = [pending(reader, sessions, one) for one in record.pending]
     unsaved = {decoded(path): reader.text(name) for path, name in record.unsaved}
     late = [Target(decoded(path), reader.data(name), mode) for path, name, mode in record.late]
     return Checkpoint(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from hashlib import blake2b
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -17,13 +16,13 @@ import msgspec
 from anyio import to_thread
 
 from acp_nvim import wording
-from acp_nvim.workspace import private_files
 from acp_nvim.workspace.disk import bytes_of
 from acp_nvim.workspace.nofollow import Rights, SizeError
 from acp_nvim.workspace.paths import is_below
 from acp_nvim.workspace.snapshots import store as limits
 from acp_nvim.workspace.snapshots.copy_store import CopyStore
 from acp_nvim.workspace.snapshots.git_store import GitStore
+from acp_nvim.workspace.snapshots.pruning import StoreLock
 from acp_nvim.workspace.snapshots.rights import UnusualRights
 from acp_nvim.workspace.snapshots.store import (
     UNREADABLE,
@@ -69,9 +68,9 @@ class FileChange(msgspec.Struct, frozen=True):
 class Snapshots:
     """The stores of all directories in use, by their real path."""
 
-    def __init__(self, home: Callable[[], Path], notice: Callable[[str], None]) -> None:
-        """``home`` is the directory for the copies of this run, two levels below the one for all of
-        our own files; ``notice`` hears each breach of a limit, once.
+    def __init__(self, home: Callable[[str], Path], notice: Callable[[str], None]) -> None:
+        """``home`` gives the directory for the copies of a directory, two levels below the one for
+        all of our own files; ``notice`` hears each breach of a limit, once.
         """
         self._home = home
         self._notice = notice
@@ -79,6 +78,8 @@ class Snapshots:
         self._trees: dict[str, str] = {}
         self._reasons: dict[str, StoreError] = {}
         self._locks: dict[str, anyio.Lock] = {}
+        self._in_use: dict[str, StoreLock] = {}
+        """As long as this process lives nobody prunes these stores."""
         self._single: dict[str, bytes | None] = {}
         self._programs: set[str] = set()
         """Those of `_single` that can be executed."""
@@ -317,10 +318,9 @@ class Snapshots:
     def _open(self, root: str) -> Store | None:
         if root in self._stores or root in self._reasons:
             return self._stores.get(root)
-        base = self._home()
-        home = base / blake2b(os.fsencode(root), digest_size=8).hexdigest()
-        private_files.directory(home)
-        own = base.parents[1]
+        home = self._home(root)
+        self._in_use[root] = StoreLock(home)
+        own = home.parents[1]
         try:
             self._stores[root] = GitStore(root, home, own)
         except StoreError:

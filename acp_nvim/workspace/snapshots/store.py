@@ -20,6 +20,10 @@ from acp_nvim.workspace import nofollow, private_files
 
 T = TypeVar("T")
 
+MAX_AGE_S: Final = 14 * 24 * 3600
+"""Checkpoints, and stores that nobody has used since, are forgotten after that."""
+OLDER: Final = "older"
+"""The directory in a store for what was in it before it grew too large (`pruning`)."""
 MAX_FILE_BYTES: Final = 8 * 1024 * 1024
 """Larger files are not stored: their changes on disk are neither reviewed nor restored."""
 MAX_SCAN_BYTES: Final = 256 * 1024 * 1024
@@ -210,9 +214,20 @@ def write_packed(place: Path, data: bytes, *, sync: bool) -> None:
 def read_packed(place: Path, kind: type[T]) -> T:
     """The value in a packed file of ours. StoreError when it is gone."""
     try:
-        return msgspec.msgpack.decode(zlib.decompress(place.read_bytes()), type=kind)
+        return msgspec.msgpack.decode(zlib.decompress(read_stored(place)), type=kind)
     except (OSError, zlib.error, msgspec.DecodeError) as error:
         raise StoreError("that state is no longer kept") from error
+
+
+def read_stored(place: Path, below: int = 1) -> bytes:
+    """The bytes of a file of ours, which may be in `OLDER`: its place is so many directories below
+    the store. OSError.
+    """
+    try:
+        return place.read_bytes()
+    except FileNotFoundError:
+        store = place.parents[below]
+        return (store / OLDER / place.relative_to(store)).read_bytes()
 
 
 def left_out(path: str, info: os.stat_result) -> Blob | None:

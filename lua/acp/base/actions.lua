@@ -10,6 +10,7 @@ local M = {
     cancel = 'cancel the turn',
     earlier = 'earlier prompt',
     later = 'later prompt',
+    search = 'search earlier prompts',
   },
   suggestion = {
     take = 'take the suggested prompt, then the next one',

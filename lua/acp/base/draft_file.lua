@@ -60,17 +60,7 @@ function M.directory() return vim.fn.stdpath('state') .. '/acp/drafts' end
 ---@return string
 function M.sent_path() return ('%s/%s.sent'):format(M.directory(), me()) end
 
---- A directory in 16 hexadecimal digits. `sha256()` takes 10 ms when it is first called, for a test
---- of itself.
-local function workspace(cwd)
-  local first, second = 5381, 0
-  for i = 1, #cwd do
-    local byte = cwd:byte(i)
-    first = bit.tobit(first * 33 + byte)
-    second = bit.bxor(bit.tobit(second * 65599), bit.rol(byte, i % 24))
-  end
-  return bit.tohex(first) .. bit.tohex(second)
-end
+local function workspace(cwd) return require('acp.base.workspaces').digits(cwd) end
 
 --- The file of this Neovim for a workspace.
 ---@return string

@@ -12,6 +12,7 @@ return {
   nothing_to_send = 'Nothing to send',
   nothing_to_cancel = 'Nothing to cancel',
   no_earlier_prompt = 'No earlier prompt',
+  earlier_prompts = 'Earlier prompts',
   no_later_prompt = 'No later prompt',
   prompt_is_back = 'Your prompt is back in the composer. :AcpPrompt goes there',
   directory_gone = 'The current directory was deleted. :cd to another one',
@@ -74,7 +75,7 @@ return {
   not_a_path = '%s is not a file path',
   not_to_open = '%s: %s',
   changed_on_disk = '%s: the agent changed the same lines on disk. :Acp review shows both',
-  conflict = 'Conflict with the text on disk. :Acp review shows both',
+  conflict = "Conflict with the agent's text. :Acp review shows both",
   edits_title = 'Pending edits',
 
   -- Following

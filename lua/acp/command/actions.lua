@@ -51,6 +51,7 @@ M.list = {
     cancel = cancel,
     earlier = call('acp.ui.composer', 'browse', 1),
     later = call('acp.ui.composer', 'browse', -1),
+    search = call('acp.ui.composer', 'search'),
   },
   suggestion = {
     take = function(bufnr) require('acp.ui.composer').take_suggestion(bufnr) end,

@@ -76,6 +76,7 @@ function M.host_gone(message)
     if package.loaded[name] then package.loaded[name].host_gone() end
   end
   require('acp.ui.question').clear()
+  require('acp.ui.composer.history').host_gone()
   for _, one in ipairs(events) do
     require('acp.base.events').fire(one[1], one[2])
   end
@@ -117,6 +118,8 @@ function M.any() return next(require('acp.base.state').get().sessions) ~= nil en
 ---@field instance string
 ---@field run integer
 ---@field sessions acp.Left[]
+---@field elsewhere table<string, integer> our numbers of sessions of other Neovims, by key
+---@field roots string[] workspaces that are open
 ---@field current? integer
 ---@field shown string[]
 ---@field remarks? acp.Remark[]
@@ -129,19 +132,26 @@ function M.any() return next(require('acp.base.state').get().sessions) ~= nil en
 function M.left()
   runs = runs + 1
   local state = require('acp.base.state').get()
-  local list = {}
+  local list, elsewhere = {}, vim.empty_dict()
   for n, session in pairs(state.sessions) do
-    if not session.parent and session.agent then list[#list + 1] = record(n, session) end
+    if session.elsewhere then
+      elsewhere[session.elsewhere] = n
+    elseif not session.parent and session.agent then
+      list[#list + 1] = record(n, session)
+    end
   end
   table.sort(list, function(a, b) return a.n < b.n end)
   cut = {}
-  require('acp.base.journal').watch()
+  local workspaces = require('acp.base.workspaces')
+  workspaces.watch()
   local inline = package.loaded['acp.review.inline']
   local comment = package.loaded['acp.review.comment']
   return {
-    instance = require('acp.base.journal').name,
+    instance = workspaces.instance,
     run = runs,
     sessions = list,
+    elsewhere = elsewhere,
+    roots = workspaces.roots(),
     current = state.current,
     shown = inline and inline.paths() or {},
     remarks = comment and comment.remarks(),

@@ -60,7 +60,11 @@ local function bars(state, left, right)
   local number = #state.files > 1 and ('%d/%d '):format(state.at, #state.files) or ''
   local hint_left, hint_right = state.source.hint(file, #state.files)
   panes.bar(state.base, left, hint_left)
-  panes.entitle(state.base, vim.fn.fnamemodify(path, ':t') .. ' · ' .. left)
+  local name = vim.fn.fnamemodify(path, ':t') .. ' · '
+  panes.entitle(state.base, name .. left)
+  if state.shown and vim.startswith(api.nvim_buf_get_name(state.shown), 'acp://') then
+    panes.entitle(state.live, name .. right)
+  end
   local counts = sides.counts(file)
   local words = counts == 'proposed' and { path, right } or { path, counts, right }
   panes.bar(state.live, table.concat(words, ' · '), hint_right, number)

@@ -11,7 +11,7 @@ local NAME = 'acp_proposed_%d_%s'
 --- publishes again where ours was the reason.
 local RELEASE_MS = 700
 
---- Requests whose answers name no other document and change nothing.
+--- Requests whose answers name no other document and change nothing, ours among them.
 local HARMLESS = {
   'diagnostic',
   'documentColor',
@@ -42,7 +42,6 @@ local HARMLESS = {
 local open = {} ---@type table<integer, acp.HiddenDocument> by client
 local late = {} ---@type table<integer, table<string, any[]>> held publications of closed ones
 local guarded = setmetatable({}, { __mode = 'k' }) ---@type table<vim.lsp.Client, true>
-local ours = false ---@type boolean whether a request is made by us
 local numbers = 0
 
 --- The number of a document of ours by its URI; nil for any other.
@@ -51,18 +50,6 @@ local numbers = 0
 function M.number(uri)
   local found = type(uri) == 'string' and uri:match('/acp_proposed_(%d+)_[^/]*$')
   return found and tonumber(found) or nil
-end
-
---- Make a request that goes by the documents of ours.
----@generic T
----@param send fun(): T
----@return T
-function M.asking(send)
-  ours = true
-  local ok, result = pcall(send)
-  ours = false
-  if not ok then error(result, 0) end
-  return result
 end
 
 --- The version of a document that the user has open.
@@ -112,7 +99,7 @@ local function guard_requests(client)
   client.rpc.request = function(method, ...)
     local document = open[client.id]
     local name = type(method) == 'string' and method:match('^textDocument/(.*)') or method
-    if document and not ours and not vim.list_contains(HARMLESS, name) then
+    if document and not vim.list_contains(HARMLESS, name) then
       M.close(document)
       document.interrupted()
     end
@@ -239,6 +226,8 @@ function M.close(document)
   open[document.client.id] = nil
   send_close(document)
   release(document)
+  local bufnr = vim.fn.bufnr(vim.uri_to_fname(document.uri)) -- of a server that runs in Neovim
+  if bufnr > 0 then pcall(api.nvim_buf_delete, bufnr, { force = true }) end
 end
 
 return M

@@ -11,10 +11,16 @@ local OPEN, PULL = 'textDocument/didOpen', 'textDocument/diagnostic'
 --- How long a server may take for each text, and how long it has to be silent before it is thought
 --- to have said all: some speak in several parts.
 local LIMIT_MS, QUIET_MS = 8000, 350
+--- How long the other servers of a file may take once one has spoken.
+local OTHERS_MS = 2000
+--- A server that has been waited for so often in vain speaks on no such document.
+local PATIENCE = 2
 --- How often it begins again after a request of somebody else's, and how long after it.
 local TIMES, AGAIN_MS = 3, 500
 --- Where there are more diagnostics nobody compares them.
 local MOST = 500
+
+local vain = {} ---@type table<integer, integer> by client
 
 ---@class acp.ProposedFile
 ---@field path string real
@@ -29,6 +35,15 @@ local function works_on(client, path, filetype)
     if not api.nvim_buf_is_valid(bufnr) or vim.bo[bufnr].filetype ~= filetype then return false end
     return root ~= nil or vim.fs.dirname(api.nvim_buf_get_name(bufnr)) == vim.fs.dirname(path)
   end)
+end
+
+--- A buffer that a client is attached to, that one if it is.
+---@param client vim.lsp.Client
+---@param bufnr integer|nil
+---@return integer|nil
+local function near(client, bufnr)
+  if bufnr and client.attached_buffers[bufnr] then return bufnr end
+  return (next(client.attached_buffers))
 end
 
 --- The servers of a file: those of its buffer, else those that work on such files around it.
@@ -51,8 +66,8 @@ local function serving(file)
     )
   end
   return vim.tbl_filter(function(client)
-    local near = bufnr or next(client.attached_buffers)
-    return near ~= nil and clients.supports(client, OPEN, near)
+    local at, speaks = near(client, bufnr), (vain[client.id] or 0) < PATIENCE
+    return speaks and at ~= nil and clients.supports(client, OPEN, at)
   end, found),
     bufnr,
     filetype
@@ -106,22 +121,16 @@ local function hear(check, done)
   local document = check.document --[[@as acp.HiddenDocument]]
   if clients.supports(check.client, PULL, check.near) then
     local params = { textDocument = { uri = document.uri } }
-    check.cancel = hidden.asking(function()
-      return clients.ask(
-        check.client,
-        PULL,
-        params,
-        check.near,
-        LIMIT_MS,
-        function(err, result) done(not err and type(result) == 'table' and result.items or nil) end
-      )
-    end)
+    local function answered(err, result)
+      done(not err and type(result) == 'table' and result.items or nil)
+    end
+    check.cancel = clients.ask(check.client, PULL, params, check.near, LIMIT_MS, answered)
     return
   end
   local said, quiet, limit
   local function stop()
     document.heard = function() end
-    for _, timer in ipairs({ quiet, limit }) do
+    for _, timer in ipairs({ limit, quiet }) do
       if not timer:is_closing() then timer:close() end
     end
   end
@@ -190,13 +199,12 @@ end
 local function checks(file)
   local found, bufnr, filetype = serving(file)
   local made = vim.tbl_map(function(client)
-    local near = bufnr or next(client.attached_buffers)
-    local language = client.get_language_id
+    local at, language = near(client, bufnr), client.get_language_id
     return { ---@type acp.ProposalCheck
       client = client,
       file = file,
-      near = near,
-      language = language and language(near, filetype) or filetype,
+      near = at,
+      language = language and language(at, filetype) or filetype,
       times = 0,
     }
   end, found)
@@ -218,21 +226,28 @@ function M.check(reply, file)
   if left == 0 then return reply({ opinions = {}, known = {} }) end
   local detached
   local function end_all()
+    if not detached then return end
     api.nvim_del_autocmd(detached)
+    detached = nil
     for _, check in ipairs(all) do
       stop(check)
     end
+  end
+  local function finish()
+    if not detached then return end
+    end_all()
+    reply({ opinions = opinions, known = said })
   end
   local function taken(check, base, proposed)
     if check.over then return end
     check.over = true
     left = left - 1
+    vain[check.client.id] = not proposed and (vain[check.client.id] or 0) + 1 or nil
+    if proposed and left > 0 then vim.defer_fn(finish, OTHERS_MS) end
     if proposed and #proposed <= MOST and #(base or {}) <= MOST then
       opinions[#opinions + 1] = { base = plain_all(base or {}), proposed = plain_all(proposed) }
     end
-    if left > 0 then return end
-    end_all()
-    reply({ opinions = opinions, known = said })
+    if left == 0 then finish() end
   end
   detached = api.nvim_create_autocmd('LspDetach', {
     callback = function(args)

@@ -79,17 +79,26 @@ local function answer_once(verb, id, name)
   end
 end
 
----@param item string|{ label: string }
+---@class acp.PickItem
+---@field label string
+---@field preview? string[] for pickers that show one
+
+---@param item string|acp.PickItem
 local function label(item)
   local text = type(item) == 'table' and item.label or item --[[@as string]]
   return require('acp.base.notify').one_line(text)
 end
 
+--- The lines that a picker shows beside its list, where it asks for them.
+---@param item acp.PickItem
+local function preview(item) return item.preview end
+
 --- Ask by |vim.ui.select()|. Where a picker gives the item alone, its place is looked up.
----@param items (string|{ label: string })[]
+---@param items (string|acp.PickItem)[]
 ---@param on_index fun(index: integer|nil)
 local function select(prompt, kind, items, on_index, done)
   local opts = { prompt = label(prompt), kind = 'acp_' .. kind, format_item = label }
+  if type(items[1]) == 'table' and items[1].preview then opts.preview_item = preview end
   vim.ui.select(items, opts, function(item, index)
     if item ~= nil and not index then
       index = vim.iter(ipairs(items)):find(function(_, one) return rawequal(one, item) end)
@@ -100,7 +109,7 @@ local function select(prompt, kind, items, on_index, done)
 end
 
 --- Ask by |vim.ui.select()| and go on here; nothing happens when the user chooses nothing.
----@param items string[]
+---@param items (string|acp.PickItem)[]
 ---@param on_choice fun(index: integer)
 function M.choose(prompt, kind, items, on_choice)
   local chosen = false
@@ -120,7 +129,7 @@ end
 --- Ask by |vim.ui.select()|; the answer is the verb `picked {id, index}`, 1-based, without index
 --- when the user chose nothing.
 ---@param id integer|string
----@param items (string|{ label: string })[]
+---@param items (string|acp.PickItem)[]
 function M.select(id, prompt, kind, items)
   local answer = answer_once('picked', id, 'index')
   ask({

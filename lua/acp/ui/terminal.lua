@@ -93,7 +93,8 @@ local function bar(terminal, ours)
     :find(function(one) return one.id == terminal.id end)
   local words_of = require('acp.base.notify')
   local command = words_of.cut(words_of.one_line(known and known.command or terminal.id), 80)
-  local words = { stop = ours and 'stops' or nil, close = 'closes', help = 'keys' }
+  local runs = ours and not (known and known.running == false)
+  local words = { stop = runs and 'stops' or nil, close = 'closes', help = 'keys' }
   local keys = require('acp.ui.keymaps').words('terminal', words)
   local literal = require('acp.ui.win').literal
   return (' %s %%= %s '):format(literal(command), literal(keys))

@@ -158,4 +158,7 @@ def test_what_a_plugin_without_a_parser_hides_is_shown_by_us(edit: Start, name: 
     seen(editor, "the end")
     editor.wait("vim.wo[vim.fn.bufwinid('acp://chat/1')].conceallevel == 3")
     seen(editor, "▎ said", "• item", "| longer | x    |")
+    editor.lua(TO_CHAT)
+    editor.lua("vim.fn.search('^- item')")
+    seen(editor, "• item" if name == "markview" else "- item")
     assert "rror" not in editor.messages()

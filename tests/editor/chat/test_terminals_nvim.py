@@ -274,6 +274,10 @@ def test_ctrl_c_in_the_buffer_ends_what_runs(editor: Editor) -> None:
     editor.wait(HAS, name, "[SIGTERM]")
     editor.keys("<C-c>")
     editor.wait_message("Nothing is running")
+    editor.cmd("close")
+    assert open_terminal(editor) == name
+    editor.wait_screen("q closes")
+    assert not any("<C-c> stops" in row for row in editor.screen())
 
 
 def test_the_picker_lists_all_and_opens_the_one_that_is_chosen(editor: Editor) -> None:

@@ -42,7 +42,10 @@ def another(editor: Editor) -> None:
 
 def test_a_chat_takes_the_window_of_another_and_its_composer_the_others(front: Editor) -> None:
     front.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'half a prompt' })")
+    front.wait_screen("composer 1 ")
     another(front)
+    front.lua("require('acp.base.state').changed()")
+    front.wait_screen("composer 2 ")
     shown = front.lua(SHOWN)
     assert shown[1:] == [
         ["acp://chat/2", True, False, False],

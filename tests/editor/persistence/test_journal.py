@@ -1,173 +1,173 @@
-"""What the journal of a host leaves on disk, and when."""
+"""What Neovim leaves on disk when it ends or is killed, and what the next one makes of it."""
 
 from __future__ import annotations
 
 import os
+import signal
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-
-import pytest
 
 from tests.support.editor import Editor
 from tests.support.killed_host import (
+    HOST_PID,
+    has_files,
+    is_written,
     journal_path,
     journaled_edits,
     kill_host,
     kill_host_once_written,
-    read_journal,
     wait_host,
 )
+from tests.support.review_frames import marks
 from tests.support.waiting import until
 
 Edit = Callable[..., Editor]
-PENDING = "#require('acp').state().sessions[1].edits == 1"
+COUNT = """
+local session = require('acp').state().sessions[1]
+return ((session and session.edits[1] or {}).hunks or 0) == ...
+"""
+STOPPED = "return require('acp').state().host == 'stopped'"
 
 
 def wrote(editor: Editor) -> Path:
-    """The agent has written a file, and the journal has it."""
+    """The agent has changed two places of a file, and the journal has it."""
     editor.agent("script")
-    path = editor.write("a.txt", "one\ntwo\n")
-    editor.turn(f'write {path} "one\\nTWO\\n"')
-    editor.wait(PENDING)
-    until(lambda: any(kind == "file" for kind, _ in read_journal(editor).values))
-    return journal_path(editor)
+    path = editor.write("a.txt", "one\ntwo\nthree\n")
+    editor.turn(f'write {path} "one\\nTWO\\nthree\\nfour\\n"')
+    editor.wait(COUNT, 2)
+    until(lambda: has_files(editor) and is_written(editor))
+    return path
 
 
-def below(directory: Path) -> list[str]:
-    return sorted(str(path.relative_to(directory)) for path in directory.rglob("*"))
+def same_data(tmp_path: Path) -> dict[str, str]:
+    """The environment of Neovims of one user."""
+    return {"XDG_DATA_HOME": str(tmp_path / "data")}
 
 
-def state(editor: Editor) -> Path:
-    return Path(editor.lua("return vim.fn.stdpath('state')"))
-
-
-def test_only_the_user_can_read_it(editor: Editor) -> None:
-    path = wrote(editor)
-    assert path.name.endswith(f"-{editor.lua('return vim.fn.getpid()')}")
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    for directory in (path.parent, path.parent.parent):
-        assert stat.S_IMODE(directory.stat().st_mode) == 0o700
-
-
-def test_nothing_is_written_while_nothing_is_pending(editor: Editor) -> None:
-    editor.setup({"checkpoints": False})
-    path = editor.write("a.txt", "one\ntwo\n")
-    editor.agent("script")
-    editor.turn("hello")
-    assert not journal_path(editor).parent.exists()
-    editor.turn(f'write {path} "one\\nTWO\\n"')
-    until(journal_path(editor).exists)
-    editor.cmd("Acp accept all")
-    until(lambda: not journal_path(editor).parent.exists())
-    editor.turn(f'write {path} "one\\nThree\\n"')
-    until(journal_path(editor).exists)
-
-
-def test_nothing_is_left_when_neovim_has_ended(editor: Editor) -> None:
-    wrote(editor)
-    home = state(editor)
-    editor.quit()
-    assert not (home / "acp").exists()
-
-
-def test_nor_when_its_host_was_dead_by_then(editor: Editor) -> None:
-    wrote(editor)
-    home = state(editor)
-    kill_host(editor)
-    editor.quit()
-    assert not (home / "acp").exists()
-
-
-def test_nor_when_another_host_had_taken_over(editor: Editor) -> None:
-    wrote(editor)
-    home = state(editor)
-    kill_host_once_written(editor)
-    editor.cmd("Acp edits")
-    wait_host(editor)
-    editor.wait("#vim.fn.getqflist() == 1")
-    editor.quit()
-    until(lambda: not (home / "acp").exists())
-
-
-def test_nor_when_neovim_was_killed(editor: Editor) -> None:
-    wrote(editor)
-    home = state(editor)
+def kill_both(editor: Editor) -> None:
+    """Neovim and its host are killed."""
+    host = editor.lua(HOST_PID)
+    editor.errors_expected = True
     editor.kill()
-    until(lambda: not (home / "acp").exists())
+    with suppress(ProcessLookupError):
+        os.kill(host, signal.SIGKILL)
 
 
-def test_what_a_killed_neovim_left_is_removed_by_the_next_one(editor: Editor) -> None:
-    directory = state(editor) / "acp" / "journal"
-    directory.mkdir(parents=True)
-    living = directory / f"20260101-000000-{os.getpid()}"
-    dead = directory / "20260101-000000-999999999"
-    for path in (living, dead, dead.with_name(dead.name + ".new")):
-        path.write_bytes(b"x")
-    own = wrote(editor)
-    until(lambda: below(directory) == sorted([living.name, own.name]))
-    editor.quit()
-    assert below(directory) == [living.name]
-
-
-def test_nor_of_one_that_was_killed_with_its_host(edit: Edit, tmp_path: Path) -> None:
-    env = {"XDG_STATE_HOME": str(tmp_path / "state")}
+def test_a_neovim_that_is_killed_with_its_host_loses_nothing(edit: Edit, tmp_path: Path) -> None:
+    env = same_data(tmp_path)
     first = edit(env=env)
-    left = wrote(first)
-    kill_host(first)
-    first.kill()
-    assert left.exists()
-    second = edit(env=env)
-    own = wrote(second)
-    until(lambda: below(own.parent) == [own.name])
+    path = wrote(first)
+    journal = journal_path(first)
+    assert stat.S_IMODE(journal.stat().st_mode) == 0o600
+    assert stat.S_IMODE(journal.parent.stat().st_mode) == 0o700
+    kill_both(first)
+    second = edit(env=env, work=first.work)
+    second.cmd("enew")
+    assert second.lua(STOPPED)
+    second.open("a.txt")
+    second.wait(COUNT, 2)
+    until(lambda: [mark["first"] for mark in marks(second)] == [1, 3])
+    session = second.state()["sessions"][0]
+    assert (session["agent"], session["status"]) == ("script", "closed")
+    second.cmd("2")
+    second.cmd("Acp accept")
+    second.wait(COUNT, 1)
+    second.cmd("Acp reject file")
+    second.wait(COUNT, 0)
+    until(lambda: path.read_text() == "one\nTWO\nthree\n")
+    kill_both(second)
+    third = edit(env=env, work=first.work)
+    third.cmd("Acp unreject")
+    third.wait(COUNT, 1)
+    until(lambda: path.read_text() == "one\nTWO\nthree\nfour\n")
+    third.cmd("Acp checkpoints")
+    third.wait("vim.bo.filetype == 'acpcheckpoints'")
+    third.cmd("Acp restore 1")
+    until(lambda: path.read_text() == "one\ntwo\nthree\n")
+
+
+def test_after_quitting_a_command_may_be_what_asks_first(edit: Edit, tmp_path: Path) -> None:
+    env = same_data(tmp_path)
+    first = edit(env=env)
+    wrote(first)
+    first.quit()
+    second = edit(env=env, work=first.work)
+    second.cmd("Acp edits")
+    second.wait("#vim.fn.getqflist() == 2")
+    second.cmd("Acp accept all")
+    second.wait(COUNT, 0)
+    second.wait_message("Accepted 2 hunks in a.txt")
+    second.quit()
+    third = edit(env=env, work=first.work)
+    third.open("a.txt")
+    assert third.lua(STOPPED)
+
+
+def test_unsaved_text_that_neovim_gives_up_is_parked_and_listed(edit: Edit, tmp_path: Path) -> None:
+    env = same_data(tmp_path)
+    first = edit(env=env)
+    first.setup({"files": {"save": "never"}})
+    path = wrote(first)
+    assert path.read_text() == "one\ntwo\nthree\n"
+    first.quit()
+    second = edit(env=env, work=first.work)
+    second.open("a.txt")
+    second.wait_message("The edits of a.txt are parked: :Acp edits parked")
+    second.cmd("Acp edits parked")
+    second.wait("#vim.fn.getqflist() == 2")
+    assert "parked: +1 -1 TWO" in second.lua("return vim.fn.getqflist()[1].text")
+    second.cmd("Acp edits drop a.txt")
+    second.wait_message("Dropped the parked edits of a.txt")
+    second.cmd("Acp edits parked")
+    second.wait_message("No edits are parked")
+
+
+def test_two_neovims_show_the_same_and_decide_once(edit: Edit, tmp_path: Path) -> None:
+    env = same_data(tmp_path)
+    first = edit(env=env)
+    path = wrote(first)
+    second = edit(env=env, work=first.work)
+    second.open("a.txt")
+    second.wait(COUNT, 2)
+    second.cmd("2")
+    second.cmd("Acp reject")
+    second.wait(COUNT, 1)
+    first.wait(COUNT, 1, timeout=1.0)
+    first.turn(f'write {path} "ONE\\ntwo\\nthree\\nfour\\n"')
+    second.wait(COUNT, 2)
+    until(lambda: second.lines(str(path)) == ["ONE", "two", "three", "four"])
+    second.cmd("Acp accept all")
+    first.wait(COUNT, 0)
+    assert path.read_text() == "ONE\ntwo\nthree\nfour\n"
+    kill_both(first)
+    second.cmd("Acp unreject")
+    second.wait(COUNT, 1)
 
 
 def test_one_that_somebody_removes_is_written_again(editor: Editor) -> None:
     path = wrote(editor)
-    path.unlink()
+    journal = journal_path(editor)
+    journal.unlink()
     editor.turn("hello")
-    until(path.exists)
+    until(lambda: has_files(editor))
     kill_host_once_written(editor)
     editor.cmd("Acp reject all")
-    editor.wait("#require('acp').state().sessions[1].edits == 0")
+    editor.wait(COUNT, 0)
+    assert path.read_text() == "one\ntwo\nthree\n"
     assert editor.events("AcpNotice") == []
 
 
-def test_two_at_once_keep_to_their_own(edit: Edit, tmp_path: Path) -> None:
-    env = {"XDG_STATE_HOME": str(tmp_path / "state")}
-    editors = [edit(env=env), edit(env=env)]
-    paths = [wrote(editor) for editor in editors]
-    assert paths[0].parent == paths[1].parent
-    editors[0].quit()
-    until(lambda: not paths[0].exists())
-    assert paths[1].exists()
-    kill_host_once_written(editors[1])
-    editors[1].cmd("Acp reject all")
-    editors[1].wait("#require('acp').state().sessions[1].edits == 0")
-    assert (editors[1].work / "a.txt").read_text() == "one\ntwo\n"
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_where_it_cannot_be_written_that_is_told_once(editor: Editor) -> None:
-    home = state(editor)
-    home.mkdir(parents=True, exist_ok=True)
-    home.chmod(0o500)
-    told_once(editor)
-
-
 def test_where_a_file_is_in_its_way_that_is_told_once(editor: Editor) -> None:
-    home = state(editor)
-    home.mkdir(parents=True, exist_ok=True)
-    (home / "acp").write_text("somebody else's")
-    told_once(editor)
-    assert (home / "acp").read_text() == "somebody else's"
-
-
-def told_once(editor: Editor) -> None:
+    data = Path(editor.lua("return vim.fn.stdpath('data')"))
+    data.mkdir(parents=True, exist_ok=True)
+    (data / "acp").mkdir(exist_ok=True)
+    (data / "acp" / "workspaces").write_text("somebody else's")
     editor.agent("script")
     path = editor.write("a.txt", "one\ntwo\n")
     editor.turn(f'write {path} "one\\nTWO\\n"')
-    editor.wait(PENDING)
+    editor.wait(COUNT, 1)
     notice = editor.wait_event("AcpNotice")
     assert "are not saved" in notice["title"]
     editor.turn(f'write {path} "one\\nThree\\n"')
@@ -176,7 +176,7 @@ def told_once(editor: Editor) -> None:
     kill_host(editor)
     editor.cmd("Acp edits")
     wait_host(editor)
-    editor.wait("#require('acp').state().sessions[1].edits == 0")
+    editor.wait(COUNT, 0)
     assert path.read_text() == "one\nThree\n"
 
 
@@ -186,8 +186,8 @@ def test_it_grows_by_what_changes(editor: Editor) -> None:
     editor.agent("script")
     editor.open(path)
     editor.turn(f"replace {path} 5000 five")
-    editor.wait(PENDING)
-    until(lambda: any(kind == "file" for kind, _ in read_journal(editor).values))
+    editor.wait(COUNT, 1)
+    until(lambda: has_files(editor))
     before = journal_path(editor).stat().st_size
     for n in range(20):
         editor.lua("vim.api.nvim_buf_set_lines(0, ..., ..., true, { 'typed' })", n)
@@ -198,5 +198,4 @@ def test_it_grows_by_what_changes(editor: Editor) -> None:
 
 def bases(editor: Editor) -> list[str]:
     """The beginnings of the base texts in the journal."""
-    files = journaled_edits(editor).files.values()
-    return ["".join(one.base.lines[19:20]) for one in files if one.base]
+    return ["".join(one.base.lines[19:20]) for one in journaled_edits(editor).values() if one.base]

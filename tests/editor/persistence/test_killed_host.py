@@ -6,7 +6,6 @@ import json
 import random
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -289,8 +288,7 @@ def test_of_a_host_that_is_killed_while_it_writes_little_is_lost(project: Editor
     """Whenever that is: what is pending then is what Neovim showed, or a moment older."""
     path = project.work / "a.txt"
     kill_host(project)
-    state: Any = journaled_edits(project)
-    assert all(one.path == str(path) for one in state.files.values())
+    assert all(found == str(path) for found in journaled_edits(project))
     project.cmd("Acp edits")
     wait_host(project)
 
@@ -380,7 +378,7 @@ def test_a_commit_accepts(editor: Editor, when: str) -> None:
     editor.agent("script")
     editor.turn(f"write {path} {json.dumps(TWO)}")
     hunks(editor, 2)
-    until(lambda: any(kind == "head" for kind, _ in read_journal(editor).values))
+    until(lambda: any(kind == "head" for kind, _ in read_journal(editor)))
     kill_host_once_written(editor)
     if when == "under the next one":
         editor.cmd("Acp edits")

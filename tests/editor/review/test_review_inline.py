@@ -289,7 +289,7 @@ def test_a_conflict_is_told_in_the_buffer(front: Editor) -> None:
     path = front.write("a.txt", "x\n")
     front.open(path)
     apply(front, ["hunks", str(path.resolve()), [], {"kind": "modified", "conflict": True}])
-    front.wait_screen("Conflict with the text on disk")
+    front.wait_screen("Conflict with the agent")
     apply(front, ["hunks", str(path.resolve()), [], {"kind": "modified", "conflict": False}])
     assert not any("conflict" in row for row in front.screen())
 

@@ -65,6 +65,7 @@ def test_a_permission_is_seen_before_it_is_answered(front: Editor) -> None:
 def test_its_windows_and_its_tab_have_readable_titles(front: Editor) -> None:
     proposed(front)
     front.wait_screen("a//p/p/Proposed a.txt")
+    front.wait_screen("a.txt · Proposed (editable) ")
     rows = front.screen()
     assert any(" Current " in row and "Proposed (editable)" in row for row in rows)
     front.keys("]f<C-w>h")

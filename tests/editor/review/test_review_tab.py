@@ -78,8 +78,11 @@ def test_the_line_below_the_base_names_the_file(front: Editor) -> None:
     front.wait_screen(f"{path.name} · base ")
     assert not any("acp://base" in row for row in front.screen()[1:])
     front.cmd("wincmd h")
-    front.cmd(f"edit {front.write('other.txt', 'x')}")
-    front.wait_screen("other.txt")
+    front.cmd(f"split {front.write('other.txt', 'x')}")
+    front.wait_screen("other.txt ")
+    front.cmd("close | wincmd h")
+    front.cmd("edit other.txt")
+    front.wait_screen("other.txt ")
     front.wait("vim.wo.statusline == vim.go.statusline")
 
 

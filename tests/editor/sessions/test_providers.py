@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.editor import Editor
 from tests.support.fake_picker import asked, install_picker, pick
 
 
-def test_a_provider_is_set_with_headers_that_nobody_sees(editor: Editor) -> None:
+@pytest.mark.parametrize("protocol", [1, 2])
+def test_a_provider_is_set_with_headers_that_nobody_sees(editor: Editor, protocol: int) -> None:
     install_picker(editor)
     editor.lua("vim.fn.inputsecret = function(p) _G.secret_prompt = p return 'Bearer abc-123' end")
-    traffic = editor.agent("has_providers")
+    traffic = editor.agent("has_providers", protocol=protocol)
     editor.turn("hi")
     assert "provider" in editor.lua("return vim.fn.getcompletion('Acp option ', 'cmdline')")
     answers = ["main: anthropic https://api.example.com (required)", "Set its address and headers"]
@@ -34,9 +37,12 @@ def test_a_provider_is_set_with_headers_that_nobody_sees(editor: Editor) -> None
     assert "abc-123" not in editor.messages()
 
 
-def test_a_provider_is_disabled_also_before_there_is_a_session(editor: Editor) -> None:
+@pytest.mark.parametrize("protocol", [1, 2])
+def test_a_provider_is_disabled_also_before_there_is_a_session(
+    editor: Editor, protocol: int
+) -> None:
     install_picker(editor)
-    traffic = editor.agent("has_providers")
+    traffic = editor.agent("has_providers", protocol=protocol)
     pick(editor, "Acp option provider spare", "Disable it")
     assert traffic.wait("providers/disable")["params"] == {"providerId": "spare"}
     editor.wait_message("spare is disabled for new sessions")

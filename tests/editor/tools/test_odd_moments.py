@@ -17,13 +17,13 @@ from tests.support.tool_caller import Caller
 from tests.support.waiting import until
 
 TEXT = "def one\none error: bad\n"
-CALLS = [
-    ["nvim_read", {"path": "b.txt"}],
-    ["nvim_references", {"path": "b.txt", "line": 1, "symbol": "two"}],
-    ["nvim_diagnostics", {"path": "a.txt", "wait_ms": 20_000}],
-    ["nvim_buffers", {}],
-    ["nvim_search", {"pattern": "one"}],
-    ["nvim_show", {"path": "a.txt", "line": 2, "text": "here"}],
+CALLS: list[tuple[str, dict[str, Any]]] = [
+    ("nvim_read", {"path": "b.txt"}),
+    ("nvim_references", {"path": "b.txt", "line": 1, "symbol": "two"}),
+    ("nvim_diagnostics", {"path": "a.txt", "wait_ms": 20_000}),
+    ("nvim_buffers", {}),
+    ("nvim_search", {"pattern": "one"}),
+    ("nvim_show", {"path": "a.txt", "line": 2, "text": "here"}),
 ]
 EDIT = {"path": "a.txt", "edits": [{"old": "one error", "new": "1 error"}]}
 
@@ -47,7 +47,7 @@ def together(caller: Caller) -> dict[str, dict[str, Any]]:
 
 
 def results(caller: Caller) -> dict[str, dict[str, Any]]:
-    names = [tool.removeprefix("nvim_") for tool, _ in CALLS]
+    names = [str(tool).removeprefix("nvim_") for tool, _ in CALLS]
     until(lambda: all(caller.told(name) for name in names), 30)
     return {name: caller.told(name)[-1] for name in names}
 

@@ -173,3 +173,21 @@ def test_what_a_server_says_of_other_files_meanwhile_is_not_shown(editor: Editor
     until(lambda: [it["message"] for it in editor.lua("return vim.diagnostic.get()")] == ["old"])
     assert not [text for text in editor.lua("return _G.said") if "double" in text]
     editor.cmd("Acp deny")
+
+
+def test_a_server_that_never_speaks_holds_up_nobody_and_is_left_alone(editor: Editor) -> None:
+    never = editor.work.parent / "never.log"
+    hold = {"publish": str(editor.work.parent / "never")}
+    editor.write("a.txt", TEXT)
+    serve(editor, name="silent", log=str(never), hold=hold)
+    project = Project(editor)
+    attached(editor, "a.txt", 2)
+    for number in range(3):
+        project.edit("three", f"error: {number}")
+        editor.wait_screen("This edit adds 1 error")
+        project.closed(number + 1)
+        editor.cmd("Acp deny")
+        editor.wait_event("AcpTurnEnd", number + 1)
+    opened = [it["params"][URI]["uri"] for it in received(never, f"{URI}/didOpen")]
+    shut = [it["params"][URI]["uri"] for it in received(never, f"{URI}/didClose")]
+    assert [uri for uri in opened if not uri.endswith("/a.txt")] == shut

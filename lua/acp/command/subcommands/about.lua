@@ -46,6 +46,7 @@ M.groups = {
     { 'mode', 'mode of the session' },
     { 'model', 'model of the session' },
     { 'option', 'other options of the session' },
+    { 'history', 'search what was said in all sessions' },
     { 'export', 'the chat as Markdown' },
     { 'restart', 'restart the agent and reopen its sessions' },
     { 'stop', 'stop the agent' },

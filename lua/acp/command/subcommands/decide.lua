@@ -66,8 +66,17 @@ list.unreject = {
   run = when_kept('nothing_rejected', function() notify('unreject') end),
 }
 
+--- What else `:Acp edits` does: edits that the files lack.
+local of_edits = { parked = 'parked', drop = 'drop_parked' }
+
 list.edits = {
-  run = when_kept('no_edits', function() notify('edits') end),
+  max = 2,
+  values = spec.first({ 'parked', 'drop' }),
+  strict = true,
+  run = when_kept('no_edits', function(args)
+    local verb = not args[1] and 'edits' or of_edits[args[1]]
+    notify(verb, { path = spec.absolute(args[2]) })
+  end),
 }
 
 list.comment = {

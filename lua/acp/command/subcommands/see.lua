@@ -19,6 +19,19 @@ list.export = {
   ),
 }
 
+list.history = {
+  max = -1,
+  values = spec.first({ 'stats' }),
+  run = shown(function(args, opts)
+    local cwd = require('acp.ui.composer.places').cwd()
+    if #args == 1 and args[1] == 'stats' then
+      notify('history_stats', { cwd = cwd })
+    else
+      notify('history', { words = vim.trim(opts.rest), cwd = cwd })
+    end
+  end),
+}
+
 list.info = {
   run = shown(function() notify('info') end),
 }

@@ -58,12 +58,13 @@ function M.when_running(message, fn)
   end
 end
 
---- The same of what outlives the host: its death is no reason to say so.
+--- The same of what outlives host and Neovim: their death is no reason to say so.
 ---@param fn fun(args: string[], opts: table)
 ---@return fun(args: string[], opts: table)
 function M.when_kept(message, fn)
   return function(args, opts)
-    if require('acp.command.session_restore').any() then
+    local kept = require('acp.base.workspaces').ask()
+    if kept or require('acp.command.session_restore').any() then
       fn(args, opts)
     else
       M.when_running(message, fn)(args, opts)

@@ -15,6 +15,7 @@ local chats = {} ---@type table<integer, acp.Chat> by buffer
 local drawn ---@type acp.Chat whose window is being drawn
 local window = 0
 local others = nil ---@type integer? namespace of another plugin that draws its Markdown
+local cursor, conceallevel = -1, 0 -- row of its cursor, if the user is there
 
 --- Group names to ids: a name would be looked up again for each of many spans.
 local groups = setmetatable({}, {
@@ -63,13 +64,19 @@ local function time(bufnr, row)
   end
 end
 
+--- The row of the cursor in the current window, where its marks are shown: not as 'concealcursor'
+--- says, which other plugins set.
+---@return integer?
+local function bare_row(win)
+  local mode = api.nvim_get_mode().mode:sub(1, 1):lower()
+  if not vim.wo[win].concealcursor:find(mode, 1, true) then
+    return api.nvim_win_get_cursor(win)[1] - 1
+  end
+end
+
 --- 'conceallevel' of a row: 0 in that of the cursor.
 ---@return integer
-local function level(row)
-  local has_cursor = window == api.nvim_get_current_win()
-    and api.nvim_win_get_cursor(window)[1] == row + 1
-  return has_cursor and 0 or vim.wo[window].conceallevel
-end
+local function level(row) return row == cursor and 0 or conceallevel end
 
 --- A rule goes from end to end where its marks would be concealed.
 local function rule(bufnr, row)
@@ -130,6 +137,8 @@ api.nvim_set_decoration_provider(ns, {
     local chat = chats[bufnr]
     if chat then
       drawn, window, others = chat, win, concealment.others(bufnr)
+      cursor = win == api.nvim_get_current_win() and bare_row(win) or -1
+      conceallevel = vim.wo[win].conceallevel
       if others and not chat.others then
         chat.others = true
         vim.schedule(function() require('acp.ui.chat.tables').leave(chat) end)

@@ -75,6 +75,10 @@ function M.update(n, bufnr, begun)
   local wanted = require('acp.config').get().chat.bar
   for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
     local value = wanted and text(n, begun, vim.api.nvim_win_get_width(win)) or ''
+    local title = 'composer ' .. n
+    if vim.w[win].acp and vim.w[win].acp_title ~= title then
+      require('acp.ui.win').entitle(win, title)
+    end
     if vim.w[win].acp and vim.w[win].acp_bar ~= value then
       vim.w[win].acp_bar = value
       set(win, 'winbar', value)

@@ -1,10 +1,12 @@
---- Earlier prompts of this Neovim session, and a walk through them that loses nothing: like a
---- shell's, it keeps what was written at each step until a prompt is sent.
+--- Earlier prompts, those of other Neovims included, and a walk through them that loses nothing:
+--- like a shell's, it keeps what was written at each step until a prompt is sent.
 local M = {}
 
 local LIMIT = 500
 
 local sent = {} ---@type string[] oldest first
+local whole = false -- those of earlier Neovims are among them
+local waiting = {} ---@type fun()[]
 
 ---@class acp.Walk
 ---@field at integer 0 is the draft, 1 the last prompt
@@ -17,6 +19,57 @@ function M.walk() return { at = 0, written = {} } end
 function M.add(text)
   if sent[#sent] ~= text then sent[#sent + 1] = text end
   if #sent > LIMIT then table.remove(sent, 1) end
+end
+
+--- Call `fn` once the prompts of earlier Neovims are there too: the host reads them when they are
+--- first asked for. Where there is no host nothing is waited for.
+---@param fn fun()
+function M.when_whole(fn)
+  local host = require('acp.base.host')
+  if whole or not host.usable() or require('acp.base.state').get().host == 'failed' then
+    return fn()
+  end
+  waiting[#waiting + 1] = fn
+  if #waiting == 1 then host.notify('prompts', vim.empty_dict()) end
+end
+
+--- Frame operation: what was sent before, oldest first. Those that are known here stay where they
+--- are, also for somebody who walks through them now.
+---@param texts string[]
+function M.told(texts)
+  whole = true
+  local ours = {} ---@type table<string, true>
+  for _, text in ipairs(sent) do
+    ours[text] = true
+  end
+  local before = vim.tbl_filter(function(text) return not ours[text] end, texts)
+  sent = vim.list_extend(before, sent)
+  local list = waiting
+  waiting = {}
+  for _, fn in ipairs(list) do
+    fn()
+  end
+end
+
+--- The host is gone, and will not answer.
+function M.host_gone()
+  local list = waiting
+  waiting = {}
+  for _, fn in ipairs(list) do
+    fn()
+  end
+end
+
+--- Steps at which prompts are found, the newest first, and each text once.
+---@return { at: integer, text: string }[]
+function M.list()
+  local list, seen = {}, {}
+  for at = 1, #sent do
+    local text = sent[#sent - at + 1]
+    if not seen[text] then list[#list + 1] = { at = at, text = text } end
+    seen[text] = true
+  end
+  return list
 end
 
 --- Text of a step: what was written there, else the entry itself.

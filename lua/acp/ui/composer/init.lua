@@ -310,20 +310,58 @@ function M.take_suggestion(bufnr)
   vim.api.nvim_win_set_cursor(0, { #lines, #lines[#lines] })
 end
 
---- Show an earlier (`by` = 1) or later (-1) prompt; what is written is kept.
----@param by integer
-function M.browse(by, n)
-  local it = composers[n]
-  local present = table.concat(lines_of(it.bufnr), '\n')
-  local text = require('acp.ui.composer.history').step(it.walk, by * vim.v.count1, present)
-  if not text then
-    local messages = require('acp.base.messages')
-    local said = by > 0 and messages.no_earlier_prompt or messages.no_later_prompt
-    return require('acp.base.notify').echo('info', said)
-  end
+--- Put a step of the walk into the composer; the cursor goes to its end.
+local function put_step(it, text)
   put(it.bufnr, text)
   local win = require('acp.ui.window').showing(it.bufnr)
   if win then vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(it.bufnr), 0 }) end
+end
+
+--- Walk to an earlier or later prompt; what is written is kept.
+---@param by integer steps
+---@return boolean there is one
+local function walk(by, n)
+  local it = composers[n]
+  local present = table.concat(lines_of(it.bufnr), '\n')
+  local text = require('acp.ui.composer.history').step(it.walk, by, present)
+  if text then put_step(it, text) end
+  return text ~= nil
+end
+
+--- Show an earlier (`by` = 1) or later (-1) prompt; what is written is kept.
+---@param by integer
+function M.browse(by, n)
+  local steps, messages = by * vim.v.count1, require('acp.base.messages')
+  local function say(message) require('acp.base.notify').echo('info', message) end
+  if walk(steps, n) then
+    return
+  elseif by < 0 then
+    return say(messages.no_later_prompt)
+  end
+  require('acp.ui.composer.history').when_whole(function()
+    if not walk(steps, n) then say(messages.no_earlier_prompt) end
+  end)
+end
+
+--- Choose among earlier prompts.
+function M.search(n)
+  local history = require('acp.ui.composer.history')
+  history.when_whole(function()
+    local list, messages = history.list(), require('acp.base.messages')
+    if #list == 0 then
+      return require('acp.base.notify').echo('info', messages.no_earlier_prompt)
+    end
+    local items = vim.tbl_map(
+      function(one) return { label = one.text, preview = vim.split(one.text, '\n') } end,
+      list
+    )
+    require('acp.ui.pick').choose(
+      messages.earlier_prompts,
+      'prompt',
+      items,
+      function(index) walk(list[index].at - composers[n].walk.at, n) end
+    )
+  end)
 end
 
 local chosen ---@type integer|nil rows that the user gave the last one, over all windows of a kind

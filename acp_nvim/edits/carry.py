@@ -1,0 +1,121 @@
+"""Carries a file's pending edits over to a text that somebody else has made of it: another program,
+git, or the user while no process of ours ran.
+
+Their changes are the user's. Hunks that the new text lacks are lost: the caller parks them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from acp_nvim.edits.hunks import Hunk, apply, diff
+from acp_nvim.edits.merge import Merged, merge
+from acp_nvim.edits.pending import Pending
+from acp_nvim.edits.text import EMPTY, Text, from_keys, keys
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+
+class Carried(msgspec.Struct, frozen=True):
+    """What is pending in the new text (None: nothing), and the edits that it lacks."""
+
+    entry: Pending | None
+    lost: Pending | None = None
+
+
+def carried(entry: Pending, now: Text | None, replaced: bool = False) -> Carried:
+    """Carry an entry over to the present text; None: no file.
+
+    Where both sides changed the same lines, that is a conflict: the user's lines stand, the agent's
+    are in ``theirs``. With ``replaced`` git has put another text there, and such hunks are lost.
+    """
+    if now == entry.live:
+        return Carried(entry)
+    if entry.base is None and now is not None:
+        return Carried(msgspec.structs.replace(entry, live=now))
+    if entry.base is None or entry.live is None or now is None:
+        return Carried(None, entry)
+    merged = merge(entry.live, now, entry.base)
+    if isinstance(merged, Merged):
+        left = msgspec.structs.replace(entry, base=merged.text, live=now)
+        gone = [hunk for hunk in entry.hunks if left.like(entry, hunk) is None]
+        return Carried(_unless_settled(left), _only(entry, gone) if gone else None)
+    return _entangled(entry, now, replaced)
+
+
+def returned(parked: Pending, now: Text | None) -> tuple[Pending | None, Pending | None]:
+    """What of parked edits is in the present text again, and what is not yet."""
+    if now == parked.live:
+        return parked, None
+    if parked.base is None or parked.live is None or now is None:
+        return None, parked
+    held = parked.contained_in(now)
+    back = _rebased(_only(parked, held), now) if held else None
+    if back is None:
+        return None, parked
+    rest = [hunk for hunk in parked.hunks if hunk not in held]
+    return back, _only(parked, rest) if rest else None
+
+
+def together(some: Pending, others: Pending) -> Pending:
+    """Both entries of a file with the same live text as one."""
+    writers = some.writers | others.writers
+    if some.base is None or others.base is None or some.live is None:
+        whole = some if some.base is None or some.live is None else others
+        return msgspec.structs.replace(whole, writers=writers)
+    merged = merge(some.live, some.base, others.base)
+    base = merged.text if isinstance(merged, Merged) else others.base
+    return msgspec.structs.replace(
+        others,
+        base=base,
+        writers=writers,
+        relaid=others.relaid or some.relaid,
+        origin=others.origin or some.origin,
+    )
+
+
+def _entangled(entry: Pending, now: Text, replaced: bool) -> Carried:
+    """Both sides changed the same lines: what is apart from that is carried over."""
+    held = entry.contained_in(now)
+    touched = [hunk for hunk in entry.hunks if hunk not in held]
+    left = _rebased(_only(entry, held), now)
+    if replaced:
+        return Carried(_unless_settled(left) if left else None, _only(entry, touched))
+    if left is None:
+        left = msgspec.structs.replace(entry, base=now, live=now)
+    theirs = _without(entry, now, touched)
+    return Carried(msgspec.structs.replace(left, conflict=True, theirs=theirs, overtaken=True))
+
+
+def _rebased(entry: Pending, now: Text) -> Pending | None:
+    """The entry with this live text; None where its hunks cannot be told from other changes."""
+    if entry.base is None or entry.live is None:
+        return None
+    merged = merge(entry.live, now, entry.base)
+    if not isinstance(merged, Merged):
+        return None
+    return msgspec.structs.replace(entry, base=merged.text, live=now)
+
+
+def _without(entry: Pending, now: Text, touched: Collection[Hunk]) -> Text:
+    """The present text with the agent's lines where both sides changed the same."""
+    edits = diff(keys(entry.live), keys(now))
+    apart = [edit for edit in edits if not any(_meet(edit, hunk) for hunk in touched)]
+    return from_keys(apply(keys(entry.live), apart)) or EMPTY
+
+
+def _meet(edit: Hunk, hunk: Hunk) -> bool:
+    """Whether an edit of the live text touches a hunk's lines."""
+    return edit.start <= hunk.new_end and hunk.new_start <= edit.end
+
+
+def _only(entry: Pending, chosen: Collection[Hunk]) -> Pending:
+    """The entry with these hunks alone."""
+    return entry.accepted([hunk for hunk in entry.hunks if hunk not in chosen])
+
+
+def _unless_settled(entry: Pending) -> Pending | None:
+    return None if entry.settled else entry

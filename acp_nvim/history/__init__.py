@@ -1,0 +1,1 @@
+"""What was said in sessions, kept in a database that outlives Neovim."""

@@ -1,0 +1,65 @@
+"""Keeps the history within its bounds: the oldest sessions go first, a few entries at a time, so
+that nobody waits long for a turn to write.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from typing import Final
+
+from acp_nvim.history.database import Database
+from acp_nvim.history.store import Store
+
+DAY_S: Final = 86_400.0
+AT_ONCE: Final = 200
+"""Entries that are deleted in one transaction."""
+ROOM: Final = 0.9
+"""The part of the bound that is filled again after something had to go."""
+PAGES: Final = 4096
+"""Pages that are given back to the system at a time."""
+
+
+def trim(database: Database, store: Store, days: float, size: int) -> None:
+    """Delete what is older than so many days, or more than so many bytes. Raises
+    `sqlite3.Error`.
+    """
+    for record in list(_too_old(database.sql, days)):
+        _drop(database, store, record)
+    if database.size > size:
+        for record in list(_oldest(database.sql)):
+            if _drop(database, store, record, room=int(size * ROOM)):
+                break
+    database.sql.execute(f"PRAGMA incremental_vacuum({PAGES})").fetchall()
+
+
+def _too_old(sql: sqlite3.Connection, days: float) -> Iterator[int]:
+    before = time.time() - days * DAY_S
+    rows = sql.execute("SELECT id FROM sessions WHERE updated < ? ORDER BY updated", (before,))
+    return (record for (record,) in rows)
+
+
+def _oldest(sql: sqlite3.Connection) -> Iterator[int]:
+    rows = sql.execute("SELECT id FROM sessions ORDER BY updated")
+    return (record for (record,) in rows)
+
+
+def _drop(database: Database, store: Store, record: int, room: int = -1) -> bool:
+    """Delete a session's entries, the oldest first, then the session; ends early once what is
+    left takes less than `room` bytes, and returns True then. The newest session stays.
+    """
+    dropped = AT_ONCE
+    while dropped == AT_ONCE:
+        with database.transaction():
+            dropped = store.drop_entries(record, AT_ONCE)
+        if database.size < room:
+            break
+    with database.transaction() as sql:
+        sql.execute(
+            "DELETE FROM sessions WHERE id = ? AND NOT EXISTS"
+            " (SELECT 1 FROM entries WHERE session = ?)"
+            " AND id != (SELECT id FROM sessions ORDER BY updated DESC LIMIT 1)",
+            (record, record),
+        )
+    return database.size < room

@@ -1,0 +1,93 @@
+"""The tables of the history, and the way from each version of them to the next.
+
+`sessions` are chats, in the order in which they began. `entries` are what stands in them, in the
+order of their `id`; `writer` and `place` name an entry for the process that shows it. The content
+of a message is `content`, then its `pieces`: what was appended since. `texts` are what is found by
+a search. They are never changed: another text gets another row, so that what an index says of a
+row that is gone does no harm. `owners` says, in few pages, to which
+session a text belongs. `unindexed` are rows that a build of SQLite without FTS5 has added.
+`usage` outlives the sessions that it counts.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+VERSION_1: Final = """
+CREATE TABLE sessions (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  uid TEXT NOT NULL UNIQUE,
+  parent INTEGER,
+  agent TEXT NOT NULL,
+  agent_id TEXT NOT NULL,
+  cwd TEXT NOT NULL,
+  title TEXT NOT NULL,
+  started REAL NOT NULL,
+  updated REAL NOT NULL,
+  stop_reason TEXT,
+  prompts INTEGER NOT NULL DEFAULT 0,
+  used INTEGER,
+  size INTEGER,
+  cost REAL,
+  currency TEXT
+);
+CREATE INDEX sessions_by_agent_id ON sessions (agent, agent_id);
+CREATE INDEX sessions_by_time ON sessions (updated);
+CREATE INDEX sessions_by_parent ON sessions (parent) WHERE parent IS NOT NULL;
+CREATE TABLE entries (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  session INTEGER NOT NULL,
+  writer INTEGER NOT NULL,
+  place INTEGER NOT NULL,
+  time REAL NOT NULL,
+  data BLOB NOT NULL,
+  content BLOB,
+  text INTEGER,
+  UNIQUE (session, writer, place)
+);
+CREATE TABLE pieces (
+  entry INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  data BLOB NOT NULL,
+  PRIMARY KEY (entry, number)
+) WITHOUT ROWID;
+CREATE TABLE texts (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  directory TEXT NOT NULL,
+  text TEXT NOT NULL
+);
+CREATE TABLE owners (id INTEGER PRIMARY KEY, session INTEGER NOT NULL);
+CREATE TABLE unindexed (id INTEGER PRIMARY KEY);
+CREATE TABLE prompts (
+  text TEXT PRIMARY KEY,
+  cwd TEXT NOT NULL,
+  number INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX prompts_by_number ON prompts (number);
+CREATE TABLE usage (
+  day TEXT NOT NULL,
+  agent TEXT NOT NULL,
+  currency TEXT NOT NULL,
+  prompts INTEGER NOT NULL DEFAULT 0,
+  tokens INTEGER NOT NULL DEFAULT 0,
+  cost REAL NOT NULL DEFAULT 0,
+  PRIMARY KEY (day, agent, currency)
+) WITHOUT ROWID;
+"""
+
+MIGRATIONS: Final = (VERSION_1,)
+"""What makes version n + 1 of version n, beginning with an empty file. Never changed, only added
+to.
+"""
+
+INDEX: Final = """
+CREATE VIRTUAL TABLE words USING fts5 (
+  directory, text, content='texts', content_rowid='id', tokenize='unicode61 remove_diacritics 2'
+)
+"""
+"""The full-text index, where the build of SQLite has FTS5."""
+
+DELETED: Final = """
+INSERT INTO words (words, rowid, directory, text)
+SELECT 'delete', id, directory, text FROM texts WHERE id = ?
+"""

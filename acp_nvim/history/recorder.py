@@ -1,0 +1,342 @@
+"""Takes from sessions what has changed since it was kept last. Runs on the loop, costs as much as
+what changed, and waits for nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Final
+
+from acp_nvim.history.changes import (
+    Begin,
+    Change,
+    Delete,
+    Facts,
+    Grow,
+    Know,
+    Prompted,
+    Put,
+    Replay,
+    Settle,
+)
+from acp_nvim.history.records import Call, OneShell, Said, joined, record_of
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.text import clean_text
+from acp_nvim.session import index
+from acp_nvim.session.entries import Entry, Heading, Line, Message, Past, TerminalEntry, ToolEntry
+from acp_nvim.session.session import Session
+
+AT_ONCE: Final = 1000
+"""The most entries that are taken at a time."""
+GAP_S: Final = 0.3
+"""Between two batches, in seconds, while anything changes."""
+LULL_S: Final = 1.0
+"""The same while a turn runs and nothing changes."""
+NEXT_S: Final = 0.02
+"""The same where a batch did not hold all."""
+REPLAYED_S: Final = 1.0
+"""A session that was loaded is kept once it is quiet for so long: some agents replay late."""
+RATE: Final = 200_000
+"""Characters a second: what is long is written again the more rarely while it grows."""
+LATEST_S: Final = 5.0
+"""The longest that something which goes on waits to be written again."""
+
+
+@dataclass(slots=True)
+class _Kept:
+    """What is known of a session that is being kept."""
+
+    record: int | None = None
+    shown: int = 0
+    begun: bool = False
+    facts: Facts | None = None
+    topic: str = ""
+    skipped: int = 0
+    """Entries at the beginning that are not kept."""
+    seen: int = 0
+    """Entries that have a place, or were skipped."""
+    changed: float = 0.0
+    """When the last change of a replay was seen."""
+    places: dict[Entry, int] = field(default_factory=dict)
+    read: dict[Message, tuple[int, int]] = field(default_factory=dict)
+    """How many parts of a message are kept, and how much of it was replaced by then."""
+    open: dict[Message, None] = field(default_factory=dict)
+    """Messages that may go on."""
+    due: dict[Entry, float] = field(default_factory=dict)
+    """When an entry that grows may be written again."""
+
+
+class Recorder:
+    """All sessions of a host; `flush` hands over what has changed."""
+
+    def __init__(
+        self,
+        sessions: Callable[[], Iterable[Session]],
+        uid: Callable[[Session], str],
+        write: Callable[[int, Sequence[Change]], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """``uid`` names a session among those of all Neovims."""
+        self._sessions = sessions
+        self._uid = uid
+        self._write = write
+        self._clock = clock
+        self._kept: dict[int, _Kept] = {}
+        self._ignored: set[int] = set()
+        self._pending: list[Change] = []
+        self._generation = 0
+
+    def follow(self, session: Session, record: int | None, shown: int) -> None:
+        """A session goes on in a record that is there, and whose first entries are those."""
+        self._kept[session.n] = _Kept(record, shown)
+
+    def ignore(self, session: Session) -> None:
+        """A chat only shows what was kept."""
+        self._ignored.add(session.n)
+
+    def prompted(self, text: str, cwd: str) -> None:
+        """The user has sent this."""
+        if text.strip():
+            self._pending.append(Prompted(clean_text(text), clean_text(cwd)))
+
+    def delete(self, record: int, uid: str | None) -> None:
+        """The user deletes a record; what is said from now on in the session of that name gets a
+        record of its own.
+        """
+        self._pending.append(Delete(record))
+        for session in self._sessions():
+            if self._uid(session) == uid:
+                self._skip(session)
+
+    def skip(self) -> None:
+        """Nothing of what was said so far is kept."""
+        for session in self._sessions():
+            self._skip(session)
+
+    def _skip(self, session: Session) -> None:
+        session.transcript.unsaved.clear()
+        self._kept[session.n] = _Kept(skipped=len(session.transcript.entries))
+
+    def again(self, generation: int) -> None:
+        """All is to be handed over once more: the history begins anew, or has lost something."""
+        self._generation = generation
+        for session in self._sessions():
+            kept = self._kept.get(session.n)
+            if kept is not None:
+                self._kept[session.n] = _Kept(kept.record, kept.shown)
+            session.transcript.unsaved.clear()  # in the order of their places, which counts
+            session.transcript.unsaved.update(dict.fromkeys(session.transcript.entries))
+
+    def flush(self, *, final: bool = False) -> float | None:
+        """Hand over what has changed. Returns the seconds until more is to be looked at, None where
+        nothing goes on. `final`: nothing comes after this.
+        """
+        changes, self._pending = self._pending, []
+        waits = [self._take(session, changes, final) for session in self._sessions()]
+        if changes:
+            self._write(self._generation, changes)
+        return min((seconds for seconds in waits if seconds is not None), default=None)
+
+    def _take(self, session: Session, changes: list[Change], final: bool) -> float | None:
+        unsaved = session.transcript.unsaved
+        if session.n in self._ignored:
+            unsaved.clear()
+            return None
+        kept = self._kept.get(session.n)
+        if kept is None:
+            if not unsaved:
+                return None
+            kept = self._kept[session.n] = _Kept()
+        if not kept.begun:
+            wait = 0.0 if final else self._wait(session, kept)
+            if wait > 0:
+                return wait
+            if not _is_worth_it(session):
+                return None
+        before = len(changes)
+        self._tell_facts(session, kept, changes)
+        more = self._entries(session, kept, changes, final)
+        self._settle(session, kept, changes, final)
+        if more:
+            return NEXT_S
+        if len(changes) > before or unsaved:
+            return GAP_S
+        return LULL_S if session.is_running else None
+
+    def _wait(self, session: Session, kept: _Kept) -> float:
+        """How long to wait until all is there that an agent replays; 0 when it is."""
+        root = session.root
+        if not root.brings or kept.record is not None:
+            return 0.0
+        if root.replaying or root.status == "starting":
+            return REPLAYED_S
+        now = self._clock()
+        if len(session.transcript.entries) != kept.seen:
+            kept.seen, kept.changed = len(session.transcript.entries), now
+        if root.turn == 0 and now - kept.changed < REPLAYED_S:
+            return REPLAYED_S
+        return 0.0
+
+    def _tell_facts(self, session: Session, kept: _Kept, changes: list[Change]) -> None:
+        facts = _facts(session, kept)
+        if not kept.begun:
+            kept.begun, kept.seen = True, kept.skipped
+            changes.append(self._begin(session, kept, facts))
+        elif facts != kept.facts or session.transcript.unsaved:
+            changes.append(Know(session.n, facts))
+        kept.facts = facts
+
+    def _begin(self, session: Session, kept: _Kept, facts: Facts) -> Begin:
+        brought = bool(session.root.brings) and kept.record is None
+        return Begin(
+            session.n,
+            self._uid(session),
+            facts,
+            getattr(session, "parent", None),
+            kept.record,
+            brought,
+            kept.shown,
+            _replay(session) if brought else None,
+        )
+
+    # -- entries ----------------------------------------------------------------------------------
+
+    def _entries(self, session: Session, kept: _Kept, changes: list[Change], final: bool) -> bool:
+        """Take entries that changed, in the order of their places; returns whether more wait."""
+        transcript, unsaved = session.transcript, session.transcript.unsaved
+        fresh = transcript.entries[kept.seen : kept.seen + AT_ONCE]
+        for place, entry in enumerate(fresh, kept.seen):
+            kept.places[entry] = place
+        kept.seen += len(fresh)
+        now, taken = self._clock(), 0
+        for entry in list(unsaved):
+            at = kept.places.get(entry)
+            if at is None:
+                if kept.seen == len(transcript.entries):
+                    del unsaved[entry]
+                continue
+            if kept.due.get(entry, 0.0) > now and not final:
+                continue
+            if taken >= AT_ONCE:
+                return True
+            taken += 1
+            del unsaved[entry]
+            if isinstance(entry, Message):
+                self._message(session, kept, entry, at, changes)
+            else:
+                record = record_of(entry)
+                changes.append(Put(session.n, at, record))
+                self._next(kept, entry, record, now)
+        return kept.seen < len(transcript.entries)
+
+    def _next(self, kept: _Kept, entry: Entry, record: object, now: float) -> None:
+        """Something long that goes on is not written again at once."""
+        if _goes_on(entry):
+            kept.due[entry] = now + min(_weight(record) / RATE, LATEST_S)
+        else:
+            kept.due.pop(entry, None)
+
+    def _message(
+        self, session: Session, kept: _Kept, message: Message, place: int, changes: list[Change]
+    ) -> None:
+        count, dropped = kept.read.get(message, (0, -1))
+        anew = dropped != message.dropped
+        parts = message.parts if anew else message.parts[count:]
+        kept.read[message] = len(message.parts), message.dropped
+        kept.open[message] = None
+        record = record_of(message)
+        assert isinstance(record, Said)
+        changes.append(Grow(session.n, place, record, joined(parts), anew))
+
+    def _settle(self, session: Session, kept: _Kept, changes: list[Change], final: bool) -> None:
+        """Messages that are complete, or that nobody adds to now."""
+        rests = final or not session.is_running
+        done = [message for message in kept.open if rests or message.closed]
+        for message in done:
+            if message not in session.transcript.unsaved:
+                del kept.open[message]
+                changes.append(Settle(session.n, kept.places[message]))
+
+
+def _is_worth_it(session: Session) -> bool:
+    """Whether anything was said or done: a prompt that is not sent yet is a draft."""
+    if session.turn:
+        return True
+    nothing = (Line, Heading, Past)
+    return any(
+        not isinstance(entry, nothing) and not (isinstance(entry, Message) and entry.sent)
+        for entry in session.transcript.unsaved
+    )
+
+
+def _facts(session: Session, kept: _Kept) -> Facts:
+    usage = session.usage
+    cost = schema.given(usage.cost) if usage is not None else None
+    if not kept.topic and not session.title:
+        kept.topic = _topic(session)
+    return Facts(
+        session.agent,
+        session.id,
+        clean_text(session.cwd),
+        clean_text(session.title or ""),
+        clean_text(kept.topic),
+        session.stop_reason,
+        session.turn,
+        session.spent,
+        usage.used if usage is not None else None,
+        usage.size if usage is not None else None,
+        cost.amount if cost is not None else None,
+        cost.currency if cost is not None else None,
+    )
+
+
+def _topic(session: Session) -> str:
+    """The beginning of what the user said first."""
+    said = (entry for entry in session.transcript.entries if isinstance(entry, Message))
+    first = next((entry for entry in said if entry.role == "user"), None)
+    return index.title(first.text()) if first is not None else ""
+
+
+def _replay(session: Session) -> Replay:
+    """What stands in a transcript before the user's first own words."""
+    replayed = list(takewhile(lambda entry: not _is_own(entry), session.transcript.entries))
+    prompts: list[str] = []
+    places: list[int] = []
+    before: Entry | None = None
+    for place, entry in enumerate(replayed):
+        if isinstance(entry, Message) and entry.role == "user":
+            if isinstance(before, Message) and before.role == "user":
+                prompts[-1] += entry.text()
+            else:
+                prompts.append(entry.text())
+                places.append(place)
+        before = entry
+    return Replay(prompts, places, len(replayed))
+
+
+def _is_own(entry: Entry) -> bool:
+    return isinstance(entry, Message) and entry.role == "user" and entry.sent is not None
+
+
+def _goes_on(entry: Entry) -> bool:
+    if isinstance(entry, ToolEntry):
+        running = any(terminal.running for terminal in entry.terminals.values())
+        return running or not entry.call.finished
+    return isinstance(entry, TerminalEntry) and entry.terminal.running
+
+
+def _weight(record: object) -> int:
+    """About how many characters an entry that grows has."""
+    if isinstance(record, OneShell):
+        return sum(map(len, record.terminal.lines))
+    if not isinstance(record, Call):
+        return 0
+    lines = sum(len(line) for terminal in record.terminals for line in terminal.lines)
+    return lines + sum(
+        len(item.content.text)
+        for item in record.content
+        if isinstance(item, schema.Content) and isinstance(item.content, schema.TextContent)
+    )

@@ -1,0 +1,489 @@
+"""Entries of a transcript as records, and records as entries again.
+
+A record is JSON without names: the fields of a struct below, its number first. Numbers and the
+order of fields stay; a new field comes last and has a default, so that records of older versions
+can be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, cast
+
+import msgspec
+from msgspec import Struct
+
+from acp_nvim.protocol import schema, text, updates
+from acp_nvim.protocol.unions import read_untagged
+from acp_nvim.session import entries
+from acp_nvim.session.entries import Entry, Part
+from acp_nvim.session.questions.decisions import Decision, Option, Outcome
+from acp_nvim.session.terminal import Launch, Terminal
+from acp_nvim.session.tool_calls import ToolCall
+
+_Part = str | schema.ContentBlock
+_CallItem = schema.ToolCallContent | updates.FileChanges
+
+
+class Record(Struct, array_like=True, frozen=True):
+    """Base of the records."""
+
+
+class Said(Record, tag=1, frozen=True):
+    """A message without its content, which is a list of parts of its own: it grows."""
+
+    role: str
+    message_id: str | None
+    author: str | None
+    sent: float | None
+
+
+class Heading(Record, tag=2, frozen=True):
+    """The agent's name."""
+
+    name: str
+
+
+class Answer(Record, frozen=True):
+    """A question, and how it ended; without a `kind` it has not."""
+
+    id: str
+    subject: str
+    title: str
+    request_kind: str | None
+    options: list[tuple[str, str, str]]
+    details: list[str]
+    problems: list[str]
+    kind: str | None
+    option: tuple[str, str, str] | None
+    content: dict[str, Any] | None
+    by: str
+    agent: str
+    completed: bool
+    guarded: dict[str, str]
+    form: schema.ElicitationFormMode | schema.ElicitationUrlMode | None = None
+
+
+class Shell(Record, frozen=True):
+    """A terminal: how it was started, the newest lines of its output, its exit."""
+
+    id: str
+    command: str
+    cwd: str | None
+    env: list[tuple[str, str]]
+    ours: bool
+    running: bool
+    exit_code: int | None
+    signal: str | None
+    lines: list[str]
+    count: int
+
+
+class Call(Record, tag=3, frozen=True):
+    """A tool call with its questions and terminals."""
+
+    id: str
+    title: str
+    name: str | None
+    kind: str
+    status: str
+    content: list[_CallItem]
+    locations: list[schema.ToolCallLocation]
+    raw_input: Any
+    raw_output: Any
+    meta: dict[str, Any] | None
+    own: str
+    user_tool: str
+    assumed: bool
+    shown_by: str
+    """The id of the call of ours that shows what it does; empty where it is shown itself."""
+    decisions: list[Answer]
+    terminals: list[Shell]
+
+
+class OneShell(Record, tag=4, frozen=True):
+    """A terminal that no tool call shows."""
+
+    terminal: Shell
+    embedded: bool
+
+
+class Question(Record, tag=5, frozen=True):
+    """A question that belongs to no tool call."""
+
+    decision: Answer
+
+
+class Plan(Record, tag=6, frozen=True):
+    """The plan."""
+
+    entries: list[schema.PlanEntry]
+    left: int
+
+
+class Line(Record, tag=7, frozen=True):
+    """A line in the margin."""
+
+    level: str
+    title: str
+    details: list[str]
+
+
+class Compaction(Record, tag=8, frozen=True):
+    """A compaction of the agent's context."""
+
+    id: str
+    status: str
+    summary: list[_Part]
+    error: str | None
+
+
+class Subagent(Record, tag=9, frozen=True):
+    """A child session."""
+
+    id: str
+    title: str | None
+    description: str | None
+    state: str
+    stop_reason: str | None
+    error: str | None
+    calls: int
+    latest: str
+
+
+class Letter(Record, tag=10, frozen=True):
+    """A message between two sessions."""
+
+    id: str
+    sender: str | None
+    recipient: str | None
+    parts: list[_Part]
+    names: dict[str, str]
+
+
+class Document(Record, tag=11, frozen=True):
+    """A plan that is a text or a file."""
+
+    id: str
+    text: str | None
+    uri: str | None
+    removed: bool
+
+
+class Past(Record, tag=12, frozen=True):
+    """Lines of a chat."""
+
+    lines: list[str]
+
+
+class Unknown(Record, tag=13, frozen=True):
+    """An update of an unknown kind."""
+
+    tag: str
+    raw: Any
+
+
+AnyRecord = (
+    Said
+    | Heading
+    | Call
+    | OneShell
+    | Question
+    | Plan
+    | Line
+    | Compaction
+    | Subagent
+    | Letter
+    | Document
+    | Past
+    | Unknown
+)
+
+_ENCODER: Final = msgspec.json.Encoder(enc_hook=str, decimal_format="number")
+_DECODER: Final = msgspec.json.Decoder(AnyRecord, dec_hook=read_untagged, strict=False)
+_PARTS: Final = msgspec.json.Decoder(list[_Part], dec_hook=read_untagged)
+
+
+# -- to records -----------------------------------------------------------------------------------
+
+
+def record_of(entry: Entry) -> Record:
+    """Return an entry as it is now; of a message all but its content. It holds nothing that changes
+    later.
+    """
+    return _TO[entry.__class__](entry)
+
+
+def encode(value: Record | Sequence[Part]) -> bytes:
+    """Return a record, or a run of a message's content."""
+    try:
+        return _ENCODER.encode(value)
+    except UnicodeEncodeError:  # half an emoji
+        return _ENCODER.encode(text.clean(value))
+
+
+def joined(parts: Sequence[Part]) -> list[Part]:
+    """Return parts with the texts joined that follow each other."""
+    try:
+        return ["".join(parts)] if parts else []  # type: ignore[arg-type]
+    except TypeError:  # some are blocks
+        return _joined(parts)
+
+
+def _joined(parts: Sequence[Part]) -> list[Part]:
+    told: list[Part] = []
+    texts: list[str] = []
+    for part in parts:
+        if isinstance(part, str):
+            texts.append(part)
+            continue
+        if texts:
+            told.append("".join(texts))
+            texts = []
+        told.append(part)
+    return [*told, "".join(texts)] if texts else told
+
+
+def _said(entry: entries.Message) -> Said:
+    return Said(entry.role, entry.message_id, entry.author, entry.sent)
+
+
+def _call(entry: entries.ToolEntry) -> Call:
+    call = entry.call
+    return Call(
+        call.id,
+        call.title,
+        call.name,
+        call.kind,
+        call.status,
+        list(call.content),
+        list(call.locations),
+        call.raw_input,
+        call.raw_output,
+        call.meta,
+        call.own,
+        call.user_tool,
+        call.assumed,
+        call.shown_by.id if call.shown_by is not None else "",
+        [_answer(decision) for decision in entry.decisions],
+        [_shell(terminal) for terminal in entry.terminals.values()],
+    )
+
+
+def _answer(decision: Decision) -> Answer:
+    outcome, request = decision.outcome, decision.request
+    option = outcome.option if outcome is not None else None
+    content = outcome.content if outcome is not None else None
+    forms = (schema.ElicitationFormMode, schema.ElicitationUrlMode)
+    return Answer(
+        decision.id,
+        decision.subject,
+        decision.title,
+        decision.kind,
+        [_option(option) for option in decision.options],
+        list(decision.details),
+        list(decision.problems),
+        outcome.kind if outcome is not None else None,
+        _option(option) if option is not None else None,
+        dict(content) if content is not None else None,
+        decision.by,
+        decision.agent,
+        decision.completed,
+        dict(decision.guarded),
+        request if isinstance(request, forms) else None,
+    )
+
+
+def _option(option: Option) -> tuple[str, str, str]:
+    return option.id, option.name, option.kind
+
+
+def _shell(terminal: Terminal) -> Shell:
+    launch = terminal.launch
+    return Shell(
+        terminal.id,
+        launch.command,
+        launch.cwd,
+        list(launch.env),
+        terminal.ours,
+        terminal.running,
+        terminal.exit_code,
+        terminal.signal,
+        terminal.lines(),
+        terminal.line_count,
+    )
+
+
+def _letter(it: entries.SessionMessage) -> Letter:
+    return Letter(it.id, it.sender, it.recipient, joined(it.parts), dict(it.names))
+
+
+def _subagent(it: entries.Subagent) -> Subagent:
+    return Subagent(
+        it.id, it.title, it.description, it.state, it.stop_reason, it.error, it.calls, it.latest
+    )
+
+
+_TO: Final[dict[type, Callable[[Any], Record]]] = {
+    entries.Message: _said,
+    entries.Heading: lambda it: Heading(it.name),
+    entries.ToolEntry: _call,
+    entries.TerminalEntry: lambda it: OneShell(_shell(it.terminal), it.embedded),
+    entries.Question: lambda it: Question(_answer(it.decision)),
+    entries.PlanEntry: lambda it: Plan(list(it.entries), it.left),
+    entries.Line: lambda it: Line(it.level, it.title, list(it.details)),
+    entries.Compaction: lambda it: Compaction(it.id, it.status, joined(it.summary), it.error),
+    entries.Subagent: _subagent,
+    entries.SessionMessage: _letter,
+    entries.PlanDocument: lambda it: Document(it.id, it.text, it.uri, it.removed),
+    entries.Past: lambda it: Past(list(it.lines)),
+    entries.Unknown: lambda it: Unknown(it.tag, it.raw),
+}
+
+
+# -- to entries -----------------------------------------------------------------------------------
+
+
+def decode(data: bytes, parts: Iterable[bytes] = (), index: int = 0) -> Entry:
+    """Return the entry of a record. `parts` is the content of a message, `index` the position of a
+    tool call among those of its session. Raises `msgspec.DecodeError`.
+    """
+    record = _DECODER.decode(data)
+    if isinstance(record, Said):
+        content = joined([part for run in parts for part in _PARTS.decode(run)])
+        role, sent = cast("entries.Role", record.role), record.sent
+        return entries.Message(role, record.message_id, content, True, record.author, sent)
+    if isinstance(record, Call):
+        return _tool_entry(record, index)
+    return _FROM[record.__class__](record)
+
+
+def _tool_entry(it: Call, index: int) -> entries.ToolEntry:
+    call = ToolCall(
+        it.id,
+        it.title,
+        it.name,
+        it.kind,
+        it.status,
+        it.content,
+        it.locations,
+        it.raw_input,
+        it.raw_output,
+        it.meta,
+        index,
+        it.own,
+        it.user_tool,
+        ToolCall(it.shown_by) if it.shown_by else None,
+        assumed=it.assumed,
+    )
+    terminals = {shell.id: _terminal(shell) for shell in it.terminals}
+    decisions = [_decision(answer, it.id) for answer in it.decisions]
+    return entries.ToolEntry(call, decisions, it.status, {}, terminals)
+
+
+def _decision(it: Answer, call: str | None = None) -> Decision:
+    outcome = None
+    if it.kind is not None:
+        option = Option(*it.option) if it.option is not None else None
+        outcome = Outcome(cast("Any", it.kind), option, it.content)
+    return Decision(
+        it.id,
+        cast("Any", it.subject),
+        it.title,
+        it.request_kind,
+        call,
+        [Option(*option) for option in it.options],
+        it.details,
+        it.problems,
+        request=it.form,
+        outcome=outcome,
+        by=it.by,
+        agent=it.agent,
+        guarded=it.guarded,
+        completed=it.completed,
+    )
+
+
+def _terminal(it: Shell) -> Terminal:
+    terminal = Terminal(it.id, Launch(it.command, it.cwd, it.env), 0, ours=it.ours)
+    terminal.recall(it.lines, it.count, it.exit_code, it.signal)
+    return terminal
+
+
+def _line(it: Line) -> entries.Line:
+    return entries.Line(cast("Any", it.level), it.title, tuple(it.details))
+
+
+def _child(it: Subagent) -> entries.Subagent:
+    fields: Mapping[str, Any] = {name: getattr(it, name) for name in it.__struct_fields__}
+    return entries.Subagent(**fields)
+
+
+_FROM: Final[dict[type, Callable[[Any], Entry]]] = {
+    Heading: lambda it: entries.Heading(it.name),
+    OneShell: lambda it: entries.TerminalEntry(_terminal(it.terminal), it.embedded),
+    Question: lambda it: entries.Question(_decision(it.decision)),
+    Plan: lambda it: entries.PlanEntry(tuple(it.entries), it.left),
+    Line: _line,
+    Compaction: lambda it: entries.Compaction(it.id, it.status, it.summary, it.error),
+    Subagent: _child,
+    Letter: lambda it: entries.SessionMessage(it.id, it.sender, it.recipient, it.parts, it.names),
+    Document: lambda it: entries.PlanDocument(it.id, it.text, it.uri, it.removed),
+    Past: lambda it: entries.Past(it.lines),
+    Unknown: lambda it: entries.Unknown(it.tag, it.raw),
+}
+
+
+# -- to search in ---------------------------------------------------------------------------------
+
+
+def words(data: bytes) -> str:
+    """Return the text of an entry, other than a message, that is found when the user searches;
+    empty where it has none: only what was said and done counts, not our own lines.
+    """
+    record = _DECODER.decode(data)
+    read = _WORDS.get(record.__class__)
+    return "" if read is None else "\n".join(filter(None, read(record)))
+
+
+def text_of(parts: Iterable[Part]) -> str:
+    """Return the text of a message that is found."""
+    return "".join(part if isinstance(part, str) else f"\n{_block(part)}\n" for part in parts)
+
+
+def _block(block: Any) -> str:
+    match block:
+        case schema.TextContent():
+            return block.text
+        case schema.ResourceLink():
+            return f"{block.name} {block.uri}"
+        case schema.EmbeddedResource(resource=schema.TextResourceContents() as contents):
+            return f"{contents.uri}\n{contents.text}"
+        case _:
+            return ""
+
+
+def _of_call(it: Call) -> Iterable[str]:
+    yield it.own or it.title
+    if isinstance(it.raw_input, dict):
+        yield from (value for value in it.raw_input.values() if isinstance(value, str))
+    for item in it.content:
+        if isinstance(item, schema.Content):
+            yield _block(item.content)
+        elif isinstance(item, schema.Diff):
+            yield f"{item.path}\n{item.new_text}"
+    for terminal in it.terminals:
+        yield from (terminal.command, *terminal.lines)
+
+
+_WORDS: Final[dict[type, Callable[[Any], Iterable[str]]]] = {
+    Call: _of_call,
+    OneShell: lambda it: (it.terminal.command, *it.terminal.lines),
+    Question: lambda it: (it.decision.title, *it.decision.details),
+    Plan: lambda it: [entry.content for entry in it.entries],
+    Compaction: lambda it: [text_of(it.summary)],
+    Subagent: lambda it: (it.title or "", it.description or ""),
+    Letter: lambda it: [text_of(it.parts)],
+    Document: lambda it: [it.text or ""],
+    Past: lambda it: it.lines,
+}

@@ -1,0 +1,261 @@
+"""Reads the history: what there is, what is found, all of a session, what was spent."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from acp_nvim.history.database import Database, directory_word, unpacked
+from acp_nvim.history.records import decode, text_of
+from acp_nvim.session.entries import Entry, Message, ToolEntry, Unknown
+
+SESSIONS: Final = 200
+"""The most sessions that a search gives of one directory, and of the others."""
+SCANNED: Final = 5000
+"""The most entries that are looked at for them."""
+LINE: Final = 120
+"""Characters of the line in which a word was found."""
+BEGINNING: Final = 3
+"""Letters from which on the last word may be the beginning of one..."""
+BEGINNING_S: Final = 0.04
+"""...which is looked for so long, in seconds."""
+AROUND: Final = 5
+"""Lines before it that are shown with it, and twice as many after it."""
+_WORD: Final = re.compile(r"\w+")
+_UNSPACED: Final = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+"""Letters of scripts that put no space between words: the index knows only whole runs of them."""
+
+
+class Kept(Struct, frozen=True):
+    """A session in the history. `line` is where the words were found, `excerpt` what stands around
+    it; `updated` in seconds since 1970.
+    """
+
+    id: int
+    uid: str
+    parent: int | None
+    agent: str
+    agent_id: str
+    cwd: str
+    title: str
+    started: float
+    updated: float
+    line: str = ""
+    excerpt: str = ""
+
+
+class Used(Struct, frozen=True):
+    """What an agent used on a day; `currency` is empty where it told no cost."""
+
+    day: str
+    agent: str
+    currency: str
+    prompts: int
+    tokens: int
+    cost: float
+
+
+_KEPT: Final = "id, uid, parent, agent, agent_id, cwd, title, started, updated"
+
+
+def search(database: Database, text: str, cwd: str) -> list[Kept]:
+    """Return the sessions in which all words stand in one entry, or all sessions where there are no
+    words: those of a directory first, newest first. Raises `sqlite3.Error`.
+    """
+    if not text.strip():
+        return _all(database.sql, cwd)
+    found = dict(_unfinished(database.sql, text))
+    for record, said in _hits(database, text, cwd):
+        found.setdefault(record, said)
+    rows = ((_kept(database.sql, record), said) for record, said in found.items())
+    kept = [_at(one, said, text) for one, said in rows if one is not None]
+    return sorted(kept, key=lambda one: (one.cwd != cwd, -one.updated))
+
+
+def _all(sql: sqlite3.Connection, cwd: str) -> list[Kept]:
+    rows = sql.execute(
+        f"SELECT {_KEPT} FROM sessions WHERE parent IS NULL"
+        " ORDER BY cwd != ?, updated DESC LIMIT ?",
+        (cwd, 2 * SESSIONS),
+    )
+    return [Kept(*row) for row in rows]
+
+
+def _kept(sql: sqlite3.Connection, record: int) -> Kept | None:
+    row = sql.execute(f"SELECT {_KEPT} FROM sessions WHERE id = ?", (record,)).fetchone()
+    return None if row is None else Kept(*row)
+
+
+def _at(kept: Kept, said: str, text: str) -> Kept:
+    """A session with the place where the words were found in a text."""
+    tokens = [token.casefold() for token in _WORD.findall(text)] or [text.casefold()]
+    lines = said.split("\n")
+    best = max(range(len(lines)), key=lambda at: sum(it in lines[at].casefold() for it in tokens))
+    first = max(best - AROUND, 0)
+    excerpt = "\n".join(line[: 2 * LINE] for line in lines[first : best + 2 * AROUND])
+    return replace(kept, line=_around(lines[best], tokens), excerpt=excerpt)
+
+
+def _around(line: str, tokens: Sequence[str]) -> str:
+    """The part of a line in which the first of the words stands."""
+    at = min((i for token in tokens if (i := line.casefold().find(token)) >= 0), default=0)
+    start = max(at - LINE // 2, 0) if len(line) > LINE else 0
+    return ("…" if start else "") + line[start : start + LINE].strip()
+
+
+def _hits(database: Database, text: str, cwd: str) -> Iterator[tuple[int, str]]:
+    """Records with the newest text that has the words, those of the directory by themselves first:
+    others may have very many.
+    """
+    tokens = _WORD.findall(text)
+    if not database.full_text or not tokens or _UNSPACED.search(text):
+        yield from _scan(database.sql, text)
+        return
+    here = f"directory : {directory_word(cwd)} AND "
+    whole = "text : (" + " AND ".join(f'"{token}"' for token in tokens) + ")"
+    seen: set[int] = set()
+    yield from _found(database.sql, here + whole, seen)
+    yield from _found(database.sql, whole, seen)
+    if len(seen) < SESSIONS and len(tokens[-1]) >= BEGINNING:
+        begun = whole[:-1] + " *)"
+        with suppress(sqlite3.OperationalError), _limited(database.sql):
+            yield from _found(database.sql, here + begun, seen)
+            yield from _found(database.sql, begun, seen)
+
+
+@contextmanager
+def _limited(sql: sqlite3.Connection) -> Iterator[None]:
+    """Interrupt what takes long: the beginning of a word may stand for ten thousand words."""
+    until = time.monotonic() + BEGINNING_S
+    sql.set_progress_handler(lambda: time.monotonic() > until, 1000)
+    try:
+        yield
+    finally:
+        sql.set_progress_handler(None, 0)
+
+
+def _found(sql: sqlite3.Connection, match: str, seen: set[int]) -> Iterator[tuple[int, str]]:
+    """Records that are not in `seen`, which are added to it, with the texts that match."""
+    rows = sql.execute(
+        "SELECT owners.session, owners.id FROM words JOIN owners ON owners.id = words.rowid"
+        " WHERE words MATCH ? ORDER BY words.rowid DESC LIMIT ?",
+        (match, SCANNED),
+    )
+    most = len(seen) + SESSIONS
+    for record, row in rows:
+        if record not in seen:
+            seen.add(record)
+            yield record, _said(sql, row)
+        if len(seen) >= most:
+            break
+
+
+def _said(sql: sqlite3.Connection, row: int) -> str:
+    return str(sql.execute("SELECT text FROM texts WHERE id = ?", (row,)).fetchone()[0])
+
+
+def _scan(sql: sqlite3.Connection, text: str) -> Iterator[tuple[int, str]]:
+    """The same without an index."""
+    tokens = text.split()
+    like = " AND ".join("text LIKE ? ESCAPE '\\'" for _ in tokens)
+    patterns = ["%" + re.sub(r"([\\%_])", r"\\\1", token) + "%" for token in tokens]
+    rows = sql.execute(
+        "SELECT owners.session, found.id FROM"
+        f" (SELECT id FROM texts WHERE {like} ORDER BY id DESC LIMIT ?) AS found"
+        " JOIN owners ON owners.id = found.id",
+        (*patterns, SCANNED),
+    )
+    seen: set[int] = set()
+    for record, row in rows:
+        if record not in seen:
+            seen.add(record)
+            yield record, _said(sql, row)
+
+
+def _unfinished(sql: sqlite3.Connection, text: str) -> Iterator[tuple[int, str]]:
+    """Messages that are still being written."""
+    rows = sql.execute(
+        "SELECT entries.session, entries.id, entries.data, entries.content FROM entries"
+        " WHERE id IN (SELECT DISTINCT entry FROM pieces)"
+    ).fetchall()
+    tokens = [token.casefold() for token in text.split()]
+    for record, entry, data, content in rows:
+        message = decode(unpacked(data), _runs(sql, entry, content))
+        said = text_of(message.parts) if isinstance(message, Message) else ""
+        if all(token in said.casefold() for token in tokens):
+            yield record, said
+
+
+# -- one session ----------------------------------------------------------------------------------
+
+
+def session(database: Database, record: int) -> Kept | None:
+    """Return a session, None where there is no such record. Raises `sqlite3.Error`."""
+    return _kept(database.sql, record)
+
+
+def record_of(database: Database, agent: str, agent_id: str) -> int | None:
+    """Return the record of an agent's session. Raises `sqlite3.Error`."""
+    row = database.sql.execute(
+        "SELECT id FROM sessions WHERE agent = ? AND agent_id = ? ORDER BY updated DESC",
+        (agent, agent_id),
+    ).fetchone()
+    return None if row is None else int(row[0])
+
+
+def children(database: Database, record: int) -> list[Kept]:
+    """Return the subagents of a session. Raises `sqlite3.Error`."""
+    rows = database.sql.execute(
+        f"SELECT {_KEPT} FROM sessions WHERE parent = ? ORDER BY id", (record,)
+    )
+    return [Kept(*row) for row in rows]
+
+
+def entries(database: Database, record: int) -> list[Entry]:
+    """Return the transcript of a session. An entry that cannot be read is shown as unknown. Raises
+    `sqlite3.Error`.
+    """
+    sql, found, calls = database.sql, list[Entry](), 0
+    rows = sql.execute(
+        "SELECT id, data, content FROM entries WHERE session = ? ORDER BY id", (record,)
+    ).fetchall()
+    for entry, data, content in rows:
+        plain = unpacked(data)
+        try:
+            found.append(decode(plain, _runs(sql, entry, content), calls))
+        except msgspec.DecodeError as error:
+            found.append(Unknown("history", {"error": str(error), "record": plain.decode()}))
+        calls += isinstance(found[-1], ToolEntry)
+    return found
+
+
+def _runs(sql: sqlite3.Connection, entry: int, content: bytes | None) -> Iterable[bytes]:
+    if content is not None:
+        yield unpacked(content)
+    rows = sql.execute("SELECT data FROM pieces WHERE entry = ? ORDER BY number", (entry,))
+    yield from (unpacked(data) for (data,) in rows.fetchall())
+
+
+# -- beside the sessions --------------------------------------------------------------------------
+
+
+def prompts(database: Database, most: int) -> list[str]:
+    """Return the last prompts, oldest first. Raises `sqlite3.Error`."""
+    rows = database.sql.execute("SELECT text FROM prompts ORDER BY number DESC LIMIT ?", (most,))
+    return [text for (text,) in rows][::-1]
+
+
+def usage(database: Database) -> Sequence[Used]:
+    """Return what agents used, newest day first. Raises `sqlite3.Error`."""
+    rows = database.sql.execute(
+        "SELECT day, agent, currency, prompts, tokens, cost FROM usage ORDER BY day DESC, agent"
+    )
+    return [Used(*row) for row in rows]

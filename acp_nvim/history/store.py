@@ -1,0 +1,389 @@
+"""Writes the history: sessions, their entries, prompts, and what was spent.
+
+Each call of `write` is one short transaction, so that several processes can write by turns.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from acp_nvim.history.changes import (
+    Begin,
+    Change,
+    Delete,
+    Facts,
+    Grow,
+    Know,
+    Prompted,
+    Put,
+    Replay,
+    Settle,
+)
+from acp_nvim.history.database import Database, directory_word, packed, unpacked
+from acp_nvim.history.hiding import Hidden
+from acp_nvim.history.records import decode, encode, joined, text_of, words
+from acp_nvim.history.texts import Texts
+from acp_nvim.session.entries import Message, Part
+
+PROMPTS: Final = 1000
+"""Prompts that are kept for the composer."""
+LEFT_S: Final = 60.0
+"""A message that nobody has added to for so long is complete: whoever wrote it has ended."""
+_FIRST_WORDS: Final = 80
+"""Characters of a prompt that tell it from others."""
+
+
+class _Live(Struct):
+    """A session that is open here."""
+
+    record: int
+    writer: int
+    """Names it among all that have ever written to the record."""
+    directory: str
+    first: int
+    """Entries before this place are in the record already."""
+    tokens: int = 0
+    prompts: int = 0
+    gone: bool = False
+    held: dict[int, str] = field(default_factory=dict)
+    """Ends of messages that may be the beginning of a secret, by place."""
+
+
+class Store:
+    """Writes for one process; for one thread."""
+
+    def __init__(
+        self,
+        database: Database,
+        writer: int,
+        hidden: Callable[[], Hidden] = Hidden,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """``writer`` is a number that no other process has, nor a million above it."""
+        self._database = database
+        self._sql = database.sql
+        self._texts = Texts(database)
+        self._writer = writer
+        self._hidden = hidden
+        self._clock = clock
+        self._live: dict[int, _Live] = {}
+
+    def write(self, changes: Iterable[Change]) -> None:
+        """Write changes, in their order: all of them or none. Raises `sqlite3.Error`."""
+        before = {n: replace(live, held=dict(live.held)) for n, live in self._live.items()}
+        try:
+            with self._database.transaction():
+                for change in changes:
+                    _DO[change.__class__](self, change)
+        except BaseException:
+            self._live = before
+            raise
+
+    # -- sessions ---------------------------------------------------------------------------------
+
+    def _begin(self, begin: Begin) -> None:
+        facts = begin.facts
+        found = self._found(begin)
+        first = begin.shown
+        if found is None:
+            found, first = self._new(begin), 0
+        elif begin.replay is not None:
+            first = self._unknown_from(found, begin.replay)
+        writer, directory = self._writer + begin.n, directory_word(facts.cwd)
+        self._live[begin.n] = _Live(found, writer, directory, first)
+        self._know(Know(begin.n, facts))
+
+    def _found(self, begin: Begin) -> int | None:
+        """The record that a session goes on in, where there is one."""
+        facts = begin.facts
+        if begin.record is not None:
+            found = self._one("SELECT id FROM sessions WHERE id = ?", begin.record)
+        elif begin.brought:
+            found = self._one(
+                "SELECT id FROM sessions WHERE agent = ? AND agent_id = ? ORDER BY updated DESC",
+                facts.agent,
+                facts.agent_id,
+            )
+        else:
+            found = None
+        return found or cast(
+            "int | None", self._one("SELECT id FROM sessions WHERE uid = ?", begin.uid)
+        )
+
+    def _new(self, begin: Begin) -> int:
+        above = self._live.get(begin.parent) if begin.parent is not None else None
+        now, facts = self._clock(), begin.facts
+        return self._insert(
+            "INSERT INTO sessions (uid, parent, agent, agent_id, cwd, title, started, updated)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            begin.uid,
+            above.record if above is not None else None,
+            facts.agent,
+            facts.agent_id,
+            facts.cwd,
+            "",
+            now,
+            now,
+        )
+
+    def _unknown_from(self, record: int, replay: Replay) -> int:
+        """The place from which on a replay has what the record has not."""
+        known = [_gist(text) for text in self._prompts_of(record)]
+        told = [_gist(text) for text in replay.prompts]
+        starts = [*replay.places, replay.count]
+        for prompt in reversed(known):
+            for at in range(len(told) - 1, -1, -1):
+                if prompt and told[at] and (prompt in told[at] or told[at] in prompt):
+                    return starts[at + 1]
+        return starts[min(len(known), len(told))] if known else 0
+
+    def _prompts_of(self, record: int) -> Iterable[str]:
+        for entry, data in self._sql.execute(
+            "SELECT id, data FROM entries WHERE session = ? ORDER BY id", (record,)
+        ).fetchall():
+            plain = unpacked(data)
+            if plain.startswith(b'[1,"user"'):
+                message = decode(plain, self._content(entry))
+                assert isinstance(message, Message)
+                yield message.text()
+
+    def _know(self, know: Know) -> None:
+        live, facts = self._live[know.n], know.facts
+        before = self._row(
+            "SELECT used, cost, currency, title FROM sessions WHERE id = ?", live.record
+        )
+        if before is None:  # deleted, here or by another process
+            live.gone = True
+            return
+        hidden, prompts = self._hidden(), facts.prompts - live.prompts
+        self._spend(live, facts, prompts, before)
+        title = hidden.text(facts.title) or before[3] or hidden.text(facts.topic)
+        self._sql.execute(
+            "UPDATE sessions SET agent_id = ?, title = ?, updated = ?, stop_reason = ?,"
+            " prompts = prompts + ?, used = coalesce(?, used), size = coalesce(?, size),"
+            " cost = coalesce(?, cost), currency = coalesce(?, currency) WHERE id = ?",
+            (
+                facts.agent_id,
+                title,
+                self._clock(),
+                facts.stop_reason,
+                prompts,
+                facts.used,
+                facts.size,
+                facts.cost,
+                facts.currency,
+                live.record,
+            ),
+        )
+
+    def _spend(self, live: _Live, facts: Facts, prompts: int, before: Sequence[Any]) -> None:
+        """Count what was spent since: the tokens of turns where the agent tells them, else by how
+        much its context has grown.
+        """
+        used, cost, currency, _ = before
+        grown = (facts.used or 0) - (used or 0)
+        tokens = facts.tokens - live.tokens if facts.tokens else grown
+        live.tokens, live.prompts = facts.tokens, facts.prompts
+        paid = facts.cost or 0.0
+        if cost is not None and facts.currency == currency and paid >= cost:
+            paid -= cost  # else it counts anew: its process is another one
+        if prompts > 0 or tokens > 0 or paid > 0:
+            day = time.strftime("%Y-%m-%d", time.localtime(self._clock()))
+            self._sql.execute(
+                "INSERT INTO usage (day, agent, currency, prompts, tokens, cost)"
+                " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
+                " prompts = prompts + excluded.prompts, tokens = tokens + excluded.tokens,"
+                " cost = cost + excluded.cost",
+                (day, facts.agent, facts.currency or "", prompts, max(tokens, 0), paid),
+            )
+
+    # -- entries ----------------------------------------------------------------------------------
+
+    def _put(self, put: Put) -> None:
+        live = self._meant(put)
+        if live is None:
+            return
+        data = self._hidden().data(encode(put.record))
+        entry, new = self._entry(live, put.place, data)
+        self._texts.put(entry, live.record, live.directory, words(data), new=new)
+
+    def _grow(self, grow: Grow) -> None:
+        live = self._meant(grow)
+        if live is None:
+            return
+        data = self._hidden().data(encode(grow.record))
+        entry, new = self._entry(live, grow.place, data)
+        if grow.anew and not new:
+            live.held.pop(grow.place, None)
+            self._sql.execute("UPDATE entries SET content = NULL WHERE id = ?", (entry,))
+            self._sql.execute("DELETE FROM pieces WHERE entry = ?", (entry,))
+        self._append(entry, self._shown(live, grow.place, grow.parts))
+
+    def _shown(self, live: _Live, place: int, parts: Sequence[Part]) -> list[Part]:
+        """Parts without their end, where that may be the beginning of a secret."""
+        hidden = self._hidden()
+        shown = joined([live.held.pop(place, ""), *parts])
+        last = shown.pop() if shown and isinstance(shown[-1], str) else ""
+        assert isinstance(last, str)
+        last = hidden.text(last)
+        held = hidden.held(last)
+        if held:
+            last, live.held[place] = last[:-held], last[-held:]
+        return [part for part in (*shown, last) if part != ""]
+
+    def _append(self, entry: int, parts: Sequence[Part]) -> None:
+        if not parts:
+            return
+        last = self._one("SELECT max(number) FROM pieces WHERE entry = ?", entry)
+        data = self._hidden().data(encode(parts))
+        self._sql.execute("INSERT INTO pieces VALUES (?, ?, ?)", (entry, (last or 0) + 1, data))
+
+    def _settle(self, settle: Settle) -> None:
+        live = self._meant(settle)
+        if live is None:
+            return
+        found = self._row(
+            "SELECT id FROM entries WHERE session = ? AND writer = ? AND place = ?",
+            live.record,
+            live.writer,
+            settle.place,
+        )
+        if found is None:
+            return
+        held = live.held.pop(settle.place, "")
+        self._append(found[0], [held] if held else [])
+        self._complete(found[0], live.record, live.directory)
+
+    def _complete(self, entry: int, record: int, directory: str) -> None:
+        """Make one of the pieces of a message, which can be found from now on."""
+        if self._one("SELECT count(*) FROM pieces WHERE entry = ?", entry) == 0:
+            return
+        runs = list(self._content(entry))
+        data = self._one("SELECT data FROM entries WHERE id = ?", entry)
+        message = decode(unpacked(data), runs)
+        assert isinstance(message, Message)
+        content = encode(message.parts)
+        self._sql.execute("UPDATE entries SET content = ? WHERE id = ?", (packed(content), entry))
+        self._sql.execute("DELETE FROM pieces WHERE entry = ?", (entry,))
+        self._texts.put(entry, record, directory, text_of(message.parts))
+
+    def _content(self, entry: int) -> Iterable[bytes]:
+        content = self._one("SELECT content FROM entries WHERE id = ?", entry)
+        if content is not None:
+            yield unpacked(content)
+        yield from (
+            unpacked(data)
+            for (data,) in self._sql.execute(
+                "SELECT data FROM pieces WHERE entry = ? ORDER BY number", (entry,)
+            ).fetchall()
+        )
+
+    def _entry(self, live: _Live, place: int, data: bytes) -> tuple[int, bool]:
+        """Store a record; returns the entry, and whether it is new."""
+        key = (live.record, live.writer, place)
+        stored = packed(data)
+        found = self._row(
+            "SELECT id, data FROM entries WHERE session = ? AND writer = ? AND place = ?", *key
+        )
+        if found is None:
+            query = (
+                "INSERT INTO entries (session, writer, place, time, data) VALUES (?, ?, ?, ?, ?)"
+            )
+            return self._insert(query, *key, self._clock(), stored), True
+        if found[1] != stored:
+            self._sql.execute("UPDATE entries SET data = ? WHERE id = ?", (stored, found[0]))
+        return int(found[0]), False
+
+    def _meant(self, change: Put | Grow | Settle) -> _Live | None:
+        """The session of a change; None where that is in the record already, or the record gone."""
+        live = self._live[change.n]
+        return None if live.gone or change.place < live.first else live
+
+    # -- prompts ----------------------------------------------------------------------------------
+
+    def _prompted(self, prompted: Prompted) -> None:
+        last = self._one("SELECT max(number) FROM prompts") or 0
+        self._sql.execute(
+            "INSERT INTO prompts VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET"
+            " cwd = excluded.cwd, number = excluded.number",
+            (self._hidden().text(prompted.text), prompted.cwd, last + 1),
+        )
+        self._sql.execute("DELETE FROM prompts WHERE number <= ?", (last + 1 - PROMPTS,))
+
+    # -- what goes --------------------------------------------------------------------------------
+
+    def _delete(self, delete: Delete) -> None:
+        for record in (*self._children(delete.record), delete.record):
+            self.drop_entries(record)
+            self._sql.execute("DELETE FROM sessions WHERE id = ?", (record,))
+            for live in self._live.values():
+                live.gone = live.gone or live.record == record
+
+    def _children(self, record: int) -> list[int]:
+        rows = self._sql.execute("SELECT id FROM sessions WHERE parent = ?", (record,)).fetchall()
+        return [child for (row,) in rows for child in (*self._children(row), row)]
+
+    def drop_entries(self, record: int, most: int = -1) -> int:
+        """Delete the oldest entries of a record, all of them or so many; returns how many they
+        were.
+        """
+        rows = self._sql.execute(
+            "SELECT id, text FROM entries WHERE session = ? ORDER BY id LIMIT ?", (record, most)
+        ).fetchall()
+        for entry, text in rows:
+            if text is not None:
+                self._texts.drop(text)
+            self._sql.execute("DELETE FROM pieces WHERE entry = ?", (entry,))
+            self._sql.execute("DELETE FROM entries WHERE id = ?", (entry,))
+        return len(rows)
+
+    # -- what others left -------------------------------------------------------------------------
+
+    def complete_left(self) -> None:
+        """Complete the messages of processes that have ended, and index what was not."""
+        with self._database.transaction() as sql:
+            left = sql.execute(
+                "SELECT DISTINCT pieces.entry, sessions.id, sessions.cwd FROM pieces"
+                " JOIN entries ON entries.id = pieces.entry"
+                " JOIN sessions ON sessions.id = entries.session"
+                " WHERE abs(? - sessions.updated) > ?",
+                (self._clock(), LEFT_S),
+            ).fetchall()
+            for entry, record, cwd in left:
+                self._complete(entry, record, directory_word(cwd))
+            self._texts.catch_up()
+
+    # -- short forms ------------------------------------------------------------------------------
+
+    def _row(self, query: str, *values: Any) -> Any:
+        return self._sql.execute(query, values).fetchone()
+
+    def _one(self, query: str, *values: Any) -> Any:
+        row = self._row(query, *values)
+        return row[0] if row is not None else None
+
+    def _insert(self, query: str, *values: Any) -> int:
+        row = self._sql.execute(query, values).lastrowid
+        assert row is not None
+        return row
+
+
+def _gist(text: str) -> str:
+    """The beginning of a prompt, by which it is recognized."""
+    return " ".join(text.split())[:_FIRST_WORDS]
+
+
+_DO: Final[dict[type, Callable[[Store, Any], None]]] = {
+    Begin: Store._begin,
+    Know: Store._know,
+    Put: Store._put,
+    Grow: Store._grow,
+    Settle: Store._settle,
+    Prompted: Store._prompted,
+    Delete: Store._delete,
+}

@@ -1,0 +1,74 @@
+"""The texts in which the user searches, and the full-text index over them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from acp_nvim.history import layout
+from acp_nvim.history.database import Database
+
+LONGEST: Final = 256 << 10
+"""The most characters of one entry that are searched."""
+
+
+class Texts:
+    """Writes them, within a transaction of the caller."""
+
+    def __init__(self, database: Database) -> None:
+        self._sql = database.sql
+        self._full_text = database.full_text
+
+    def put(self, entry: int, record: int, directory: str, text: str, *, new: bool = False) -> None:
+        """An entry is found by this text from now on, which may be empty; ``new``: it had none
+        before.
+        """
+        text = text[:LONGEST].strip()
+        before = None if new else self._before(entry)
+        if before is not None and before[1] == text:
+            return
+        if before is not None:
+            self.drop(before[0])
+        if text or before is not None:
+            row = self._add(record, directory, text) if text else None
+            self._sql.execute("UPDATE entries SET text = ? WHERE id = ?", (row, entry))
+
+    def _before(self, entry: int) -> tuple[int, str] | None:
+        found: tuple[int, str] | None = self._sql.execute(
+            "SELECT texts.id, texts.text FROM entries JOIN texts ON texts.id = entries.text"
+            " WHERE entries.id = ?",
+            (entry,),
+        ).fetchone()
+        return found
+
+    def _add(self, record: int, directory: str, text: str) -> int:
+        row = self._sql.execute(
+            "INSERT INTO texts (directory, text) VALUES (?, ?)", (directory, text)
+        ).lastrowid
+        assert row is not None
+        self._sql.execute("INSERT INTO owners VALUES (?, ?)", (row, record))
+        if self._full_text:
+            self._sql.execute(
+                "INSERT INTO words (rowid, directory, text) VALUES (?, ?, ?)",
+                (row, directory, text),
+            )
+        else:
+            self._sql.execute("INSERT INTO unindexed VALUES (?)", (row,))
+        return row
+
+    def drop(self, row: int) -> None:
+        """A text is found no longer."""
+        left = self._sql.execute("DELETE FROM unindexed WHERE id = ?", (row,)).rowcount
+        if self._full_text and not left:
+            self._sql.execute(layout.DELETED, (row,))
+        self._sql.execute("DELETE FROM texts WHERE id = ?", (row,))
+        self._sql.execute("DELETE FROM owners WHERE id = ?", (row,))
+
+    def catch_up(self) -> None:
+        """Index what a process without a full-text index has added."""
+        if not self._full_text:
+            return
+        self._sql.execute(
+            "INSERT INTO words (rowid, directory, text) SELECT id, directory, text"
+            " FROM texts WHERE id IN unindexed"
+        )
+        self._sql.execute("DELETE FROM unindexed")

@@ -1,0 +1,234 @@
+"""The one thread that writes the history. It is started by the first thing to write, and loads
+`sqlite3` by itself; the loop hands over and goes on.
+
+What cannot be written waits, up to a bound; what is more is given up, and all that is open is asked
+for again once writing works.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from acp_nvim import wording
+from acp_nvim.history.changes import Change, Grow
+from acp_nvim.history.hiding import Hidden
+
+if TYPE_CHECKING:
+    from acp_nvim.history.database import Database
+    from acp_nvim.history.store import Store
+
+RETRY_S: Final = 5.0, 300.0
+"""The first and the longest pause after a failure, in seconds."""
+WAITING: Final = 8 << 20
+"""The most characters that wait to be written."""
+SMALL: Final = 200
+"""The size of a change beside its text."""
+TRIMMED: Final = 200
+"""After so many writes the bounds are looked at again."""
+
+
+class Surroundings(Struct, frozen=True):
+    """What the thread asks for, and whom it tells; all are called in the thread."""
+
+    hidden: Callable[[], Hidden]
+    bounds: Callable[[], tuple[float, int]]
+    """Options `history.days` and `history.bytes`."""
+    tell: Callable[[str], object]
+    """Hears a line for the user."""
+    again: Callable[[int], object]
+    """All that is open is to be written again, under this generation."""
+
+
+class Writer:
+    """Hands changes to its thread."""
+
+    def __init__(self, path: Path, number: int, around: Surroundings) -> None:
+        """``number`` is one that no other process has. Nothing is started or opened yet."""
+        self._path = path
+        self._number = number
+        self._around = around
+        self._queue: queue.SimpleQueue[_Task] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def started(self) -> bool:
+        """Whether there was anything to write."""
+        return self._thread is not None
+
+    def write(self, generation: int, changes: Sequence[Change]) -> None:
+        """Have changes written, after all those before."""
+        if self._thread is None:
+            run = _Run(self._path, self._number, self._around, self._queue)
+            self._thread = threading.Thread(target=run.forever, name="history", daemon=True)
+            self._thread.start()
+        self._queue.put(_Task(generation, changes))
+
+    def written(self, seconds: float) -> bool:
+        """Wait until all is written that was handed over; False when that takes longer."""
+        done = threading.Event()
+        self._queue.put(_Task(done=done))
+        return done.wait(seconds)
+
+    def close(self, seconds: float) -> None:
+        """Write what waits, and end the thread; give up after so many seconds."""
+        if self._thread is not None:
+            self._queue.put(_Task(ends=True))
+            self._thread.join(seconds)
+
+
+class _Task(Struct, frozen=True):
+    generation: int = 0
+    changes: Sequence[Change] = ()
+    done: threading.Event | None = None
+    ends: bool = False
+
+
+class _Run:
+    """What the thread does."""
+
+    def __init__(
+        self, path: Path, number: int, around: Surroundings, tasks: queue.SimpleQueue[_Task]
+    ) -> None:
+        self._path, self._number, self._around, self._tasks = path, number, around, tasks
+        self._database: Database | None = None
+        self._store: Store | None = None
+        self._generation = 0
+        self._waiting: list[Change] = []
+        self._size = 0
+        self._lost = self._off = False
+        self._told: set[str] = set()
+        self._pause = RETRY_S[0]
+        self._next_try = 0.0
+        self._writes = 0
+
+    def forever(self) -> None:
+        """Write until told to end."""
+        ends = False
+        while not ends:
+            tasks = [self._tasks.get()]
+            while not self._tasks.empty():
+                tasks.append(self._tasks.get())
+            ends = any(task.ends for task in tasks)
+            self._take(tasks)
+            if self._waiting or self._lost:
+                self._try(now=ends)
+            for task in tasks:
+                if task.done is not None:
+                    task.done.set()
+        self._close()
+
+    def _take(self, tasks: Iterable[_Task]) -> None:
+        for task in tasks:
+            if task.generation < self._generation or self._lost or self._off:
+                continue
+            self._waiting += task.changes
+            self._size += sum(map(_size, task.changes))
+        if self._size > WAITING and time.monotonic() < self._next_try:
+            self._lost = True
+            self._forget()
+
+    def _forget(self) -> None:
+        self._waiting, self._size = [], 0
+
+    def _try(self, *, now: bool) -> None:
+        """Write what waits, unless that has failed a moment ago."""
+        import sqlite3
+
+        from acp_nvim.history import database
+
+        if self._off or (time.monotonic() < self._next_try and not now):
+            return
+        try:
+            self._write()
+        except database.NewerVersionError:
+            self._off = True
+            self._forget()
+            self._tell(wording.HISTORY_NEWER)
+        except sqlite3.Error as error:
+            if database.is_damage(error):
+                self._set_aside()
+            else:
+                self._failed(str(error))
+        except OSError as error:
+            self._failed(error.strerror or str(error))
+        except Exception as error:  # a fault of ours: the next batch may do without it
+            self._close()
+            self._begin_again()
+            self._tell(wording.HISTORY_NOT_KEPT.format(reason=f"{type(error).__name__}: {error}"))
+        else:
+            self._pause, self._next_try = RETRY_S[0], 0.0
+
+    def _write(self) -> None:
+        database, store = self._opened()
+        if self._lost:
+            self._begin_again()
+            return
+        store.write(self._waiting)
+        self._forget()
+        self._writes += 1
+        if self._writes % TRIMMED == 1:
+            from acp_nvim.history.bounds import trim
+
+            trim(database, store, *self._around.bounds())
+
+    def _opened(self) -> tuple[Database, Store]:
+        from acp_nvim.history.database import Database
+        from acp_nvim.history.store import Store
+
+        if self._database is not None and not self._database.is_current:
+            self._close()  # set aside or removed by somebody
+            self._lost = True
+        if self._database is None or self._store is None:
+            self._database = Database(self._path)
+            self._store = Store(self._database, self._number, self._around.hidden)
+            self._store.complete_left()
+        return self._database, self._store
+
+    def _begin_again(self) -> None:
+        """What is open is to be told from its beginning: only what is told then is written."""
+        self._lost = False
+        self._forget()
+        self._generation += 1
+        self._around.again(self._generation)
+
+    def _set_aside(self) -> None:
+        from acp_nvim.history.database import set_aside
+
+        identity = self._database.identity if self._database is not None else None
+        self._close()
+        try:
+            aside = set_aside(self._path, identity)
+        except OSError as error:
+            self._failed(error.strerror or str(error))
+            return
+        if aside is not None:
+            self._tell(wording.HISTORY_DAMAGED.format(path=aside))
+        self._begin_again()
+
+    def _failed(self, reason: str) -> None:
+        self._next_try = time.monotonic() + self._pause
+        self._pause = min(2 * self._pause, RETRY_S[1])
+        self._tell(wording.HISTORY_NOT_KEPT.format(reason=reason))
+
+    def _tell(self, line: str) -> None:
+        if line not in self._told:
+            self._told.add(line)
+            self._around.tell(line)
+
+    def _close(self) -> None:
+        if self._database is not None:
+            self._database.close()
+        self._database = self._store = None
+
+
+def _size(change: Change) -> int:
+    if not isinstance(change, Grow):
+        return SMALL
+    return SMALL + sum(len(part) for part in change.parts if isinstance(part, str))

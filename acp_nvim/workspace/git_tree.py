@@ -1,0 +1,107 @@
+"""Tells when git has put other texts into a work tree: by `switch`, `reset`, `stash`, `rebase`.
+
+No git is started: each of them leaves a line in the log of HEAD.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+SHORT: Final = 10
+"""Characters of a commit that name a HEAD without a branch."""
+
+
+class Mark(msgspec.Struct, frozen=True, array_like=True):
+    """The state of a work tree, as far as git's own acts change it."""
+
+    branch: str
+    """Its name; of a HEAD without one how its commit begins."""
+    log: str
+    """The signature of the log of HEAD."""
+
+
+class GitTrees:
+    """The marks of all work trees with pending edits, by their top directory."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, Mark] = {}
+        """As they were when all pending edits were last compared with their files."""
+        self._tops: dict[str, str] = {}
+        """By directory of a file."""
+
+    def top(self, path: str) -> str:
+        """The work tree of a file; empty where there is none."""
+        folder = os.path.dirname(path)  # noqa: PTH120
+        top = self._tops.get(folder) or find_top(folder)
+        if top:
+            self._tops[folder] = top
+        return top
+
+    def moved(self, path: str) -> tuple[bool, str]:
+        """Whether git has moved the work tree of a file since it was known, and the branch that it
+        was on; of an unknown one the present branch.
+        """
+        top = self.top(path)
+        if not top:
+            return False, ""
+        now, before = mark(top), self.known.get(top)
+        if now is None or before is None:
+            return False, now.branch if now else ""
+        return now != before, before.branch
+
+    def learn(self, paths: Iterable[str]) -> None:
+        """The trees of these files are as they are known from now on, unless they were known."""
+        for top in {self.top(path) for path in paths} - {"", *self.known}:
+            self.known |= _marks([top])
+
+    def read(self, paths: Iterable[str]) -> dict[str, Mark]:
+        """The present marks of the trees of these files."""
+        return _marks({self.top(path) for path in paths} - {""})
+
+
+def _marks(tops: Iterable[str]) -> dict[str, Mark]:
+    found = {top: mark(top) for top in tops}
+    return {top: it for top, it in found.items() if it is not None}
+
+
+def find_top(folder: str) -> str:
+    """The nearest directory from this one up that has a `.git`; empty where there is none."""
+    while True:
+        if os.path.lexists(folder + "/.git"):
+            return folder
+        above = os.path.dirname(folder)  # noqa: PTH120
+        if above == folder:
+            return ""
+        folder = above
+
+
+def mark(top: str) -> Mark | None:
+    """The present mark of a work tree; None where git's files cannot be read."""
+    folder = _git_folder(top)
+    try:
+        head = (folder / "HEAD").read_text(errors="replace").strip()
+    except OSError:
+        return None
+    try:
+        info = (folder / "logs" / "HEAD").stat()
+        log = f"{info.st_size}-{info.st_mtime_ns}"
+    except OSError:
+        log = ""
+    prefix = "ref: refs/heads/"
+    return Mark(head.removeprefix(prefix) if head.startswith(prefix) else head[:SHORT], log)
+
+
+def _git_folder(top: str) -> Path:
+    """The git directory of a work tree; that of a linked one or a submodule is elsewhere."""
+    folder = Path(top) / ".git"
+    try:
+        text = folder.read_text(errors="surrogateescape")
+    except OSError:
+        return folder
+    named = text.partition("gitdir:")[2].strip()
+    return Path(top, named) if named else folder

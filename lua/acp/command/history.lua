@@ -1,0 +1,55 @@
+--- The history for pickers of the user's own (`:help acp.history()`): questions to the host, which
+--- answers later.
+local M = {}
+
+---@class acp.HistoryItem
+---@field id integer
+---@field label string
+---@field title string
+---@field agent string
+---@field cwd string
+---@field updated number seconds since 1970
+---@field line string where the words were found
+---@field preview string[]
+
+local asked = 0
+local waiting = {} ---@type table<integer, fun(reply: any)>
+
+---@class acp.HistoryQuery
+---@field search? string words; none: all sessions
+---@field preview? integer the chat of that id, as Markdown
+---@field open? integer
+---@field continue? integer
+---@field export? integer
+---@field delete? integer
+
+--- Ask, or do something with a session.
+---@param query acp.HistoryQuery
+---@param on_reply? fun(reply: acp.HistoryItem[]|string[])
+function M.ask(query, on_reply)
+  local host = require('acp.base.host')
+  for _, action in ipairs({ 'open', 'continue', 'export', 'delete' }) do
+    if query[action] then
+      return host.notify('history_do', { record = query[action], action = action })
+    end
+  end
+  asked = asked + 1
+  waiting[asked] = on_reply
+  host.notify('history_ask', {
+    id = asked,
+    search = query.search,
+    preview = query.preview,
+    cwd = require('acp.ui.composer.places').cwd(),
+  })
+end
+
+--- Frame operation: an answer.
+---@param id integer
+---@param reply any[]
+function M.answered(id, reply)
+  local on_reply = waiting[id]
+  waiting[id] = nil
+  if on_reply then on_reply(reply) end
+end
+
+return M

@@ -1,0 +1,247 @@
+"""What was said comes back with the next Neovim: found, read, gone on with, deleted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acp_nvim.history import search
+from acp_nvim.history.database import Database
+from acp_nvim.session.entries import Message
+from tests.support.editor import Editor
+from tests.support.fake_picker import asked, install_picker, pick
+from tests.support.killed_host import kill_host, wait_host
+from tests.support.stored_sessions import ALL
+from tests.support.waiting import until
+
+KEY = "hunter2-hunter2"
+
+
+class Days:
+    """One Neovim after the other, in the same directory and with the same data."""
+
+    def __init__(self, edit: Callable[..., Editor], home: Path) -> None:
+        self.work = home / "work"
+        self.data = home / "data"
+        self.store = home / "stored.json"
+        self._edit = edit
+
+    def start(self, scenario: str = "script", **agent: Any) -> Editor:
+        env = {"XDG_DATA_HOME": str(self.data), "MY_API_KEY": KEY}
+        editor = self._edit(work=self.work, env=env)
+        if agent:
+            editor.agent("stores", str(self.store), **agent)
+        else:
+            editor.agent(scenario)
+        install_picker(editor)
+        return editor
+
+    @property
+    def path(self) -> Path:
+        return self.data / "nvim/acp/history.db"
+
+    def said(self, record: int = 1) -> list[str]:
+        """Texts of the messages of a record, as they are on disk now."""
+        database = Database(self.path)
+        entries = search.entries(database, record)
+        database.close()
+        return [entry.text() for entry in entries if isinstance(entry, Message)]
+
+    def records(self) -> list[str]:
+        """Titles of all sessions."""
+        if not self.path.exists():
+            return []
+        database = Database(self.path)
+        found = [one.title for one in search.search(database, "", str(self.work))]
+        database.close()
+        return found
+
+
+@pytest.fixture
+def days(edit: Callable[..., Editor], tmp_path: Path) -> Days:
+    return Days(edit, tmp_path)
+
+
+def chat_lines(editor: Editor, n: int) -> list[str]:
+    """A chat, without the line below the user's last turn that says how a session came to be."""
+    return [line for line in editor.chat(n) if line.strip()]
+
+
+def opened(editor: Editor, n: int) -> None:
+    editor.wait("#vim.fn.win_findbuf(vim.fn.bufnr('acp://chat/' .. ...)) > 0", n)
+
+
+def test_a_users_day(days: Days) -> None:
+    first = days.start()
+    first.turn(f'say the zebra is in {KEY}\nthink well\ntools 3\nplan\nshell "echo stripes"')
+    first.turn("say and more")
+    before = chat_lines(first, 1)
+    assert any(KEY in line for line in before)
+    first.quit()
+    kept = [file for file in days.path.parent.iterdir() if file.name.startswith("history")]
+    assert KEY.encode() not in b"".join(file.read_bytes() for file in kept)
+    assert days.path.stat().st_mode & 0o777 == 0o600
+
+    second = days.start()
+    title = "say the zebra is in «redacted»"
+    (question, actions) = pick(second, "Acp history zebra", title, "open")
+    assert question["items"] == [f"{title}  (script, now)"], "the title holds the line found"
+    assert actions["items"] == ["open", "continue", "export", "delete"]
+    opened(second, 1)
+    expected = [line.replace(KEY, "«redacted»") for line in before]
+    second.wait("vim.api.nvim_buf_line_count(vim.fn.bufnr('acp://chat/1')) >= ...", len(expected))
+    assert chat_lines(second, 1) == expected
+    number = second.lua("return vim.fn.bufnr('acp://chat/1')")
+    second.wait("vim.bo[...].filetype == 'acpchat'", number)
+    assert not second.lua("return vim.bo[...].modifiable", number)
+    assert second.session(1)["status"] == "closed"
+    assert not second.state()["agents"], "to look starts no agent"
+
+    second.turn("say back again")  # in the chat that was opened: it goes on
+    session = second.session(2)
+    assert session["status"] == "idle"
+    told = str(second.traffic[0].received("session/prompt")[-1])
+    assert "the zebra is in" in told, "the new session is told"
+    assert "back again" in told
+    assert any("takes the conversation so far along" in line for line in second.chat(2))
+    assert chat_lines(second, 2)[: len(expected)] == expected
+    second.turn("say once more")
+    assert "zebra" not in str(second.traffic[0].received("session/prompt")[-1])
+    assert len(pick(second, "Acp history", "nothing")) == 1
+    assert len(asked(second)[-1]["items"]) == 1, "it is one session still"
+    second.quit()
+    assert days.said()[-2:] == ["say once more", "once more"]
+
+    third = days.start()
+    third.cmd("Acp history stats")
+    third.wait_screen("prompts")
+    assert any(line.split()[1:3] == ["script", "4"] for line in third.screen())
+    pick(third, "Acp history once more", title, "delete")
+    third.wait_message("Deleted from the history")
+    third.cmd("Acp history zebra")
+    third.wait_message("Nothing in the history with: zebra")
+    third.quit()
+    assert days.records() == []
+
+
+@pytest.mark.parametrize("way", ["resume", "load"])
+def test_a_session_goes_on_at_an_agent_that_remembers_it(days: Days, way: str) -> None:
+    resumes: dict[str, Any] = {"sessionCapabilities": {"resume": {}}}
+    capabilities = {"loadSession": True} if way == "load" else resumes
+    first = days.start(capabilities=capabilities)
+    first.turn("say one")
+    first.quit()
+    second = days.start(capabilities=capabilities)
+    pick(second, "Acp history one", "say one", "continue")
+    second.wait("require('acp').state().sessions[1].status == 'idle'")
+    (request,) = second.traffic[0].received(f"session/{way}")
+    assert request["params"]["sessionId"] == "s1"
+    second.turn("say two")
+    assert [line for line in chat_lines(second, 1) if line in ("one", "two")] == ["one", "two"]
+    second.quit()
+    assert days.said() == ["say one", "one", "say two", "two"]
+    third = days.start(capabilities={**ALL, "loadSession": True})
+    pick(third, "Acp sessions", "say one", "load")
+    third.wait("require('acp').state().sessions[1].status == 'idle'")
+    third.turn("say three")
+    third.quit()
+    assert days.said() == ["say one", "one", "say two", "two", "say three", "three"]
+    assert days.records() == ["say one"]
+
+
+def test_a_session_goes_on_in_its_record_when_the_host_is_killed(days: Days) -> None:
+    editor = days.start()
+    editor.turn("say one")
+    until(lambda: days.records() == ["say one"] and days.said() == ["say one", "one"])
+    kill_host(editor)
+    editor.cmd("Acp edits")
+    wait_host(editor)
+    editor.turn("say two")
+    editor.quit()
+    assert days.said() == ["say one", "one", "say two", "two"]
+    assert days.records() == ["say one"]
+
+
+def test_what_was_said_before_neovim_was_killed_is_there(days: Days) -> None:
+    editor = days.start()
+    editor.prompt("slow 100 0.1")
+    started = time.monotonic()
+    editor.wait_screen("tick 7")
+    until(lambda: days.records() != [] and "tick 5" in "".join(days.said()))
+    assert time.monotonic() - started < 10
+    editor.kill()
+    second = days.start()
+    install_picker(second)
+    (question,) = pick(second, "Acp history tick 5", "")
+    assert "slow 100" in question["items"][0]
+    second.quit()
+
+
+def test_earlier_prompts_come_back_and_are_searched(days: Days) -> None:
+    first = days.start()
+    first.turn("say apple")
+    first.turn("say pear\nsay plum")
+    for number in range(5):
+        first.turn(f"say {number}")
+    first.quit()
+    second = days.start()
+    second.cmd("AcpPrompt")
+    second.keys("<Esc>")
+    second.keys("6<C-p>")
+    composer = "vim.api.nvim_buf_get_lines(vim.fn.bufnr('acp://composer/1'), 0, -1, false)"
+    second.wait(f"vim.deep_equal({composer}, {{'say pear', 'say plum'}})")
+    second.keys("<C-p>")
+    second.wait(f"vim.deep_equal({composer}, {{'say apple'}})")
+    second.keys("9<C-n>")
+    second.wait(f"vim.deep_equal({composer}, {{''}})")
+    second.keys("imy draft<Esc>")
+    second.lua("_G.acp_answers = { 'say apple' }")
+    second.keys("g/")
+    second.wait(f"vim.deep_equal({composer}, {{'say apple'}})")
+    numbers = [f"say {number}" for number in reversed(range(5))]
+    assert asked(second)[-1]["items"] == [*numbers, "say pear say plum", "say apple"]
+    second.keys("9<C-n>")
+    second.wait(f"vim.deep_equal({composer}, {{'my draft'}})")
+    second.quit()
+
+
+def test_a_subagent_of_the_past_opens_from_the_chat(days: Days) -> None:
+    first = days.start("subagent")
+    first.turn("go")
+    first.quit()
+    second = days.start("subagent")
+    for _ in range(2):  # the second time it is there already
+        pick(second, "Acp history Explorer", "go", "open")
+        opened(second, 1)
+        second.wait("vim.fn.getbufline('acp://chat/1', 1, '$')[9] ~= nil")
+    assert len(second.state()["sessions"]) == 1
+    second.lua("vim.api.nvim_set_current_win(vim.fn.win_findbuf(vim.fn.bufnr('acp://chat/1'))[1])")
+    second.wait("vim.fn.search('Explorer') > 0")
+    second.keys("<CR>")
+    opened(second, 2)
+    second.wait_screen("I am looking")
+
+
+def test_pickers_of_the_users_own_search_as_they_type(days: Days) -> None:
+    editor = days.start()
+    editor.turn("say zebra")
+    editor.lua(
+        "require('acp').history({ search = ... }, function(list) _G.found = list end)", "zeb"
+    )
+    editor.wait("_G.found ~= nil")
+    (found,) = editor.lua("return _G.found")
+    assert (found["title"], found["agent"], found["line"]) == ("say zebra", "script", "zebra")
+    assert "zebra" in "\n".join(found["preview"])
+    editor.lua(
+        "require('acp').history({ preview = ... }, function(l) _G.lines = l end)", found["id"]
+    )
+    editor.wait("_G.lines ~= nil")
+    assert "## You" in editor.lua("return _G.lines")
+    editor.cmd("enew | only")
+    editor.lua("require('acp').history({ open = ... })", found["id"])
+    opened(editor, 1)
+    assert len(editor.state()["sessions"]) == 1, "it is open here: its own chat is shown"

@@ -1,0 +1,207 @@
+"""The history of a host: when it writes, what it says when it cannot, and that nothing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio.lowlevel
+import pytest
+
+from acp_nvim import wording
+from acp_nvim.agent.settings import HistorySettings
+from acp_nvim.editor.history import History, UnreadableError
+from acp_nvim.history.database import Database
+from acp_nvim.session.session import Session
+from tests.support.kept_history import KeptHistory, begin, turn
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+ON = HistorySettings()
+
+
+class Kept:
+    """A host's history, and what it says."""
+
+    def __init__(self, path: Path, settings: HistorySettings = ON) -> None:
+        self.path = path
+        self.sessions: dict[int, Session] = {}
+        self.lines: list[str] = []
+        loop = asyncio.get_running_loop()
+        self.history = History(self.sessions.values, lambda: "run", list, self.lines.append, loop)
+        self.history.configure(settings, path)
+
+    @property
+    def exists(self) -> bool:
+        return self.path.exists()
+
+    def files(self) -> list[Path]:
+        return list(self.path.parent.iterdir())
+
+    def session(self) -> Session:
+        session = Session(len(self.sessions) + 1, "agent", "/work")
+        self.sessions[session.n] = session
+        return session
+
+    def turn(self, session: Session, prompt: str, answer: str) -> None:
+        self.history.prompted(prompt, "/work")
+        turn(session, prompt, answer)
+        self.history.noticed()
+
+    async def titles(self, words: str = "") -> list[str]:
+        return [one.title for one in await self.history.read("search", words, "/work") or ()]
+
+    async def texts(self, record: int = 1) -> list[str]:
+        entries: list[Any] = await self.history.read("entries", record)
+        return [entry.text() for entry in entries if hasattr(entry, "text")]
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        async with asyncio.timeout(20):
+            while not condition():
+                await asyncio.to_thread(self.history.wait_idle)
+
+    def end(self) -> None:
+        self.history.close()
+        self.history.wait_written()
+
+
+async def test_what_was_said_is_found_at_once_and_by_the_next_host(tmp_path: Path) -> None:
+    kept = Kept(tmp_path / "history.db")
+    kept.turn(kept.session(), "Fix the parser", "Done.")
+    assert await kept.titles("parser") == ["Fix the parser"]
+    kept.turn(kept.sessions[1], "Thanks", "Bye")
+    kept.end()
+    assert await Kept(tmp_path / "history.db").texts() == [
+        "Fix the parser",
+        "Done.",
+        "Thanks",
+        "Bye",
+    ]
+    assert not kept.lines
+
+
+def test_nothing_is_loaded_with_the_host() -> None:
+    code = (
+        "import sys, acp_nvim.editor.host; "
+        "print([n for n in sys.modules if n == 'sqlite3' or n.startswith('acp_nvim.history')])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+async def test_nothing_is_written_before_the_first_prompt_has_gone(tmp_path: Path) -> None:
+    kept = Kept(tmp_path / "history.db")
+    kept.session().notice("info", "Welcome")
+    kept.history.noticed()
+    kept.end()
+    assert not kept.exists
+
+
+async def test_when_it_is_off_nothing_is_written_not_even_later(tmp_path: Path) -> None:
+    kept = Kept(tmp_path / "history.db", HistorySettings(enabled=False))
+    session = kept.session()
+    kept.turn(session, "secret", "words")
+    kept.history.configure(ON, kept.path)
+    kept.turn(session, "public", "words")
+    assert await kept.texts() == ["public", "words"]
+    kept.end()
+
+
+async def test_it_rests_when_nothing_happens(tmp_path: Path) -> None:
+    kept = Kept(tmp_path / "history.db")
+    kept.turn(kept.session(), "Hello", "Hi")
+    async with asyncio.timeout(10):
+        while kept.history.waits:
+            await anyio.lowlevel.checkpoint()
+    kept.end()
+
+
+async def test_a_damaged_file_is_set_aside_and_all_is_written_again(tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    path.write_bytes(b"nonsense" * 1000)
+    kept = Kept(path)
+    kept.turn(kept.session(), "Hello", "Hi")
+    await kept.until(lambda: bool(kept.lines))
+    assert await kept.texts() == ["Hello", "Hi"]
+    (aside,) = (file for file in kept.files() if "damaged" in file.name)
+    assert kept.lines == [wording.HISTORY_DAMAGED.format(path=aside)]
+    kept.end()
+
+
+async def test_a_file_that_was_set_aside_by_another_process_is_written_anew(tmp_path: Path) -> None:
+    kept = Kept(tmp_path / "history.db")
+    kept.turn(kept.session(), "Hello", "Hi")
+    assert await kept.titles()
+    for file in kept.files():
+        file.rename(tmp_path / f"old-{file.name}")
+    kept.turn(kept.sessions[1], "Again", "Yes")
+    await kept.until(lambda: kept.exists)
+    kept.turn(kept.sessions[1], "And", "on")
+    async with asyncio.timeout(20):
+        while await kept.texts() != ["Hello", "Hi", "Again", "Yes", "And", "on"]:
+            pass
+    assert not kept.lines
+    kept.end()
+
+
+async def test_what_is_handed_over_once_more_is_not_there_twice(tmp_path: Path) -> None:
+    kept = Kept(tmp_path / "history.db")
+    session = kept.session()
+    kept.turn(session, "Hello", "Hi")
+    begin(session, "And")
+    session.transcript.stream("agent", "half", None)
+    assert await kept.texts() == ["Hello", "Hi", "And", "half"]
+    kept.history.again(0)
+    session.transcript.stream("agent", " of it", None)
+    assert await kept.texts() == ["Hello", "Hi", "And", "half of it"]
+    kept.end()
+
+
+async def test_a_file_of_a_newer_version_is_named_once_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    database = Database(path)
+    database.sql.execute("PRAGMA user_version = 999")
+    database.close()
+    kept = Kept(path)
+    for word in ("one", "two"):
+        kept.turn(kept.session(), word, "Yes")
+        with pytest.raises(UnreadableError):
+            await kept.titles()
+    kept.end()
+    assert kept.lines == [wording.HISTORY_NEWER]
+
+
+async def test_a_folder_that_cannot_be_written_is_named_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    kept = Kept(tmp_path / "file" / "history.db")
+    for word in ("one", "two"):
+        kept.turn(kept.session(), word, "Yes")
+        await kept.until(lambda: bool(kept.lines))
+    kept.end()
+    assert len(kept.lines) == 1
+
+
+def test_a_full_disk_is_named_once_and_nothing_is_lost_when_there_is_room(tmp_path: Path) -> None:
+    argv = [sys.executable, "-m", "tests.support.full_disk", str(tmp_path / "history.db")]
+    found = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert found.stderr == ""
+    line, *said = found.stdout.splitlines()
+    assert line.startswith("1 The history is not being kept: ")
+    assert said == [f"prompt{number}" for number in range(40)]
+
+
+async def test_a_kill_right_after_a_prompt_loses_no_word_of_the_user(tmp_path: Path) -> None:
+    kept = Kept(tmp_path / "history.db")
+    session = kept.session()
+    kept.history.prompted("Hello", "/work")
+    begin(session, "Hello")
+    async with asyncio.timeout(10):
+        while not kept.exists:
+            await asyncio.to_thread(kept.history.wait_idle)
+    other = KeptHistory(kept.path)  # as the next Neovim finds it
+    assert other.said() == ["Hello"]
+    other.close()
+    kept.end()

@@ -1,0 +1,124 @@
+"""What is kept of a session comes back as it was, and is drawn as it was."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from acp_nvim.history.records import encode, joined, record_of
+from acp_nvim.protocol import schema, updates
+from acp_nvim.protocol.text import clean
+from acp_nvim.render.document import Document
+from acp_nvim.render.tools import Look
+from acp_nvim.session import entries as kinds
+from acp_nvim.session.entries import Entry, Message
+from acp_nvim.session.questions.decisions import Decision, Option, Outcome
+from acp_nvim.session.session import Session
+from acp_nvim.session.terminal import Launch
+from acp_nvim.session.transcript import Transcript
+from acp_nvim.session.updates import apply
+from tests.support.chat_histories import HISTORIES, Act, Chat
+from tests.support.drawn_chat import DrawnChat
+from tests.support.kept_history import KeptHistory, turn
+
+
+def plain(entry: Entry) -> Any:
+    """An entry as a value that can be compared."""
+    parts = joined(entry.parts) if isinstance(entry, Message) else ()
+    content = [part for part in parts if part != ""]
+    return clean([encode(record_of(entry)).decode(), content])
+
+
+def drawn(entries: list[Entry]) -> list[str]:
+    transcript, picture = Transcript(), DrawnChat()
+    transcript.inherit(entries)
+    picture.apply(Document(1, Look(3)).draw(transcript, 1 << 40)[0])
+    return [clean(line) for line in picture.lines]
+
+
+@settings(max_examples=30)
+@given(HISTORIES, st.integers(1, 7))
+def test_any_transcript_comes_back_equal_and_is_drawn_alike(history: list[Act], gap: int) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        kept, chat = KeptHistory(Path(directory) / "history.db"), Chat()
+        kept.sessions.append(chat.session)
+        for number, act in enumerate(history):
+            act(chat)
+            if number % gap == 0:
+                kept.recorder.flush()
+        kept.recorder.flush(final=True)
+        expected = chat.session.transcript.entries
+        found = kept.entries() if kept.batches else []
+        if kept.batches:
+            assert [plain(entry) for entry in found] == [plain(entry) for entry in expected]
+            assert drawn(found) == drawn(expected)
+        kept.close()
+
+
+def all_kinds(session: Session) -> None:
+    """One entry of each kind, or more."""
+    transcript = session.transcript
+    turn(session, "Do it", "Well.")
+    transcript.stream("thought", "Hm.\nHm.", None)
+    link = schema.ResourceLink(name="a.py", uri="file:///work/a.py")
+    text = schema.TextResourceContents("body", "file:///work/b.py")
+    transcript.stream("agent", schema.EmbeddedResource(text), "m")
+    transcript.stream("agent", link, "m")
+    unknown = schema.UnknownContent("hologram", {"type": "hologram", "depth": 3})
+    transcript.stream("agent", unknown, "m")
+    diff = schema.Diff("/work/a.py", "new\n", "old\n")
+    changes = updates.FileChanges(content=schema.TextContent("```diff\n```"), paths=("a", "b"))
+    content: list[Any] = [
+        schema.Content(schema.TextContent("x\ny")),
+        diff,
+        schema.Terminal("t1"),
+        changes,
+    ]
+    where = [schema.ToolCallLocation("/work/a.py", 3)]
+    call = schema.ToolCall(
+        "c1", "Run", content=content, locations=where, raw_input={"a": [1, None]}
+    )
+    terminal = session.terminals.new("t1", Launch("make", "/", [("A", "b")]), 0, ours=True)
+    session.terminals.add(terminal)
+    session.upsert_call(call)
+    terminal.feed(b"one\r\ntwo\r\n")
+    terminal.end(3, None)
+    yes = Option("yes", "Yes", "allow_once")
+    session.ask(Decision("d1", "permission", "May I?", options=(yes,)), session.tool_calls.at(0))
+    next(iter(session.decisions)).resolve(Outcome("selected", yes))
+    form = schema.ElicitationSchema(properties={"n": schema.StringPropertySchema(title="Name")})
+    asked = schema.ElicitationFormMode(message="Who?", requested_schema=form)
+    session.ask(Decision("d2", "elicitation", "Who?", kind="form", request=asked))
+    next(iter(session.decisions)).resolve(Outcome("accept", content={"n": "me"}))
+    step = schema.PlanEntry("Look", "high", "completed")
+    apply(session, schema.Plan([step]))
+    session.notice("warning", "careful", ["why\nnot"])
+    for entry in (
+        kinds.Compaction("k", "completed", ["short"], None),
+        kinds.Subagent("child", title="Helper", state="idle", stop_reason="end_turn", calls=2),
+        kinds.SessionMessage("l", "a", "b", ["hello", link], {"a": "A"}),
+        kinds.PlanDocument("p", "# Plan", None, True),
+        kinds.Past(["## You", "hi"]),
+        kinds.Unknown("strange", {"x": 1}),
+    ):
+        transcript.add(entry)
+    turn(session, "And now?", "Done.")
+
+
+def test_every_kind_of_entry_comes_back(tmp_path: Path) -> None:
+    kept = KeptHistory(tmp_path / "history.db")
+    session = kept.session()
+    all_kinds(session)
+    kept.flush()
+    expected = session.transcript.entries
+    assert {type(entry) for entry in expected} == set(kinds.Entry.__args__)
+    found = kept.entries()
+    assert [plain(entry) for entry in found] == [plain(entry) for entry in expected]
+    assert drawn(found) == drawn(expected)
+    times = [entry.sent for entry in expected if isinstance(entry, Message)]
+    assert [entry.sent for entry in found if isinstance(entry, Message)] == times
+    kept.close()

@@ -1,0 +1,110 @@
+"""A history that sessions are kept in, as a host keeps them but in one thread.
+
+Example:
+
+    history = KeptHistory(tmp_path / "history.db")
+    turn(history.session(), "Fix it", "Done.")
+    history.flush()
+    assert history.search("done") == ["Fix it"]
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from acp_nvim.history import search
+from acp_nvim.history.changes import Change
+from acp_nvim.history.database import Database
+from acp_nvim.history.hiding import Hidden
+from acp_nvim.history.recorder import Recorder
+from acp_nvim.history.store import Store
+from acp_nvim.protocol import schema
+from acp_nvim.session.entries import Entry, Message
+from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.session import Session
+
+_writers = itertools.count(1)
+
+
+class KeptHistory:
+    """A history that one process writes."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        secrets: Sequence[str] = (),
+        full_text: bool = True,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
+        self.database = Database(path, full_text=full_text)
+        more: dict[str, Any] = {} if clock is None else {"clock": clock}
+        self.store = Store(self.database, next(_writers), lambda: Hidden(secrets), **more)
+        self.sessions: list[Session] = []
+        self.name = f"run{next(_writers)}"
+        self.now = 0.0
+        self.batches: list[Sequence[Change]] = []
+        self.recorder = Recorder(
+            lambda: self.sessions,
+            lambda session: f"{self.name}.{session.n}",
+            self._write,
+            lambda: self.now,
+        )
+
+    def _write(self, generation: int, changes: Sequence[Change]) -> None:
+        self.batches.append(changes)
+        self.store.write(changes)
+
+    def session(self, cwd: str = "/work", *, agent: str = "agent", brings: str = "") -> Session:
+        """Open a session; with `brings` one that its agent has stored."""
+        session = Session(len(self.sessions) + 1, agent, cwd)
+        session.id = session.brings = brings
+        self.sessions.append(session)
+        return session
+
+    def flush(self, seconds: float = 10.0) -> None:
+        """Let time pass, and keep what has changed until nothing goes on."""
+        self.now += seconds
+        for _ in range(100):
+            if self.recorder.flush() is None:
+                return
+            self.now += seconds
+        raise AssertionError("the recorder does not come to rest")
+
+    def search(self, words: str, cwd: str = "/work") -> list[str]:
+        """Titles of what is found."""
+        return [one.title for one in search.search(self.database, words, cwd)]
+
+    def entries(self, record: int = 1) -> list[Entry]:
+        return search.entries(self.database, record)
+
+    def said(self, record: int = 1) -> list[str]:
+        """Texts of the messages of a record."""
+        return [entry.text() for entry in self.entries(record) if isinstance(entry, Message)]
+
+    def close(self) -> None:
+        self.database.close()
+
+
+def turn(session: Session, prompt: str, answer: str) -> None:
+    """A turn: the user says something, and the agent."""
+    begin(session, prompt)
+    session.transcript.stream("agent", answer, None)
+    session.end_turn("end_turn")
+
+
+def begin(session: Session, text: str) -> None:
+    """The user's words go to the agent."""
+    prompt = Prompt(text)
+    prompt.blocks = [schema.TextContent(text)]
+    session.begin_turn(prompt, "Agent")
+
+
+def replay(session: Session, *turns: tuple[str, str]) -> None:
+    """The agent replays turns."""
+    for prompt, answer in turns:
+        session.transcript.stream("user", prompt, None)
+        session.transcript.stream("agent", answer, None)

@@ -1,0 +1,436 @@
+"""Pending edits and checkpoints belong to the workspace: they outlive Neovim, and several Neovims
+have them in common.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import anyio
+import pytest
+
+from acp_nvim.edits.log import joined
+from acp_nvim.edits.records import Writer, batch
+from acp_nvim.workspace import journal as module
+from acp_nvim.workspace import persistence, roots
+from acp_nvim.workspace.file_format import Format
+from acp_nvim.workspace.journal import JournalFile
+from acp_nvim.workspace.replica import META, VERSION
+from tests.support.fake_workspace import FakeWorkspace
+from tests.support.git import git, repository
+from tests.support.neovims import Neovims, shown, writers
+
+LINES = [f"line {n}" for n in range(1, 13)]
+TEXT = "\n".join(LINES) + "\n"
+TWO = TEXT.replace("line 2\n", "two\n").replace("line 10\n", "ten\n")
+HUNKS = [(("line 2",), ("two",)), (("line 10",), ("ten",))]
+
+
+@pytest.fixture
+async def started(tmp_path: Path) -> AsyncIterator[Neovims]:
+    found = Neovims(tmp_path)
+    yield found
+    found.kill_all()
+
+
+def folder(neovim: FakeWorkspace) -> Path:
+    root = roots.root_of(str(neovim.work))
+    return roots.folder(neovim.root / "data", root)
+
+
+async def wrote(started: Neovims, name: str = "a.txt") -> FakeWorkspace:
+    """A Neovim whose agent has changed two lines of a file, as the journal has it."""
+    first = await started.neovim("first")
+    path = first.work / name
+    path.write_text(TEXT)
+    await first.write(path, TWO)
+    await first.exchange()
+    return first
+
+
+async def reborn(started: Neovims, killed: FakeWorkspace) -> FakeWorkspace:
+    """That one is killed; the next one in its place."""
+    started.kill(killed)
+    return await started.neovim("second", agents=0)
+
+
+# -- the files ------------------------------------------------------------------------------------
+
+
+async def test_only_the_user_can_read_the_journal(started: Neovims) -> None:
+    first = await wrote(started)
+    for path in folder(first).iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    for directory in (folder(first), folder(first).parent, folder(first).parent.parent):
+        assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+
+
+async def test_the_marker_is_there_while_anything_is_to_be_decided(started: Neovims) -> None:
+    first = await started.neovim("first")
+    await first.turn()
+    await first.exchange()
+    assert (folder(first) / "journal").exists()  # a checkpoint
+    assert not (folder(first) / "pending").exists()
+    await first.write(first.work / "a.txt", TEXT)
+    await first.exchange()
+    assert (folder(first) / "pending").exists()
+    await first.decide("accept")
+    assert not (folder(first) / "pending").exists()
+
+
+async def test_without_anything_to_keep_there_is_no_file(started: Neovims) -> None:
+    first = await wrote(started)
+    await first.decide("accept")
+    await first.review.persistence.close()
+    assert [path.name for path in folder(first).iterdir()] == ["lock"]
+
+
+async def test_what_is_superseded_does_not_pile_up(
+    started: Neovims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SLACK", 2000)
+    first = await wrote(started)
+    sizes = []
+    for n in range(60):
+        await first.write(first.work / "a.txt", TWO.replace("line 5", f"five {n}"))
+        await first.exchange()
+        sizes.append((folder(first) / "journal").stat().st_size)
+    assert sizes != sorted(sizes)
+    assert max(sizes) < 10_000
+
+
+async def test_a_root_is_the_work_tree_whatever_leads_there(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    (work / "inner").mkdir(parents=True)
+    assert roots.root_of(str(work / "inner")) == str(work / "inner")
+    (work / "f").write_text("x\n")
+    repository(work)
+    (tmp_path / "link").symlink_to(work / "inner")
+    assert roots.root_of(str(tmp_path / "link")) == str(work)
+
+
+# -- the next Neovim ------------------------------------------------------------------------------
+
+
+async def test_the_next_neovim_shows_and_decides_the_same(started: Neovims) -> None:
+    first = await wrote(started)
+    await first.turn()
+    await first.write(first.work / "new.txt", "new\n")
+    gone = first.work / "gone.txt"
+    gone.write_text("gone\n")
+    await first.begin()
+    gone.unlink()
+    await first.end()
+    await first.exchange()
+    second = await reborn(started, first)
+    assert shown(second) == {
+        "a.txt": ("modified", False, HUNKS),
+        "new.txt": ("created", False, [((), ("new",))]),
+        "gone.txt": ("deleted", False, [(("gone",), ())]),
+    }
+    assert set.union(*writers(second).values()) == {"agent"}
+    assert [(it.agent, it.status) for it in second.sessions] == [("agent", "closed")]
+    await second.decide("reject")
+    assert (second.work / "a.txt").read_text() == TEXT
+    assert not (second.work / "new.txt").exists()
+    assert gone.read_text() == "gone\n"
+    third = await reborn(started, second)
+    assert shown(third) == {}
+    await third.unreject()
+    assert (third.work / "a.txt").read_text() == TWO
+    assert len(third.pending()) == 3
+    assert len(third.review.rewind.checkpoints.of(1)) == 2
+    await third.restore(1, third.sessions[0])
+    assert (third.work / "a.txt").read_text() == TWO
+    assert not (third.work / "new.txt").exists()
+
+
+async def test_line_ends_that_an_agent_has_changed_are_told_again(started: Neovims) -> None:
+    first = await started.neovim("first")
+    path = first.work / "a.txt"
+    path.write_bytes(b"one\r\ntwo\r\n")
+    await first.begin()
+    path.write_bytes(b"one\ntwo\n")
+    await first.end()
+    (entry,) = first.review.edits.ledger.files()
+    assert entry.relaid
+    await first.exchange()
+    second = await reborn(started, first)
+    assert [it.relaid for it in second.review.edits.ledger.files()] == [entry.relaid]
+    before, after = (it.review.edits.state(str(path)) for it in (first, second))
+    assert before.user_format == after.user_format == Format(dos=True)
+    assert before.agent_format == after.agent_format == Format()
+
+
+async def test_what_the_user_changed_meanwhile_is_theirs(started: Neovims) -> None:
+    first = await wrote(started)
+    started.kill(first)
+    path = first.work / "a.txt"
+    path.write_text(TWO.replace("line 6\n", "mine\n") + "more\n")
+    second = await started.neovim("second", agents=0)
+    assert shown(second) == {"a.txt": ("modified", False, HUNKS)}
+    await second.decide("reject")
+    assert path.read_text() == TEXT.replace("line 6\n", "mine\n") + "more\n"
+
+
+@pytest.mark.parametrize("verdict", ["accept", "reject"])
+async def test_where_both_changed_the_same_lines_that_is_a_conflict(
+    started: Neovims, verdict: str
+) -> None:
+    first = await wrote(started)
+    started.kill(first)
+    path = first.work / "a.txt"
+    path.write_text(TWO.replace("ten\n", "10\n"))
+    second = await started.neovim("second", agents=0)
+    assert shown(second) == {"a.txt": ("modified", True, HUNKS[:1])}
+    assert second.told == [
+        "a.txt: you and the agent changed the same lines: :Acp review shows both"
+    ]
+    if verdict == "accept":
+        await second.decide("accept")
+        assert path.read_text() == TWO
+    else:
+        await second.decide("reject")
+        assert path.read_text() == TEXT.replace("line 10\n", "10\n")
+    assert shown(second) == {}
+
+
+async def test_edits_that_were_never_saved_are_parked(started: Neovims) -> None:
+    first = await started.neovim("first")
+    first.options.save = "never"
+    path = first.work / "a.txt"
+    path.write_text(TEXT)
+    first.neovim.open(str(path))
+    await first.write(path, TWO)
+    await first.exchange()
+    assert path.read_text() == TEXT
+    second = await reborn(started, first)
+    assert shown(second) == {}
+    assert list(second.review.edits.ledger.parked()) == [str(path)]
+    path.write_text(TWO)
+    await second.review.sync_all()
+    assert shown(second) == {"a.txt": ("modified", False, HUNKS)}
+    assert second.review.edits.ledger.parked() == {}
+
+
+# -- git ------------------------------------------------------------------------------------------
+
+
+async def in_git(started: Neovims) -> FakeWorkspace:
+    work = started.root / "work"
+    work.mkdir()
+    (work / "a.txt").write_text(TEXT)
+    repository(work)
+    first = await started.neovim("first")
+    await first.write(work / "a.txt", TWO)
+    await first.exchange()
+    return first
+
+
+@pytest.mark.parametrize("lives", [True, False])
+async def test_stashed_edits_are_parked_and_come_back(started: Neovims, lives: bool) -> None:
+    neovim = await in_git(started)
+    git(neovim.work, "stash")
+    if lives:
+        await neovim.review.sync_all()
+    else:
+        neovim = await reborn(started, neovim)
+    assert shown(neovim) == {}
+    ((parked,),) = neovim.review.edits.ledger.parked().values()
+    assert parked.branch == "main"
+    assert neovim.told == ["The edits of a.txt are parked with branch main: :Acp edits parked"]
+    await neovim.exchange()
+    neovim = await reborn(started, neovim)
+    git(neovim.work, "stash", "pop")
+    await neovim.review.sync_all()
+    assert shown(neovim) == {"a.txt": ("modified", False, HUNKS)}
+    assert neovim.review.edits.ledger.parked() == {}
+
+
+async def test_edits_of_another_branch_are_parked_with_it(started: Neovims) -> None:
+    neovim = await in_git(started)
+    git(neovim.work, "switch", "-q", "-c", "side")
+    await neovim.review.sync_all()
+    assert shown(neovim) == {"a.txt": ("modified", False, HUNKS)}
+    git(neovim.work, "commit", "-q", "-am", "theirs")
+    git(neovim.work, "switch", "-q", "main")
+    neovim.neovim.open(str(neovim.work / "a.txt"))
+    await neovim.review.sync_all()
+    ((parked,),) = neovim.review.edits.ledger.parked().values()
+    assert parked.branch == "side"
+    neovim.review.drop_parked([str(neovim.work / "a.txt")])
+    await neovim.exchange()
+    neovim = await reborn(started, neovim)
+    git(neovim.work, "switch", "-q", "side")
+    await neovim.review.sync_all()
+    assert shown(neovim) == {}
+
+
+# -- two at once ----------------------------------------------------------------------------------
+
+
+async def test_a_decision_in_one_is_seen_in_the_other(started: Neovims) -> None:
+    first = await wrote(started)
+    second = await started.neovim("second", agents=0)
+    assert shown(second) == shown(first)
+    await second.decide_hunk("reject", second.work / "a.txt", 1)
+    await first.exchange()
+    assert shown(first) == shown(second) == {"a.txt": ("modified", False, HUNKS[1:])}
+
+
+async def test_the_second_to_decide_is_told_and_does_nothing(started: Neovims) -> None:
+    first = await wrote(started)
+    path = first.work / "a.txt"
+    second = await started.neovim("second", agents=0)
+    assert await first.review.decisions.hunk("accept", str(path), 1) == []
+    said = await second.review.decisions.hunk("reject", str(path), 1)
+    assert said == ["a.txt: decided in another Neovim"]
+    assert path.read_text() == TWO
+    (entry,) = second.review.edits.ledger.files()
+    assert await first.review.decisions.files("reject", first.review.edits.ledger.files()) == []
+    said = await second.review.decisions.files("accept", [entry])
+    assert said == ["a.txt: decided in another Neovim"]
+    assert shown(first) == shown(second) == {}
+    await second.unreject()
+    await first.exchange()
+    assert shown(first) == shown(second) == {"a.txt": ("modified", False, HUNKS[1:])}
+
+
+async def test_what_one_has_written_before_is_written_again_after_the_other(
+    started: Neovims,
+) -> None:
+    """The same value in between, by the other: that counts until it is set anew."""
+    first = await started.neovim("first")
+    path = first.work / "new.txt"
+    await first.write(path, "one\n")
+    await first.exchange()
+    second = await started.neovim("second")
+    await first.decide("reject")
+    await second.write(path, "two\n")
+    await second.exchange()
+    await first.exchange()
+    await first.decide("reject")
+    await second.exchange()
+    assert shown(first) == shown(second) == {}
+
+
+async def test_an_agents_write_during_the_others_decision_stays_pending(started: Neovims) -> None:
+    first = await wrote(started)
+    path = first.work / "a.txt"
+    second = await started.neovim("second", agents=0)
+    await second.decide_hunk("accept", path, 1)
+    await first.write(path, TWO.replace("line 6\n", "six\n"))  # it has not heard of that
+    for neovim in (first, second, first):
+        await neovim.exchange()
+    wanted = [(("line 6",), ("six",)), HUNKS[1]]
+    assert shown(first) == shown(second) == {"a.txt": ("modified", False, wanted)}
+
+
+async def test_while_the_other_decides_that_is_said(
+    started: Neovims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(persistence, "CLAIM_S", 0.02)
+    first = await wrote(started)
+    other = JournalFile(folder(first))
+    assert other.try_lock()
+    said = await first.review.decisions.hunk("accept", str(first.work / "a.txt"), 1)
+    assert said == ["Another Neovim is at work on these edits; try again"]
+    other.close()  # as when its process is killed
+    assert await first.review.decisions.hunk("accept", str(first.work / "a.txt"), 1) == []
+
+
+# -- what goes wrong ------------------------------------------------------------------------------
+
+
+async def test_a_journal_of_a_newer_version_is_set_aside(started: Neovims) -> None:
+    first = await started.neovim("first")
+    writer = Writer()
+    writer.put(META, b"version", VERSION + 1)
+    data = joined([batch(writer.take())])
+    folder(first).mkdir(parents=True, exist_ok=True)
+    (folder(first) / "journal").write_bytes(data)
+    second = await reborn(started, first)
+    (aside,) = folder(second).glob("journal.*")
+    assert aside.read_bytes() == data
+    assert second.told == [
+        f"The journal of pending edits is a newer version's; it is set aside as {aside}"
+    ]
+    await second.decide("accept")
+    third = await started.neovim("third")
+    await third.write(third.work / "a.txt", TEXT)
+    await third.exchange()
+    assert shown(await reborn(started, third)) == shown(third)
+
+
+async def test_one_that_cannot_be_read_at_all_is_set_aside(started: Neovims) -> None:
+    first = await wrote(started)
+    started.kill(first)
+    (folder(first) / "journal").write_bytes(b"\0" * 1000)
+    second = await started.neovim("second", agents=0)
+    (aside,) = folder(second).glob("journal.*")
+    assert second.told == [
+        f"The journal of pending edits cannot be read; it is set aside as {aside}"
+    ]
+
+
+async def test_of_a_torn_one_the_rest_is_shown(started: Neovims) -> None:
+    first = await wrote(started)
+    await first.write(first.work / "b.txt", TEXT)
+    await first.exchange()
+    started.kill(first)
+    path = folder(first) / "journal"
+    path.write_bytes(path.read_bytes()[:-3])
+    second = await started.neovim("second", agents=0)
+    assert list(shown(second)) == ["a.txt"]
+    await second.decide_hunk("accept", second.work / "a.txt", 1)
+    third = await reborn(started, second)
+    assert shown(third) == {"a.txt": ("modified", False, HUNKS[1:])}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+async def test_a_folder_that_cannot_be_written_is_told_once(started: Neovims) -> None:
+    (started.root / "data").mkdir(mode=0o500)
+    await read_only(started)
+
+
+async def test_a_file_in_its_way_is_told_once(started: Neovims) -> None:
+    (started.root / "data").mkdir()
+    (started.root / "data" / "acp").write_text("somebody else's")
+    await read_only(started)
+
+
+async def read_only(started: Neovims) -> None:
+    first = await wrote(started)
+    await first.decide_hunk("accept", first.work / "a.txt", 1)
+    await first.exchange()
+    assert shown(first) == {"a.txt": ("modified", False, HUNKS[1:])}
+    assert len([line for line in first.told if "are not saved" in line]) == 1
+
+
+async def test_a_folder_that_is_removed_is_made_again(started: Neovims) -> None:
+    first = await wrote(started)
+    for path in folder(first).iterdir():
+        path.unlink()
+    folder(first).rmdir()
+    await first.write(first.work / "b.txt", TEXT)
+    await first.exchange()
+    assert sorted(shown(await reborn(started, first))) == ["a.txt", "b.txt"]
+
+
+async def test_what_is_new_is_written_when_the_process_ends(started: Neovims) -> None:
+    first = await wrote(started)
+    await first.write(first.work / "b.txt", TEXT)
+    await first.review.persistence.close()
+    assert sorted(shown(await started.neovim("second", agents=0))) == ["a.txt", "b.txt"]
+
+
+async def test_it_is_written_without_being_asked(started: Neovims) -> None:
+    first = await started.neovim("first")
+    await first.write(first.work / "a.txt", TEXT)
+    first.review.persistence.touch()
+    with anyio.fail_after(10):
+        while not (folder(first) / "pending").exists():
+            await anyio.lowlevel.checkpoint()
