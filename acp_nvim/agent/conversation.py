@@ -36,7 +36,7 @@ from acp_nvim.protocol.errors import (
 )
 from acp_nvim.protocol.refusals import lost_session, needs_login, rate_limit
 from acp_nvim.session import queue, subagents
-from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.prompts import Prompt, aside
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 
@@ -236,21 +236,22 @@ class Conversation:
         """Return the blocks of a prompt that leaves the queue now; none where it was given back."""
         session = self.session
         self._delegate.under_way(session, prompt)
-        blocks = prompt.build(connection.agent.prompt_capabilities)
+        capabilities = connection.agent.prompt_capabilities
+        blocks = prompt.build(capabilities)
         for remark in prompt.left_out:
             session.notice("warning", remark)
         if connection.alive and blocks:
-            return [*self._handover(prompt), *blocks]
+            return [*blocks, *self._handover(prompt, capabilities)]
         self._delegate.give_back(session, prompt)
         return []
 
-    def _handover(self, prompt: Prompt) -> list[Any]:
-        """Return what the agent is told of the conversation so far; a slash command stays the
-        first text.
+    def _handover(self, prompt: Prompt, capabilities: schema.PromptCapabilities) -> list[Any]:
+        """Return what the agent is told of the conversation so far, behind the user's words; a
+        slash command takes no more text.
         """
         told = self._setup.handover
         self._hands_over = bool(told) and not prompt.text.startswith("/")
-        return [schema.TextContent(told)] if self._hands_over else []
+        return [aside("earlier-session", told, capabilities)] if self._hands_over else []
 
     @property
     def servers(self) -> Sequence[Fate]:

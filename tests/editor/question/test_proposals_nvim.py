@@ -61,7 +61,7 @@ class Project:
         prompts = self.traffic.received("session/prompt")
         blocks = prompts[-1]["params"]["prompt"]
         texts = [block.get("text", "") for block in blocks]
-        return "\n".join(text for text in texts if not text.startswith(RETOLD))
+        return "\n".join(text for text in texts if RETOLD not in text)
 
     def edits(self) -> list[dict[str, object]]:
         found: list[dict[str, object]] = self.editor.session(1).get("edits", [])
