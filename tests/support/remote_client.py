@@ -9,8 +9,7 @@ from typing import Any
 
 import anyio
 
-from acp_nvim.agent.transport.base import AgentTransport
-from acp_nvim.agent.transport.reach import Reach
+from acp_nvim.agent.transport.base import AgentTransport, Reach
 
 Json = dict[str, Any]
 
