@@ -7,7 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import anyio
 
@@ -38,9 +38,10 @@ from acp_nvim.protocol.refusals import lost_session, needs_login, rate_limit
 from acp_nvim.session import queue, subagents
 from acp_nvim.session.prompts import Prompt, aside
 from acp_nvim.session.session import Session
-from acp_nvim.tasks import Tasks
+from acp_nvim.tasks import Tasks, true_within
 
 Result = TypeVar("Result")
+AFTER_TURN_S: Final = 5.0  # how long a lost session waits for the work that follows a turn
 
 
 class Conversation:
@@ -246,9 +247,7 @@ class Conversation:
         return []
 
     def _handover(self, prompt: Prompt, capabilities: schema.PromptCapabilities) -> list[Any]:
-        """Return what the agent is told of the conversation so far, behind the user's words; a
-        slash command takes no more text.
-        """
+        """Return what the agent is told of the conversation so far; `/command` takes no more."""
         told = self._setup.handover
         self._hands_over = bool(told) and not prompt.text.startswith("/")
         return [aside("earlier-session", told, capabilities)] if self._hands_over else []
@@ -382,12 +381,14 @@ class Conversation:
         try:
             return await act(self.connection.agent)
         except RequestError as error:
-            if self._busy or not lost_session(error) or not await self._reopened():
+            if self.running or not lost_session(error) or not await self._reopened():
                 raise
         return await act(self.connection.agent)
 
     async def _reopened(self) -> bool:
         """Whether the session that the agent has lost is open again. Prompts wait meanwhile."""
+        if not await true_within(lambda: not self._busy, AFTER_TURN_S):
+            return False
         self._busy = True
         try:
             self._setup.lose()
