@@ -42,10 +42,10 @@ from acp_nvim.agent.terminals import AgentTerminals
 from acp_nvim.agent.transport.base import (
     AgentTransport,
     OpenTransport,
-    Reach,
     ReachAgent,
     TransportError,
 )
+from acp_nvim.agent.transport.reach import Reach
 from acp_nvim.agent.wire.endpoint import ConnectionClosed, Endpoint
 from acp_nvim.agent.wire.ports import FlowControl
 from acp_nvim.agent.wire.traffic import Traffic

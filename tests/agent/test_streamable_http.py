@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
-from acp_nvim.agent.transport.base import Reach
+from acp_nvim.agent.transport.reach import Reach
 from tests.support.http_server import HttpServer, Reply, Request
 from tests.support.remote_client import RemoteClient, reached
 from tests.support.waiting import eventually

@@ -15,7 +15,8 @@ import pytest
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.http11 import Request, Response
 
-from acp_nvim.agent.transport.base import Reach, TransportError
+from acp_nvim.agent.transport.base import TransportError
+from acp_nvim.agent.transport.reach import Reach
 from acp_nvim.agent.transport.remote import Address
 from acp_nvim.agent.transport.websocket import WebSocketTransport
 from tests.support.remote_client import reached

@@ -9,7 +9,8 @@ from typing import Any
 
 import anyio
 
-from acp_nvim.agent.transport.base import AgentTransport, Reach
+from acp_nvim.agent.transport.base import AgentTransport
+from acp_nvim.agent.transport.reach import Reach
 
 Json = dict[str, Any]
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from acp_nvim import wording
 from acp_nvim.agent.child.exit import Exit
 from acp_nvim.agent.child.launch import AgentStartError
 from acp_nvim.agent.transport.stream import Transport
-
-if TYPE_CHECKING:
-    from acp_nvim.agent.transport.remote import Remotes
 
 
 class TransportError(AgentStartError):
@@ -110,31 +106,3 @@ class ReachAgent(Protocol):
         comes. ``on_stderr`` is given remarks about the connection, as lines. Raises
         TransportError.
         """
-
-
-class Reach:
-    """Makes transports by address (`ReachAgent`), by what is loaded for the first one."""
-
-    def __init__(self) -> None:
-        """Nothing is loaded yet."""
-        self._remotes: Remotes | None = None
-
-    def __call__(
-        self,
-        url: str,
-        *,
-        headers: Mapping[str, str],
-        message_bytes: int,
-        on_stderr: Callable[[bytes], None],
-    ) -> AgentTransport:
-        """See `ReachAgent`."""
-        from acp_nvim.agent.transport.remote import Remotes
-
-        self._remotes = self._remotes or Remotes()
-        try:
-            return self._remotes(
-                url, headers=headers, message_bytes=message_bytes, on_stderr=on_stderr
-            )
-        except ImportError as error:
-            text = wording.WHY_NEEDS_REMOTE
-            raise TransportError(text, again=False) from error
