@@ -206,14 +206,14 @@ def test_another_session_at_work_has_not_made_what_changes_meanwhile(
 
 SAVES = """
 local watch = require('acp.buffers.watch')
-local turns = watch.turns
-function watch.turns(roots)
-  watch.turns = turns
+local expect = watch.expect
+function watch.expect(n)
+  watch.expect = expect
   vim.cmd('silent write')
-  turns(roots)
+  return expect(n)
 end
 """
-"""The user saves just before Neovim is told that a turn comes."""
+"""The user saves just before a prompt goes, from which on Neovim knows of the turn."""
 
 
 @pytest.mark.parametrize("first", ["true", "sed -i s/one/first/ a.txt"])
