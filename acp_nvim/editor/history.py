@@ -166,13 +166,17 @@ class History:
         self._timer = None
         if not self.enabled:
             return
+        seconds = self._hand_over()
+        if seconds is not None and self._timer is None:
+            self._timer = self._loop.call_later(seconds, self._flush)
+
+    def _hand_over(self, *, final: bool = False) -> float | None:
+        """See `Recorder.flush`."""
         recorder = self._begun()
         for prompt in self._prompts:
             recorder.prompted(*prompt)
         self._prompts.clear()
-        seconds = recorder.flush()
-        if seconds is not None and self._timer is None:
-            self._timer = self._loop.call_later(seconds, self._flush)
+        return recorder.flush(final=final)
 
     def _write(self, generation: int, changes: Sequence[Change]) -> None:
         from acp_nvim.history.hiding import Hidden
@@ -203,7 +207,7 @@ class History:
         if self._timer is not None:
             self._timer.cancel()
         if self.enabled and (self._recorder is not None or self._may_begin()):
-            self._begun().flush(final=True)
+            self._hand_over(final=True)
         self._settings = HistorySettings(enabled=False)
 
     @property
