@@ -15,7 +15,9 @@ from anyio import to_thread
 from acp_nvim import wording
 from acp_nvim.agent.settings import HistorySettings
 from acp_nvim.agent.wire.redact import variants
+from acp_nvim.edits.text import Text, size
 from acp_nvim.session.session import Session
+from acp_nvim.workspace.ports import AgentSession
 
 if TYPE_CHECKING:
     from acp_nvim.history.changes import Change
@@ -30,6 +32,8 @@ SOON_S: Final = 0.01
 """After a prompt of the user, which is on its way then, in seconds."""
 WRITTEN_S: Final = 2.0
 """How long a reader waits for what is being written."""
+FOLLOWED: Final = 4 << 20
+"""The size of a text, in bytes of memory, from which on nobody asks who wrote its lines."""
 END_S: Final = 1.0
 """How long the end of the host may wait for it."""
 
@@ -161,6 +165,18 @@ class History:
         if self._timer is not None:
             self._timer.cancel()
         self._timer = self._loop.call_later(SOON_S, self._flush)
+
+    def wrote(
+        self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
+    ) -> None:
+        """See `workspace.ports.Authorship`. Files beyond a size are left out."""
+        ours = next((it for it in self._sessions() if it.n == session.n), None)
+        if not self.enabled or ours is None or size(after) > FOLLOWED:
+            return
+        from acp_nvim.history.recorder import wrote
+
+        self._begun().wrote(wrote(ours.root, path, (before, agents, after)))
+        self.noticed()
 
     def _flush(self) -> None:
         self._timer = None

@@ -26,7 +26,14 @@ from acp_nvim.workspace.path_guard import Ask
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.persistence import Persistence
-from acp_nvim.workspace.ports import AgentSession, Buffers, FileOptions, OtherSessions, View
+from acp_nvim.workspace.ports import (
+    AgentSession,
+    Authorship,
+    Buffers,
+    FileOptions,
+    OtherSessions,
+    View,
+)
 from acp_nvim.workspace.rewind import Rewind
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Checkpoints, targets
 from acp_nvim.workspace.snapshots.pruning import prune
@@ -58,9 +65,10 @@ class Workspace(Generic[S]):
         ask: Ask[S],
         on_location: OnLocation[S],
         others: OtherSessions,
+        authorship: Authorship,
     ) -> None:
         """``amends`` is made for the edits; ``ask`` and ``on_location`` go to `AgentFiles`;
-        ``others`` shows what other Neovims have.
+        ``others`` shows what other Neovims have; ``authorship`` is for option `blame`.
         """
         self._data: Path | None = None
         self._options, self._sessions = options, sessions
@@ -68,7 +76,9 @@ class Workspace(Generic[S]):
         self.snapshots = Snapshots(self._home, view.notice)
         self._checkpoints = checkpoints = Checkpoints(self.snapshots)
         turns = Turns(buffers.announce)
-        self.edits = PendingEdits(buffers, view, options, sessions, checkpoints, turns, self._touch)
+        self.edits = PendingEdits(
+            buffers, view, options, sessions, checkpoints, turns, self._touch, authorship
+        )
         self.disk = DiskChanges(self.edits, self.snapshots, tasks)
         self.commits = Commits(self.edits, self.snapshots, self._by_agent)
         self.tool_calls = ToolCallFiles(self.disk, self.snapshots, tasks)
