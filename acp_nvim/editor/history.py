@@ -32,7 +32,7 @@ SOON_S: Final = 0.01
 """After a prompt of the user, which is on its way then, in seconds."""
 WRITTEN_S: Final = 2.0
 """How long a reader waits for what is being written."""
-FOLLOWED: Final = 4 << 20
+FOLLOWED: Final = 16 << 20
 """The size of a text, in bytes of memory, from which on nobody asks who wrote its lines."""
 END_S: Final = 1.0
 """How long the end of the host may wait for it."""

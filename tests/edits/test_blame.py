@@ -56,13 +56,17 @@ def test_each_line_has_one_author_whatever_the_texts(texts: list[tuple[int, list
 
 
 def test_ranges_leave_out_lines_of_nobody() -> None:
-    blame = follow(blamed("a b c d"), "a X Y c d Z".split(), 4)
+    after = ["a", "X", "Y", "c", "d", "Z"]
+    blame = follow(blamed("a b c d"), after, 4)
     assert list(blame.ranges()) == [(1, 3, 4), (5, 6, 4)]
-    assert list(follow(blame, "new a X Y c d Z".split()).ranges()) == [(2, 4, 4), (6, 7, 4)]
+    assert list(follow(blame, ["new", *after]).ranges()) == [
+        (2, 4, 4),
+        (6, 7, 4),
+    ]
 
 
 def test_a_second_agent_takes_only_what_it_changes() -> None:
-    blame = follow(blamed("a b c", 1), "a B c".split(), 2)
+    blame = follow(blamed("a b c", 1), ["a", "B", "c"], 2)
     assert blame.authors() == [1, 2, 1]
 
 
