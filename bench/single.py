@@ -62,7 +62,7 @@ def write() -> list[Figure]:
                 _compare(side, source(10_000, edition, 50))
     case = "10,000-line write with 50 hunks"
     return [
-        Figure(case, "wall", "ms", median(took["product"]), median(took["floor"]), Budget(1.3)),
+        Figure(case, "wall", "ms", median(took["product"]), median(took["floor"]), Budget(1.25)),
         Figure(case, "not answering, worst", "ms", max(gaps["product"]), max(gaps["floor"])),
     ]
 
@@ -169,7 +169,7 @@ def imports() -> list[Figure]:
         times.append(sum(ours) / 1000)
     case = "imports of the host"
     return [
-        Figure(case, "modules of ours", "times", own, None, Budget(290, "value")),
+        Figure(case, "modules of ours", "times", own, None, Budget(315, "value")),
         Figure(case, "modules of others", "times", others),
         Figure(case, "ours, by importtime", "ms", median(times)),
     ]

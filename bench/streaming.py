@@ -138,7 +138,7 @@ def burst(count: int, times: int) -> list[Figure]:
     with both("burst", str(count)) as sides:
         check = ends_with(prose(count * CHUNK))
         plain = Figures(f"burst of {count:,} chunks", runs(sides, check, times, 0.002))
-        plain.work(Budget(4), Budget(5))
+        plain.work(Budget(2), Budget(2.75))
         plain.manners(paint=Budget(50, "value") if count >= 100_000 else None)
         plain.memory(sides)
         if count < 100_000:

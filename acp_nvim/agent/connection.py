@@ -21,10 +21,16 @@ from acp_nvim.agent.child.exit import Exit
 from acp_nvim.agent.child.launch import ProgramMissing
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.client import Client
-from acp_nvim.agent.connection_options import client_capabilities, level, secrets
+from acp_nvim.agent.connection_options import (
+    attempts_at,
+    client_capabilities,
+    level,
+    runs_here,
+    secrets,
+    shown_url,
+)
 from acp_nvim.agent.consent import Consent
 from acp_nvim.agent.elicitations import Elicitations
-from acp_nvim.agent.elsewhere import Attempts, transport_to
 from acp_nvim.agent.extensions import Extensions
 from acp_nvim.agent.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.servers import FileServer, NoTools, OwnTools
@@ -33,7 +39,6 @@ from acp_nvim.agent.session_router import ReportLimit, SessionRouter
 from acp_nvim.agent.settings import AgentSettings, Settings
 from acp_nvim.agent.string_version import StringVersion
 from acp_nvim.agent.terminals import AgentTerminals
-from acp_nvim.agent.transport import addresses
 from acp_nvim.agent.transport.base import (
     AgentTransport,
     OpenTransport,
@@ -94,9 +99,7 @@ class Connection:
         around: Surroundings,
         pauses: Iterator[float] | None = None,
     ) -> None:
-        """Nothing is started yet. ``pauses``, in seconds, are those before the attempts to reach an
-        agent elsewhere again.
-        """
+        """Nothing is started yet. ``pauses``, in seconds, come before attempts to connect again."""
         self.name = name
         self.spec = spec
         self.status: Status = "starting"
@@ -134,7 +137,7 @@ class Connection:
         self._again: int | None = None
         """The version in which it has to be started again."""
         self._strings = StringVersion()
-        self._attempts = Attempts(pauses)
+        self._attempts = attempts_at(spec, pauses)
         self.up_since: float | None = None
         """When the handshake was over, on the monotonic clock."""
 
@@ -181,9 +184,7 @@ class Connection:
         wanted = settings.tools if self.spec.tools is None else self.spec.tools
         capabilities = self.agent.capabilities.mcp_capabilities or schema.McpCapabilities()
         way = session_params.own_way(capabilities, over_http=settings.tools_http)
-        starts = self.agent.starts_servers and (
-            self.spec.url is None or addresses.is_here(self.spec.url)
-        )
+        starts = self.agent.starts_servers and runs_here(self.spec)
         reachable = way != "relay" or starts
         found = session_params.of(
             settings,
@@ -247,7 +248,8 @@ class Connection:
     async def end(self) -> None:
         """End the process tree, if it runs; who waits for the connection may not have been told."""
         self.stopping = True
-        self._attempts.stop()
+        if self._attempts is not None:
+            self._attempts.stop()
         if self._transport is not None:
             await self._transport.stop()
 
@@ -274,17 +276,18 @@ class Connection:
         again: it has read no capabilities in a request of the newer one (v2/migration).
         """
         version: int | None = 2 if self.spec.protocol == 2 else 1
-        await self._attempts.first()
+        if self._attempts is not None:
+            await self._attempts.first()
         while version is not None:
             try:
                 version = await self._serve(version)
             except TransportError as error:
+                assert self._attempts is not None
                 await self._attempts.another(error, partial(self._tries_again, error))
 
-    def _tries_again(self, why: TransportError, seconds: float) -> None:
-        self.error = wording.NOT_YET_REACHED.format(
-            agent=self.name, reason=why, seconds=round(seconds, 1)
-        )
+    def _tries_again(self, why: TransportError, in_s: float) -> None:
+        told = wording.NOT_YET_REACHED
+        self.error = told.format(agent=self.name, reason=why, seconds=round(in_s, 1))
         self._around.changed(self)
 
     async def _not_reached(self, error: TransportError) -> None:
@@ -296,7 +299,7 @@ class Connection:
             self._gone()
             return
         self._fail(wording.NOT_REACHED.format(agent=self.name, reason=error))
-        if self._attempts.are_many:  # it was there before
+        if self._attempts is not None and self._attempts.are_many:  # it was there before
             self._around.ended(self)
 
     async def _serve(self, version: int) -> int | None:
@@ -308,7 +311,7 @@ class Connection:
         settings = self._around.settings()
         self._peer = Peer(settings.limits.message_bytes, reads_updates=True)
         transport = self._new_transport(settings)
-        await (self._attempts.start(transport) if self.spec.url else transport.start())
+        await (self._attempts.start(transport) if self._attempts else transport.start())
         self._transport = transport
         self._endpoint = endpoint = self._endpoint_over(transport)
         self._agent = Agent(endpoint)
@@ -333,9 +336,11 @@ class Connection:
 
     def _new_transport(self, settings: Settings) -> AgentTransport:
         around, spec = self._around, self.spec
-        if spec.url:
+        if self._attempts is not None:
             limit = settings.limits.message_bytes
-            return transport_to(spec, around.reach, around.env(), limit, self.traffic)
+            return self._attempts.transport_to(
+                spec, around.reach, around.env(), limit, self.traffic
+            )
         return around.transport(
             spec.command,
             cwd=self.cwd,
@@ -362,8 +367,8 @@ class Connection:
     @property
     def returns(self) -> bool:
         """Whether its connection, which was there, broke and is to be taken up again."""
-        lost = self.lost
-        return lost is not None and lost.again and self.up_since is not None and not self.stopping
+        again = self.lost is not None and self.lost.again
+        return again and self.up_since is not None and not self.stopping
 
     def _endpoint_over(self, transport: AgentTransport) -> Endpoint:
         return Endpoint(
@@ -569,9 +574,8 @@ class Connection:
 
     def snapshot(self) -> dict[str, object]:
         """What `state().agents[name]` shows."""
-        url = addresses.shown(self.spec.url) if self.spec.url else None
-        here = {"status": self.status, "error": self.error, "pid": self._pid(), "url": url}
-        return here | self._known()
+        way = {"pid": self._pid(), "url": shown_url(self.spec)}
+        return {"status": self.status, "error": self.error} | way | self._known()
 
     def _pid(self) -> int | None:
         return self._transport.pid if self._transport and self._transport.exit is None else None

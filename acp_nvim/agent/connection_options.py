@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, cast, get_args
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from acp_nvim.agent.child.pty import AVAILABLE
 from acp_nvim.agent.settings import AgentSettings, Settings
 from acp_nvim.agent.wire.secret_names import secret_values
 from acp_nvim.agent.wire.traffic_view import Level
 from acp_nvim.protocol import schema
+
+if TYPE_CHECKING:
+    from acp_nvim.agent.elsewhere import Attempts
 
 OURS = "acp.nvim"
 """Under this key of `_meta` we tell what goes beyond the protocol."""
@@ -60,3 +63,30 @@ def secrets(env: Mapping[str, str], spec: AgentSettings) -> list[str]:
 def level(wanted: str) -> Level:
     """Return option `log.level` as a level of the traffic log, `info` for an unknown one."""
     return cast("Level", wanted) if wanted in get_args(Level) else "info"
+
+
+def shown_url(spec: AgentSettings) -> str | None:
+    """Return the address of an agent elsewhere, as anybody may see it."""
+    if not spec.url:
+        return None
+    from acp_nvim.agent.transport.addresses import shown
+
+    return shown(spec.url)
+
+
+def runs_here(spec: AgentSettings) -> bool:
+    """Whether an agent runs on this machine, as far as its configuration tells."""
+    if not spec.url:
+        return True
+    from acp_nvim.agent.transport.addresses import is_here
+
+    return is_here(spec.url)
+
+
+def attempts_at(spec: AgentSettings, pauses: Iterator[float] | None) -> Attempts | None:
+    """Return the attempts to reach an agent elsewhere; None for one that is started here."""
+    if not spec.url:
+        return None
+    from acp_nvim.agent.elsewhere import Attempts
+
+    return Attempts(pauses)

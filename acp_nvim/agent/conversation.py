@@ -7,7 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import anyio
 
@@ -36,11 +36,12 @@ from acp_nvim.protocol.errors import (
 )
 from acp_nvim.protocol.refusals import lost_session, needs_login, rate_limit
 from acp_nvim.session import queue, subagents
-from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.prompts import Prompt, aside
 from acp_nvim.session.session import Session
-from acp_nvim.tasks import Tasks
+from acp_nvim.tasks import Tasks, true_within
 
 Result = TypeVar("Result")
+AFTER_TURN_S: Final = 5.0  # how long a lost session waits for the work that follows a turn
 
 
 class Conversation:
@@ -236,21 +237,20 @@ class Conversation:
         """Return the blocks of a prompt that leaves the queue now; none where it was given back."""
         session = self.session
         self._delegate.under_way(session, prompt)
-        blocks = prompt.build(connection.agent.prompt_capabilities)
+        capabilities = connection.agent.prompt_capabilities
+        blocks = prompt.build(capabilities)
         for remark in prompt.left_out:
             session.notice("warning", remark)
         if connection.alive and blocks:
-            return [*self._handover(prompt), *blocks]
+            return [*blocks, *self._handover(prompt, capabilities)]
         self._delegate.give_back(session, prompt)
         return []
 
-    def _handover(self, prompt: Prompt) -> list[Any]:
-        """Return what the agent is told of the conversation so far; a slash command stays the
-        first text.
-        """
+    def _handover(self, prompt: Prompt, capabilities: schema.PromptCapabilities) -> list[Any]:
+        """Return what the agent is told of the conversation so far; `/command` takes no more."""
         told = self._setup.handover
         self._hands_over = bool(told) and not prompt.text.startswith("/")
-        return [schema.TextContent(told)] if self._hands_over else []
+        return [aside("earlier-session", told, capabilities)] if self._hands_over else []
 
     @property
     def servers(self) -> Sequence[Fate]:
@@ -381,12 +381,14 @@ class Conversation:
         try:
             return await act(self.connection.agent)
         except RequestError as error:
-            if self._busy or not lost_session(error) or not await self._reopened():
+            if self.running or not lost_session(error) or not await self._reopened():
                 raise
         return await act(self.connection.agent)
 
     async def _reopened(self) -> bool:
         """Whether the session that the agent has lost is open again. Prompts wait meanwhile."""
+        if not await true_within(lambda: not self._busy, AFTER_TURN_S):
+            return False
         self._busy = True
         try:
             self._setup.lose()

@@ -13,28 +13,6 @@ from acp_nvim.agent.transport.base import AgentTransport, ReachAgent, TransportE
 from acp_nvim.agent.wire.traffic import Traffic
 
 
-def transport_to(
-    spec: AgentSettings,
-    reach: ReachAgent,
-    env: Mapping[str, str],
-    message_bytes: int,
-    traffic: Traffic,
-) -> AgentTransport:
-    """Return the transport to an agent with a `url`; what is secret of it stays out of the log.
-
-    ``env`` has the values of variables in headers. Raises TransportError.
-    """
-    url = spec.url or ""
-    headers, hidden = addresses.expanded(spec.headers, {**env, **spec.env})
-    traffic.hide([*hidden, *addresses.secrets(url)])
-    return reach(
-        url,
-        headers=headers,
-        message_bytes=message_bytes,
-        on_stderr=lambda data: traffic.add("err", data),
-    )
-
-
 class Attempts:
     """The attempts of one connection: one, or as many as there are pauses."""
 
@@ -50,6 +28,28 @@ class Attempts:
         self._stopped.set()
         if self._starting is not None:
             self._starting.cancel()
+
+    def transport_to(
+        self,
+        spec: AgentSettings,
+        reach: ReachAgent,
+        env: Mapping[str, str],
+        message_bytes: int,
+        traffic: Traffic,
+    ) -> AgentTransport:
+        """Return the transport to an agent with a `url`; what is secret of it stays out of the log.
+
+        ``env`` has the values of variables in headers. Raises TransportError.
+        """
+        url = spec.url or ""
+        headers, hidden = addresses.expanded(spec.headers, {**env, **spec.env})
+        traffic.hide([*hidden, *addresses.secrets(url)])
+        return reach(
+            url,
+            headers=headers,
+            message_bytes=message_bytes,
+            on_stderr=lambda data: traffic.add("err", data),
+        )
 
     async def start(self, transport: AgentTransport) -> None:
         """Start a transport, unless the attempts are stopped. Raises as it does."""

@@ -1,13 +1,26 @@
-"""Restarts of agents, as often and as quickly as the user asks for them."""
+"""Restarts of agents, as often and as quickly as the user asks for them, and connections to agents
+elsewhere that break and are taken up again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from itertools import chain, repeat
+from typing import Final
 
 from acp_nvim import wording
-from acp_nvim.agent.agents import Agents
+from acp_nvim.agent.agents import Agents, UnknownAgent
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.conversation import Conversation
+
+PAUSES: Final = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
+LAST_S, LAST_TIMES = 30.0, 20
+"""Pauses before the attempts, in seconds; then the last one, so often: ten minutes in all."""
+STEADY_S: Final = 30.0
+"""A connection that has lasted so long is taken up at once; the pauses go on for one that has not:
+a server that ends each connection is not called without end.
+"""
 
 
 class Restarts:
@@ -55,3 +68,33 @@ class Restarts:
         restarts = name in self._under_way
         self._under_way.discard(name)
         return await self._agents.stop(name) or restarts
+
+
+class Reconnects:
+    """The agents elsewhere whose connections broke."""
+
+    def __init__(
+        self,
+        agents: Agents,
+        served: Callable[[str], list[Conversation]],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`served` are the sessions of an agent that are not closed."""
+        self._agents = agents
+        self._served = served
+        self._clock = clock
+        self._pauses: dict[str, Iterator[float]] = {}
+
+    def take_up(self, connection: Connection) -> None:
+        """Connect again, in the background, and reopen the sessions; their prompts wait for it."""
+        name, since = connection.name, connection.up_since
+        if since is None or self._clock() - since >= STEADY_S or name not in self._pauses:
+            self._pauses[name] = chain(PAUSES, repeat(LAST_S, LAST_TIMES))
+        served = [one for one in self._served(name) if one.connection is connection]
+        try:
+            self._agents.start(name, self._pauses[name])
+        except UnknownAgent:
+            pass  # the sessions say so
+        finally:
+            for conversation in served:
+                conversation.open()

@@ -56,6 +56,8 @@ class Origin(Struct, frozen=True):
     point: str | None = None
     """Of a fork: the agent's message that is the last one in it."""
     branch: Branch | None = None
+    tells: bool = False
+    """Of `again`: a new session in its place is told what was said."""
 
 
 NEW = Origin()
@@ -343,14 +345,18 @@ class SessionSetup:
             return await self._load(connection, self.session.id)
 
     async def _fresh(self, connection: Connection, reason: str) -> Any:
-        """A new session in the same chat, which is told of what that shows."""
-        self._hand_over()
+        """A new session in the same chat. It is told of what that shows where the agent has lost
+        the session, or the user goes on with an old one; after the end of a process they may not
+        want to send all of it again.
+        """
+        if self.lost or (self._origin.tells and not self._ran):
+            self._hand_over()
         result = await self._new(connection)
         if self.lost:
             said = wording.LOST_TOLD if self.handover else wording.LOST_ANEW
             words = said.format(agent=connection.title, then=self._again_words)
         else:
-            told = wording.PART_RETOLD if self.handover else ""
+            told = wording.PART_RETOLD if self.handover else wording.PART_FORGOTTEN
             words = wording.SESSION_ANEW.format(reason=reason, told=told)
         self.session.notice("warning", words)
         return result

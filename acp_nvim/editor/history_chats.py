@@ -137,7 +137,7 @@ def go_on(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
     agent can, else a new one that is told the conversation so far.
     """
     agent = _agent(host, kept)
-    origin = Origin("again")
+    origin = Origin("again", tells=True)
     conversation = host.new_session(kept.cwd, agent, origin, kept.title or None)
     session = conversation.session
     session.id = kept.agent_id if agent is not None else ""

@@ -23,8 +23,7 @@ from acp_nvim.agent.connection import Connection, Surroundings
 from acp_nvim.agent.consent import Consent
 from acp_nvim.agent.conversation import Conversation
 from acp_nvim.agent.file_requests import FileRequests
-from acp_nvim.agent.reconnects import Reconnects
-from acp_nvim.agent.restarts import Restarts
+from acp_nvim.agent.restarts import Reconnects, Restarts
 from acp_nvim.agent.session_setup import NEW, Origin
 from acp_nvim.agent.settings import AgentSettings, Settings, decode, file_options
 from acp_nvim.agent.stored import IndexFile

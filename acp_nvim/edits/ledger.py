@@ -156,10 +156,11 @@ class Ledger:
                 self._parked[path] = kept[-MAX_PARKED:]
         else:
             self.user_edited(path, now)
-        self._come_back(path, now)
+        self.come_back(path, now)
         return is_parked
 
-    def _come_back(self, path: str, now: Text | None) -> None:
+    def come_back(self, path: str, now: Text | None) -> None:
+        """Parked edits that this text of the file has are pending again."""
         left: list[Parked] = []
         for parked in self._parked.pop(path, ()):
             back, rest = returned(parked.entry, now)

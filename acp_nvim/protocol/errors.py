@@ -68,8 +68,9 @@ def details(error: Exception) -> list[str]:
         [(name, data)] = data.items()
     if not data or data == str(error):
         return []
-    if not isinstance(data, dict | list) and len(str(data).split()) == 1:
-        data = f"{name}: {str(data).strip()}"
+    word = data if isinstance(data, str) else msgspec.json.encode(data).decode()
+    if not isinstance(data, dict | list) and len(word.split()) == 1:
+        data = f"{name}: {word.strip()}"
     lines = _members(data) if isinstance(data, dict) else _lines(data)
     return lines[:DETAIL_LINES]
 

@@ -262,6 +262,11 @@ def _media(item: Media, capabilities: schema.PromptCapabilities) -> Any:
     )
 
 
+def aside(name: str, text: str, capabilities: schema.PromptCapabilities) -> Any:
+    """Return a text of ours that goes with the user's words, in the form that the agent takes."""
+    return _variable(Variable(name, text), capabilities)
+
+
 def _variable(item: Variable, capabilities: schema.PromptCapabilities) -> Any:
     """A resource where the agent takes them; else a text of its own, since no link leads into the
     editor.

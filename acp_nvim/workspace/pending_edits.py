@@ -351,6 +351,7 @@ class PendingEdits:
             self._tree_changed(path, text, branch, replaced=moved)
         else:
             self.ledger.user_edited(path, text)
+            self.ledger.come_back(path, text)
         self.restored.discard(path)
         self.changed(path)
 

@@ -290,15 +290,15 @@ class Persistence:
                 self._state.take_over(replica, key)
             with edits.together():
                 for path in paths if not self._is_closing else ():
-                    await self._compare(replica, path)
+                    await self._hear(replica, path)
                 edits.changed(*paths)
         self._settle(replica)
         self._show_sessions()
         return seen
 
-    async def _compare(self, replica: Replica, path: str) -> None:
-        """Carry over what others know of a file to its text here. Nobody else needs to hear of
-        that, unless edits were parked or are in conflict.
+    async def _hear(self, replica: Replica, path: str) -> None:
+        """Carry over what others know of a file to its text here. They need not hear of that,
+        unless edits were parked or are in conflict: each has its own text.
         """
         before = self._state.file_value(path)
         is_known = before == replica.own.get((FILE, path), NOTHING)
@@ -328,7 +328,7 @@ class Persistence:
     async def _catch_up(self, path: str) -> None:
         root = self._state.home(path)
         async with self._locks[root], self._edits.alone(path):
-            await self._compare(self._state.replicas[root], path)
+            await self._edits.sync(path)
             await self._settle_conflict(path)
 
     async def _settle_conflict(self, path: str) -> None:

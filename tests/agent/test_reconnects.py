@@ -11,7 +11,7 @@ import pytest
 from acp_nvim.agent.agents import Agents
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.elsewhere import Attempts
-from acp_nvim.agent.reconnects import PAUSES, STEADY_S, Reconnects
+from acp_nvim.agent.restarts import PAUSES, STEADY_S, Reconnects
 from acp_nvim.agent.transport.base import AgentTransport, TransportError
 
 

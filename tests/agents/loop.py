@@ -93,7 +93,7 @@ RETOLD = "This session goes on from an earlier one"
 def prompt_text(request: Frame) -> str:
     """The text blocks of a prompt, joined, without what is told of an earlier session."""
     texts = [b["text"] for b in request["params"]["prompt"] if b["type"] == "text"]
-    return "".join(text for text in texts if not text.startswith(RETOLD))
+    return "".join(text for text in texts if RETOLD not in text)
 
 
 def serve(agent: Agent, scenario: Scenario, args: list[str]) -> None:

@@ -22,7 +22,7 @@ LATER = {
     "unidiff": "patches",
 }
 """Modules that are imported when somebody needs them."""
-MOST = 300
+MOST = 315
 """Modules of ours. Each takes a fifth of a millisecond."""
 
 

@@ -37,7 +37,7 @@ async def test_an_edit_is_of_the_live_text(tmp_path: Path) -> None:
         assert said.text == "edited a: +3 -2, pending review"
         files = [{"path": "a", "kind": "edited", "added": 3, "removed": 2}]
         assert said.structured == {"files": files}
-        assert (said.summary, said.path) == ("a +3 -2", tools.path("a"))
+        assert said.summary == "a +3 -2"
         assert tools.text("a") == OLD.replace("line 7", "agent").replace("line 1", "one\nand more")
         assert tools.disk("a") == OLD, "the user's unsaved text is theirs to save"
         assert [it.title for it in tools.user.proposed] == ["Edit a"]

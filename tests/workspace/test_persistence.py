@@ -216,6 +216,21 @@ async def test_edits_that_were_never_saved_are_parked(started: Neovims) -> None:
     assert second.review.edits.ledger.parked() == {}
 
 
+async def test_another_neovim_parks_nothing_that_one_has_not_saved(started: Neovims) -> None:
+    first = await started.neovim("first")
+    first.options.save = "never"
+    path = first.work / "a.txt"
+    path.write_text(TEXT)
+    first.neovim.open(str(path))
+    await first.write(path, TWO)
+    await first.exchange()
+    second = await started.neovim("second", agents=0)
+    for neovim in (second, first, second, first):
+        await neovim.exchange()
+    assert shown(first) == {"a.txt": ("modified", False, HUNKS)}
+    assert shown(second) == {}
+
+
 # -- git ------------------------------------------------------------------------------------------
 
 

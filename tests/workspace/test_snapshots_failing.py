@@ -80,8 +80,8 @@ async def test_a_tree_that_could_not_be_kept_is_tried_again(
 ) -> None:
     notices: list[str] = []
     snapshots = Snapshots(lambda root: tmp_path / "own" / "all" / roots.name(root), notices.append)
-    roots = [str(work)]
-    await snapshots.look(roots)
+    where = [str(work)]
+    await snapshots.look(where)
     (work / "a").write_text("two\n")
 
     def fails(*_: object, **__: object) -> bytes:
@@ -89,16 +89,16 @@ async def test_a_tree_that_could_not_be_kept_is_tried_again(
 
     with monkeypatch.context() as broken:
         broken.setattr(GitStore, "_run", fails)
-        assert await snapshots.look(roots) == []
-    assert snapshots.reasons(roots) == ["git diff-files: no"]
+        assert await snapshots.look(where) == []
+    assert snapshots.reasons(where) == ["git diff-files: no"]
     assert len(notices) == 1
     (work / "b").write_text("two\n")
-    assert await snapshots.look(roots) == []
-    snapshots.retry(roots)
-    assert await snapshots.look(roots) == []
-    assert snapshots.reasons(roots) == []
+    assert await snapshots.look(where) == []
+    snapshots.retry(where)
+    assert await snapshots.look(where) == []
+    assert snapshots.reasons(where) == []
     (work / "b").write_text("three\n")
-    assert [change.path for change in await snapshots.look(roots)] == [str(work / "b")]
+    assert [change.path for change in await snapshots.look(where)] == [str(work / "b")]
 
 
 async def test_a_tree_that_is_too_large_is_not(

@@ -12,16 +12,13 @@ from tests.support.fake_picker import install_picker, pick
 from tests.support.rpc import EditorError
 from tests.support.script_lines import shell
 from tests.support.stored_sessions import ALL, stored
+from tests.support.told_conversation import told, words
 from tests.support.traffic import Traffic
 
 FORKS: dict[str, Any] = {
     **ALL,
     "_meta": {"claudeCode": {"rewind": True}},
 }
-
-
-def _texts(prompt: dict[str, Any]) -> list[str]:
-    return [block["text"] for block in prompt["params"]["prompt"] if block["type"] == "text"]
 
 
 def _edit(editor: Editor, word: str, said: str) -> None:
@@ -62,13 +59,13 @@ def test_files_and_conversation_are_as_before_a_prompt(editor: Editor, agent: Tr
     editor.turn("say again")
     new, old = agent.received("session/prompt")[-1], agent.received("session/prompt")[0]
     assert new["params"]["sessionId"] != old["params"]["sessionId"]
-    told, words = _texts(new)
-    assert words == "say again"
-    assert "the second line" in told
-    assert "the third line" not in told
+    assert words(new) == ["say again"]
+    assert "the second line" in told(new)
+    assert "the third line" not in told(new)
     assert "earlier session" not in "\n".join(editor.chat(2))
     editor.turn("say once more")
-    assert _texts(agent.received("session/prompt")[-1]) == ["say once more"]
+    prompt = agent.received("session/prompt")[-1]
+    assert (words(prompt), told(prompt)) == (["say once more"], "")
 
 
 def test_a_restore_undoes_all_of_it(editor: Editor, agent: Traffic) -> None:
@@ -82,14 +79,16 @@ def test_a_restore_undoes_all_of_it(editor: Editor, agent: Traffic) -> None:
     editor.wait("require('acp').state().current == 1")
     assert contents(editor)["a.txt"] == "one\nTWO\nTHREE\n"
     editor.turn("say here again")
-    assert _texts(agent.received("session/prompt")[-1]) == ["say here again"]
+    prompt = agent.received("session/prompt")[-1]
+    assert (words(prompt), told(prompt)) == (["say here again"], "")
 
 
 def test_nothing_is_told_where_nothing_was_said(editor: Editor, agent: Traffic) -> None:
     editor.cmd("Acp rewind 1")
     editor.wait("require('acp').state().current == 2")
     editor.turn("say hello")
-    assert _texts(agent.received("session/prompt")[-1]) == ["say hello"]
+    prompt = agent.received("session/prompt")[-1]
+    assert (words(prompt), told(prompt)) == (["say hello"], "")
 
 
 def test_numbers_and_checkpoints_go_on_in_the_branch(editor: Editor, agent: Traffic) -> None:
@@ -150,7 +149,8 @@ def test_an_agent_that_forks_at_a_message_does_that(editor: Editor) -> None:
     assert "second message" in "\n".join(editor.chat(2))
     assert "the end" not in "\n".join(editor.chat(2))
     editor.turn("say go on")
-    assert _texts(agent.received("session/prompt")[-1]) == ["say go on"]
+    prompt = agent.received("session/prompt")[-1]
+    assert (words(prompt), told(prompt)) == (["say go on"], "")
 
 
 def test_an_agent_that_forks_only_all_of_it_is_told_instead(editor: Editor) -> None:
@@ -161,7 +161,7 @@ def test_an_agent_that_forks_only_all_of_it_is_told_instead(editor: Editor) -> N
     editor.wait("require('acp').state().current == 2")
     editor.turn("say go on")
     assert agent.received("session/fork") == []
-    told, words = _texts(agent.received("session/prompt")[-1])
-    assert words == "say go on"
-    assert "second message" in told
-    assert "the end" not in told
+    prompt = agent.received("session/prompt")[-1]
+    assert words(prompt) == ["say go on"]
+    assert "second message" in told(prompt)
+    assert "the end" not in told(prompt)

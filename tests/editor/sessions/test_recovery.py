@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.told_conversation import told, words
 
 MODES = {
     "modes": {
@@ -25,7 +26,7 @@ def notices(editor: Editor) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("how", "words"),
+    ("how", "notice"),
     [
         ("resume", "It was resumed, and your prompt was sent again"),
         ("load", "It was loaded, and your prompt was sent again"),
@@ -33,28 +34,27 @@ def notices(editor: Editor) -> list[str]:
     ],
 )
 def test_a_lost_session_is_opened_again_and_the_prompt_sent_again(
-    editor: Editor, how: str, words: str
+    editor: Editor, how: str, notice: str
 ) -> None:
     traffic = editor.agent("loses", how)
     editor.turn("remember the word plum")
     end = editor.turn("and lose")
     assert (end["stop_reason"], end.get("error")) == ("end_turn", None)
     assert len(editor.events("AcpTurnEnd")) == 2, "it is one turn"
-    assert [words.endswith("and lose") for words in traffic.prompts()] == [False, True, True]
+    assert [text.endswith("and lose") for text in traffic.prompts()] == [False, True, True]
     assert len(traffic.received(f"session/{how}")) == (2 if how == "new" else 1)
-    assert len(lines_with(editor, words)) == 1
+    assert len(lines_with(editor, notice)) == 1
     assert lines_with(editor, "and lose") == ["and lose"]
     assert editor.session(1)["status"] == "idle"
     assert not editor.session(1)["queue"]
-    again = traffic.received("session/prompt")[2]["params"]["prompt"]
+    again = traffic.received("session/prompt")[2]
+    assert words(again) == ["and lose"]
     if how != "new":
-        assert [block["text"] for block in again] == ["and lose"]
+        assert told(again) == ""
         return
-    told, words = (block["text"] for block in again)
-    assert "> remember the word plum" in told
-    assert "> Hello, world." in told
-    assert "lose" not in told, "the prompt itself follows"
-    assert words == "and lose"
+    assert "> remember the word plum" in told(again)
+    assert "> Hello, world." in told(again)
+    assert "lose" not in told(again), "the prompt itself stands before it"
     editor.turn("once more")
     assert traffic.prompts()[-1] == "once more"
 
@@ -94,7 +94,7 @@ def test_a_session_that_is_lost_at_another_call_is_opened_again(editor: Editor) 
     )
     assert [f["params"]["sessionId"] for f in traffic.received("session/set_mode")] == ["s1", "s2"]
     editor.turn("second")
-    assert "> first" in traffic.received("session/prompt")[-1]["params"]["prompt"][0]["text"]
+    assert "> first" in told(traffic.received("session/prompt")[-1])
 
 
 def refusing(message: str, data: object = None) -> str:

@@ -418,9 +418,9 @@ def refactoring(editor: Editor) -> dict[str, Any]:
 
 
 def files(project: Project) -> dict[str, str]:
-    """All texts of the project."""
-    found = (it for it in sorted(project.editor.work.rglob("*")) if it.is_file())
-    return {it.name: it.read_text() for it in found}
+    """All texts of the project, but for those that are being written (`.a.txt.…`)."""
+    found = sorted(project.editor.work.rglob("[!.]*"))
+    return {it.name: it.read_text() for it in found if it.is_file()}
 
 
 BEFORE = {"a.txt": A, "b.txt": B, "c.txt": C}
