@@ -54,6 +54,10 @@ S = TypeVar("S", bound=AgentSession)
 class Workspace(Generic[S]):
     """Pending edits, edits on disk, decisions and checkpoints of all sessions."""
 
+    _pruned = False
+    _settling = False
+    """A look at what the user has saved is about to begin."""
+
     def __init__(
         self,
         buffers: Buffers,
@@ -100,9 +104,6 @@ class Workspace(Generic[S]):
             self._amends,
         )
         self.change_sets = ChangeSets(self.edits, self.files, self.disk.before_write)
-        self._pruned = False
-        self._settling = False
-        """A look at what the user has saved is about to begin."""
         self._open_checkpoints: dict[int, tuple[Checkpoint | None, anyio.Event]] = {}
         """The checkpoints of the turns that run, by our number of the session."""
         self._agent_reads: dict[str, Text] = {}

@@ -34,8 +34,9 @@ list.blame = {
       local cwd = require('acp.ui.composer.places').cwd()
       notify('blame_export', { file = absolute(args[2]), cwd = cwd })
     else
-      local mistake = require('acp.base.nearest').message
-      require('acp.base.notify').error(mistake('argument of :Acp blame', args[1], { 'export' }))
+      local names = { 'export' }
+      local mistake = require('acp.base.nearest').message('argument of :Acp blame', args[1], names)
+      require('acp.base.notify').error(mistake)
     end
   end),
 }
