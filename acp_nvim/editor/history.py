@@ -170,13 +170,26 @@ class History:
         self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
     ) -> None:
         """See `workspace.ports.Authorship`. Files beyond a size are left out."""
-        ours = next((it for it in self._sessions() if it.n == session.n), None)
-        if not self.enabled or ours is None or size(after) > FOLLOWED:
-            return
-        from acp_nvim.history.recorder import wrote
+        ours = self._own(session)
+        if ours is not None and size(after) <= FOLLOWED:
+            from acp_nvim.history.recorder import wrote
 
-        self._begun().wrote(wrote(ours.root, path, (before, agents, after)))
-        self.noticed()
+            self._begun().wrote(wrote(ours.root, path, (before, agents, after)))
+            self.noticed()
+
+    def moved(self, session: AgentSession, old: str, new: str) -> None:
+        """See `workspace.ports.Authorship`."""
+        ours = self._own(session)
+        if ours is not None:
+            from acp_nvim.history.recorder import moved
+
+            self._begun().wrote(moved(ours.root, old, new))
+            self.noticed()
+
+    def _own(self, session: AgentSession) -> Session | None:
+        """The session of this Neovim's; None where it is another's, or nothing is kept."""
+        own = self._sessions() if self.enabled else ()
+        return next((it for it in own if it.n == session.n), None)
 
     def _flush(self) -> None:
         self._timer = None

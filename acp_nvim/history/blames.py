@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from acp_nvim.edits.blame import DIGEST, Blame, Run, digests, follow
 from acp_nvim.edits.text import Text
-from acp_nvim.history.changes import Wrote
+from acp_nvim.history.changes import Moved, Wrote
 from acp_nvim.history.database import Database, packed, unpacked
 
 SHARE: Final = 4
@@ -57,11 +57,26 @@ def write(sql: sqlite3.Connection, wrote: Wrote, author: int, now: float) -> Non
     blame = follow(blame, digests(wrote.agents), author)
     if wrote.after != wrote.agents:
         blame = follow(blame, digests(wrote.after))
+    _put(sql, wrote.path, blame, now)
+
+
+def move(sql: sqlite3.Connection, moved: Moved, now: float) -> None:
+    """The lines of a moved file are whose they were, whatever its new path was taken for. Raises
+    `sqlite3.Error`.
+    """
+    blame = _stored(sql, moved.old)
+    if blame is None:
+        sql.execute("DELETE FROM blames WHERE path = ?", (moved.new,))
+    else:
+        _put(sql, moved.new, blame, now)
+
+
+def _put(sql: sqlite3.Connection, path: str, blame: Blame, now: float) -> None:
     lines, runs = "".join(blame.lines).encode("latin-1"), msgspec.json.encode(blame.runs)
     sql.execute(
         "INSERT INTO blames VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
         " updated = excluded.updated, lines = excluded.lines, runs = excluded.runs",
-        (wrote.path, now, lines, packed(runs)),
+        (path, now, lines, packed(runs)),
     )
 
 

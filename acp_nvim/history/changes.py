@@ -122,4 +122,12 @@ class Wrote(Struct, frozen=True):
     words: str
 
 
-Change = Begin | Know | Put | Grow | Settle | Prompted | Delete | Wrote
+class Moved(Struct, frozen=True):
+    """An agent has moved a file."""
+
+    n: int
+    old: str
+    new: str
+
+
+Change = Begin | Know | Put | Grow | Settle | Prompted | Delete | Wrote | Moved

@@ -18,6 +18,7 @@ from acp_nvim.history.changes import (
     Facts,
     Grow,
     Know,
+    Moved,
     Prompted,
     Put,
     Replay,
@@ -89,7 +90,7 @@ class Recorder:
         self._kept: dict[int, _Kept] = {}
         self._ignored: set[int] = set()
         self._pending: list[Change] = []
-        self._wrote: list[Wrote] = []
+        self._wrote: list[Wrote | Moved] = []
         self._generation = 0
 
     def follow(self, session: Session, record: int | None, shown: int) -> None:
@@ -105,8 +106,8 @@ class Recorder:
         if text.strip():
             self._pending.append(Prompted(clean_text(text), clean_text(cwd)))
 
-    def wrote(self, wrote: Wrote) -> None:
-        """An agent has written a file."""
+    def wrote(self, wrote: Wrote | Moved) -> None:
+        """An agent has written or moved a file."""
         if wrote.n not in self._ignored:
             self._wrote.append(wrote)
 
@@ -151,7 +152,7 @@ class Recorder:
             waits.append(GAP_S)
         return min((seconds for seconds in waits if seconds is not None), default=None)
 
-    def _take_wrote(self) -> Sequence[Wrote]:
+    def _take_wrote(self) -> Sequence[Wrote | Moved]:
         """Writes of sessions that are being kept by now; those of others wait."""
         wrote, self._wrote = self._wrote, []
         begun = {n for n, kept in self._kept.items() if kept.begun}
@@ -290,6 +291,11 @@ def wrote(session: Session, path: str, texts: tuple[Text | None, Text, Text]) ->
     words = clean_text(index.title(prompt.text()))
     sent = prompt.sent or 0.0
     return Wrote(session.n, clean_text(path), *texts, sent, prompt.prompt or 0, words)
+
+
+def moved(session: Session, old: str, new: str) -> Moved:
+    """A move of the agent's."""
+    return Moved(session.n, clean_text(old), clean_text(new))
 
 
 def _is_worth_it(session: Session) -> bool:

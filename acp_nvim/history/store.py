@@ -20,6 +20,7 @@ from acp_nvim.history.changes import (
     Facts,
     Grow,
     Know,
+    Moved,
     Prompted,
     Put,
     Replay,
@@ -329,6 +330,9 @@ class Store:
         author = blames.author_of(self._sql, live.record, agent, wrote, words)
         blames.write(self._sql, wrote, author, self._clock())
 
+    def _moved(self, moved: Moved) -> None:
+        blames.move(self._sql, moved, self._clock())
+
     # -- what goes --------------------------------------------------------------------------------
 
     def _delete(self, delete: Delete) -> None:
@@ -402,4 +406,5 @@ _DO: Final[dict[type, Callable[[Store, Any], None]]] = {
     Prompted: Store._prompted,
     Delete: Store._delete,
     Wrote: Store._wrote,
+    Moved: Store._moved,
 }

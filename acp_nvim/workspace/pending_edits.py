@@ -199,6 +199,11 @@ class PendingEdits:
         if self.options().blame:
             self._authorship.wrote(session, path, before, agents, after)
 
+    def attribute_moved(self, session: AgentSession, old: str, new: str) -> None:
+        """The same of a file that was moved."""
+        if self.options().blame:
+            self._authorship.moved(session, old, new)
+
     def announce(
         self, session: AgentSession, path: str, kind: str, source: str, conflict: bool = False
     ) -> None:

@@ -283,6 +283,10 @@ class Authorship(Protocol):
         """An agent has made ``agents`` of ``before``; what differs in ``after`` is the user's."""
         ...
 
+    def moved(self, session: AgentSession, old: str, new: str) -> None:
+        """An agent has moved a file: its lines stay whose they are."""
+        ...
+
 
 class ToolCall(Protocol):
     """One tool call of an agent; compared by identity."""

@@ -14,7 +14,7 @@ from acp_nvim.edits.text import Text, parse
 from acp_nvim.history import agent_trace, search
 from acp_nvim.history.blames import Blamed
 from acp_nvim.history.bounds import DAY_S, trim
-from acp_nvim.history.recorder import wrote
+from acp_nvim.history.recorder import moved, wrote
 from acp_nvim.session.entries import Message
 from acp_nvim.session.session import Session
 from tests.support.kept_history import KeptHistory, begin
@@ -81,6 +81,23 @@ def test_a_new_file_is_the_agents_and_one_that_comes_back_keeps_its_authors(
     begin(session, "Again")
     write(kept, session, None, "a\nb\nc\n")
     assert words(kept, "a\nb\nc\n") == ["Create", "Create", "Again"]
+
+
+def test_a_moved_file_keeps_its_authors(kept: KeptHistory) -> None:
+    session = kept.session()
+    begin(session, "Write")
+    write(kept, session, "a\n", "a\nb\n")
+    begin(session, "Move")
+    new, text = "/work/new.txt", parse("a\nb\n")
+    kept.recorder.wrote(wrote(session, new, (None, text, text)))  # as it looks at first
+    kept.recorder.wrote(moved(session, PATH, new))
+    kept.recorder.wrote(wrote(session, "/work/d.txt", (None, text, text)))
+    kept.recorder.wrote(moved(session, "/work/users.txt", "/work/d.txt"))
+    kept.recorder.flush()
+    found = blamed(kept, "a\nb\n", new)
+    assert [found.authors[author].words for _, _, author in found.ranges] == ["Write"]
+    assert found.ranges[0][:2] == (1, 2)
+    assert not blamed(kept, "a\nb\n", "/work/d.txt").ranges
 
 
 def test_two_processes_write_one_file(kept: KeptHistory) -> None:

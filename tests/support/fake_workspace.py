@@ -55,6 +55,8 @@ class FakeWorkspace:
         """The writes that the workspace has told, where option `blame` is set: path, text before,
         the agent's, and after.
         """
+        self.moves: list[tuple[str, str]] = []
+        """The moves, old path and new."""
         self.told: list[str] = []
         """Notices and lines for the user."""
         recorder = Recorder()
@@ -91,6 +93,10 @@ class FakeWorkspace:
     ) -> None:
         """An agent has written lines."""
         self.written.append((path, before, agents, after))
+
+    def moved(self, session: AgentSession, old: str, new: str) -> None:
+        """An agent has moved a file."""
+        self.moves.append((old, new))
 
     def follow(self, root: str, folder: str) -> None:
         """Nobody tells of changes: `exchange` looks for them."""

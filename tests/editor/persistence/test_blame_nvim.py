@@ -90,10 +90,13 @@ def test_the_prompt_of_a_line(edit: Callable[..., Editor], tmp_path: Path) -> No
     second.wait("vim.api.nvim_get_current_line():find('## You') ~= nil")
     assert "replace" in below_cursor(second)
     second.cmd("wincmd p")
+    moved = path.with_name("b.txt")
+    second.turn(shell(f"mv {path} {moved}", path, moved))
+    second.wait_event("AcpEdit", 2)
     second.cmd(f"Acp blame export {tmp_path / 'trace.json'}")
     second.wait_message("trace.json")
     (file,) = json.loads((tmp_path / "trace.json").read_text())["files"]
-    assert file["path"] == "a.txt"
+    assert file["path"] == "b.txt"
     lines = [one["ranges"] for one in file["conversations"]]
     assert lines == [
         [{"start_line": 3, "end_line": 3}],
