@@ -9,6 +9,8 @@ local text_ns = api.nvim_create_namespace('acp.blame')
 
 --- The pause before a buffer is asked for again that changed meanwhile, in ms.
 local AGAIN_MS = 100
+--- The one mark with text that a buffer has.
+local TEXT = 1
 --- Columns of a prompt's words.
 local WIDTH = 60
 
@@ -69,13 +71,13 @@ end
 
 --- Say whose the cursor's line is.
 local function draw(bufnr)
-  api.nvim_buf_clear_namespace(bufnr, text_ns, 0, -1)
+  api.nvim_buf_del_extmark(bufnr, text_ns, TEXT)
   if api.nvim_get_current_buf() ~= bufnr or api.nvim_get_mode().mode:find('^[iR]') then return end
   local row = api.nvim_win_get_cursor(0)[1] - 1
   local author = author_at(bufnr, row)
   if author then
     local text = '  ' .. label(author)
-    local options = { virt_text = { { text, 'AcpBlame' } }, hl_mode = 'combine' }
+    local options = { id = TEXT, virt_text = { { text, 'AcpBlame' } }, hl_mode = 'combine' }
     api.nvim_buf_set_extmark(bufnr, text_ns, row, 0, options)
   end
 end
@@ -110,7 +112,7 @@ local function watch()
       vim.schedule(function() M.redraw(bufnr) end)
     end)
   )
-  on('BufLeave', if_shown(function(bufnr) api.nvim_buf_clear_namespace(bufnr, text_ns, 0, -1) end))
+  on('BufLeave', if_shown(function(bufnr) api.nvim_buf_del_extmark(bufnr, text_ns, TEXT) end))
   on('BufReadPost', if_shown(ask))
   on({ 'BufDelete', 'BufWipeout' }, if_shown(function(bufnr) M.hide(bufnr) end))
   on('User', function(args)
