@@ -220,8 +220,7 @@ def held(editor: Editor) -> None:
 def wait_scanned(editor: Editor, name: str) -> None:
     """Until the store has taken in a file of that name."""
     kept = editor.home / "data/nvim/acp/checkpoints"
-    index = "*/*/index-*[0-9]"
-    until(lambda: any(name.encode() in it.read_bytes() for it in kept.glob(index)))
+    until(lambda: any(name.encode() in it.read_bytes() for it in kept.rglob("index-*[0-9]")))
 
 
 def test_gone_before_it_was_taken_up(editor: Editor) -> None:
