@@ -26,10 +26,11 @@ list.blame = {
     return args[1] == 'export' and valid_names.files(lead) or {}
   end,
   run = shown(function(args)
-    if not require('acp.config').get().blame then
+    local blame, bufnr = require('acp.review.blame'), vim.api.nvim_get_current_buf()
+    if not require('acp.config').get().blame and not blame.shows(bufnr) then
       require('acp.base.notify').echo('info', require('acp.base.messages').blame_off)
     elseif not args[1] then
-      require('acp.review.blame').toggle(vim.api.nvim_get_current_buf())
+      blame.toggle(bufnr)
     elseif args[1] == 'export' then
       local cwd = require('acp.ui.composer.places').cwd()
       notify('blame_export', { file = absolute(args[2]), cwd = cwd })
