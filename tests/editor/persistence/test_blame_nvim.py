@@ -115,5 +115,8 @@ def test_blame_that_is_off(editor: Editor) -> None:
     editor.wait_message("No agent is known")
     editor.setup({"blame": False})
     editor.cmd("Acp blame")
-    assert editor.lua("return require('acp.review.blame').shows(vim.api.nvim_get_current_buf())") is False
+    assert (
+        editor.lua("return require('acp.review.blame').shows(vim.api.nvim_get_current_buf())")
+        is False
+    )
     assert editor.cmd("nmap <buffer> <CR>").strip() == "No mapping found"
