@@ -207,6 +207,9 @@ EDIT_ADDS_AND_FIXES: Final = "This edit adds {added} and fixes {fixed}"
 EDIT_FIXES: Final = "This edit fixes {fixed}"
 PART_PROPOSED_FROM: Final = "proposed, from {file}"
 
+# Blame
+BLAME_NOTHING: Final = "No agent is known to have written lines here"
+
 # Checkpoints
 CHECKPOINTS_OFF: Final = "Checkpoints are off (option `checkpoints`)"
 NO_CHECKPOINTS: Final = (

@@ -63,6 +63,7 @@ def file_options(options: Settings) -> FileOptions:
         options.checkpoints,
         files.unsaved,
         {name: stores(name, spec) for name, spec in options.agents.items()},
+        options.blame,
     )
 
 
@@ -157,6 +158,7 @@ class Settings(msgspec.Struct, frozen=True):
     chat: ChatSettings = field(default_factory=ChatSettings)
     review: ReviewSettings = field(default_factory=ReviewSettings)
     checkpoints: bool = True
+    blame: bool = False
     history: HistorySettings = field(default_factory=HistorySettings)
     log: LogSettings = field(default_factory=LogSettings)
     limits: Limits = field(default_factory=Limits)

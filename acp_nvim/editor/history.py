@@ -15,7 +15,9 @@ from anyio import to_thread
 from acp_nvim import wording
 from acp_nvim.agent.settings import HistorySettings
 from acp_nvim.agent.wire.redact import variants
+from acp_nvim.edits.text import Text, size
 from acp_nvim.session.session import Session
+from acp_nvim.workspace.ports import AgentSession
 
 if TYPE_CHECKING:
     from acp_nvim.history.changes import Change
@@ -30,6 +32,8 @@ SOON_S: Final = 0.01
 """After a prompt of the user, which is on its way then, in seconds."""
 WRITTEN_S: Final = 2.0
 """How long a reader waits for what is being written."""
+FOLLOWED: Final = 16 << 20
+"""The size of a text, in bytes of memory, from which on nobody asks who wrote its lines."""
 END_S: Final = 1.0
 """How long the end of the host may wait for it."""
 
@@ -161,6 +165,31 @@ class History:
         if self._timer is not None:
             self._timer.cancel()
         self._timer = self._loop.call_later(SOON_S, self._flush)
+
+    def wrote(
+        self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
+    ) -> None:
+        """See `workspace.ports.Authorship`. Files beyond a size are left out."""
+        ours = self._own(session)
+        if ours is not None and size(after) <= FOLLOWED:
+            from acp_nvim.history.recorder import wrote
+
+            self._begun().wrote(wrote(ours.root, path, (before, agents, after)))
+            self.noticed()
+
+    def moved(self, session: AgentSession, old: str, new: str) -> None:
+        """See `workspace.ports.Authorship`."""
+        ours = self._own(session)
+        if ours is not None:
+            from acp_nvim.history.recorder import moved
+
+            self._begun().wrote(moved(ours.root, old, new))
+            self.noticed()
+
+    def _own(self, session: AgentSession) -> Session | None:
+        """The session of this Neovim's; None where it is another's, or nothing is kept."""
+        own = self._sessions() if self.enabled else ()
+        return next((it for it in own if it.n == session.n), None)
 
     def _flush(self) -> None:
         self._timer = None

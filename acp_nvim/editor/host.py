@@ -213,6 +213,7 @@ class Host:
             self.access,
             self.worked_at,
             self.foreign_sessions,
+            self.history,
         )
 
     def _amends(self, edits: PendingEdits) -> ProposedEdits:
@@ -346,9 +347,7 @@ class Host:
         return ForeignSessions(self._foreign_session, self.screen.state, self.screen.push)
 
     def _foreign_session(self, info: SessionInfo, n: int) -> int:
-        """Make a closed session for what another Neovim has in the workspace; returns its
-        number.
-        """
+        """Make a closed session for what another Neovim has there; returns its number."""
         n = n or self.number()
         session = Session(n, info.agent, info.cwd, info.directories, self.observer)
         session.title, session.status = info.title or None, "closed"

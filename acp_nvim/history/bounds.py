@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from typing import Final
 
+from acp_nvim.history import blames
 from acp_nvim.history.database import Database
 from acp_nvim.history.store import Store
 
@@ -31,6 +32,7 @@ def trim(database: Database, store: Store, days: float, size: int) -> None:
         for record in list(_oldest(database.sql)):
             if _drop(database, store, record, room=int(size * ROOM)):
                 break
+    blames.trim(database, days, size)
     database.sql.execute(f"PRAGMA incremental_vacuum({PAGES})").fetchall()
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from acp_nvim.edits.text import Text
 from acp_nvim.history.records import Record, Said
 from acp_nvim.session.entries import Part
 
@@ -105,4 +106,28 @@ class Delete(Struct, frozen=True):
     record: int
 
 
-Change = Begin | Know | Put | Grow | Settle | Prompted | Delete
+class Wrote(Struct, frozen=True):
+    """An agent has written a file: the text before, as the agent wrote it, and with what the user
+    and their formatters made of it at once. `sent`, `prompt` and `words` are the time, the number
+    and the beginning of the prompt that it worked on.
+    """
+
+    n: int
+    path: str
+    before: Text | None
+    agents: Text
+    after: Text
+    sent: float
+    prompt: int
+    words: str
+
+
+class Moved(Struct, frozen=True):
+    """An agent has moved a file."""
+
+    n: int
+    old: str
+    new: str
+
+
+Change = Begin | Know | Put | Grow | Settle | Prompted | Delete | Wrote | Moved

@@ -7,6 +7,8 @@ a search. They are never changed: another text gets another row, so that what an
 row that is gone does no harm. `owners` says, in few pages, to which
 session a text belongs. `unindexed` are rows that a build of SQLite without FTS5 has added.
 `usage` outlives the sessions that it counts.
+`blames` are files that agents have written, their lines as digests; `authors` are prompts under
+which lines were written.
 """
 
 from __future__ import annotations
@@ -75,7 +77,25 @@ CREATE TABLE usage (
 ) WITHOUT ROWID;
 """
 
-MIGRATIONS: Final = (VERSION_1,)
+VERSION_2: Final = """
+CREATE TABLE authors (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  session INTEGER NOT NULL,
+  agent TEXT NOT NULL,
+  sent REAL NOT NULL,
+  prompt INTEGER NOT NULL,
+  words TEXT NOT NULL,
+  UNIQUE (session, sent)
+);
+CREATE TABLE blames (
+  path TEXT PRIMARY KEY,
+  updated REAL NOT NULL,
+  lines BLOB NOT NULL,
+  runs BLOB NOT NULL
+);
+"""
+
+MIGRATIONS: Final = (VERSION_1, VERSION_2)
 """What makes version n + 1 of version n, beginning with an empty file. Never changed, only added
 to.
 """

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Final
 
+from acp_nvim.edits.text import Text
 from acp_nvim.history.changes import (
     Begin,
     Change,
@@ -17,10 +18,12 @@ from acp_nvim.history.changes import (
     Facts,
     Grow,
     Know,
+    Moved,
     Prompted,
     Put,
     Replay,
     Settle,
+    Wrote,
 )
 from acp_nvim.history.records import Call, OneShell, Said, joined, record_of
 from acp_nvim.protocol import schema
@@ -87,6 +90,7 @@ class Recorder:
         self._kept: dict[int, _Kept] = {}
         self._ignored: set[int] = set()
         self._pending: list[Change] = []
+        self._wrote: list[Wrote | Moved] = []
         self._generation = 0
 
     def follow(self, session: Session, record: int | None, shown: int) -> None:
@@ -101,6 +105,11 @@ class Recorder:
         """The user has sent this."""
         if text.strip():
             self._pending.append(Prompted(clean_text(text), clean_text(cwd)))
+
+    def wrote(self, wrote: Wrote | Moved) -> None:
+        """An agent has written or moved a file."""
+        if wrote.n not in self._ignored:
+            self._wrote.append(wrote)
 
     def delete(self, record: int, uid: str | None) -> None:
         """The user deletes a record; what is said from now on in the session of that name gets a
@@ -136,9 +145,19 @@ class Recorder:
         """
         changes, self._pending = self._pending, []
         waits = [self._take(session, changes, final) for session in self._sessions()]
+        changes += self._take_wrote()
         if changes:
             self._write(self._generation, changes)
+        if self._wrote:
+            waits.append(GAP_S)
         return min((seconds for seconds in waits if seconds is not None), default=None)
+
+    def _take_wrote(self) -> Sequence[Wrote | Moved]:
+        """Writes of sessions that are being kept by now; those of others wait."""
+        wrote, self._wrote = self._wrote, []
+        begun = {n for n, kept in self._kept.items() if kept.begun}
+        self._wrote = [one for one in wrote if one.n not in begun]
+        return [one for one in wrote if one.n in begun]
 
     def _take(self, session: Session, changes: list[Change], final: bool) -> float | None:
         unsaved = session.transcript.unsaved
@@ -259,6 +278,24 @@ class Recorder:
             if message not in session.transcript.unsaved:
                 del kept.open[message]
                 changes.append(Settle(session.n, kept.places[message]))
+
+
+def wrote(session: Session, path: str, texts: tuple[Text | None, Text, Text]) -> Wrote:
+    """A write of the agent, under the prompt that the user has sent last; ``texts`` are those
+    before, the agent's, and after.
+    """
+    said = (entry for entry in reversed(session.transcript.entries) if isinstance(entry, Message))
+    prompt = next((entry for entry in said if _is_own(entry)), None)
+    if prompt is None:
+        return Wrote(session.n, clean_text(path), *texts, sent=time.time(), prompt=0, words="")
+    words = clean_text(index.title(prompt.text()))
+    sent = prompt.sent or 0.0
+    return Wrote(session.n, clean_text(path), *texts, sent, prompt.prompt or 0, words)
+
+
+def moved(session: Session, old: str, new: str) -> Moved:
+    """A move of the agent's."""
+    return Moved(session.n, clean_text(old), clean_text(new))
 
 
 def _is_worth_it(session: Session) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final
 
@@ -13,6 +13,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from acp_nvim.edits.text import Text
+from acp_nvim.history import blames
 from acp_nvim.history.database import Database, directory_word, unpacked
 from acp_nvim.history.records import decode, text_of
 from acp_nvim.session.entries import Entry, Message, ToolEntry, Unknown
@@ -242,6 +244,26 @@ def _runs(sql: sqlite3.Connection, entry: int, content: bytes | None) -> Iterabl
         yield unpacked(content)
     rows = sql.execute("SELECT data FROM pieces WHERE entry = ? ORDER BY number", (entry,))
     yield from (unpacked(data) for (data,) in rows.fetchall())
+
+
+# -- files ----------------------------------------------------------------------------------------
+
+
+def blame(database: Database, texts: Mapping[str, Text]) -> dict[str, blames.Blamed]:
+    """Return who wrote the lines of files that have these texts now, by path. Raises
+    `sqlite3.Error`.
+    """
+    return {path: blames.blame(database, path, text) for path, text in texts.items()}
+
+
+def author(database: Database, number: int) -> blames.Author | None:
+    """Return who wrote lines; None where nobody knows any more. Raises `sqlite3.Error`."""
+    return blames.author(database.sql, number)
+
+
+def blamed_paths(database: Database, root: str) -> list[str]:
+    """Return the files below a directory that agents have written. Raises `sqlite3.Error`."""
+    return blames.paths(database, root)
 
 
 # -- beside the sessions --------------------------------------------------------------------------

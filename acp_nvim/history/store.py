@@ -12,6 +12,7 @@ from typing import Any, Final, cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from acp_nvim.history import blames
 from acp_nvim.history.changes import (
     Begin,
     Change,
@@ -19,10 +20,12 @@ from acp_nvim.history.changes import (
     Facts,
     Grow,
     Know,
+    Moved,
     Prompted,
     Put,
     Replay,
     Settle,
+    Wrote,
 )
 from acp_nvim.history.database import Database, directory_word, packed, unpacked
 from acp_nvim.history.hiding import Hidden
@@ -315,12 +318,28 @@ class Store:
         )
         self._sql.execute("DELETE FROM prompts WHERE number <= ?", (last + 1 - PROMPTS,))
 
+    # -- files ------------------------------------------------------------------------------------
+
+    def _wrote(self, wrote: Wrote) -> None:
+        """Enter whose the lines of a file are; lines of a deleted session are nobody's."""
+        live = self._live[wrote.n]
+        if live.gone:
+            return
+        agent = self._one("SELECT agent FROM sessions WHERE id = ?", live.record)
+        words = self._hidden().text(wrote.words)
+        author = blames.author_of(self._sql, live.record, agent, wrote, words)
+        blames.write(self._sql, wrote, author, self._clock())
+
+    def _moved(self, moved: Moved) -> None:
+        blames.move(self._sql, moved, self._clock())
+
     # -- what goes --------------------------------------------------------------------------------
 
     def _delete(self, delete: Delete) -> None:
         for record in (*self._children(delete.record), delete.record):
             self.drop_entries(record)
             self._sql.execute("DELETE FROM sessions WHERE id = ?", (record,))
+            blames.forget_words(self._sql, record)
             for live in self._live.values():
                 live.gone = live.gone or live.record == record
 
@@ -386,4 +405,6 @@ _DO: Final[dict[type, Callable[[Store, Any], None]]] = {
     Settle: Store._settle,
     Prompted: Store._prompted,
     Delete: Store._delete,
+    Wrote: Store._wrote,
+    Moved: Store._moved,
 }

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from acp_nvim import wording
-from acp_nvim.history.changes import Change, Grow
+from acp_nvim.edits import text
+from acp_nvim.history.changes import Change, Grow, Wrote
 from acp_nvim.history.hiding import Hidden
 
 if TYPE_CHECKING:
@@ -229,6 +230,8 @@ class _Run:
 
 
 def _size(change: Change) -> int:
+    if isinstance(change, Wrote):
+        return SMALL + text.size(change.after)
     if not isinstance(change, Grow):
         return SMALL
     return SMALL + sum(len(part) for part in change.parts if isinstance(part, str))

@@ -176,6 +176,7 @@ class ChangeSets(Generic[S]):
                 edits.checkpoints.touched(path, was)
                 edits.checkpoints.record(path, was, text)
             edits.ledger.agent_renamed(old, new, before, session.n)
+            edits.attribute_moved(session, old, new)
             with edits.together():
                 edits.announce(session, old, "deleted", "fs")
                 edits.announce(session, new, "created", "fs")

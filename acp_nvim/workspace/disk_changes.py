@@ -334,6 +334,7 @@ class DiskChanges:
 
     def _join(self, session: AgentSession, move: Move) -> None:
         """Both parts of a move have been entered."""
+        self._edits.attribute_moved(session, move.old, move.new)
         ledger = self._edits.ledger
         if ledger.joined(move.old, move.new, move.text, move.was, session.n):
             self._edits.changed(move.old, move.new)

@@ -257,6 +257,7 @@ def _record(
         ledger.agent_deleted(change.path, base, n)
     elif text is not None:
         ledger.agent_wrote(change.path, base, text, n)
+        edits.attribute(change.session, change.path, base, text, text)
 
 
 # -- its format -----------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from acp_nvim.workspace.nofollow import Rights
 from acp_nvim.workspace.paths import Place, below, matches
 from acp_nvim.workspace.ports import (
     AgentSession,
+    Authorship,
     Buffers,
     BufferText,
     Closed,
@@ -65,6 +66,7 @@ class PendingEdits:
         checkpoints: Checkpoints,
         turns: Turns,
         touched: Callable[[], None],
+        authorship: Authorship,
     ) -> None:
         """``touched`` is called when the journal has to be written."""
         self.tracked = TrackedFiles()
@@ -79,6 +81,7 @@ class PendingEdits:
         self._has_left = False
         self.view, self.options = view, options
         self._touched = touched
+        self._authorship = authorship
         self._lock = anyio.Lock()
         self._sessions = sessions
         self._dirty, self._lost = set[str](), set[str]()
@@ -186,7 +189,20 @@ class PendingEdits:
             file_format = format_as_written(after, live.format if live else None)
             self.tracked[path].hear(Holds(after, file_format))
         self.checkpoints.record(path, before, after if agents is None else agents)
+        self.attribute(session, path, before, agents or after, after)
         self.announce(session, path, "created" if before is None else "modified", "fs")
+
+    def attribute(
+        self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
+    ) -> None:
+        """Note whose the lines of a change are, where the user wants to know."""
+        if self.options().blame:
+            self._authorship.wrote(session, path, before, agents, after)
+
+    def attribute_moved(self, session: AgentSession, old: str, new: str) -> None:
+        """The same of a file that was moved."""
+        if self.options().blame:
+            self._authorship.moved(session, old, new)
 
     def announce(
         self, session: AgentSession, path: str, kind: str, source: str, conflict: bool = False

@@ -19,7 +19,9 @@ Unsaved = Literal["attach", "save", "ask", "ignore"]
 
 
 class FileOptions(msgspec.Struct):
-    """Options `files.*`, `limits.message_bytes`, `checkpoints`; read anew for every request."""
+    """Options `files.*`, `limits.message_bytes`, `checkpoints`, `blame`; read anew for every
+    request.
+    """
 
     outside: Literal["ask", "deny", "allow"] = "ask"
     secret: Sequence[str] = ()
@@ -31,6 +33,7 @@ class FileOptions(msgspec.Struct):
     unsaved: Unsaved = "attach"
     stores: Mapping[str, Sequence[str]] = {}
     """Globs of the files that each agent keeps for itself (`agents.*.store`), by its name."""
+    blame: bool = False
 
 
 class BufferText(msgspec.Struct, frozen=True):
@@ -268,6 +271,20 @@ class OtherSessions(Protocol):
 
     def follow(self, root: str, folder: str) -> None:
         """Tell of changes in this folder, that of the workspace with this root, from now on."""
+        ...
+
+
+class Authorship(Protocol):
+    """Keeps who wrote the lines of files. It is told only where option `blame` is set."""
+
+    def wrote(
+        self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
+    ) -> None:
+        """An agent has made ``agents`` of ``before``; what differs in ``after`` is the user's."""
+        ...
+
+    def moved(self, session: AgentSession, old: str, new: str) -> None:
+        """An agent has moved a file: its lines stay whose they are."""
         ...
 
 

@@ -26,7 +26,14 @@ from acp_nvim.workspace.path_guard import Ask
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.persistence import Persistence
-from acp_nvim.workspace.ports import AgentSession, Buffers, FileOptions, OtherSessions, View
+from acp_nvim.workspace.ports import (
+    AgentSession,
+    Authorship,
+    Buffers,
+    FileOptions,
+    OtherSessions,
+    View,
+)
 from acp_nvim.workspace.rewind import Rewind
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Checkpoints, targets
 from acp_nvim.workspace.snapshots.pruning import prune
@@ -47,6 +54,10 @@ S = TypeVar("S", bound=AgentSession)
 class Workspace(Generic[S]):
     """Pending edits, edits on disk, decisions and checkpoints of all sessions."""
 
+    _pruned = False
+    _settling = False
+    """A look at what the user has saved is about to begin."""
+
     def __init__(
         self,
         buffers: Buffers,
@@ -58,9 +69,10 @@ class Workspace(Generic[S]):
         ask: Ask[S],
         on_location: OnLocation[S],
         others: OtherSessions,
+        authorship: Authorship,
     ) -> None:
         """``amends`` is made for the edits; ``ask`` and ``on_location`` go to `AgentFiles`;
-        ``others`` shows what other Neovims have.
+        ``others`` shows what other Neovims have; ``authorship`` is for option `blame`.
         """
         self._data: Path | None = None
         self._options, self._sessions = options, sessions
@@ -68,7 +80,9 @@ class Workspace(Generic[S]):
         self.snapshots = Snapshots(self._home, view.notice)
         self._checkpoints = checkpoints = Checkpoints(self.snapshots)
         turns = Turns(buffers.announce)
-        self.edits = PendingEdits(buffers, view, options, sessions, checkpoints, turns, self._touch)
+        self.edits = PendingEdits(
+            buffers, view, options, sessions, checkpoints, turns, self._touch, authorship
+        )
         self.disk = DiskChanges(self.edits, self.snapshots, tasks)
         self.commits = Commits(self.edits, self.snapshots, self._by_agent)
         self.tool_calls = ToolCallFiles(self.disk, self.snapshots, tasks)
@@ -90,9 +104,6 @@ class Workspace(Generic[S]):
             self._amends,
         )
         self.change_sets = ChangeSets(self.edits, self.files, self.disk.before_write)
-        self._pruned = False
-        self._settling = False
-        """A look at what the user has saved is about to begin."""
         self._open_checkpoints: dict[int, tuple[Checkpoint | None, anyio.Event]] = {}
         """The checkpoints of the turns that run, by our number of the session."""
         self._agent_reads: dict[str, Text] = {}

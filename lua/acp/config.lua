@@ -112,6 +112,8 @@ M.defaults = {
   review = { inline = true, signs = true, diagnostics = true },
   follow = false,
   checkpoints = true,
+  -- Remember which prompt wrote which line, for `:Acp blame`.
+  blame = false,
   notify = true,
   -- window -> key -> action, or { action, mode = … }; mode is 'n' unless it is said. `false` in
   -- place of an action, of a window's table or of the whole takes the keys away.
@@ -162,6 +164,8 @@ M.defaults = {
       ['<localleader>a'] = 'accept_hunk',
       ['<localleader>r'] = 'reject_hunk',
     },
+    -- A buffer in which `:Acp blame` is on, where an agent wrote the line.
+    blame = { ['<CR>'] = 'open' },
     -- The two sides of the review, in their windows only.
     review = {
       ['do'] = 'obtain',

@@ -198,6 +198,7 @@
 ---@field review { inline: boolean, signs: boolean, diagnostics: boolean }
 ---@field follow boolean
 ---@field checkpoints boolean
+---@field blame boolean
 ---@field history { enabled: boolean, days: number, bytes: integer }
 ---@field notify boolean
 ---@field keymaps table<string, table<string, acp.KeyConfig>|string|boolean>|false

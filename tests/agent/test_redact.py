@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from acp_nvim.agent.wire.redact import REDACTED, Redactor
+from acp_nvim.agent.wire.secret_names import secret_values
 from tests.support.sample_secrets import KINDS, Kind, places
 
 
@@ -132,3 +133,8 @@ def test_json_that_is_nested_without_end_is_taken_out() -> None:
     for _ in range(12):
         text = json.dumps({"password": text} if _ == 0 else {"a": text})
     assert "hunter2" not in told({"a": text})
+
+
+def test_the_directory_is_no_secret() -> None:
+    env = {"PWD": "/home/me/work", "OLDPWD": "/home/me", "MYSQL_PWD": "hunter2-hunter2"}
+    assert secret_values(env) == ["hunter2-hunter2"]

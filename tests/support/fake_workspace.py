@@ -24,10 +24,11 @@ from acp_nvim.editor import review_view
 from acp_nvim.editor.buffer_events import on_buffer_event
 from acp_nvim.editor.buffers import NvimBuffers
 from acp_nvim.editor.review_view import ReviewView
+from acp_nvim.edits.text import Text
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 from acp_nvim.workspace.decisions import Verdict
-from acp_nvim.workspace.ports import FileOptions, SessionInfo
+from acp_nvim.workspace.ports import AgentSession, FileOptions, SessionInfo
 from acp_nvim.workspace.workspace import Workspace
 from tests.support.fake_neovim import FakeNeovim
 from tests.support.file_requests import Recorder
@@ -50,6 +51,12 @@ class FakeWorkspace:
         self.answer: str | None = "Restore them too"
         """What they answer; None dismisses the question."""
         self.options = FileOptions(outside="deny")
+        self.written: list[tuple[str, Text | None, Text, Text]] = []
+        """The writes that the workspace has told, where option `blame` is set: path, text before,
+        the agent's, and after.
+        """
+        self.moves: list[tuple[str, str]] = []
+        """The moves, old path and new."""
         self.told: list[str] = []
         """Notices and lines for the user."""
         recorder = Recorder()
@@ -62,6 +69,7 @@ class FakeWorkspace:
             lambda _: recorder,
             _yes,
             lambda *_: None,
+            self,
             self,
         )
         self.review.keep_in(root / "data" / "acp")
@@ -79,6 +87,16 @@ class FakeWorkspace:
         session.title, session.status = info.title, "closed"
         self.sessions.append(session)
         return session.n
+
+    def wrote(
+        self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
+    ) -> None:
+        """An agent has written lines."""
+        self.written.append((path, before, agents, after))
+
+    def moved(self, session: AgentSession, old: str, new: str) -> None:
+        """An agent has moved a file."""
+        self.moves.append((old, new))
 
     def follow(self, root: str, folder: str) -> None:
         """Nobody tells of changes: `exchange` looks for them."""

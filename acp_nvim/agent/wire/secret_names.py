@@ -126,5 +126,6 @@ def secret_values(env: Mapping[str, str]) -> list[str]:
         value
         for name, value in env.items()
         if value.lower() not in _PLAIN_VALUES
+        and snake(name) not in HARMLESS
         and ((how := strength(name)) == "strong" or (how == "weak" and looks_secret(value)))
     ]

@@ -28,7 +28,7 @@ PROMPTS = 500
 async def history(host: Host, args: Args) -> None:
     """Search, pick a session, then what to do with it, unless `action` says that."""
     cwd, words = str(args["cwd"]), str(args.get("words") or "").strip()
-    found = await _read(host, "search", words, cwd)
+    found = await read(host, "search", words, cwd)
     if found is None:
         return
     if not found:
@@ -51,7 +51,7 @@ async def history(host: Host, args: Args) -> None:
 @verb("history_stats")
 async def stats(host: Host, args: Args) -> None:
     """Tokens and cost by agent and day."""
-    used = await _read(host, "usage")
+    used = await read(host, "usage")
     if used is None:
         return
     if not used:
@@ -65,11 +65,11 @@ async def ask(host: Host, args: Args) -> None:
     """What a picker of the user asks: sessions with `search`, lines with `preview`."""
     reply: object = []
     if "preview" in args:
-        entries = await _read(host, "entries", int(args["preview"])) or []
+        entries = await read(host, "entries", int(args["preview"])) or []
         reply = reports.markdown_of(entries)
     else:
         cwd = str(args["cwd"])
-        found = await _read(host, "search", str(args.get("search") or ""), cwd) or []
+        found = await read(host, "search", str(args.get("search") or ""), cwd) or []
         now = time.time()
         reply = [history_chats.item(kept, cwd, now) for kept in found]
     host.screen.push("history_reply", args["id"], reply)
@@ -78,7 +78,7 @@ async def ask(host: Host, args: Args) -> None:
 @verb("history_do")
 async def do(host: Host, args: Args) -> None:
     """Do something with the session of a record."""
-    kept = await _read(host, "session", int(args["record"]))
+    kept = await read(host, "session", int(args["record"]))
     if kept is None:
         host.echo("info", wording.HISTORY_GONE)
     else:
@@ -88,7 +88,7 @@ async def do(host: Host, args: Args) -> None:
 @verb("prompts")
 async def prompts(host: Host, args: Args) -> None:
     """Earlier prompts for the composer, those of other Neovims included."""
-    texts = await _read(host, "prompts", PROMPTS, silent=True) if host.history.enabled else []
+    texts = await read(host, "prompts", PROMPTS, silent=True) if host.history.enabled else []
     host.screen.push("prompts", texts or [])
 
 
@@ -102,7 +102,7 @@ async def _act(host: Host, kept: Kept, action: str) -> None:
     if live is not None and action in ("open", "continue"):
         show(host, live)
         return
-    entries: Sequence[Entry] | None = await _read(host, "entries", kept.id)
+    entries: Sequence[Entry] | None = await read(host, "entries", kept.id)
     if entries is None:
         return
     match action:
@@ -132,7 +132,7 @@ def _path(host: Host, name: str) -> Path:
     return Path(host.cwd) / Path(name).expanduser()
 
 
-async def _read(host: Host, name: str, *args: object, silent: bool = False) -> Any:
+async def read(host: Host, name: str, *args: object, silent: bool = False) -> Any:
     """Ask the history; the user is told why that cannot be."""
     try:
         found = await host.history.read(name, *args)
@@ -140,6 +140,6 @@ async def _read(host: Host, name: str, *args: object, silent: bool = False) -> A
         if not silent:
             host.echo("warn", str(error))
         return None
-    if found is None and not silent and name != "session":
+    if found is None and not silent and name not in ("session", "author"):
         host.echo("info", wording.HISTORY_EMPTY if host.history.enabled else wording.HISTORY_OFF)
     return found

@@ -39,6 +39,7 @@ local M = {
     accept_hunk = 'accept the hunk',
     reject_hunk = 'reject the hunk',
   },
+  blame = { open = 'show the prompt that wrote this line' },
   form = { choose = 'tick the box', review = 'review and send' },
   queue = { apply = 'apply your changes' },
   checkpoints = {

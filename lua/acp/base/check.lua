@@ -209,6 +209,7 @@ local checks = {
   ['review.diagnostics'] = flag,
   ['follow'] = flag,
   ['checkpoints'] = flag,
+  ['blame'] = flag,
   ['notify'] = flag,
   ['log.level'] = one_of('debug', 'info', 'warn', 'error', 'off'),
   ['log.bytes'] = number(0, true),

@@ -77,6 +77,13 @@ return {
   changed_on_disk = '%s: the agent changed the same lines on disk. :Acp review shows both',
   conflict = "Conflict with the agent's text. :Acp review shows both",
   edits_title = 'Pending edits',
+  blame_off = 'Blame is off. Set the option `blame = true`',
+  blame_nothing = 'No agent is known to have written lines of this file',
+  blame_line = '%s, %s%s',
+  part_now = 'just now',
+  part_minutes = '%d min ago',
+  part_hours = '%d h ago',
+  part_days = '%d d ago',
 
   -- Following
   following = 'Following %s',

@@ -74,6 +74,7 @@ M.list = {
     next_hunk = step('acp.review.hunk', 'jump', 1),
     previous_hunk = step('acp.review.hunk', 'jump', -1),
   },
+  blame = { open = on_buffer('acp.review.blame', 'open') },
   form = { choose = call('acp.ui.form', 'choose'), review = write },
   queue = { apply = write },
   checkpoints = { close = close },

@@ -55,6 +55,7 @@ M.groups = {
   AcpSignRemove = 'Removed',
   AcpConflict = 'DiagnosticError',
   AcpComment = 'DiagnosticInfo',
+  AcpBlame = 'Comment',
   -- where the agent works, and what it shows
   AcpShown = 'Visual',
   AcpShownText = 'DiagnosticInfo',

@@ -59,6 +59,7 @@ end
 ---@field n? integer session
 ---@field on_card? fun(): any
 ---@field keys { mode: string, key: string, desc: string }[]
+---@field on? fun(bufnr: integer): boolean|nil see `attach_over`
 ---@field kept? { mode: string, key: string, map: table }[] the user's own on the same keys
 
 --- The keys that were set, by buffer and kind of window.
@@ -100,13 +101,29 @@ function M.run(window, action, n)
   signals.emit('key_pressed', window, action, vim.api.nvim_get_current_buf(), n)
 end
 
+--- Let a key do what it does without us, the user's own mapping included: what is fed here comes
+--- before anything that is scheduled.
+---@param key acp.Key
+---@param on fun(bufnr: integer): boolean|nil
+local function pass_on(window, bufnr, key, on)
+  M.detach(window, bufnr)
+  local count = vim.v.count > 0 and vim.v.count or ''
+  vim.api.nvim_feedkeys(count .. vim.keycode(key.key), 'mi', false)
+  vim.schedule(function()
+    if vim.api.nvim_buf_is_loaded(bufnr) and on(bufnr) ~= nil then
+      M.attach_over(window, bufnr, on)
+    end
+  end)
+end
+
 --- Set the keys of a window's kind in a buffer.
 ---@param n? integer session
 ---@param on_card? fun(): any where pending permissions stand in it, whether the cursor is on one:
 ---  it gets their keys as well
-function M.attach(window, bufnr, n, on_card)
+---@param on? fun(bufnr: integer): boolean|nil see `attach_over`
+function M.attach(window, bufnr, n, on_card, on)
   M.detach(window, bufnr)
-  local it = { n = n, on_card = on_card, keys = {} }
+  local it = { n = n, on_card = on_card, on = on, keys = {} }
   attached[bufnr] = attached[bufnr] or {}
   attached[bufnr][window] = it
   local function note(key)
@@ -115,7 +132,10 @@ function M.attach(window, bufnr, n, on_card)
     end
   end
   for _, key in ipairs(M.list(window)) do
-    local function act() signals.emit('key_pressed', window, key.action, bufnr, n) end
+    local function act()
+      if on and not on(bufnr) then return pass_on(window, bufnr, key, on) end
+      signals.emit('key_pressed', window, key.action, bufnr, n)
+    end
     set_key(bufnr, key.modes, key, { callback = act, silent = true })
     note(key)
   end
@@ -135,7 +155,9 @@ local function own(bufnr, key)
 end
 
 --- The same in a buffer of the user's: what they have on these keys comes back by `detach`.
-function M.attach_over(window, bufnr)
+---@param on? fun(bufnr: integer): boolean|nil whether the keys mean anything where the cursor is:
+---  else they do what they do without us; nil once they are not wanted any more
+function M.attach_over(window, bufnr, on)
   local it = (attached[bufnr] or {})[window]
   if it and it.keys[1] and not own(bufnr, it.keys[1]) then
     attached[bufnr][window] = nil -- `:bdelete` has taken all mappings
@@ -150,7 +172,7 @@ function M.attach_over(window, bufnr)
       end
     end
   end
-  M.attach(window, bufnr)
+  M.attach(window, bufnr, nil, nil, on)
   attached[bufnr][window].kept = kept
 end
 
@@ -179,8 +201,11 @@ function M.refresh()
       attached[bufnr] = nil
     else
       for window, it in pairs(windows_of) do
-        local attach = it.kept and M.attach_over or M.attach
-        attach(window, bufnr, it.n, it.on_card)
+        if it.kept then
+          M.attach_over(window, bufnr, it.on)
+        else
+          M.attach(window, bufnr, it.n, it.on_card)
+        end
       end
     end
   end

@@ -132,7 +132,7 @@ def test_every_colour_that_is_drawn_is_defined(front: Editor) -> None:
         if path.suffix == ".py" or path.name not in ("types.lua", "notify.lua"):
             drawn |= set(re.findall(r"""["'](Acp[A-Z][A-Za-z]*)["']""", text))
     events = {"AcpState", "AcpTurnEnd", "AcpPermission", "AcpElicitation", "AcpPrompt", "AcpFollow"}
-    events |= {"AcpReview", "AcpTurnStart", "AcpPermissionDone", "AcpToolCall"}
+    events |= {"AcpReview", "AcpTurnStart", "AcpPermissionDone", "AcpToolCall", "AcpEdit"}
     defined = set(front.lua("return vim.tbl_keys(require('acp.ui.highlights').groups)"))
     assert drawn - events <= defined
     assert front.lua("return vim.api.nvim_get_hl(0, { name = 'AcpUser' }).link") == "Identifier"

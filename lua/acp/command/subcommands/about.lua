@@ -33,6 +33,7 @@ M.groups = {
     { 'reject', 'undo the hunk under the cursor; file, all' },
     { 'unreject', 'undo the last reject' },
     { 'edits', 'list pending hunks in the quickfix list' },
+    { 'blame', 'which prompt wrote the line under the cursor' },
     { 'comment', 'comment on the hunk under the cursor' },
     { 'checkpoints', 'the files before each prompt, and what changed since' },
     { 'restore', 'restore what agents changed since a prompt' },

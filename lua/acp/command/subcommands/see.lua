@@ -19,6 +19,29 @@ list.export = {
   ),
 }
 
+list.blame = {
+  max = 2,
+  values = function(args, lead)
+    if #args == 0 then return { 'export' } end
+    return args[1] == 'export' and valid_names.files(lead) or {}
+  end,
+  run = shown(function(args)
+    local blame, bufnr = require('acp.review.blame'), vim.api.nvim_get_current_buf()
+    if not require('acp.config').get().blame and not blame.shows(bufnr) then
+      require('acp.base.notify').echo('info', require('acp.base.messages').blame_off)
+    elseif not args[1] then
+      blame.toggle(bufnr)
+    elseif args[1] == 'export' then
+      local cwd = require('acp.ui.composer.places').cwd()
+      notify('blame_export', { file = absolute(args[2]), cwd = cwd })
+    else
+      local names = { 'export' }
+      local mistake = require('acp.base.nearest').message('argument of :Acp blame', args[1], names)
+      require('acp.base.notify').error(mistake)
+    end
+  end),
+}
+
 list.history = {
   max = -1,
   values = spec.first({ 'stats' }),

@@ -90,4 +90,31 @@ function M.go(direction)
   end
 end
 
+--- How often and after how many ms a turn is looked for that is not drawn yet: a long chat comes in
+--- several frames.
+local TRIES, WAIT_MS = 100, 20
+
+--- Frame operation: put the cursor of the chat's windows on a turn, 1 for the first; the user who
+--- still waits for it goes there.
+---@param turn integer
+---@param tries? integer
+function M.to_turn(n, turn, tries)
+  local chat = require('acp.ui.chat.buffers').chats[n]
+  if not chat or not api.nvim_buf_is_loaded(chat.bufnr) then return end
+  local row = require('acp.ui.chat.marks').rows(chat, 'turn')[turn]
+  if not row then
+    tries = (tries or 0) + 1
+    if tries < TRIES then vim.defer_fn(function() M.to_turn(n, turn, tries) end, WAIT_MS) end
+    return
+  end
+  local windows = vim.fn.win_findbuf(chat.bufnr)
+  if windows[1] and require('acp.ui.report').waiting() then api.nvim_set_current_win(windows[1]) end
+  for _, win in ipairs(windows) do
+    api.nvim_win_call(win, function()
+      api.nvim_win_set_cursor(win, { row + 1, 0 })
+      vim.cmd('normal! zt')
+    end)
+  end
+end
+
 return M

@@ -1,0 +1,79 @@
+"""Which author wrote each line of a file, followed from text to text by line hunks.
+
+Authors are numbers; 0 is nobody known: the user, or whoever wrote the file before. Lines are known
+by digests, so that what is stored tells nothing of the text.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from acp_nvim.edits.hunks import diff
+from acp_nvim.edits.text import rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from acp_nvim.edits.text import Text
+
+NOBODY: Final = 0
+"""The author of lines that no agent is known to have written."""
+DIGEST: Final = 8
+"""Bytes of the digest of a line."""
+
+Run = tuple[int, int]
+"""How many lines in a row one author wrote, and the author."""
+
+
+class Blame(msgspec.Struct, frozen=True):
+    """The lines last known of a file, as digests, and who wrote them."""
+
+    lines: tuple[str, ...] = ()
+    runs: tuple[Run, ...] = ()
+
+    def authors(self) -> list[int]:
+        """The author of each line."""
+        return [author for count, author in self.runs for _ in range(count)]
+
+    def ranges(self) -> Iterator[tuple[int, int, int]]:
+        """First row, row after the last (0-based) and author of each run that an agent wrote."""
+        row = 0
+        for count, author in self.runs:
+            if author != NOBODY:
+                yield row, row + count, author
+            row += count
+
+
+def digests(text: Text | None) -> tuple[str, ...]:
+    """A name for each line, equal for equal lines; `DIGEST` characters below 256 each."""
+    lines = () if text is None else rows(text)
+    return tuple(_digest(line) for line in lines)
+
+
+def _digest(line: str) -> str:
+    data = line.encode("utf-8", "surrogatepass")
+    return blake2b(data, digest_size=DIGEST).digest().decode("latin-1")
+
+
+def follow(blame: Blame, lines: Sequence[str], author: int = NOBODY) -> Blame:
+    """The file has these lines now: those that stay keep their authors, the others are
+    ``author``'s.
+    """
+    if tuple(lines) == blame.lines:
+        return blame
+    before, after = blame.authors(), list[int]()
+    row = 0
+    for hunk in diff(blame.lines, lines):
+        after += before[row : hunk.start]
+        after += [author] * len(hunk.lines)
+        row = hunk.end
+    after += before[row:]
+    return Blame(tuple(lines), _runs(after))
+
+
+def _runs(authors: Iterable[int]) -> tuple[Run, ...]:
+    return tuple((len(list(alike)), author) for author, alike in groupby(authors))

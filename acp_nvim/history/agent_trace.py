@@ -1,0 +1,55 @@
+"""Who wrote which lines as a record of Agent Trace (https://agent-trace.dev, version 0.1.0), which
+other programs read.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import quote
+from uuid import uuid4
+
+from acp_nvim.history.blames import Author, Blamed
+
+VERSION: Final = "0.1.0"
+
+
+def trace(files: Mapping[str, Blamed], version: str, now: float) -> dict[str, Any]:
+    """Return a record; ``files`` by path relative to the workspace, those without lines of agents
+    are left out. ``version`` is ours. It names no revision: the lines are those of the present
+    texts.
+    """
+    told = {path: _conversations(blamed) for path, blamed in files.items()}
+    return {
+        "version": VERSION,
+        "id": str(uuid4()),
+        "timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now)),
+        "tool": {"name": "acp.nvim", "version": version},
+        "files": [
+            {"path": path, "conversations": conversations}
+            for path, conversations in told.items()
+            if conversations
+        ],
+    }
+
+
+def _conversations(blamed: Blamed) -> list[dict[str, Any]]:
+    """One for each prompt, with its lines: 1-based, the last one included."""
+    ranges: dict[int, list[dict[str, int]]] = {}
+    for first, end, author in blamed.ranges:
+        ranges.setdefault(author, []).append({"start_line": first + 1, "end_line": end})
+    return [
+        {
+            "url": _url(blamed.authors[author]),
+            "contributor": {"type": "ai"},
+            "ranges": found,
+        }
+        for author, found in ranges.items()
+    ]
+
+
+def _url(author: Author) -> str:
+    """The agent, its id of the session, and the number of the prompt."""
+    session = f"acp://{quote(author.agent, '')}/{quote(author.agent_id, '')}"
+    return f"{session}#prompt-{author.prompt}" if author.prompt else session

@@ -1,0 +1,157 @@
+"""Who wrote the lines of files (option `blame`), in the database of the history.
+
+A row is brought up to date when an agent writes the file, and only then: what the user does to it
+is found by a comparison with the present text, each time somebody asks. So an undo of theirs gives
+the lines back to who wrote them.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from acp_nvim.edits.blame import DIGEST, Blame, Run, digests, follow
+from acp_nvim.edits.text import Text
+from acp_nvim.history.changes import Moved, Wrote
+from acp_nvim.history.database import Database, packed, unpacked
+
+SHARE: Final = 4
+"""The blames take at most this part of the bytes that the history may have."""
+DAY_S: Final = 86_400.0
+_RUNS: Final = msgspec.json.Decoder(tuple[Run, ...])
+
+
+class Author(Struct, frozen=True):
+    """A prompt under which an agent wrote lines. `record` is the session's in the history, where it
+    is still there; `words` are empty then. `sent` in seconds since 1970.
+    """
+
+    record: int | None
+    agent: str
+    agent_id: str
+    sent: float
+    prompt: int
+    words: str
+
+
+class Blamed(Struct, frozen=True):
+    """A file's lines by author: first row, row after the last, and key in ``authors``."""
+
+    ranges: Sequence[tuple[int, int, int]]
+    authors: Mapping[int, Author]
+
+
+# -- writing --------------------------------------------------------------------------------------
+
+
+def write(sql: sqlite3.Connection, wrote: Wrote, author: int, now: float) -> None:
+    """Enter a write of an agent's. Raises `sqlite3.Error`."""
+    blame = _stored(sql, wrote.path) or Blame()
+    if wrote.before is not None:
+        blame = follow(blame, digests(wrote.before))
+    blame = follow(blame, digests(wrote.agents), author)
+    if wrote.after != wrote.agents:
+        blame = follow(blame, digests(wrote.after))
+    _put(sql, wrote.path, blame, now)
+
+
+def move(sql: sqlite3.Connection, moved: Moved, now: float) -> None:
+    """The lines of a moved file are whose they were, whatever its new path was taken for. Raises
+    `sqlite3.Error`.
+    """
+    blame = _stored(sql, moved.old)
+    if blame is None:
+        sql.execute("DELETE FROM blames WHERE path = ?", (moved.new,))
+    else:
+        _put(sql, moved.new, blame, now)
+
+
+def _put(sql: sqlite3.Connection, path: str, blame: Blame, now: float) -> None:
+    lines, runs = "".join(blame.lines).encode("latin-1"), msgspec.json.encode(blame.runs)
+    sql.execute(
+        "INSERT INTO blames VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
+        " updated = excluded.updated, lines = excluded.lines, runs = excluded.runs",
+        (path, now, lines, packed(runs)),
+    )
+
+
+def author_of(sql: sqlite3.Connection, record: int, agent: str, wrote: Wrote, words: str) -> int:
+    """The number of the author of a write. Raises `sqlite3.Error`."""
+    sql.execute(
+        "INSERT INTO authors (session, agent, sent, prompt, words) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT DO NOTHING",
+        (record, agent, wrote.sent, wrote.prompt, words),
+    )
+    found = sql.execute(
+        "SELECT id FROM authors WHERE session = ? AND sent = ?", (record, wrote.sent)
+    )
+    return int(found.fetchone()[0])
+
+
+def forget_words(sql: sqlite3.Connection, record: int) -> None:
+    """A session is deleted: of its prompts only their times stay. Raises `sqlite3.Error`."""
+    sql.execute("UPDATE authors SET words = '' WHERE session = ?", (record,))
+
+
+def trim(database: Database, days: float, size: int) -> None:
+    """Forget files that no agent has written for so many days, the oldest too where all take more
+    than their part of so many bytes, and authors of none. Raises `sqlite3.Error`.
+    """
+    with database.transaction() as sql:
+        sql.execute("DELETE FROM blames WHERE updated < ?", (time.time() - days * DAY_S,))
+        room, rest = size // SHARE, list[str]()
+        for path, taken in sql.execute(
+            "SELECT path, length(lines) + length(runs) FROM blames ORDER BY updated DESC"
+        ).fetchall():
+            room -= taken
+            if room < 0:
+                rest.append(path)
+        sql.executemany("DELETE FROM blames WHERE path = ?", [(path,) for path in rest])
+        rows = sql.execute("SELECT runs FROM blames").fetchall()
+        used = {author for (runs,) in rows for _, author in _RUNS.decode(unpacked(runs))}
+        unused = [(it,) for (it,) in sql.execute("SELECT id FROM authors") if it not in used]
+        sql.executemany("DELETE FROM authors WHERE id = ?", unused)
+        sql.execute("UPDATE authors SET words = '' WHERE session NOT IN (SELECT id FROM sessions)")
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def blame(database: Database, path: str, text: Text) -> Blamed:
+    """Return who wrote the lines of a file that has this text now. Raises `sqlite3.Error`."""
+    found = _stored(database.sql, path)
+    ranges = [] if found is None else list(follow(found, digests(text)).ranges())
+    known = {it: author(database.sql, it) for it in {number for _, _, number in ranges}}
+    authors = {number: one for number, one in known.items() if one is not None}
+    return Blamed([one for one in ranges if one[2] in authors], authors)
+
+
+def paths(database: Database, root: str) -> list[str]:
+    """Return the files below a directory that agents have written. Raises `sqlite3.Error`."""
+    rows = database.sql.execute("SELECT path FROM blames ORDER BY path").fetchall()
+    return [path for (path,) in rows if path.startswith(root.rstrip("/") + "/")]
+
+
+def _stored(sql: sqlite3.Connection, path: str) -> Blame | None:
+    row = sql.execute("SELECT lines, runs FROM blames WHERE path = ?", (path,)).fetchone()
+    if row is None:
+        return None
+    lines = row[0].decode("latin-1")
+    split = tuple(lines[at : at + DIGEST] for at in range(0, len(lines), DIGEST))
+    return Blame(split, _RUNS.decode(unpacked(row[1])))
+
+
+def author(sql: sqlite3.Connection, number: int) -> Author | None:
+    """Return an author. Raises `sqlite3.Error`."""
+    row = sql.execute(
+        "SELECT sessions.id, authors.agent, coalesce(sessions.agent_id, ''), authors.sent,"
+        " authors.prompt, authors.words FROM authors"
+        " LEFT JOIN sessions ON sessions.id = authors.session WHERE authors.id = ?",
+        (number,),
+    ).fetchone()
+    return None if row is None else Author(*row)

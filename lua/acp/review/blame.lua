@@ -1,0 +1,199 @@
+--- Which prompt wrote the line under the cursor, at the end of that line. The host tells once whose
+--- the lines of a buffer are; marks follow the user's edits from then on. A line whose text is
+--- another one now is the user's. An agent's write makes the buffer ask again.
+local M = {}
+
+local api = vim.api
+local lines_ns = api.nvim_create_namespace('acp.blame.lines')
+local text_ns = api.nvim_create_namespace('acp.blame')
+
+--- The pause before a buffer is asked for again that changed meanwhile, in ms.
+local AGAIN_MS = 100
+--- The one mark with text that a buffer has.
+local TEXT = 1
+--- Columns of a prompt's words.
+local WIDTH = 60
+
+---@class acp.BlameAuthor
+---@field id integer
+---@field agent string
+---@field sent number seconds since 1970
+---@field prompt integer number in its session, 0 where nobody knows
+---@field words string
+
+---@class acp.BlamedBuffer
+---@field path string absolute, real
+---@field authors table<integer, acp.BlameAuthor>
+---@field lines table<integer, { author: integer, text: string }> by mark
+---@field told? boolean the host has answered
+
+local shown = {} ---@type table<integer, acp.BlamedBuffer>
+
+---@param bufnr integer
+local function ask(bufnr)
+  if shown[bufnr] then require('acp.base.host').notify('blame', { path = shown[bufnr].path }) end
+end
+
+--- The author of a row, if it is still the line that an agent wrote.
+---@param bufnr integer
+---@param row integer 0-based
+---@return acp.BlameAuthor|nil
+local function author_at(bufnr, row)
+  local file = shown[bufnr]
+  local text = api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1]
+  for _, mark in ipairs(api.nvim_buf_get_extmarks(bufnr, lines_ns, { row, 0 }, { row, -1 }, {})) do
+    local line = file.lines[mark[1]]
+    if line and line.text == text then return file.authors[line.author] end
+  end
+end
+
+--- How long ago something was; a clock may have been set back.
+---@param sent number
+---@return string
+local function age(sent)
+  local messages, minutes = require('acp.base.messages'), (os.time() - sent) / 60
+  if minutes < 1 then return messages.part_now end
+  if minutes < 60 then return messages.part_minutes:format(minutes) end
+  if minutes < 24 * 60 then return messages.part_hours:format(minutes / 60) end
+  return messages.part_days:format(minutes / 60 / 24)
+end
+
+---@param author acp.BlameAuthor
+---@return string
+local function label(author)
+  local words = author.words
+  if vim.fn.strchars(words) > WIDTH then
+    words = vim.fn.strcharpart(words, 0, WIDTH - 1) .. '…'
+  end
+  local said = words ~= '' and ' · ' .. words or ''
+  return require('acp.base.messages').blame_line:format(author.agent, age(author.sent), said)
+end
+
+--- Say whose the cursor's line is.
+local function draw(bufnr)
+  api.nvim_buf_del_extmark(bufnr, text_ns, TEXT)
+  if api.nvim_get_current_buf() ~= bufnr or api.nvim_get_mode().mode:find('^[iR]') then return end
+  local row = api.nvim_win_get_cursor(0)[1] - 1
+  local author = author_at(bufnr, row)
+  if author then
+    local text = '  ' .. label(author)
+    local options = { id = TEXT, virt_text = { { text, 'AcpBlame' } }, hl_mode = 'combine' }
+    api.nvim_buf_set_extmark(bufnr, text_ns, row, 0, options)
+  end
+end
+
+local function clear(bufnr)
+  if api.nvim_buf_is_loaded(bufnr) then
+    api.nvim_buf_clear_namespace(bufnr, lines_ns, 0, -1)
+    api.nvim_buf_clear_namespace(bufnr, text_ns, 0, -1)
+  end
+end
+
+--- Whether the cursor is on an agent's line; nil where nothing is shown any more.
+---@param bufnr integer
+---@return boolean|nil
+local function on_agents_line(bufnr)
+  if not shown[bufnr] then return nil end
+  return author_at(bufnr, api.nvim_win_get_cursor(0)[1] - 1) ~= nil
+end
+
+--- Autocommands that live as long as blame is shown anywhere.
+local function watch()
+  local on, group = require('acp.base.autocmds').group('acp.blame')
+  local function if_shown(action)
+    return function(args)
+      if shown[args.buf] then action(args.buf) end
+    end
+  end
+  local moved = { 'CursorMoved', 'TextChanged', 'InsertEnter', 'InsertLeave', 'BufEnter' }
+  on(
+    moved,
+    if_shown(function(bufnr)
+      vim.schedule(function() M.redraw(bufnr) end)
+    end)
+  )
+  on('BufLeave', if_shown(function(bufnr) api.nvim_buf_del_extmark(bufnr, text_ns, TEXT) end))
+  on('BufReadPost', if_shown(ask))
+  on({ 'BufDelete', 'BufWipeout' }, if_shown(function(bufnr) M.hide(bufnr) end))
+  on('User', function(args)
+    for bufnr, file in pairs(shown) do
+      if file.path == args.data.path then ask(bufnr) end
+    end
+  end, { pattern = 'AcpEdit' })
+  return group
+end
+
+local group ---@type integer|nil
+
+--- Draw again, if the buffer is still there and shown.
+function M.redraw(bufnr)
+  if shown[bufnr] and api.nvim_buf_is_loaded(bufnr) then draw(bufnr) end
+end
+
+--- Show blame in a buffer, or hide it.
+function M.toggle(bufnr)
+  if shown[bufnr] then return M.hide(bufnr) end
+  local name = api.nvim_buf_get_name(bufnr)
+  if name == '' or vim.bo[bufnr].buftype ~= '' then
+    local messages = require('acp.base.messages')
+    return require('acp.base.notify').echo('info', messages.no_file)
+  end
+  require('acp.ui.highlights').define()
+  shown[bufnr] = { path = vim.uv.fs_realpath(name) or name, authors = {}, lines = {} }
+  group = group or watch()
+  require('acp.ui.keymaps').attach_over('blame', bufnr, on_agents_line)
+  ask(bufnr)
+end
+
+--- Nothing is left of it in the buffer.
+function M.hide(bufnr)
+  if not shown[bufnr] then return end
+  shown[bufnr] = nil
+  clear(bufnr)
+  require('acp.ui.keymaps').detach('blame', bufnr)
+  if group and not next(shown) then
+    api.nvim_del_augroup_by_id(group)
+    group = nil
+  end
+end
+
+--- Whether the buffer shows who wrote its lines.
+function M.shows(bufnr) return shown[bufnr] ~= nil end
+
+--- Frame operation: who wrote the lines of a buffer, as it was at `tick`.
+---@param ranges integer[] first row, row after the last (0-based) and author of one after the other
+---@param authors acp.BlameAuthor[]
+function M.set(bufnr, tick, ranges, authors)
+  local file = shown[bufnr]
+  if not file or not api.nvim_buf_is_loaded(bufnr) then return end
+  if tick ~= api.nvim_buf_get_changedtick(bufnr) then
+    return vim.defer_fn(function() ask(bufnr) end, AGAIN_MS)
+  end
+  clear(bufnr)
+  file.authors, file.lines = {}, {}
+  for _, author in ipairs(authors) do
+    file.authors[author.id] = author
+  end
+  for i = 1, #ranges, 3 do
+    for at, text in ipairs(api.nvim_buf_get_lines(bufnr, ranges[i], ranges[i + 1], false)) do
+      local id = api.nvim_buf_set_extmark(bufnr, lines_ns, ranges[i] + at - 1, 0, {})
+      file.lines[id] = { author = ranges[i + 2], text = text }
+    end
+  end
+  if #ranges == 0 and not file.told then
+    require('acp.base.notify').echo('info', require('acp.base.messages').blame_nothing)
+  end
+  file.told = true
+  draw(bufnr)
+end
+
+--- Open the prompt that wrote the cursor's line.
+function M.open(bufnr)
+  local author = author_at(bufnr, api.nvim_win_get_cursor(0)[1] - 1)
+  if author then
+    require('acp.ui.report').expect()
+    require('acp.base.host').notify('blame_open', { author = author.id })
+  end
+end
+
+return M

@@ -1,0 +1,78 @@
+"""Who wrote each line: followed through any edits, right for lines that nobody touched."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_nvim.edits.blame import NOBODY, Blame, digests, follow
+from acp_nvim.edits.text import EMPTY, Text
+
+USER = NOBODY
+
+
+def blamed(lines: str, author: int = NOBODY) -> Blame:
+    return follow(Blame(), lines.split(), author)
+
+
+@st.composite
+def edits(draw: st.DrawFn) -> list[tuple[int, list[tuple[int, str]]]]:
+    """States of a file, each with who made it of the one before: lines as (identity, text)."""
+    names = iter(range(1, 10_000))
+    state: list[tuple[int, str]] = []
+    states = [(USER, state)]
+    for author in draw(st.lists(st.integers(0, 3), max_size=8)):
+        start = draw(st.integers(0, len(state)))
+        end = draw(st.integers(start, len(state)))
+        new = [next(names) for _ in range(draw(st.integers(0, 4)))]
+        # Each line has a text of its own, so that there is one right answer.
+        state = [*state[:start], *((n, f"line {n}") for n in new), *state[end:]]
+        states.append((author, state))
+    return states
+
+
+@given(edits())
+def test_a_line_that_nobody_touched_keeps_its_author(
+    states: list[tuple[int, list[tuple[int, str]]]],
+) -> None:
+    blame, authors = Blame(), dict[int, int]()
+    for author, state in states:
+        authors |= {n: author for n, _ in state if n not in authors}
+        blame = follow(blame, [text for _, text in state], author)
+        assert blame.authors() == [authors[n] for n, _ in state]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.lists(st.sampled_from("abc"), max_size=9))))
+def test_each_line_has_one_author_whatever_the_texts(texts: list[tuple[int, list[str]]]) -> None:
+    blame, known = Blame(), {NOBODY}
+    for author, lines in texts:
+        blame = follow(blame, lines, author)
+        known.add(author)
+        assert blame.lines == tuple(lines)
+        assert len(blame.authors()) == len(lines)
+        assert set(blame.authors()) <= known
+        assert all(count > 0 for count, _ in blame.runs)
+        assert follow(blame, lines, 9) is blame
+
+
+def test_ranges_leave_out_lines_of_nobody() -> None:
+    after = ["a", "X", "Y", "c", "d", "Z"]
+    blame = follow(blamed("a b c d"), after, 4)
+    assert list(blame.ranges()) == [(1, 3, 4), (5, 6, 4)]
+    assert list(follow(blame, ["new", *after]).ranges()) == [
+        (2, 4, 4),
+        (6, 7, 4),
+    ]
+
+
+def test_a_second_agent_takes_only_what_it_changes() -> None:
+    blame = follow(blamed("a b c", 1), ["a", "B", "c"], 2)
+    assert blame.authors() == [1, 2, 1]
+
+
+def test_digests_tell_lines_apart_and_nothing_of_them() -> None:
+    first, second, third = digests(Text(("secret", "", "secret")))
+    assert first == third != second
+    assert "secret" not in first
+    assert digests(None) == digests(EMPTY) == ()
+    assert digests(Text(("\udc80",))) != digests(Text(("\udc81",)))

@@ -1,0 +1,198 @@
+"""Who wrote the lines of files, in the history's database: of several processes, and within
+bounds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from acp_nvim.edits.text import Text, parse
+from acp_nvim.history import agent_trace, search
+from acp_nvim.history.blames import Blamed
+from acp_nvim.history.bounds import DAY_S, trim
+from acp_nvim.history.recorder import moved, wrote
+from acp_nvim.session.entries import Message
+from acp_nvim.session.session import Session
+from tests.support.kept_history import KeptHistory, begin
+
+PATH = "/work/a.txt"
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Iterator[KeptHistory]:
+    history = KeptHistory(tmp_path / "history.db", secrets=["hunter2"])
+    yield history
+    history.close()
+
+
+def write(kept: KeptHistory, session: Session, before: str | None, after: str) -> None:
+    """The agent of a session makes one text of another."""
+    old, new = None if before is None else parse(before), parse(after)
+    kept.recorder.wrote(wrote(session, PATH, (old, new, new)))
+    kept.recorder.flush()
+
+
+def blamed(kept: KeptHistory, text: str, path: str = PATH) -> Blamed:
+    return search.blame(kept.database, {path: parse(text)})[path]
+
+
+def words(kept: KeptHistory, text: str) -> list[str]:
+    """For each line the words of the prompt that wrote it."""
+    found = blamed(kept, text)
+    lines = [""] * len(parse(text).lines)
+    for first, end, author in found.ranges:
+        lines[first:end] = [found.authors[author].words] * (end - first)
+    return lines
+
+
+def test_each_line_has_the_prompt_under_which_it_was_written(kept: KeptHistory) -> None:
+    session = kept.session()
+    begin(session, "Rename it")
+    write(kept, session, "a\nb\n", "a\nB\n")
+    begin(session, "Add one")
+    write(kept, session, "user\na\nB\n", "user\na\nB\nc\n")
+    assert words(kept, "user\na\nB\nc\n") == ["", "", "Rename it", "Add one"]
+    assert words(kept, "B\nmine\nc\n") == ["Rename it", "", "Add one"]
+    assert words(kept, "user\na\nB\nc\n") == ["", "", "Rename it", "Add one"], "nothing was stored"
+    (author,) = blamed(kept, "c\n").authors.values()
+    said = [entry for entry in kept.entries() if isinstance(entry, Message)]
+    assert (author.agent, author.record, author.sent) == ("agent", 1, said[-1].sent)
+
+
+def test_users_changes_of_an_agents_write_are_theirs(kept: KeptHistory) -> None:
+    session = kept.session()
+    begin(session, "Go")
+    texts = parse("a\n"), parse("a\nb\nc\n"), parse("a\nb\nmine\n")
+    kept.recorder.wrote(wrote(session, PATH, texts))
+    kept.recorder.flush()
+    assert words(kept, "a\nb\nmine\n") == ["", "Go", ""]
+
+
+def test_a_new_file_is_the_agents_and_one_that_comes_back_keeps_its_authors(
+    kept: KeptHistory,
+) -> None:
+    session = kept.session()
+    begin(session, "Create")
+    write(kept, session, None, "a\nb\n")
+    begin(session, "Again")
+    write(kept, session, None, "a\nb\nc\n")
+    assert words(kept, "a\nb\nc\n") == ["Create", "Create", "Again"]
+
+
+def test_a_moved_file_keeps_its_authors(kept: KeptHistory) -> None:
+    session = kept.session()
+    begin(session, "Write")
+    write(kept, session, "a\n", "a\nb\n")
+    begin(session, "Move")
+    new, text = "/work/new.txt", parse("a\nb\n")
+    kept.recorder.wrote(wrote(session, new, (None, text, text)))  # as it looks at first
+    kept.recorder.wrote(moved(session, PATH, new))
+    kept.recorder.wrote(wrote(session, "/work/d.txt", (None, text, text)))
+    kept.recorder.wrote(moved(session, "/work/users.txt", "/work/d.txt"))
+    kept.recorder.flush()
+    found = blamed(kept, "a\nb\n", new)
+    assert [found.authors[author].words for _, _, author in found.ranges] == ["Write"]
+    assert found.ranges[0][:2] == (1, 2)
+    assert not blamed(kept, "a\nb\n", "/work/d.txt").ranges
+
+
+def test_two_processes_write_one_file(kept: KeptHistory) -> None:
+    other = KeptHistory(kept.database.path)
+    ours, theirs = kept.session(), other.session()
+    begin(ours, "Ours")
+    begin(theirs, "Theirs")
+    write(kept, ours, "a\n", "a\nb\n")
+    write(other, theirs, "a\nb\n", "a\nb\nc\n")
+    write(kept, ours, "a\nb\nc\n", "A\nb\nc\n")
+    assert words(kept, "A\nb\nc\n") == ["Ours", "Ours", "Theirs"]
+    other.close()
+
+
+def test_texts_and_secrets_are_not_stored(kept: KeptHistory, tmp_path: Path) -> None:
+    session = kept.session()
+    begin(session, "Use hunter2")
+    write(kept, session, "", "a line of its own\n")
+    assert words(kept, "a line of its own\n") == ["Use «redacted»"]
+    kept.database.sql.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    stored = (tmp_path / "history.db").read_bytes()
+    assert b"a line of its own" not in stored
+    assert b"hunter2" not in stored
+
+
+def test_of_a_deleted_session_no_words_are_left(kept: KeptHistory) -> None:
+    session = kept.session()
+    begin(session, "Secretly")
+    write(kept, session, "", "a\n")
+    kept.recorder.delete(1, f"{kept.name}.1")
+    kept.recorder.flush()
+    ((_, author),) = blamed(kept, "a\n").authors.items()
+    assert (author.words, author.record, author.agent) == ("", None, "agent")
+
+
+def test_a_write_before_the_session_is_kept_waits_for_that(kept: KeptHistory) -> None:
+    session = kept.session()
+    kept.recorder.wrote(wrote(session, PATH, (None, Text(("a",)), Text(("a",)))))
+    assert kept.recorder.flush() is not None
+    assert not blamed(kept, "a\n").ranges
+    begin(session, "Go")
+    kept.recorder.flush()
+    assert len(blamed(kept, "a\n").ranges) == 1
+
+
+def test_old_files_go_and_many_lines_do_not_push_sessions_out(tmp_path: Path) -> None:
+    old = KeptHistory(tmp_path / "history.db", clock=lambda: time.time() - 100 * DAY_S)
+    session = old.session()
+    begin(session, "Old")
+    write(old, session, "", "a\n")
+    old.close()
+    kept = KeptHistory(tmp_path / "history.db")
+    assert blamed(kept, "a\n").ranges
+    trim(kept.database, kept.store, 90, 1 << 30)
+    assert not blamed(kept, "a\n").ranges
+    session = kept.session()
+    begin(session, "New")
+    write(kept, session, "", "a\nb\n")
+    trim(kept.database, kept.store, 90, 1 << 30)
+    assert words(kept, "a\nb\n") == ["New", "New"]
+    trim(kept.database, kept.store, 90, 32)
+    assert not blamed(kept, "a\nb\n").ranges
+    assert kept.database.sql.execute("SELECT count(*) FROM authors").fetchone() == (0,)
+    assert kept.search("") == ["New"]
+    kept.close()
+
+
+def test_an_agent_trace(kept: KeptHistory) -> None:
+    session = kept.session()
+    session.id = "s/1"
+    begin(session, "One")
+    write(kept, session, "a\nb\nc\n", "A\nb\nC\nd\n")
+    record = agent_trace.trace(
+        {"a.txt": blamed(kept, "A\nb\nC\nd\n"), "b.txt": blamed(kept, "z\n", "/work/b.txt")},
+        "1.2.3",
+        0.0,
+    )
+    assert len(record.pop("id")) == 36
+    assert record == {
+        "version": "0.1.0",
+        "timestamp": "1970-01-01T00:00:00Z",
+        "tool": {"name": "acp.nvim", "version": "1.2.3"},
+        "files": [
+            {
+                "path": "a.txt",
+                "conversations": [
+                    {
+                        "url": "acp://agent/s%2F1",
+                        "contributor": {"type": "ai"},
+                        "ranges": [
+                            {"start_line": 1, "end_line": 1},
+                            {"start_line": 3, "end_line": 4},
+                        ],
+                    }
+                ],
+            }
+        ],
+    }
