@@ -40,6 +40,7 @@ def reviewed(editor: Editor) -> Editor:
     editor.agent("script")
     editor.turn("edits_disk a.txt " + json.dumps(NEW))
     editor.wait("#(require('acp').state().sessions[1].edits or {}) == 1")
+    editor.wait("not require('acp.buffers.watch').at_work(...)", str(editor.work / "a.txt"))
     editor.cmd("3")
     editor.lua(COUNT)
     return editor
