@@ -408,8 +408,9 @@ def test_what_is_swapped_while_a_buffer_is_read_again_is_taken_out_of_it(
     path = stage.paths()[0]
     stage.editor.open(path)
     stage.editor.turn(f"read {path}")
-    path.write_text("changed by another program\n")
+    stage.editor.wait("not require('acp.buffers.watch').at_work(...)", str(path))
     swap_at(stage, "BufReadPre")
+    path.write_text("changed by another program\n")
     stage.editor.turn(f"read {path}")
     answer = stage.traffic.answers("fs/read_text_file")[-1]
     assert answer["error"]["message"].endswith("the directory e has become a symbolic link")

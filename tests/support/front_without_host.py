@@ -59,6 +59,7 @@ SESSION = {
         },
         {"id": "think", "name": "Think", "type": "boolean", "currentValue": False},
     ],
+    "model": {"option": "llm", "value": "big", "name": "Big"},
     "commands": [
         {"name": "init", "description": "d", "hint": "path"},
         {"name": "review", "description": "d"},
