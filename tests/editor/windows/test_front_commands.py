@@ -317,7 +317,7 @@ def test_an_error_in_a_command_is_one_line(front: Editor) -> None:
 def test_an_argument_where_there_is_nothing_to_choose(
     front: Editor, command: str, line: str
 ) -> None:
-    session(front, options=[], model=None, checkpoints=[{"n": 1, "label": "one"}])
+    session(front, options=[], model={}, checkpoints=[{"n": 1, "label": "one"}])
     assert error_of(front, f"Acp {command}") == line
     assert sent(front) == []
 
