@@ -15,7 +15,7 @@ from msgspec import UNSET
 from acp_nvim import wording
 from acp_nvim.edits.text import Text
 from acp_nvim.tasks import Tasks
-from acp_nvim.workspace import roots
+from acp_nvim.workspace import disk, roots
 from acp_nvim.workspace.agent_files import AgentFiles, Amends, OnLocation
 from acp_nvim.workspace.change_set import ChangeSets
 from acp_nvim.workspace.commits import Commits
@@ -30,10 +30,12 @@ from acp_nvim.workspace.ports import (
     AgentSession,
     Authorship,
     Buffers,
+    BufferText,
     FileOptions,
     OtherSessions,
     View,
 )
+from acp_nvim.workspace.refusals import Refusal
 from acp_nvim.workspace.rewind import Rewind
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Checkpoints, targets
 from acp_nvim.workspace.snapshots.pruning import prune
@@ -158,9 +160,25 @@ class Workspace(Generic[S]):
         signature = await to_thread.run_sync(signature_of, path)
         roots = [root for session in self._sessions() for root in session.roots]
         same = await self.disk.unchanged(path, roots)
+        if neovim_text is None:
+            same = same and await self._is_shown(path)
         if neovim_text is not None and self.edits.state(path).neovim_read is neovim_text:
             self.edits.tracked[path].hear(NeovimRead(None))
         return signature if same else None
+
+    async def _is_shown(self, path: str) -> bool:
+        """Whether a clean buffer has the text of its file: that has not changed since the last
+        look, but that look may have been later than what the buffer has read.
+        """
+        live = await self.edits.buffers.peek(path)
+        if not isinstance(live, BufferText) or live.modified:
+            return True
+        limit = self._options().message_bytes
+        try:
+            place = Place(path, path)
+            return await to_thread.run_sync(disk.saved, place, limit, live.format) == live.text
+        except Refusal:
+            return False
 
     async def before_write(self, path: str) -> None:
         """An agent is about to write a file through the editor."""
