@@ -191,6 +191,7 @@ class Host:
     async def close(self) -> None:
         """End all process trees."""
         self.tools.close()
+        self.workspace.disk.close()
         self.history.close()
         async with anyio.create_task_group() as group:
             group.start_soon(anyio.to_thread.run_sync, self.history.wait_written)

@@ -267,6 +267,10 @@ class DiskChanges:
         elif self.turns and await to_thread.run_sync(changed_at, path) >= self.turns.began():
             await self.look(self.turns.roots(), [path])
 
+    def close(self) -> None:
+        """Watch nothing any more."""
+        self._watch.close()
+
     async def unchanged(self, path: str, roots: Sequence[str]) -> bool:
         """Take up changes of a file below these directories; returns whether its text is known not
         to have changed.

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import struct
+import weakref
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, Final
 
@@ -50,6 +51,8 @@ class FolderWatch:
         self._folders = folders
         self._most = most
         self._fd: int | None = None
+        self._end: Callable[[], object] = lambda: None
+        """Closes it, at the latest when nobody has this object any more: a user has few of them."""
         self._add: Callable[[str], int] | None = None
         self._remove: Callable[[int], int] | None = None
         self._paths: dict[int, str] = {}
@@ -99,8 +102,7 @@ class FolderWatch:
 
     def close(self) -> None:
         """Watch nothing any more."""
-        if self._fd is not None:
-            os.close(self._fd)
+        self._end()
         self._fd = self._add = self._remove = None
         for known in (self._paths, self._watched, self._places, self._rests, self._grown):
             known.clear()
@@ -168,6 +170,7 @@ class FolderWatch:
         fd, add, remove = self._fd, library.inotify_add_watch, library.inotify_rm_watch
         self._add = lambda path: int(add(fd, os.fsencode(path), _MASK))
         self._remove = lambda number: int(remove(fd, number))
+        self._end = weakref.finalize(self, os.close, fd)
         return True
 
     # ---- what the system has noted

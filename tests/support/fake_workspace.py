@@ -206,8 +206,10 @@ async def fake_workspace(root: Path, agents: int = 1) -> AsyncIterator[FakeWorks
         tasks = Tasks(
             group, lambda _, error: failures.append("".join(traceback.format_exception(error)))
         )
+        workspace = FakeWorkspace(root, tasks, agents)
         try:
-            yield FakeWorkspace(root, tasks, agents)
+            yield workspace
         finally:
+            workspace.review.disk.close()
             group.cancel_scope.cancel()
     assert not failures, "\n".join(failures)

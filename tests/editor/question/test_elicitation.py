@@ -10,6 +10,7 @@ import pytest
 from tests.agents.elicit import EVERY
 from tests.support.editor import Editor
 from tests.support.traffic import Traffic
+from tests.support.waiting import until
 
 METHOD = "elicitation/create"
 
@@ -158,7 +159,7 @@ def test_a_question_about_a_login_ends_with_the_login(editor: Editor) -> None:
     assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "end_turn"
     assert results(traffic) == [{"action": "cancel"}]
     assert unscoped(editor) == []
-    assert not any("Please tell" in row for row in editor.screen())
+    until(lambda: not any("Please tell" in row for row in editor.screen()))
 
 
 @pytest.mark.parametrize(("command", "action"), [("AcpCancel", "cancel"), ("Acp deny", "decline")])
