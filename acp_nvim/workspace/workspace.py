@@ -30,7 +30,6 @@ from acp_nvim.workspace.ports import (
     AgentSession,
     Authorship,
     Buffers,
-    BufferText,
     FileOptions,
     OtherSessions,
     View,
@@ -167,18 +166,18 @@ class Workspace(Generic[S]):
         return signature if same else None
 
     async def _is_shown(self, path: str) -> bool:
-        """Whether a clean buffer has the text of its file: that has not changed since the last
-        look, but that look may have been later than what the buffer has read.
+        """Whether a known clean buffer has the text of its file: that has not changed since the
+        last look, but that look may have been later than what the buffer has read.
         """
-        live = await self.edits.buffers.peek(path)
-        if not isinstance(live, BufferText) or live.modified:
+        live = self.edits.buffers.get(path)
+        if live is None or live.modified:
             return True
         limit = self._options().message_bytes
         try:
             place = Place(path, path)
             return await to_thread.run_sync(disk.saved, place, limit, live.format) == live.text
-        except Refusal:
-            return False
+        except Refusal:  # a link, or no text: nobody reads it into the buffer either
+            return True
 
     async def before_write(self, path: str) -> None:
         """An agent is about to write a file through the editor."""
