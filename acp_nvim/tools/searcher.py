@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -135,8 +136,9 @@ async def _read(
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        await process.stdin.send(job)
-        await process.stdin.aclose()
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+            await process.stdin.send(job)  # a program that needs nothing may have ended already
+            await process.stdin.aclose()
         from anyio.streams.buffered import BufferedByteReceiveStream
 
         lines = BufferedByteReceiveStream(process.stdout)
