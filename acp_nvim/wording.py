@@ -29,8 +29,8 @@ RECONNECTED_RESUMED: Final = "{agent} is connected again. The session was resume
 RECONNECTED_LOADED: Final = "{agent} is connected again. The session was loaded"
 SESSION_ANEW: Final = "A new session: {reason}{told}"
 PART_FORGOTTEN: Final = ". The agent does not remember the conversation"
-PART_RETOLD: Final = ". Your next prompt takes the conversation so far along"
-SESSION_RETOLD: Final = "A new session of {agent}'s: your next prompt takes the conversation along"
+PART_RETOLD: Final = ". Your next prompt brings the conversation so far along"
+SESSION_RETOLD: Final = "A new session with {agent}. Your next prompt brings the conversation along"
 WHY_NO_REOPENING: Final = "the agent can neither resume nor load sessions"
 WHY_SESSION_UNKNOWN: Final = "the agent no longer knows the session"
 WHY_NOT_REOPENED: Final = "the agent could not reopen the session ({error})"
@@ -212,9 +212,7 @@ BLAME_NOTHING: Final = "No agent is known to have written lines here"
 
 # Checkpoints
 CHECKPOINTS_OFF: Final = "Checkpoints are off (option `checkpoints`)"
-NO_CHECKPOINTS: Final = (
-    "No checkpoints yet. One is made before each prompt, and kept until Neovim ends"
-)
+NO_CHECKPOINTS: Final = "No checkpoints yet. One is made before each prompt"
 OPTION_RESTORE_TOO: Final = "Restore them too"
 OPTION_KEEP: Final = "Leave them unchanged"
 NO_CHECKPOINT: Final = "No checkpoint {n}. There are {first} to {last}"
