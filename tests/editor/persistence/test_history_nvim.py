@@ -107,7 +107,7 @@ def test_a_users_day(days: Days) -> None:
     told = str(second.traffic[0].received("session/prompt")[-1])
     assert "the zebra is in" in told, "the new session is told"
     assert "back again" in told
-    assert any("takes the conversation so far along" in line for line in second.chat(2))
+    assert any("brings the conversation so far along" in line for line in second.chat(2))
     assert chat_lines(second, 2)[: len(expected)] == expected
     second.turn("say once more")
     assert "zebra" not in str(second.traffic[0].received("session/prompt")[-1])
