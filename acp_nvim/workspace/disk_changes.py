@@ -151,9 +151,9 @@ class DiskChanges:
         await self.look(turn.roots, watch=True)
 
     def leave(self, session: AgentSession) -> None:
-        """All is done for a turn, unless the next one has begun."""
+        """All is done for a prompt, and for its turn unless another prompt has joined that."""
         turn = self.turns.get(session)
-        if turn is not None and not turn.prompts:
+        if turn is not None and turn.looked():
             self.turns.leave(session)
             self._tasks.start_soon(self.turns.announce)
 

@@ -35,6 +35,8 @@ class Turn:
         self.roots = real_roots(session)
         self.prompts = 0
         """How many are at work: a second one may begin before the first one's last look is done."""
+        self.last_looks = 0
+        """How many prompts have been answered whose last look is not done."""
         self.named: set[str] = set()
         """Files of tool calls that have ended, to be looked at."""
         self.diffs: list[tuple[str, str | None, str]] = []
@@ -68,8 +70,16 @@ class Turn:
     def answered(self) -> None:
         """The agent is done with a prompt: later changes are the user's."""
         self.prompts -= 1
+        self.last_looks += 1
         if not self.prompts:
             self.closed = time.time_ns()  # the clock of files is never ahead
+
+    def looked(self) -> bool:
+        """The last look after a prompt is done; returns whether it was the last of the turn: the
+        next prompt may have been answered before this look was done.
+        """
+        self.last_looks -= 1
+        return not self.prompts and not self.last_looks
 
     def heard(self, calls: Iterable[ToolCall], paths: Iterable[str] = ()) -> bool:
         """Tool calls that may change files were announced or changed; returns whether one of them

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from acp_nvim.session.session import Session
+from acp_nvim.workspace.disk_changes import DiskChanges
 from acp_nvim.workspace.turns import Turns
 from acp_nvim.workspace.workspace import Workspace
 
@@ -43,3 +44,18 @@ async def test_a_turn_that_goes_on_with_another_prompt_is_not_closed() -> None:
     assert not turn.closed
     turn.answered()
     assert turn.closed
+
+
+async def test_a_turn_is_over_after_the_look_that_follows_its_last_prompt() -> None:
+    """Also where the look after its first prompt takes longer than the second prompt."""
+    turns = Turns(nobody)
+    disk = cast(Any, SimpleNamespace(turns=turns, _tasks=SimpleNamespace(start_soon=id)))
+    session = Session(1, "agent", "/")
+    turn = turns.enter(session)
+    turn.answered()
+    turns.enter(session)
+    turn.answered()
+    DiskChanges.leave(disk, session)
+    assert turns.get(session) is turn
+    DiskChanges.leave(disk, session)
+    assert turns.get(session) is None
