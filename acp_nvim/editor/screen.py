@@ -20,7 +20,7 @@ from acp_nvim.session.changes import EVENTS_AT_ONCE
 from acp_nvim.session.entries import Past
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
-from acp_nvim.session.state import take_calls, take_changes
+from acp_nvim.session.state import ALL, take_calls, take_changes
 from acp_nvim.session.tool_calls import ToolCall
 
 Op = list[Any]
@@ -143,15 +143,15 @@ class Screen:
         """State whose text is on the screen; in a session's first frame all of it, however much
         text waits.
         """
-        ops: list[Op] = []
-        if session.state_mark <= drawn or session.n not in self._known:
+        if session.n not in self._known:
             self._known.add(session.n)
-            changes = take_changes(session)
-            ops += [["state", ["sessions", session.n, *p], plain(value)] for p, value in changes]
-            ops += self._views(session, {str(path[0]) for path, _ in changes})
-            if session.changes.calls:
-                first, calls = take_calls(session)
-                ops.append(["calls", session.n, _calls(calls), first])
+            drawn = ALL
+        changes = take_changes(session, drawn)
+        ops = [["state", ["sessions", session.n, *p], plain(value)] for p, value in changes]
+        ops += self._views(session, {str(path[0]) for path, _ in changes})
+        first, calls = take_calls(session, drawn) if session.changes.calls else (0, [])
+        if calls:
+            ops.append(["calls", session.n, _calls(calls), first])
         return ops
 
     def _events(self, session: Session, drawn: int) -> list[Op]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
+from itertools import takewhile
 from typing import Any
 
 import msgspec
@@ -30,9 +32,10 @@ class Changes:
 
     def __init__(self) -> None:
         """Start with all state of a new session."""
-        self.names = set(FROM_THE_START)
-        self.calls: set[int] = set()
-        """Tool calls by their index."""
+        self.names = dict.fromkeys(FROM_THE_START, 0)
+        """How much text was written when each first changed, as `Event.mark`."""
+        self.calls: dict[int, int] = {}
+        """The same of tool calls, by their index; marks never fall."""
         self.events: deque[Event] = deque()
 
     @property
@@ -51,11 +54,30 @@ class Changes:
         calls: list[str] = last.data["calls"]
         return calls
 
-    def take_names(self) -> list[str]:
-        """Return the names of changed state, sorted."""
-        names = sorted(self.names)
-        self.names.clear()
+    def change(self, names: Iterable[str], mark: int) -> None:
+        """State of these names has changed; `mark` as in `Event`."""
+        for name in names:
+            self.names.setdefault(name, mark)
+
+    def take_names(self, drawn: int) -> list[str]:
+        """Return the names of the state that changed within the drawn text, sorted. An event finds
+        it, whatever has changed since.
+        """
+        names = sorted(name for name, mark in self.names.items() if mark <= drawn)
+        for name in names:
+            del self.names[name]
         return names
+
+    def take_calls(self, drawn: int) -> list[int]:
+        """Return the indexes of tool calls that changed within the drawn text, sorted."""
+        calls = sorted(
+            index for index, _ in takewhile(lambda it: it[1] <= drawn, self.calls.items())
+        )
+        if len(calls) == len(self.calls):
+            self.calls.clear()
+        for index in calls if self.calls else ():
+            del self.calls[index]
+        return calls
 
     def take_events(self, drawn: int) -> list[Event]:
         """Return the events whose text is drawn, in order and at most `EVENTS_AT_ONCE`."""

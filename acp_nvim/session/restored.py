@@ -28,7 +28,7 @@ def restore(session: Session, entries: Iterable[Entry]) -> None:
         elif isinstance(entry, Subagent):
             _rest_child(entry)
     session.transcript.inherit(found)
-    session.changes.calls.update(range(len(session.tool_calls)))
+    session.changes.calls |= dict.fromkeys(range(len(session.tool_calls)), 0)
     session.change("tool_calls", "terminals")
 
 

@@ -103,8 +103,6 @@ class Session:
     """The queue waits for the user."""
     replaying = False
     """The agent replays the past: nothing of it is an event now."""
-    state_mark = 0
-    """How much text was written when the state changed last."""
     plan: Sequence[schema.PlanEntry] = ()
     plan_entry: PlanEntry | None = None
     modes: schema.SessionModeState | None = None
@@ -236,8 +234,7 @@ class Session:
 
     def change(self, *names: str) -> None:
         """Note that state of these names is to be told anew."""
-        self.changes.names.update(names)
-        self.state_mark = self.transcript.written
+        self.changes.change(names, self.transcript.written)
         self.observer.changed(self)
 
     def bounded(self, name: str, items: Sequence[T], most: int = lists.LISTED) -> tuple[T, ...]:
@@ -452,7 +449,7 @@ class Session:
         known, entries = self.tool_calls.by_id, self.entries
         add, dirty, unsaved = self.transcript.add, self.transcript.dirty, self.transcript.unsaved
         numbers, silent = self.changes.calls, self.silent
-        mark = self.state_mark = self.transcript.written
+        mark = self.transcript.written
         statuses: list[str] | None = None
         plain: dict[ToolCall, None] = {}
         unknown: list[str] = []
@@ -474,7 +471,7 @@ class Session:
                     dirty[entry] = unsaved[entry] = None
                     before, locations = call.status, call.locations
                     self.tool_calls.merge(call, update)
-                numbers.add(call.index)
+                numbers.setdefault(call.index, mark)
                 status = call.status
                 if entry.told != status:
                     entry.told = status

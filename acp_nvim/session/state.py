@@ -4,6 +4,7 @@ them.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -11,35 +12,36 @@ from acp_nvim.session import lists, options, snapshot
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall
 
+ALL: Final = sys.maxsize
+"""As much text as there is."""
 
-def take_changes(session: Session) -> list[tuple[list[str | int], Any]]:
-    """Return what changed as `(path below the session, value)`; None stands for absent. Tool calls
-    by themselves are taken by `take_calls`.
+
+def take_changes(session: Session, drawn: int = ALL) -> list[tuple[list[str | int], Any]]:
+    """Return what changed within the drawn text as `(path below the session, value)`; None stands
+    for absent. Tool calls by themselves are taken by `take_calls`.
     """
     told: list[tuple[list[str | int], Any]] = []
     changes, shown = session.changes, _listed_calls(session)
     if shown and shown.start != session.cut.get("tool_calls", 0):
         session.cut["tool_calls"] = shown.start
-        changes.names.add("more")
-    names = changes.take_names()
+        changes.change(["more"], 0)
+    names = changes.take_names(drawn)
     if "options" in names:
         names.append("model")
     if "tool_calls" in names:
         names.remove("tool_calls")
         told.append((["tool_calls"], []))
-        changes.calls.clear()
-        changes.calls.update(shown)
+        changes.calls = dict.fromkeys(shown, 0)
     return told + [([name], _value(session, name)) for name in names]
 
 
-def take_calls(session: Session) -> tuple[int, list[tuple[int, ToolCall]]]:
+def take_calls(session: Session, drawn: int = ALL) -> tuple[int, list[tuple[int, ToolCall]]]:
     """Return how many of the oldest tool calls are no longer in the state, and those in it that
-    changed, with their positions from 1.
+    changed within the drawn text, with their positions from 1.
     """
-    shown, calls = _listed_calls(session), session.changes.calls
-    changed = sorted(index for index in calls if index in shown)
-    calls.clear()
-    return shown.start, [(index + 1, session.tool_calls.at(index)) for index in changed]
+    shown, changed = _listed_calls(session), session.changes.take_calls(drawn)
+    at = session.tool_calls.at
+    return shown.start, [(index + 1, at(index)) for index in changed if index in shown]
 
 
 def _listed_calls(session: Session) -> range:

@@ -84,7 +84,7 @@ class Told(Unobserved):
             marks.setdefault(event.mark, []).extend(_flat(event.name, event.data))
         dirty = {session.transcript.entries.index(entry) for entry in session.transcript.dirty}
         terminals = [terminal.snapshot() for terminal in session.terminals]
-        return entries, calls, marks, dirty, terminals, session.state_mark, take_calls(session)
+        return entries, calls, marks, dirty, terminals, take_calls(session)
 
 
 def _flat(name: str, data: dict[str, Any]) -> list[Any]:

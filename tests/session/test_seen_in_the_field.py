@@ -68,12 +68,12 @@ def test_a_terminal_is_named_as_its_call_is_now() -> None:
     info = {"terminal_info": {"terminal_id": "t"}}
     chat.tell("tool_call", toolCallId="a", title="Terminal", kind="execute", _meta=info)
     assert any(line.strip() == "$ Terminal" for line in chat.lines)
-    chat.session.changes.take_names()
+    chat.session.changes.names.clear()
     chat.tell("tool_call_update", toolCallId="a", rawInput={"command": "make all"})
     assert any(line.strip() == "$ make all" for line in chat.lines)
     assert not any("$ Terminal" in line for line in chat.lines)
     assert [it.snapshot()["command"] for it in chat.session.terminals] == ["make all"]
-    assert "terminals" in chat.session.changes.take_names()
+    assert "terminals" in chat.session.changes.names
 
 
 def test_a_terminal_without_a_command_follows_the_title() -> None:

@@ -19,6 +19,8 @@ from acp_nvim.protocol import schema
 from acp_nvim.render.document import ENTRY
 from acp_nvim.session.session import Session, Unobserved
 
+SAID = ("event", "state")
+
 
 class Neovim:
     """Takes frames."""
@@ -205,6 +207,30 @@ def test_a_session_has_its_state_from_its_first_frame_on() -> None:
     assert more
     told = {op[1][2] for op in ops if op[0] == "state"}
     assert {"status", "queue", "permissions", "terminals"} <= told
+
+
+def test_who_hears_of_a_turns_end_finds_the_state_of_it() -> None:
+    """Also where the text of the next turn waits, and more of the state has changed with that."""
+    screen, session = unseen()
+    screen.collect(1000)
+    for turn, waits in (("first", ""), ("second", "more words\n" * 1000)):
+        session.transcript.stream("agent", f"{turn}\n", None)
+        session.upsert_call(schema.ToolCallUpdate(turn, title="edit", status="completed"))
+        session.transcript.stream("agent", "done\n", None)
+        session.review_edits([{"path": turn}])
+        session.event("AcpTurnEnd")
+        session.transcript.stream("agent", waits, None)
+        session.change("title")
+    told: list[str] = []
+    more = True
+    while more:
+        ops, more = screen.collect(ENTRY)
+        told += [op[1] if op[0] == "event" else op[1][2] for op in ops if op[0] in SAID]
+        told += [f"call {op[2][1]}" for op in ops if op[0] == "calls"]
+        if "AcpTurnEnd" in told:
+            assert "edits" in told[: told.index("AcpTurnEnd")]
+    assert told.count("AcpTurnEnd") == 2
+    assert {"call first", "call second", "title"} <= set(told)
 
 
 def test_a_tool_call_is_told_of_when_its_row_is_there() -> None:
