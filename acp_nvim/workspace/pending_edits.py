@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import anyio
 from anyio import to_thread
@@ -85,7 +86,10 @@ class PendingEdits:
         self._lock = anyio.Lock()
         self._sessions = sessions
         self._dirty, self._lost = set[str](), set[str]()
-        self._gathering, self._wake = False, anyio.Event()
+        self._gathering, self._wake = set[asyncio.Task[Any] | None](), anyio.Event()
+        """The tasks that are `together`: what others change meanwhile does not wait for them."""
+        self._announced: list[tuple[AgentSession, str, str, str, bool]] = []
+        """What agents have changed that is not shown yet."""
         self._pending: list[str] = []
         self._parked = set[str]()
         """Files whose edits were parked, to be told."""
@@ -210,8 +214,8 @@ class PendingEdits:
         """Show a change that an agent made, as an event and in its hunks."""
         self.tracked[path].hear(AgentChanged())
         self.trees.learn([path])
+        self._announced.append((session, path, kind, source, conflict))
         self.changed(path)
-        self.view.edited(session, path, kind, source, conflict)
 
     def gone(self, path: str, rights: Rights | None, executable: bool) -> None:
         """A file was deleted that had these rights (None: those of any new file)."""
@@ -434,27 +438,35 @@ class PendingEdits:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Show all changes made meanwhile at once: a moved file never appears twice."""
-        self._gathering = True
+        """Show all changes that this task makes meanwhile at once: a moved file never appears
+        twice.
+        """
+        task = asyncio.current_task()
+        self._gathering.add(task)
         try:
             yield
         finally:
-            self._gathering = False
+            self._gathering.discard(task)
             self.flush()
 
     def changed(self, *paths: str) -> None:
         """These files' hunks changed: show them with the next frame."""
         self._dirty.update(paths)
-        if not self._gathering:
+        if asyncio.current_task() not in self._gathering:
             self.flush()
 
     def flush(self) -> None:
-        """Show all changed files."""
+        """Show all changed files; who hears of an agent's change finds its hunks."""
         dirty, self._dirty = self._dirty, set()
+        announced, self._announced = self._announced, []
+        if dirty:
+            self._show_all(dirty)
+        for change in announced:
+            self.view.edited(*change)
+
+    def _show_all(self, dirty: Iterable[str]) -> None:
         for path in sorted(dirty):
             self.show(path)
-        if not dirty:
-            return
         self._touched()
         self._tell_parked()
         pending = [entry.path for entry in self.ledger.files()]

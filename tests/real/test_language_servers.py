@@ -19,7 +19,7 @@ import pytest
 
 from tests.real.kit import INSTALLED
 from tests.support.editor import Editor
-from tests.support.pending_edits import edits_by_name, wait_count
+from tests.support.pending_edits import edits_by_name
 from tests.support.tool_caller import Caller
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
@@ -299,7 +299,7 @@ def test_typescript_says_what_an_edit_breaks_fixes_it_and_formats(typescript: Pr
 def test_typescript_renames_in_all_files(typescript: Project) -> None:
     at = {"path": "lib.ts", "line": 5, "symbol": "grow", "new_name": "expand"}
     typescript.writes("rename", **at)
-    assert sorted(wait_count(typescript.editor, 2)) == ["app.ts", "lib.ts"]
+    assert sorted(edits_by_name(typescript.editor)) == ["app.ts", "lib.ts"]
 
 
 # -- ruff, which is asked for diagnostics ----------------------------------------------------------
