@@ -35,7 +35,7 @@ from acp_nvim.protocol.errors import (
     details,
 )
 from acp_nvim.protocol.refusals import lost_session, needs_login, rate_limit
-from acp_nvim.session import queue, subagents
+from acp_nvim.session import call_updates, queue, subagents, turns
 from acp_nvim.session.prompts import Prompt, aside
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks, true_within
@@ -101,7 +101,7 @@ class Conversation:
         session = self.session
         passed = queue.add(session, prompt)
         if not (self.running or self._preparing or self._setup.replays):
-            session.announce(prompt)
+            turns.announce(session, prompt)
         self._woken = self._woken or self.running is None or self._answered
         if not self.is_open:
             self._delegate.turn_comes(session)
@@ -179,7 +179,7 @@ class Conversation:
         except Exception as error:
             self._preparing = None
             queue.claim(self.session, prompt)
-            self.session.end_turn(None, self._fault(error))
+            turns.end(self.session, None, self._fault(error))
             self._delegate.give_back(self.session, prompt)
 
     async def _exchange(self, prompt: Prompt) -> None:
@@ -199,7 +199,7 @@ class Conversation:
         if session.at_work:
             queue.wait_at_agent(session, prompt)
         else:
-            session.begin_turn(prompt, connection.title)
+            turns.begin(session, prompt, connection.title)
         self._listen()
         self._lost.begin()
         await self.ask(prompt, connection, blocks)
@@ -284,15 +284,15 @@ class Conversation:
         if queue.leave_agent(session, prompt):
             self._begin(prompt, message_id or None)
         elif message_id:
-            session.name_prompt(message_id)
+            turns.name_prompt(session, message_id)
 
     def _begin(self, prompt: Prompt, message_id: str | None) -> None:
         session = self.session
         if session.in_turn:
-            session.insert(prompt, message_id)
+            turns.insert(session, prompt, message_id)
             session.observer.changed(session)
         elif self.connection is not None:
-            session.begin_turn(prompt, self.connection.title, message_id)
+            turns.begin(session, prompt, self.connection.title, message_id)
             self._listen()
 
     def meta(self, prompt: Prompt) -> dict[str, Any]:
@@ -321,7 +321,7 @@ class Conversation:
             if self._hands_over:
                 self._setup.handed_over()
             if self.session.in_turn:
-                self.session.end_turn(result.stop_reason, usage=schema.given(result.usage))
+                turns.end(self.session, result.stop_reason, usage=schema.given(result.usage))
             self.remember()
         elif waited and prompt is not None and self._takes_back(error):
             self._delegate.waits_again(prompt)
@@ -338,7 +338,7 @@ class Conversation:
         """The agent answered a prompt with an error."""
         session = self.session
         if session.status == "cancelling":
-            session.end_turn("cancelled")
+            turns.end(session, "cancelled")
         elif prompt is not None and (limit := rate_limit(error)) is not None:
             self._delegate.waits_again(prompt)
             title = self.connection.title if self.connection is not None else session.agent
@@ -348,9 +348,9 @@ class Conversation:
             self._refused = True
             queue.put_first(session, prompt)
             self._delegate.waits_again(prompt)
-            session.end_turn(None, wording.PROMPT_WAITS_FOR_LOGIN)
+            turns.end(session, None, wording.PROMPT_WAITS_FOR_LOGIN)
         else:
-            session.end_turn(None, str(error), details(error))
+            turns.end(session, None, str(error), details(error))
             if prompt is not None:
                 self._delegate.give_back(session, prompt)
 
@@ -367,7 +367,7 @@ class Conversation:
         elif connection is None or not connection.stopping:
             reason += wording.PART_RESTART
             words = connection.last_words() if connection else []
-        session.end_turn(None, reason, words, "\n".join((reason, *words)))
+        turns.end(session, None, reason, words, "\n".join((reason, *words)))
         if not returns:
             queue.hold(session)
         if self.running is not None:
@@ -420,7 +420,7 @@ class Conversation:
             return True
         self._tasks.start_soon(self._watch_cancel, session.turn)
         if not many:
-            session.close_calls("cancelled")
+            call_updates.close_open(session, "cancelled")
         return True
 
     def take_back(self, prompt: Prompt | None = None) -> None:
@@ -437,7 +437,7 @@ class Conversation:
         session = self.session
         if not queue.moves(session):
             return False
-        session.retract()
+        turns.retract(session)
         queue.hold(session)
         return True
 
@@ -522,7 +522,7 @@ class Conversation:
             self._delegate.leave(session.n)
         self._woken = False  # later requests to open have failed with this one
         if session.in_turn:
-            session.end_turn(None, reason, details)
+            turns.end(session, None, reason, details)
         else:
             session.notice("error", reason, details)
         session.status, session.error = "failed", reason
@@ -579,7 +579,7 @@ class Conversation:
             return
         self._delegate.left_agent(session)
         session.decisions.cancel_all("agent exit")
-        session.close_calls("failed")
+        call_updates.close_open(session, "failed")
         session.terminals.abandon()
         session.at_work, session.background = False, 0
         subagents.abandon(session)
@@ -588,7 +588,7 @@ class Conversation:
             queue.leave_agent(session, self.running)
             self._died()
         elif session.own_turn:
-            session.end_turn(None, connection.exit_summary())
+            turns.end(session, None, connection.exit_summary())
         elif connection.returns:
             session.notice("warning", connection.exit_summary() + wording.PART_CONNECTING)
         if connection.returns:

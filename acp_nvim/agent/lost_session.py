@@ -11,7 +11,7 @@ from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.conversation_delegate import ConversationDelegate
 from acp_nvim.agent.login_wait import LoginWait
 from acp_nvim.protocol.refusals import lost_session
-from acp_nvim.session import queue
+from acp_nvim.session import queue, turns
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 
@@ -72,10 +72,10 @@ class LostSession:
         opened = await conversation.open_now()
         connection = conversation.connection
         if opened and connection is not None and queue.claim(session, prompt):
-            session.settle()
+            turns.settle(session)
             blocks = conversation.prepare(prompt, connection)
             if blocks:
                 await conversation.ask(prompt, connection, blocks)
         if session.in_turn:
             waits = wording.PROMPT_WAITS_FOR_LOGIN if conversation.login.awaited else None
-            session.end_turn(None if waits else "cancelled", waits)
+            turns.end(session, None if waits else "cancelled", waits)
