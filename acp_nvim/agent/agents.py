@@ -58,6 +58,11 @@ class Agents:
             known.update(dict.fromkeys(secret_values(connection.spec.env)))
         return list(known)
 
+    def unreached(self, name: str) -> str | None:
+        """Return why an agent elsewhere is not reached yet, None for any other."""
+        connection = self.connections.get(name)
+        return connection.unreached if connection is not None else None
+
     async def get(self, name: str) -> Connection:
         """Return a living connection, started now if need be. One that could not be started is not
         alive, and its `error` says why. Raises `UnknownAgent`.
