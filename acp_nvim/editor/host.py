@@ -15,11 +15,11 @@ import anyio
 import msgspec
 
 from acp_nvim import wording
-from acp_nvim.agent import auth
+from acp_nvim.agent import agent_state, auth
 from acp_nvim.agent.agents import Agents, spec_of
 from acp_nvim.agent.child.early import EarlyAgent
 from acp_nvim.agent.child.reaper import Reaper
-from acp_nvim.agent.connection import Connection, Surroundings
+from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.consent import Consent
 from acp_nvim.agent.conversation import Conversation
 from acp_nvim.agent.file_requests import FileRequests
@@ -27,6 +27,7 @@ from acp_nvim.agent.restarts import Reconnects, Restarts
 from acp_nvim.agent.session_setup import NEW, Origin
 from acp_nvim.agent.settings import AgentSettings, Settings, decode, file_options
 from acp_nvim.agent.stored import IndexFile
+from acp_nvim.agent.surroundings import Surroundings
 from acp_nvim.agent.transport.stdio import EarlyStart, StdioTransport
 from acp_nvim.editor import garbage
 from acp_nvim.editor.access import Access
@@ -243,7 +244,7 @@ class Host:
         self.user_tools = UserTools(toolbox, runner, permissions, tools.refresh)
         return tools
 
-    def _surroundings(self) -> Surroundings:
+    def _surroundings(self) -> Surroundings[Connection]:
         return Surroundings(
             settings=self.settings,
             files=FileRequests(self.workspace.files, self.unsaved.reads),
@@ -429,7 +430,7 @@ class Host:
     def agent_changed(self, connection: Connection) -> None:
         """Show an agent's state, unless another process of it has taken its place."""
         if self.agents.connections.get(connection.name) is connection:
-            self.screen.state(["agents", connection.name], connection.snapshot())
+            self.screen.state(["agents", connection.name], agent_state.snapshot(connection))
         if connection.status == "ready" and connection not in self._greeted:
             self._greeted.add(connection)
             self.screen.event("AcpAgentReady", agent=connection.name)

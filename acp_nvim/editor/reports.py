@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from acp_nvim import __version__, wording
+from acp_nvim.agent import agent_state
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.mcp import Fate
 from acp_nvim.agent.wire.redact import SecretsOnly
@@ -52,7 +53,7 @@ def info(host: Host) -> list[str]:
 
 
 def _agent(connection: Connection) -> list[str]:
-    known = connection.snapshot()
+    known = agent_state.snapshot(connection)
     lines = [
         f"agent {connection.name}: {connection.status}"
         + (f" ({connection.error})" if connection.error else "")

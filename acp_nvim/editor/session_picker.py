@@ -124,7 +124,7 @@ async def _listed(host: Host, name: str) -> list[Stored]:
     except RequestError as error:
         if not needs_login(error):
             raise
-        if await connection.try_configured():
+        if await connection.login.try_configured():
             return await listed(name, connection.agent)
         host.login_needed(connection, None)
         return []

@@ -175,5 +175,5 @@ async def logout(host: Host, args: Args) -> None:
         host.echo("warn", wording.NO_LOGOUT.format(agent=connection.title))
         return
     await connection.agent.logout()
-    await connection.ask_auth_status()
+    await connection.login.ask_state()
     host.echo("info", wording.LOGGED_OUT.format(agent=connection.title))
