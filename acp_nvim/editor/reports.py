@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 def info(host: Host) -> list[str]:
     """Agents with versions, capabilities and warnings; sessions; problems of our own."""
-    editor, python = host.options.neovim, platform.python_version()
+    editor, python = host.settings().neovim, platform.python_version()
     lines = [
         f"acp.nvim {__version__}, Neovim {editor}, Python {python}",
         f"  interpreter: {sys.executable}",
@@ -42,12 +42,15 @@ def info(host: Host) -> list[str]:
     ]
     for connection in host.agents.connections.values():
         lines += [*_agent(connection), ""]
-    for conversation in host.conversations.values():
+    for conversation in host.sessions.conversations.values():
         lines += [*_session(conversation.session), *_servers(conversation.servers), ""]
     lines += [*host.limit_reports.lines(), *host.tools.lines(), ""]
-    if host.problems:
-        lines += ["problems", *("  " + visible(line).replace("\n", " ") for line in host.problems)]
-    if not host.agents.connections and not host.conversations:
+    if host.notices.problems:
+        lines += [
+            "problems",
+            *("  " + visible(line).replace("\n", " ") for line in host.notices.problems),
+        ]
+    if not host.agents.connections and not host.sessions.conversations:
         lines.append(wording.NO_AGENT_YET)
     return lines
 
@@ -142,7 +145,7 @@ def _turn_usage(session: Session) -> list[str]:
 def permissions(host: Host) -> list[str]:
     """Every pending decision with all of its options."""
     lines: list[str] = []
-    for conversation in host.conversations.values():
+    for conversation in host.sessions.conversations.values():
         session = conversation.session
         for decision in session.decisions:
             rows = float_rows(entry_of(decision, session), decision, session.cwd)

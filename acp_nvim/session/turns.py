@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from acp_nvim import wording
 from acp_nvim.protocol import schema
-from acp_nvim.session import call_updates, snapshot, turn_end
-from acp_nvim.session.entries import Heading, Message, Part
+from acp_nvim.session import call_updates, snapshot
+from acp_nvim.session.entries import Entry, Heading, Line, Message, Part, ToolEntry
 from acp_nvim.session.prompts import Prompt, shown
 from acp_nvim.session.session import Session, Status
+from acp_nvim.session.tool_calls import ToolCall
+
+_ENDS: Final[Mapping[str | None, str]] = {
+    "cancelled": wording.CANCELLED,
+    "refusal": wording.REFUSED,
+    "max_tokens": wording.TOKEN_LIMIT,
+    "max_turn_requests": wording.REQUEST_LIMIT,
+}
 
 
 def announce(session: Session, prompt: Prompt) -> None:
@@ -120,7 +129,7 @@ def end(
     event where that is more than `error`, `usage` the tokens of the turn.
     """
     came = session.transcript.entries[session.entries_before :]
-    line = turn_end.line(stop_reason, error, details, came if session.in_turn else None)
+    line = _end_line(stop_reason, error, details, came if session.in_turn else None)
     session.retries(None)
     session.echo, session.prompted = "", None
     session.in_turn = False
@@ -149,11 +158,56 @@ def _close_left(session: Session, stop_reason: str | None, *, failed: bool) -> N
     elif failed:
         call_updates.close_open(session, "failed")
     elif not session.background:
-        refused, rest = turn_end.left_open(session.tool_calls.open(), session.entries)
+        refused, rest = _left_open(session.tool_calls.open(), session.entries)
         call_updates.close(session, refused, "cancelled")
         call_updates.close(session, rest, "completed" if stop_reason == "end_turn" else "cancelled")
         for call in rest:
             call.assume()
+
+
+def _end_line(
+    stop_reason: str | None,
+    error: str | None,
+    details: Sequence[str],
+    entries: Sequence[Entry] | None,
+) -> Line | None:
+    """Return the line that tells how a turn has ended; None for one that ended as it should.
+    `entries` are those of a turn that the user has begun: it should have some.
+    """
+    if error is not None:
+        return Line("error", error, tuple(details))
+    if stop_reason == "end_turn":
+        is_empty = entries is not None and _are_empty(entries)
+        return Line("info", wording.NO_ANSWER_CAME) if is_empty else None
+    told = _ENDS.get(stop_reason) or wording.TURN_ENDED.format(reason=stop_reason)
+    return Line("warning", told)
+
+
+def _are_empty(entries: Sequence[Entry]) -> bool:
+    """Whether nothing has come, not even a line in the margin."""
+    return all(
+        isinstance(entry, Heading)
+        or (isinstance(entry, Message) and (entry.role == "user" or not entry.parts))
+        for entry in entries
+    )
+
+
+def _left_open(
+    calls: Iterable[ToolCall], entries: Mapping[ToolCall, ToolEntry]
+) -> tuple[list[ToolCall], list[ToolCall]]:
+    """Return open calls whose end the agent has not told: those that the user refused, and the
+    others. One that waits, for the user or as its agent says, goes on.
+    """
+    left = [call for call in calls if call.status != "paused" and entries[call].asks is None]
+    refused = [call for call in left if _is_refused(call, entries[call])]
+    return refused, [call for call in left if call not in refused]
+
+
+def _is_refused(call: ToolCall, entry: ToolEntry) -> bool:
+    """Whether the user refused a call that has not begun: some agents end the turn without another
+    word about it.
+    """
+    return call.status == "pending" and bool(entry.decisions) and entry.decisions[-1].refused
 
 
 def settle(session: Session) -> None:
