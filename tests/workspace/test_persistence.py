@@ -371,7 +371,7 @@ async def test_a_journal_of_a_newer_version_is_set_aside(started: Neovims) -> No
     (aside,) = folder(second).glob("journal.*")
     assert aside.read_bytes() == data
     assert second.told == [
-        f"The journal of pending edits is a newer version's; it is set aside as {aside}"
+        f"A newer version wrote the journal of pending edits. It is kept as {aside}"
     ]
     await second.decide("accept")
     third = await started.neovim("third")
