@@ -42,7 +42,7 @@ PART_SENT_AGAIN: Final = ", and your prompt was sent again"
 RECORDS_DAMAGED: Final = "The journal of pending edits is damaged, so some of them are lost"
 JOURNAL_DAMAGED: Final = "The journal of pending edits cannot be read; it is set aside as {path}"
 JOURNAL_NEWER: Final = (
-    "The journal of pending edits is a newer version's; it is set aside as {path}"
+    "Pending edits are not saved: a newer version has written {path}, which is left alone"
 )
 TURN_CUT: Final = "The turn was interrupted"
 EXPORTED: Final = "The chat is in {path}"
