@@ -62,7 +62,7 @@ def _send_now(host: Host, conversation: Conversation, sent: Prompt) -> None:
 @verb("send")
 def send(host: Host, args: Args) -> None:
     """Send the first waiting prompt now."""
-    conversation = host.conversation(args.get("session"))
+    conversation = host.sessions.conversation(args.get("session"))
     prompts = conversation.session.queue if conversation is not None else []
     if conversation is None or not prompts:
         host.echo("info", wording.NOTHING_TO_SEND)
@@ -76,25 +76,27 @@ def send(host: Host, args: Args) -> None:
 def begin(host: Host, args: Args) -> None:
     """The composer of a session to come was opened: start its agent and the session now."""
     n = int(args["n"])
-    if n not in host.conversations:
-        host.new_session(args["cwd"], n=n).open()
+    if n not in host.sessions.conversations:
+        host.sessions.new(args["cwd"], n=n).open()
 
 
 def _meant(host: Host, args: Args) -> Conversation:
     """The session that a prompt is for, a new one where there is none. What is written for one that
     was closed goes to one new session, however often that happens.
     """
-    meant = None if args.get("new") else host.conversation(args.get("session"))
+    meant = None if args.get("new") else host.sessions.conversation(args.get("session"))
     found = meant
     while found is not None and found.session.status == "closed":
-        found = None if found.session.heir is None else host.conversation(found.session.heir)
+        found = (
+            None if found.session.heir is None else host.sessions.conversation(found.session.heir)
+        )
     wanted = args.get("agent")
     if found is not None and wanted in (None, "", found.session.agent):
         return found
     kept = host.history.shown(meant.session) if meant is not None and not wanted else None
     if meant is not None and kept is not None:
         return _gone_on(host, meant, kept)
-    found = host.new_session(args["cwd"], wanted)
+    found = host.sessions.new(args["cwd"], wanted)
     if meant is not None and meant.session.status == "closed":
         meant.session.heir = found.session.n
         host.echo("info", wording.SESSION_CLOSED.format(session=meant.session.n))
@@ -114,7 +116,7 @@ def _gone_on(host: Host, chat: Conversation, kept: Kept) -> Conversation:
 @verb("cancel")
 def cancel(host: Host, args: Args) -> None:
     """Cancel the running turn; with `clear` the queue is dropped as well."""
-    conversation = host.conversation(args.get("session"))
+    conversation = host.sessions.conversation(args.get("session"))
     child = host.subagents.get(args.get("session"))
     if child is not None and conversation is not None:
         host.echo("info", host.subagents.cancel(child, conversation))
@@ -156,7 +158,7 @@ def _clear(conversation: Conversation) -> bool:
 @verb("queue")
 def queue(host: Host, args: Args) -> None:
     """Replace, run or drop the waiting prompts."""
-    conversation = host.conversation(args.get("session"))
+    conversation = host.sessions.conversation(args.get("session"))
     if conversation is None:
         host.echo("info", wording.NO_SESSION)
         return
