@@ -41,9 +41,7 @@ LOST_ANEW: Final = "{agent} had lost the session. A new one was opened{then}"
 PART_SENT_AGAIN: Final = ", and your prompt was sent again"
 RECORDS_DAMAGED: Final = "The journal of pending edits is damaged, so some of them are lost"
 JOURNAL_DAMAGED: Final = "The journal of pending edits cannot be read; it is set aside as {path}"
-JOURNAL_NEWER: Final = (
-    "Pending edits are not saved: a newer version has written {path}, which is left alone"
-)
+JOURNAL_NEWER: Final = "Edits are not saved: a newer version has written {path}, left alone"
 TURN_CUT: Final = "The turn was interrupted"
 EXPORTED: Final = "The chat is in {path}"
 CANNOT_WRITE: Final = "Cannot write {path}: {reason}"

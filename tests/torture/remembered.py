@@ -26,6 +26,7 @@ from acp_nvim.history import search
 from acp_nvim.history.database import Database
 from acp_nvim.history.records import encode, joined, record_of
 from acp_nvim.protocol.text import clean
+from acp_nvim.session import turns
 from acp_nvim.session.entries import Entry, Message
 from acp_nvim.session.session import Session
 from tests.support.chat_histories import PIECES, Chat
@@ -140,7 +141,7 @@ class Host:
         text = clean(self.world.word().strip())
         self.world.note("prompt", chat.session.n, text)
         if chat.session.turn:
-            chat.session.end_turn("end_turn")
+            turns.end(chat.session, "end_turn")
         begin(chat.session, text)
         self.kept.recorder.prompted(text, "/work")
         self.sent.append(text)

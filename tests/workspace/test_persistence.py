@@ -392,9 +392,7 @@ async def test_a_journal_of_a_newer_version_is_left_alone(started: Neovims) -> N
     await second.review.persistence.close()
     assert contents(folder(first)) == before
     path = folder(first) / "journal"
-    assert second.told == [
-        f"Pending edits are not saved: a newer version has written {path}, which is left alone"
-    ]
+    assert second.told == [f"Edits are not saved: a newer version has written {path}, left alone"]
 
 
 async def test_one_that_a_newer_version_takes_over_meanwhile_is_left_alone(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import signal
 import stat
 import time
 from collections.abc import Callable
@@ -15,7 +14,7 @@ import pytest
 from tests.editor.composer.drafts_on_disk import SharedWorkspace, composer, run, write
 from tests.support.editor import Editor
 from tests.support.front_without_host import float_lines
-from tests.support.killed_host import HOST_PID, kill_host
+from tests.support.killed_host import kill_host
 from tests.support.stalled_agent import stalled_agent
 from tests.support.waiting import until
 
@@ -491,21 +490,6 @@ def test_the_words_of_a_host_that_was_killed_are_kept_too(shared: SharedWorkspac
     shared.wait("wait_for_cancel\nsay one\nsay two\na draft")
     first.kill()
     assert composer(shared.start()) == ["wait_for_cancel", "say one", "say two", "a draft"]
-
-
-def test_the_words_that_a_killed_host_never_took_stay_behind_the_others(
-    shared: SharedWorkspace,
-) -> None:
-    first = shared.start()
-    first.prompt("wait_for_cancel")
-    first.wait("(require('acp').state().sessions[1] or {}).status == 'running'")
-    first.errors_expected = True
-    pid = first.lua(HOST_PID)
-    os.kill(pid, signal.SIGSTOP)
-    for text in ("say one", "say two"):
-        first.prompt(text)
-    os.kill(pid, signal.SIGKILL)
-    shared.wait("wait_for_cancel\nsay one\nsay two")
 
 
 # -- what goes wrong

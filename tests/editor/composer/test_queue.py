@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable
 
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.killed_host import HOST_PID
 from tests.support.waiting import until
 
 NAME = "acp://queue/1"
@@ -217,3 +220,16 @@ def test_one_that_the_host_has_not_taken_yet_is_neither_hidden_nor_lost(in_turn:
     wanted = ["say a, changed", "say b", "say later", "say last"]
     in_turn.wait("vim.fn.getline('$') == 'say last'")
     in_turn.wait(f"vim.deep_equal({QUEUE}, ...)", wanted)
+
+
+def test_what_a_killed_host_never_took_comes_back_behind_the_rest(in_turn: Editor) -> None:
+    in_turn.wait(f"#{QUEUE} == 2")
+    in_turn.errors_expected = True
+    pid = in_turn.lua(HOST_PID)
+    os.kill(pid, signal.SIGSTOP)
+    in_turn.prompt("say later")
+    os.kill(pid, signal.SIGKILL)
+    in_turn.wait("require('acp').state().host == 'failed'")
+    in_turn.cmd("AcpPrompt")
+    wanted = ["wait_for_cancel", "say a", "say b", "say later"]
+    until(lambda: in_turn.lines("acp://composer/1") == wanted)
