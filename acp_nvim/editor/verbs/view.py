@@ -176,26 +176,24 @@ async def open_target(host: Host, args: Args) -> None:
     if conversation is None:
         return
     session = host.subagents.get(args.get("session")) or conversation.session
-    if "decision" in target and "kind" not in target:
-        open_decision(host, {"id": target["decision"]})
-        return
-    if target.get("kind") == "diff":
-        await _compare(host, session, int(target["call"]))
-        return
-    if target.get("kind") == "session":
-        await _open_child(host, session, str(target["id"]))
-        return
-    if target.get("kind") == "terminal":
-        open_terminal(host, session, str(target["id"]))
-        return
-    if target.get("kind") == "address":
-        host.echo("warn", wording.NOT_OPENED.format(address=one_line(target["uri"])))
-        return
-    if target.get("kind") == "content":
-        block = contents.find(session, target.get("where"))
-        if block is not None:
+    match target.get("kind"):
+        case None if "decision" in target:
+            open_decision(host, {"id": target["decision"]})
+        case "diff":
+            await _compare(host, session, int(target["call"]))
+        case "session":
+            await _open_child(host, session, str(target["id"]))
+        case "terminal":
+            open_terminal(host, session, str(target["id"]))
+        case "address":
+            host.echo("warn", wording.NOT_OPENED.format(address=one_line(target["uri"])))
+        case "content" if (block := contents.find(session, target.get("where"))) is not None:
             contents.open_block(host, session, block)
-            return
+        case _:
+            _show_whole(host, session, target)
+
+
+def _show_whole(host: Host, session: Session, target: dict[str, Any]) -> None:
     lines = reports.whole(session, target)
     host.screen.push(
         "show",
