@@ -352,7 +352,7 @@ class Host:
             history=self.history,
             tools=self.tools,
             tool_editor=self.tool_editor,
-            memory=Memory(self._logs, self.tasks),
+            memory=Memory(self._logs, lambda: self.screen.turn_runs, self.tasks),
             options=self.settings,
         )
 

@@ -26,22 +26,26 @@ WORTH_IT: Final = 16
 class Memory:
     """Told of the end of each turn."""
 
-    def __init__(self, logs: Callable[[], Iterable[Traffic]], tasks: Tasks) -> None:
-        """`logs` are those of the agents."""
+    def __init__(
+        self, logs: Callable[[], Iterable[Traffic]], turn_runs: Callable[[], bool], tasks: Tasks
+    ) -> None:
+        """`logs` are those of the agents; `turn_runs` says whether any of them answers."""
         self._logs = logs
+        self._turn_runs = turn_runs
         self._tasks = tasks
-        self._due = False
+        self.is_due = False
+        """It will be tidied up."""
         self._packed = 0
 
     def turn_ended(self) -> None:
-        """Tidy up in a moment; for many turns at a time that is done once."""
-        if not self._due:
-            self._due = True
+        """Tidy up in a moment, unless another turn runs by then: that one will end, too."""
+        if not self.is_due:
+            self.is_due = True
             self._tasks.start_soon(self._tidy_up)
 
     async def _tidy_up(self) -> None:
         await anyio.sleep(REST_S)
-        self._due = False
+        self.is_due = False
         for log in list(self._logs()):
             while log.pack():
                 self._packed += 1
