@@ -16,6 +16,7 @@ from acp_nvim.agent.wire.traffic import Recorded
 from acp_nvim.editor import contents, reports
 from acp_nvim.editor.history_chats import open_kept_child
 from acp_nvim.editor.host import Host
+from acp_nvim.editor.plain import plain
 from acp_nvim.editor.verbs.agents import agent_name
 from acp_nvim.editor.verbs.decide import propose
 from acp_nvim.editor.verbs.forms import open_decision
@@ -24,9 +25,18 @@ from acp_nvim.editor.verbs.terminals import open_terminal
 from acp_nvim.protocol import schema
 from acp_nvim.render.diffs import changes
 from acp_nvim.render.text import one_line, path_line
+from acp_nvim.session import snapshot
 from acp_nvim.session.questions.patches import patches_of
 from acp_nvim.session.session import Session
 from acp_nvim.workspace import private_files
+
+
+@verb("tool_calls")
+def tool_calls(host: Host, args: Args) -> None:
+    """Tell all tool calls of a session, of which `state()` has the newest."""
+    session = host.screen.sessions.get(int(args["session"]))
+    calls = session.tool_calls if session is not None else ()
+    host.screen.push("reply", args["id"], [plain(snapshot.tool_call(call)) for call in calls])
 
 
 @verb("redraw")
