@@ -20,6 +20,7 @@ from acp_nvim.agent.wire.calls import OnResponse
 from acp_nvim.protocol import codec, schema, updates
 from acp_nvim.protocol.errors import RemoteProtocolError
 from acp_nvim.render.text import one_line, size
+from acp_nvim.session import call_updates
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import fit
 from acp_nvim.session.updates import apply, joined, said
@@ -200,7 +201,7 @@ class SessionRouter:
         left = True
         while left:
             try:
-                for unknown in session.upsert_calls(updates):
+                for unknown in call_updates.upsert_all(session, updates):
                     self._note_unknown(unknown)
                 left = False
             except Exception as error:

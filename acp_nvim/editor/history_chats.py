@@ -97,7 +97,7 @@ def _sums(used: Sequence[Used]) -> tuple[str, str, str]:
 
 def opened(host: Host, kept: Kept) -> Conversation | None:
     """The session where it is open here: it was begun here, or loaded or resumed."""
-    for conversation in host.conversations.values():
+    for conversation in host.sessions.conversations.values():
         session = conversation.session
         same = bool(kept.agent_id) and (session.agent, session.id) == (kept.agent, kept.agent_id)
         if session.status != "closed" and (host.history.uid(session) == kept.uid or same):
@@ -111,15 +111,14 @@ def read_only(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
     """
     there = host.history.chat_of(kept)
     if there is not None and host.history.is_shown_whole(there, kept):
-        show(host, host.conversations[there])
-        return host.conversations[there]
-    session = Session(host.number(), kept.agent, kept.cwd, (), host.observer)
-    session.title, session.status = kept.title or None, "closed"
+        show(host, host.sessions.conversations[there])
+        return host.sessions.conversations[there]
+    session = host.sessions.closed(kept.agent, kept.cwd, kept.title)
     host.history.show(session, kept)
-    host.take_up(session, NEW, None)
+    host.sessions.take_up(session, NEW, None)
     restore(session, entries)
-    show(host, host.conversations[session.n])
-    return host.conversations[session.n]
+    show(host, host.sessions.conversations[session.n])
+    return host.sessions.conversations[session.n]
 
 
 async def open_kept_child(host: Host, kept: Kept, session_id: str) -> None:
@@ -138,7 +137,7 @@ def go_on(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
     """
     agent = _agent(host, kept)
     origin = Origin("again", tells=True)
-    conversation = host.new_session(kept.cwd, agent, origin, kept.title or None)
+    conversation = host.sessions.new(kept.cwd, agent, origin, kept.title or None)
     session = conversation.session
     session.id = kept.agent_id if agent is not None else ""
     restore(session, entries)
@@ -151,7 +150,7 @@ def go_on(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
 def _agent(host: Host, kept: Kept) -> str | None:
     """The agent of a session; None where it is not configured any more."""
     try:
-        return kept.agent if host.spec(kept.agent) is not None else None
+        return kept.agent if host.options.spec(kept.agent) is not None else None
     except UnknownAgent:
         return None
 

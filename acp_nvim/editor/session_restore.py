@@ -57,7 +57,7 @@ def revive(host: Host, past: Mapping[str, Any]) -> None:
     if past.get("sent"):
         host.sent.keep_in(Path(past["sent"]))
     persistence, again = host.workspace.persistence, int(past["run"]) > 1
-    data = host.options.stdpath.get("data")
+    data = host.settings().stdpath.get("data")
     if data and past.get("instance"):
         persistence.begin(Path(data), str(past["instance"]))
     host.foreign_sessions.keep_numbers(past.get("elsewhere") or {})
@@ -67,8 +67,8 @@ def revive(host: Host, past: Mapping[str, Any]) -> None:
     ]
     sessions = [_revived(host, left) for left in records]
     current = past.get("current")
-    if current in host.conversations:
-        host.make_current(current)
+    if current in host.sessions.conversations:
+        host.sessions.make_current(current)
     paths: list[str] = []
     for root in dict.fromkeys((*(past.get("roots") or ()), *(left.cwd for left in records))):
         paths += persistence.open(root, again=again)
@@ -94,12 +94,12 @@ def _revived(host: Host, left: Left) -> Session:
     """Make a session from its record, failed unless it was closed."""
     origin = Origin("again", left.id, InitialOptions(left.mode, left.options, named=False))
     shown = Past(left.lines) if any(left.lines) else None
-    directories = host.directories(left.cwd)
+    directories = host.sessions.directories(left.cwd)
     session = Session(left.n, left.agent, left.cwd, directories, host.observer)
     session.id, session.title = left.id, left.title
     session.status = "closed" if left.closed else "failed"
     session.error = left.error
-    host.take_up(session, origin if left.id else NEW, shown)
+    host.sessions.take_up(session, origin if left.id else NEW, shown)
     if left.cut:
         session.notice("error", left.error or wording.TURN_CUT)
     return session

@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from acp_nvim import wording
 from acp_nvim.protocol import schema, updates
-from acp_nvim.session import agent_work, options, plans, retries, subagents, upserts
+from acp_nvim.session import agent_work, call_updates, options, plans, retries, subagents, upserts
 from acp_nvim.session.entries import (
     Compaction,
     Line,
@@ -93,7 +93,7 @@ def _user_message(session: Session, update: schema.UserMessageChunk) -> None:
 
 
 def _tool_call(session: Session, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
-    session.upsert_call(update)
+    call_updates.upsert(session, update)
 
 
 def _subagent(session: Session, update: schema.SubagentUpdate) -> None:

@@ -129,7 +129,7 @@ async def _export(host: Host, kept: Kept, entries: Sequence[Entry]) -> None:
 
 
 def _path(host: Host, name: str) -> Path:
-    return Path(host.cwd) / Path(name).expanduser()
+    return Path(host.sessions.cwd) / Path(name).expanduser()
 
 
 async def read(host: Host, name: str, *args: object, silent: bool = False) -> Any:

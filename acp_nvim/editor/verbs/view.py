@@ -49,10 +49,10 @@ async def log(host: Host, args: Args) -> None:
     if connection is None:
         host.echo("info", wording.NO_TRAFFIC.format(agent=name))
         return
-    recorded, redact = connection.traffic.copy(), host.options.log.redact
+    recorded, redact = connection.traffic.copy(), host.settings().log.redact
     lines = await to_thread.run_sync(lambda: list(recorded.lines(redact=redact)))
     if not lines:
-        host.echo("info", wording.TRAFFIC_OFF.format(level=host.options.log.level))
+        host.echo("info", wording.TRAFFIC_OFF.format(level=host.settings().log.level))
         return
     host.screen.push("show", f"acp://log/{name}", "acplog", lines)
 
@@ -107,7 +107,7 @@ def written(host: Host, path: Path, lines: list[str]) -> bool:
 @verb("export")
 def export(host: Host, args: Args) -> None:
     """The chat as Markdown, to a file or into a window."""
-    conversation = host.conversation(args.get("session"))
+    conversation = host.sessions.conversation(args.get("session"))
     if conversation is None:
         host.echo("info", wording.NO_SESSION)
         return
@@ -171,7 +171,7 @@ async def _compare(host: Host, session: Session, call: int) -> None:
 @verb("open")
 async def open_target(host: Host, args: Args) -> None:
     """What `<CR>` in the chat opens in full."""
-    conversation = host.conversation(args.get("session"))
+    conversation = host.sessions.conversation(args.get("session"))
     target = args.get("target") or {}
     if conversation is None:
         return
