@@ -22,6 +22,7 @@ CASES: dict[str, Callable[[], list[Figure]]] = {
     "message": streaming.message,
     "line": streaming.line,
     "tools": streaming.tools,
+    "permissions": streaming.permissions,
     "reads": single.reads,
     "write": single.write,
     "calls": calls.calls,
