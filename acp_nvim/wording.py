@@ -226,7 +226,10 @@ PART_YOURS_STAY: Final = "; your own changes kept: {count}"
 NOT_RESTORED: Final = "Nothing was restored"
 STILL_WORKING_REWIND: Final = "The agent is still working. Run :AcpCancel first, then rewind"
 REWIND_TO: Final = "Rewind to before prompt"
-NO_PROMPTS: Final = "No prompts to go back to. They are known until Neovim ends"
+NO_PROMPTS: Final = "No prompts to go back to"
+PROMPTS_NOT_KEPT: Final = (
+    "What was said is not in the history. :Acp restore brings back the files alone"
+)
 NO_SUCH_PROMPT: Final = "No prompt {n}. There are {first} to {last}"
 REWOUND: Final = "The conversation is as before prompt {n}"
 REWIND_UNDONE: Final = "The conversation is as before the rewind"

@@ -25,6 +25,10 @@ class ConversationDelegate(Protocol):
         """The agent refuses until the user logs in."""
         ...
 
+    def opened(self, session: Session) -> None:
+        """The session is open at its agent, for the first time or again."""
+        ...
+
     def turn_comes(self, session: Session) -> None:
         """A prompt waits until the session is open."""
         ...

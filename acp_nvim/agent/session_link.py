@@ -80,6 +80,7 @@ class SessionLink:
             return False
         self._restarts = False
         self.login.worked()
+        self._delegate.opened(self.session)
         if self.session.status == "closed":  # by the user, meanwhile
             await self.let_go()
             return False

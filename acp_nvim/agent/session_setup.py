@@ -202,9 +202,13 @@ class SessionSetup:
         self.handover = ""
 
     async def _fork(self, connection: Connection) -> Any:
-        """Fork the session, at a message where that is wanted; where the agent refuses that, what
-        was said before is told instead.
+        """Fork the session, at a message where that is wanted; where the agent cannot do that, or
+        refuses, what was said before is told instead.
         """
+        from acp_nvim.agent import fork_points
+
+        if self._origin.point is not None and not fork_points.offered(connection.agent):
+            return await self._retold(connection)
         try:
             return await self._forked(connection)
         except RequestError as error:

@@ -115,6 +115,7 @@ def read_only(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
     session = host.sessions.closed(kept.agent, kept.cwd, kept.title)
     host.history.show(session, kept)
     host.sessions.take_up(session, NEW, None)
+    session.id = kept.agent_id
     restore(session, entries)
     show(host, host.sessions.conversations[session.n])
     return host.sessions.conversations[session.n]
@@ -140,6 +141,7 @@ def go_on(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
     session = conversation.session
     session.id = kept.agent_id if agent is not None else ""
     restore(session, entries)
+    host.earlier_prompts.take_up(session, kept.agent_id, kept.uid)
     host.history.follow(session, kept.id, len(session.transcript.entries))
     host.screen.push("open_chat", session.n, host.history.chat_of(kept))
     conversation.open()

@@ -26,6 +26,7 @@ from acp_nvim.editor.bridge import Bridge
 from acp_nvim.editor.buffers import NvimBuffers
 from acp_nvim.editor.comments import Comments
 from acp_nvim.editor.documents import NvimDocuments
+from acp_nvim.editor.earlier_prompts import EarlierPrompts
 from acp_nvim.editor.environment import agent_environment
 from acp_nvim.editor.extending import in_lua
 from acp_nvim.editor.flow import Flow
@@ -122,6 +123,7 @@ class Host:
         self.sessions: Sessions
         self.logins: Logins
         self.agent_events: AgentEvents
+        self.earlier_prompts: EarlierPrompts
         self.delegate: HostDelegate
         self.restarts: Restarts
 
@@ -219,6 +221,7 @@ class Host:
         self.sessions = self._sessions()
         self.logins = Logins(self.sessions, self.screen, self.tasks, self.echo)
         self.agent_events = AgentEvents(self.agents, self.sessions, self.screen)
+        self.earlier_prompts = EarlierPrompts(self.workspace, self.history, self._all_sessions)
         self.delegate = self._delegate()
         self.restarts = Restarts(self.agents, self.sessions.served)
 
@@ -350,6 +353,7 @@ class Host:
             comments=self.comments,
             sent=self.sent,
             history=self.history,
+            earlier_prompts=self.earlier_prompts,
             tools=self.tools,
             tool_editor=self.tool_editor,
             memory=Memory(self._logs, lambda: self.screen.turn_runs, self.tasks),

@@ -11,6 +11,7 @@ from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.settings import Settings
 from acp_nvim.editor.buffers import NvimBuffers
 from acp_nvim.editor.comments import Comments
+from acp_nvim.editor.earlier_prompts import EarlierPrompts
 from acp_nvim.editor.history import History
 from acp_nvim.editor.logins import Logins
 from acp_nvim.editor.memory import Memory
@@ -41,6 +42,7 @@ class HostDelegate(Struct, frozen=True, eq=False):
     comments: Comments
     sent: SentPrompts
     history: History
+    earlier_prompts: EarlierPrompts
     tools: EditorTools
     tool_editor: ToolEditor
     memory: Memory
@@ -61,6 +63,14 @@ class HostDelegate(Struct, frozen=True, eq=False):
         """A prompt that was under way is in the queue again."""
         self.sent.came_back(prompt)
 
+    def opened(self, session: Session) -> None:
+        """The session is open at its agent: the prompts of before are known now, unless the agent
+        replays them later.
+        """
+        origin = self.sessions.conversations[session.n].origin
+        if origin.id:
+            self.earlier_prompts.take_up(session, origin.id)
+
     def turn_comes(self, session: Session) -> None:
         """A prompt waits until the session is open: the files are looked at meanwhile."""
         self.pace.hold()
@@ -72,6 +82,7 @@ class HostDelegate(Struct, frozen=True, eq=False):
             self.tool_editor.turn_began(session)
         self.buffers.settle(session.n, real_roots(session))
         unsaved = prompt.fresh_unsaved(time.monotonic())
+        self.opened(session)
         texts = await self.workspace.turn_began(session, prompt, clean_text(prompt.text), unsaved)
         prompt.count_as(self.workspace.rewind.last(session))
         await self.unsaved.join(session, prompt, texts, embeds=self._embeds(session))
@@ -85,6 +96,7 @@ class HostDelegate(Struct, frozen=True, eq=False):
 
     async def turn_follows(self, session: Session, prompt: Prompt) -> None:
         """A prompt that the agent has already begins a turn: the files' state is kept."""
+        self.opened(session)
         await self.workspace.turn_began(session, prompt, clean_text(prompt.text))
         prompt.count_as(self.workspace.rewind.last(session))
 

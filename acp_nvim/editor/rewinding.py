@@ -10,9 +10,10 @@ from functools import partial
 import msgspec
 
 from acp_nvim import wording
-from acp_nvim.agent import fork_points
 from acp_nvim.agent.conversation import Conversation
 from acp_nvim.agent.session_setup import Branch, Origin
+from acp_nvim.editor.history import UnreadableError
+from acp_nvim.editor.history_chats import read_only
 from acp_nvim.editor.host import Host
 from acp_nvim.render.margin import fork_history
 from acp_nvim.render.text import one_line
@@ -39,24 +40,75 @@ def label(n: int, message: Message) -> str:
     return f"{n}  {one_line(message.text(), LABEL)}"
 
 
-async def rewind(host: Host, conversation: Conversation, n: int, ask: Ask) -> list[str]:
-    """Bring files and conversation back to before prompt `n`. Returns what to say; `ask` names
-    files that the user has changed as well.
+def take_up(host: Host, conversation: Conversation) -> None:
+    """The prompts that a session had before this Neovim count as its own."""
+    session, kept = conversation.session, host.history.shown(conversation.session)
+    if kept is not None:
+        host.earlier_prompts.take_up(session, kept.agent_id, kept.uid)
+    elif conversation.origin.id:
+        host.earlier_prompts.take_up(session, conversation.origin.id)
+
+
+async def recall(host: Host, conversation: Conversation) -> Session:
+    """Return the session with the prompts of before, or one that only has what was kept of it."""
+    take_up(host, conversation)
+    try:
+        return await host.earlier_prompts.recall(conversation.session)
+    except UnreadableError as error:
+        host.echo("warn", str(error))
+        return conversation.session
+
+
+async def latest(host: Host) -> Conversation | None:
+    """Without a session here: the chat of the one with the latest checkpoint, as it was kept; or
+    that session alone where nothing was kept of what was said.
     """
-    session = conversation.session
-    known = prompts(session)
+    found = latest_kept(host)
+    if found is None:
+        return None
+    try:
+        kept = await host.earlier_prompts.kept(found.session)
+        entries = None if kept is None else await host.history.read("entries", kept.id)
+    except UnreadableError as error:
+        host.echo("warn", str(error))
+        return found
+    return found if kept is None or not entries else read_only(host, kept, entries)
+
+
+def latest_kept(host: Host) -> Conversation | None:
+    """The session with the latest checkpoint, of all Neovims."""
+    made = host.workspace.rewind.checkpoints.lists()[0]
+    found = {
+        n: kept[-1].time for n, kept in made.items() if kept and n in host.sessions.conversations
+    }
+    return host.sessions.conversation(max(found, key=lambda n: found[n])) if found else None
+
+
+async def rewind(
+    host: Host, conversation: Conversation, told: Session, n: int, ask: Ask
+) -> list[str]:
+    """Bring files and conversation back to before prompt `n`. Returns what to say; `told` has what
+    was said, `ask` names files that the user has changed as well.
+    """
+    known = prompts(told)
+    if not known:
+        return [none_known(host, conversation.session)]
     if n not in known:
         return [_unknown(n, list(known))]
-    notes, files = await _files(host, session, n, ask)
+    notes, files = await _files(host, conversation.session, n, ask)
     if files is None:
         return notes
-    _branch(host, conversation, n, known[n], files)
+    _branch(host, conversation, told, n, files)
     return notes
 
 
+def none_known(host: Host, session: Session) -> str:
+    """Say that no prompts are known."""
+    kept = host.workspace.rewind.checkpoints.of(session.n)
+    return wording.PROMPTS_NOT_KEPT if kept else wording.NO_PROMPTS
+
+
 def _unknown(n: int, known: Sequence[int]) -> str:
-    if not known:
-        return wording.NO_PROMPTS
     return wording.NO_SUCH_PROMPT.format(n=n, first=known[0], last=known[-1])
 
 
@@ -76,11 +128,13 @@ async def _files(host: Host, session: Session, n: int, ask: Ask) -> tuple[list[s
     return notes, True
 
 
-def _branch(host: Host, old: Conversation, n: int, prompt: Message, files: bool) -> None:
+def _branch(host: Host, old: Conversation, told: Session, n: int, files: bool) -> None:
     """Open the session that goes on from before the prompt; the prompt is in its composer."""
-    session = old.session
-    at = session.transcript.entries.index(prompt)
-    origin = msgspec.structs.replace(_origin(host, old, at), branch=Branch(session.n, files))
+    session, prompt = old.session, prompts(told)[n]
+    at = told.transcript.entries.index(prompt)
+    origin = msgspec.structs.replace(
+        _origin(host, session, told, at), branch=Branch(session.n, files)
+    )
     branch = host.sessions.new(session.cwd, session.agent, origin, session.title)
     number = branch.session.n
     host.workspace.rewind.branch(session, branch.session, n)
@@ -90,18 +144,16 @@ def _branch(host: Host, old: Conversation, n: int, prompt: Message, files: bool)
     branch.open()
 
 
-def _origin(host: Host, old: Conversation, at: int) -> Origin:
+def _origin(host: Host, session: Session, told: Session, at: int) -> Origin:
     """By a fork at the agent's last message before that entry, where the agent offers that; else a
     new session that is told what was said.
     """
-    session = old.session
-    if not _said(session.transcript.entries[:at]):
+    if not _said(told.transcript.entries[:at]):
         return Origin()
     look = Look(host.settings().chat.tool_lines, session.cwd)
-    before = partial(fork_history, session, look, at)
-    point = _last_message(session.transcript.entries[:at])
-    forks = old.connection is not None and fork_points.offered(old.connection.agent)
-    if old.is_open and forks and point:
+    before = partial(fork_history, told, look, at)
+    point = _last_message(told.transcript.entries[:at])
+    if session.id and point:
         return Origin("fork", session.id, before=before, point=point)
     return Origin("retold", before=before)
 

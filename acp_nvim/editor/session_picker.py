@@ -19,6 +19,7 @@ from acp_nvim.agent.conversation import Conversation
 from acp_nvim.agent.session_setup import Origin, Way
 from acp_nvim.agent.stored import SESSIONS, Stored, listed, merged
 from acp_nvim.agent.wire.endpoint import ConnectionClosed
+from acp_nvim.editor.history import UnreadableError
 from acp_nvim.editor.host import Host
 from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
 from acp_nvim.protocol.refusals import needs_login
@@ -27,6 +28,7 @@ from acp_nvim.render.text import one_line
 from acp_nvim.render.tools import Look
 from acp_nvim.session import options
 from acp_nvim.session.entries import Entry as Said
+from acp_nvim.session.restored import unseen
 from acp_nvim.session.session import Session
 
 START_S = 15.0
@@ -272,7 +274,7 @@ async def act(host: Host, entry: Entry, action: str) -> None:
         case "open" if isinstance(entry, Conversation):
             show(host, entry)
         case "load" | "resume" | "fork":
-            _bring(host, entry, cast("Way", action))
+            await _bring(host, entry, cast("Way", action))
         case "rename":
             await _rename(host, entry)
         case "close" if isinstance(entry, Conversation):
@@ -289,26 +291,42 @@ def show(host: Host, conversation: Conversation) -> None:
     host.screen.push("open_chat", conversation.session.n)
 
 
-def _bring(host: Host, entry: Entry, way: Way) -> None:
+async def _bring(host: Host, entry: Entry, way: Way) -> None:
     """A session of ours that is made of one of the agent's."""
+    said = () if way == "load" else await _kept(host, entry)
     title = name(entry) if isinstance(entry, Conversation) else entry.title or None
     cwd = entry.cwd if isinstance(entry, Stored) else entry.session.cwd
     agent = entry.agent if isinstance(entry, Stored) else entry.session.agent
-    origin = Origin(way, _id(entry), before=partial(_before, host, entry))
+    origin = Origin(way, _id(entry), before=partial(_before, host, entry, said))
     conversation = host.sessions.new(cwd, agent, origin, title)
     conversation.session.brings = "" if way == "fork" else origin.id
     show(host, conversation)
     conversation.open()
 
 
-def _before(host: Host, entry: Entry) -> Sequence[Said]:
+async def _kept(host: Host, entry: Entry) -> Sequence[Said]:
+    """What the history has of a stored session that was not open here."""
+    if isinstance(entry, Conversation) or _closed(host, entry) is not None:
+        return ()
+    try:
+        kept = await host.history.read("session_of", "", entry.agent, entry.id)
+        return () if kept is None else await host.history.read("entries", kept.id) or ()
+    except UnreadableError as error:
+        host.echo("warn", str(error))
+        return ()
+
+
+def _before(host: Host, entry: Entry, said: Sequence[Said]) -> Sequence[Said]:
     """What was said in the session that is forked or opened again, as far as that is known here:
-    also in one that was open before, and closed.
+    also in one that was open before, and closed, or is kept in the history (``said``).
     """
     ours = entry if isinstance(entry, Conversation) else _closed(host, entry)
-    if ours is None:
-        return ()
-    return fork_history(ours.session, Look(host.settings().chat.tool_lines, ours.session.cwd))
+    if ours is not None:
+        told = ours.session
+    else:
+        assert isinstance(entry, Stored)
+        told = unseen(entry.agent, entry.cwd, said)
+    return fork_history(told, Look(host.settings().chat.tool_lines, told.cwd))
 
 
 def _closed(host: Host, entry: Stored) -> Conversation | None:

@@ -36,6 +36,7 @@ class Said(Record, tag=1, frozen=True):
     message_id: str | None
     author: str | None
     sent: float | None
+    prompt: int | None = None
 
 
 class Heading(Record, tag=2, frozen=True):
@@ -245,7 +246,7 @@ def _joined(parts: Sequence[Part]) -> list[Part]:
 
 
 def _said(entry: entries.Message) -> Said:
-    return Said(entry.role, entry.message_id, entry.author, entry.sent)
+    return Said(entry.role, entry.message_id, entry.author, entry.sent, entry.prompt)
 
 
 def _call(entry: entries.ToolEntry) -> Call:
@@ -352,7 +353,9 @@ def decode(data: bytes, parts: Iterable[bytes] = (), index: int = 0) -> Entry:
     if isinstance(record, Said):
         content = joined([part for run in parts for part in _PARTS.decode(run)])
         role, sent = cast("entries.Role", record.role), record.sent
-        return entries.Message(role, record.message_id, content, True, record.author, sent)
+        message = entries.Message(role, record.message_id, content, True, record.author, sent)
+        message.count_as(record.prompt)
+        return message
     if isinstance(record, Call):
         return _tool_entry(record, index)
     return _FROM[record.__class__](record)

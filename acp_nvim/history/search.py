@@ -213,6 +213,18 @@ def record_of(database: Database, agent: str, agent_id: str) -> int | None:
     return None if row is None else int(row[0])
 
 
+def session_of(database: Database, uid: str, agent: str, agent_id: str) -> Kept | None:
+    """Return the newest session of this name, or of an agent's that has this id there. Raises
+    `sqlite3.Error`.
+    """
+    row = database.sql.execute(
+        f"SELECT {_KEPT} FROM sessions WHERE uid = ? OR (agent = ? AND agent_id = ? AND ? != '')"
+        " ORDER BY updated DESC LIMIT 1",
+        (uid, agent, agent_id, agent_id),
+    ).fetchone()
+    return None if row is None else Kept(*row)
+
+
 def children(database: Database, record: int) -> list[Kept]:
     """Return the subagents of a session. Raises `sqlite3.Error`."""
     rows = database.sql.execute(

@@ -32,6 +32,13 @@ def restore(session: Session, entries: Iterable[Entry]) -> None:
     session.change("tool_calls", "terminals")
 
 
+def unseen(agent: str, cwd: str, entries: Iterable[Entry]) -> Session:
+    """Return a session of these entries that no chat shows."""
+    session = Session(0, agent, cwd)
+    restore(session, entries)
+    return session
+
+
 def _rest_call(session: Session, entry: ToolEntry) -> None:
     call = entry.call
     if not call.finished:

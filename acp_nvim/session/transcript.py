@@ -94,6 +94,11 @@ class Transcript:
         self.dirty[entry] = None
         self.unsaved[entry] = None
 
+    def number(self, message: Message, prompt: int | None) -> None:
+        """A message is the user's prompt of that number, which no chat shows."""
+        message.count_as(prompt)
+        self.unsaved[message] = None
+
     def stream(self, role: Role, part: Part, message_id: str | None) -> Message:
         """Append a part to the message that it continues, or to a new one.
 

@@ -72,7 +72,7 @@ def insert(session: Session, prompt: Prompt, message_id: str | None = None) -> N
     parts: list[Part] = [b.text if isinstance(b, schema.TextContent) else b for b in prompt.blocks]
     seen = [shown(part) if isinstance(part, str) else part for part in parts]
     session.prompted = _say_rest(session, prompt, seen or [shown(prompt.text)])
-    session.prompted.count_as(prompt.number)
+    session.transcript.number(session.prompted, prompt.number)
     session.echo = "".join(part for part in parts if isinstance(part, str))
     if message_id is not None:
         name_prompt(session, message_id)

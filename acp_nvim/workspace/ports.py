@@ -218,6 +218,11 @@ class AgentSession(Protocol):
         ...
 
     @property
+    def id(self) -> str:
+        """The agent's id of the session; empty as long as there is none."""
+        ...
+
+    @property
     def agent(self) -> str:
         """The name of its agent."""
         ...
@@ -260,6 +265,8 @@ class SessionInfo(msgspec.Struct, frozen=True, array_like=True):
     title: str = ""
     cwd: str = ""
     directories: list[str] = []
+    id: str = ""
+    """The agent's."""
 
 
 class OtherSessions(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from typing import Final
 
 from anyio import to_thread
@@ -61,9 +61,26 @@ class Rewind:
         """``other`` goes on from ``session`` as it was before prompt ``n``: its prompts have the
         numbers that follow, and the checkpoints before it are its own as well.
         """
-        self.checkpoints.branch(session.n, other.n, n)
+        self.checkpoints.branch(session.n, other.n, range(n))
         self._prompts[other.n] = None, n - 1
         self._show(other)
+
+    def go_on(
+        self, session: AgentSession, last: int, earlier: int | None, prompts: Container[int]
+    ) -> None:
+        """``session`` has had so many prompts in other processes. The checkpoints before these
+        ``prompts`` of a session with our number ``earlier`` are its own as well.
+        """
+        if earlier is not None:
+            self.checkpoints.go_on(earlier, session.n, prompts)
+        self._prompts[session.n] = None, last
+        self._show(session)
+
+    def labels(self, n: int) -> dict[int, str]:
+        """The beginnings of the prompts of the session with our number ``n`` that checkpoints were
+        made before.
+        """
+        return {kept.n: kept.label for kept in self.checkpoints.of(n)}
 
     async def keep(
         self,
@@ -87,8 +104,7 @@ class Rewind:
         self._show(session)
 
     def _show(self, session: AgentSession) -> None:
-        labels = {kept.n: kept.label for kept in self.checkpoints.of(session.n)}
-        self._edits.view.checkpoints(session, labels)
+        self._edits.view.checkpoints(session, self.labels(session.n))
 
     def complete(self, checkpoint: Checkpoint, session: AgentSession) -> None:
         """The directories have been looked at."""

@@ -43,6 +43,12 @@ class SessionKeys:
         """Another Neovim has a session of this key."""
         self.infos[key] = info
 
+    def others(self, agent: str, session_id: str) -> list[int]:
+        """Our numbers of other Neovims' sessions that are this one of the agent's."""
+        same = (agent, session_id)
+        found = [key for key, info in self.infos.items() if (info.agent, info.id) == same]
+        return [self.number(key) for key in found]
+
     def is_ours(self, key: str) -> bool:
         """Whether a session belongs to this Neovim."""
         return key.rpartition(".")[0] == self.instance
@@ -59,6 +65,10 @@ class SessionKeys:
                 found[key] = self.infos.get(key, UNKNOWN)
             elif session is not None:
                 found[key] = SessionInfo(
-                    session.agent, session.title or "", session.cwd, list(session.directories)
+                    session.agent,
+                    session.title or "",
+                    session.cwd,
+                    list(session.directories),
+                    session.id,
                 )
         return found

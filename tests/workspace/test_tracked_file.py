@@ -51,7 +51,7 @@ class Session:
     """One session at work."""
 
     n, key, cwd, roots, is_running, is_over = 1, "1", "/", ("/",), True, False
-    agent, title, directories = "agent", None, ()
+    id, agent, title, directories = "s1", "agent", None, ()
 
 
 LATE = Late(Session(), 7)

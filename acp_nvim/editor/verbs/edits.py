@@ -252,20 +252,13 @@ async def checkpoints(host: Host, args: Args) -> None:
 
 def _whose(host: Host, args: Args) -> Session | None:
     """The session whose checkpoints are meant; that there is none is said."""
-    conversation = host.sessions.conversation(_session(host, args)) or _latest_kept(host)
+    conversation = host.sessions.conversation(_session(host, args))
+    conversation = conversation or rewinding.latest_kept(host)
     if conversation is not None:
+        rewinding.take_up(host, conversation)
         return conversation.session
     host.echo("info", wording.NO_SESSION)
     return None
-
-
-def _latest_kept(host: Host) -> Conversation | None:
-    """Without a session here: the one of an earlier Neovim with the latest checkpoint."""
-    made = host.workspace.rewind.checkpoints.lists()[0]
-    found = {
-        n: kept[-1].time for n, kept in made.items() if kept and n in host.sessions.conversations
-    }
-    return host.sessions.conversation(max(found, key=lambda n: found[n])) if found else None
 
 
 async def _show_checkpoints(host: Host, session: Session) -> None:
@@ -313,24 +306,26 @@ async def restore(host: Host, args: Args) -> None:
 async def rewind(host: Host, args: Args) -> None:
     """Files and conversation as before prompt n; without n the user chooses."""
     conversation = host.sessions.conversation(_session(host, args))
+    conversation = conversation or await rewinding.latest(host)
     if conversation is None:
         host.echo("info", wording.NO_SESSION)
         return
-    n = int(args["n"]) if args.get("n") else await _chosen_prompt(host, conversation.session)
+    told = await rewinding.recall(host, conversation)
+    n = int(args["n"]) if args.get("n") else await _chosen_prompt(host, conversation, told)
     if n is None:
         return
 
     async def ask(question: str, answers: Sequence[str]) -> int | None:
         return await host.choose(question, answers, "restore")
 
-    _say(host, await rewinding.rewind(host, conversation, n, ask))
+    _say(host, await rewinding.rewind(host, conversation, told, n, ask))
 
 
-async def _chosen_prompt(host: Host, session: Session) -> int | None:
-    """Ask before which prompt, the newest first."""
-    known = list(reversed(rewinding.prompts(session).items()))
+async def _chosen_prompt(host: Host, conversation: Conversation, told: Session) -> int | None:
+    """Ask before which prompt, the newest first; `told` has what was said."""
+    known = list(reversed(rewinding.prompts(told).items()))
     if not known:
-        host.echo("info", wording.NO_PROMPTS)
+        host.echo("info", rewinding.none_known(host, conversation.session))
         return None
     labels = [rewinding.label(n, message) for n, message in known]
     at = await host.choose(wording.REWIND_TO, labels, "rewind")

@@ -155,8 +155,8 @@ class Checkpoints:
         made.append(checkpoint)
         del made[:-MAX_CHECKPOINTS]
 
-    def branch(self, session: int, other: int, n: int) -> None:
-        """Give another session those before prompt ``n``. From now on each of the two records the
+    def branch(self, session: int, other: int, prompts: Container[int]) -> None:
+        """Give another session those before these prompts. From now on each of the two records the
         changes of agents in its own.
         """
         self._made[other] = [
@@ -168,8 +168,13 @@ class Checkpoints:
                 ends=list(it.ends),
             )
             for it in self.of(session)
-            if it.n < n
+            if it.n in prompts
         ]
+
+    def go_on(self, session: int, other: int, prompts: Container[int]) -> None:
+        """Another session goes on from all of that one: it can undo its restores as well."""
+        self.branch(session, other, prompts)
+        self._undo[other] = list(self._undo.get(session, []))
 
     def touched(self, path: str, before: Text | None) -> None:
         """An agent is about to change a file, or has; its text was this before."""

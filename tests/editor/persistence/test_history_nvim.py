@@ -9,56 +9,12 @@ from typing import Any
 
 import pytest
 
-from acp_nvim.history import search
-from acp_nvim.history.database import Database
-from acp_nvim.session.entries import Message
+from tests.support.days import KEY, Days
 from tests.support.editor import Editor
 from tests.support.fake_picker import asked, install_picker, pick
 from tests.support.killed_host import kill_host, wait_host
 from tests.support.stored_sessions import ALL
 from tests.support.waiting import until
-
-KEY = "hunter2-hunter2"
-
-
-class Days:
-    """One Neovim after the other, in the same directory and with the same data."""
-
-    def __init__(self, edit: Callable[..., Editor], home: Path) -> None:
-        self.work = home / "work"
-        self.data = home / "data"
-        self.store = home / "stored.json"
-        self._edit = edit
-
-    def start(self, scenario: str = "script", **agent: Any) -> Editor:
-        env = {"XDG_DATA_HOME": str(self.data), "MY_API_KEY": KEY}
-        editor = self._edit(work=self.work, env=env)
-        if agent:
-            editor.agent("stores", str(self.store), **agent)
-        else:
-            editor.agent(scenario)
-        install_picker(editor)
-        return editor
-
-    @property
-    def path(self) -> Path:
-        return self.data / "nvim/acp/history.db"
-
-    def said(self, record: int = 1) -> list[str]:
-        """Texts of the messages of a record, as they are on disk now."""
-        database = Database(self.path)
-        entries = search.entries(database, record)
-        database.close()
-        return [entry.text() for entry in entries if isinstance(entry, Message)]
-
-    def records(self) -> list[str]:
-        """Titles of all sessions."""
-        if not self.path.exists():
-            return []
-        database = Database(self.path)
-        found = [one.title for one in search.search(database, "", str(self.work))]
-        database.close()
-        return found
 
 
 @pytest.fixture

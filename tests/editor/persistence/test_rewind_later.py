@@ -1,0 +1,184 @@
+"""`:Acp rewind` after Neovim has ended: the prompts of before are offered, with their files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.checkpoints import FIRST, contents
+from tests.support.days import Days
+from tests.support.editor import Editor
+from tests.support.fake_picker import asked, pick
+from tests.support.killed_host import is_written, kill_host_once_written
+from tests.support.script_lines import shell
+from tests.support.stored_sessions import ALL
+from tests.support.told_conversation import told, words
+from tests.support.waiting import until
+
+BOTH = "one\nTWO\nTHREE\n"
+FIRST_ONLY = "one\nTWO\nthree\n"
+FORKS: dict[str, Any] = {**ALL, "_meta": {"claudeCode": {"rewind": True}}}
+
+
+@pytest.fixture
+def days(edit: Callable[..., Editor], tmp_path: Path) -> Days:
+    return Days(edit, tmp_path)
+
+
+def edits(editor: Editor, word: str, said: str) -> None:
+    """A turn that changes a line and says something."""
+    command = shell(f"sed -i 's/{word}/{word.upper()}/' a.txt")
+    editor.turn(f"{command}\nsay {said}")
+
+
+def first_day(days: Days, **agent: Any) -> Editor:
+    """Two turns, each of which changes a line and says something."""
+    editor = days.start(**agent)
+    editor.write("a.txt", FIRST)
+    edits(editor, "two", "the second line")
+    edits(editor, "three", "the third line")
+    editor.wait("require('acp').state().sessions[1].edits[1].added == 2")
+    assert contents(editor)["a.txt"] == BOTH
+    return editor
+
+
+def current(editor: Editor) -> int:
+    n: int = editor.wait("(require('acp').state().current)")
+    return n
+
+
+def idle(editor: Editor, n: int) -> None:
+    editor.wait("(require('acp').state().sessions[...] or {}).status == 'idle'", n)
+
+
+def offered(question: dict[str, Any]) -> list[tuple[str, bool]]:
+    """The numbers of the prompts that are offered, and whether they are those of the first day."""
+    lines = ("the third line", "the second line")
+    return [
+        (item.split()[0], line in item)
+        for item, line in zip(question["items"], lines, strict=False)
+    ]
+
+
+def test_without_a_session_the_prompts_before_a_kill_are_offered(days: Days) -> None:
+    first = first_day(days)
+    until(lambda: is_written(first))
+    until(lambda: days.said()[-1:] == ["the third line"])
+    first.kill()
+
+    second = days.start()
+    second.write("mine.txt", "written meanwhile\n")
+    (question,) = pick(second, "Acp rewind", "nothing")
+    assert offered(question) == [("2", True), ("1", True)]
+    assert contents(second)["a.txt"] == BOTH, "nothing was chosen"
+    pick(second, "Acp rewind", question["items"][0])
+    second.wait_message("Files restored to before prompt 2: 1 file changed")
+    assert contents(second) == {"a.txt": FIRST_ONLY, "mine.txt": "written meanwhile\n"}
+    n = current(second)
+    idle(second, n)
+    chat = "\n".join(second.chat(n))
+    assert "the second line" in chat
+    assert "the third line" not in chat
+    composer = second.lua("return require('acp').state().sessions[...].composer_bufnr", n)
+    lines = second.lua("return vim.api.nvim_buf_get_lines(..., 0, -1, true)", composer)
+    assert "say the third line" in lines
+    second.turn("say again")
+    prompt = second.traffic[0].received("session/prompt")[-1]
+    assert words(prompt) == ["say again"]
+    assert "the second line" in told(prompt)
+    assert "the third line" not in told(prompt)
+
+    second.cmd("Acp restore")
+    second.wait_message("The restore was undone")
+    second.wait("require('acp').state().current ~= ...", n)
+    assert contents(second)["a.txt"] == BOTH
+    assert "the third line" in "\n".join(second.chat(current(second)))
+
+
+@pytest.mark.parametrize("way", ["load", "resume", "continue", "open"])
+def test_a_session_that_is_opened_again_knows_its_prompts(days: Days, way: str) -> None:
+    first_day(days, capabilities=ALL).quit()
+    second = days.start(capabilities=ALL)
+    list_of = "Acp history" if way in ("continue", "open") else "Acp sessions"
+    title = pick(second, list_of, "nothing")[0]["items"][0].split("  (")[0]
+    pick(second, list_of, title, way)
+    n = current(second) if way != "open" else 0
+    if way == "open":
+        second.wait_screen("the third line")
+    else:
+        idle(second, n)
+        edits(second, "one", "the first line")
+        assert contents(second)["a.txt"] == "ONE\nTWO\nTHREE\n"
+    before = len(asked(second))
+    (question,) = pick(second, "Acp rewind", "nothing")
+    assert len(asked(second)) == before + 1
+    if way != "open":
+        assert question["items"].pop(0).split()[0] == "3"
+    assert offered(question) == [("2", True), ("1", True)]
+    old = current(second)
+    second.cmd("Acp rewind 2")
+    second.wait_message("Files restored to before prompt 2: 1 file changed")
+    assert contents(second)["a.txt"] == FIRST_ONLY
+    second.wait("require('acp').state().current ~= ...", old)
+    n = current(second)
+    idle(second, n)
+    second.turn("say again")
+    prompt = second.traffic[0].received("session/prompt")[-1]
+    assert "the second line" in told(prompt)
+    assert "the third line" not in told(prompt)
+    second.cmd("Acp restore")
+    second.wait_message("The restore was undone")
+    second.wait("require('acp').state().current == ...", old)
+    assert contents(second)["a.txt"] == (BOTH if way == "open" else "ONE\nTWO\nTHREE\n")
+
+
+def test_it_forks_at_a_message_of_before(days: Days) -> None:
+    first = days.start(capabilities=FORKS)
+    first.turn("messages")
+    first.turn("say the end")
+    first.quit()
+    second = days.start(capabilities=FORKS)
+    title = pick(second, "Acp history", "nothing")[0]["items"][0].split("  (")[0]
+    pick(second, "Acp history", title, "open")
+    second.wait_screen("the end")
+    old = current(second)
+    second.cmd("Acp rewind 2")
+    second.wait("require('acp').state().current ~= ...", old)
+    n = current(second)
+    idle(second, n)
+    fork = second.traffic[0].wait("session/fork")
+    assert (fork["params"]["sessionId"], fork["params"]["_meta"]) == (
+        "s1",
+        {"claudeCode": {"rewindTo": "m2"}},
+    )
+    assert "second message" in "\n".join(second.chat(n))
+    assert "the end" not in "\n".join(second.chat(n))
+
+
+def test_prompts_are_known_when_the_host_was_killed(days: Days) -> None:
+    editor = first_day(days)
+    until(lambda: days.said()[-1:] == ["the third line"])
+    kill_host_once_written(editor)
+    (question,) = pick(editor, "Acp rewind", "nothing")
+    assert offered(question) == [("2", True), ("1", True)]
+    pick(editor, "Acp rewind", question["items"][1])
+    editor.wait("require('acp').state().current == 2")
+    assert contents(editor)["a.txt"] == FIRST
+
+
+def test_files_come_back_where_no_history_is_kept(days: Days) -> None:
+    first = days.start()
+    first.setup({"history": {"enabled": False}})
+    first.write("a.txt", FIRST)
+    edits(first, "two", "the second line")
+    until(lambda: is_written(first))
+    first.kill()
+    second = days.start()
+    second.cmd("Acp rewind")
+    second.wait_message("What was said is not in the history")
+    second.cmd("Acp restore 1")
+    second.wait_message("Files restored to before prompt 1: 1 file changed")
+    assert contents(second)["a.txt"] == FIRST
