@@ -5,6 +5,7 @@ vim.opt.runtimepath:prepend(root)
 vim.opt.number = true
 vim.opt.swapfile = false
 vim.g.maplocalleader = ','
+require('acp').setup({ blame = true })
 vim.api.nvim_create_autocmd('VimEnter', {
   once = true,
   callback = function()

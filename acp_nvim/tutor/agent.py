@@ -14,7 +14,7 @@ from acp_nvim import __version__
 from acp_nvim.protocol import errors
 from acp_nvim.protocol import schema as s
 from acp_nvim.protocol.errors import RequestError
-from acp_nvim.tutor.keys import told
+from acp_nvim.tutor.keys import blames, told
 from acp_nvim.tutor.lessons import teach
 from acp_nvim.tutor.session import COMMANDS, MODES, PACES, Session
 from acp_nvim.tutor.turn import Turn
@@ -88,11 +88,13 @@ class Tutor:
 
     def _new_session(self, params: s.NewSessionRequest) -> s.NewSessionResponse:
         session = Session(f"{PREFIX}{secrets.token_hex(6)}", Path(params.cwd))
-        session.keys = told(s.given(params.meta))
+        meta = s.given(params.meta)
+        session.keys, session.blames = told(meta), blames(meta)
         session.servers = params.mcp_servers
         before = [one for one in self._sessions.values() if one.cwd == session.cwd and one.tour]
         if before:  # `/tour` goes on where it was
             session.tour, session.unfinished = before[-1].tour, True
+            session.returned = before[-1].returned
         self._keep(session)
         return s.NewSessionResponse(session.id, session.modes(), session.options())
 

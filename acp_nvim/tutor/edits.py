@@ -30,6 +30,25 @@ FIXED: Final = "    for _, count, price in basket:\n"
 WAVES: Final = 'lines.append("~" * 24)'
 """Lines of the sample that tell whether the change was kept and the second one rejected."""
 
+PRICE: Final = '("honey", 1, 5.20)'
+DEAR: Final = '("honey", 1, 52.00)'
+"""What the user takes back by a rewind."""
+_JOINED: Final = '    return "\\n".join(lines)\n'
+LEFT: Final = '    lines.append("Come back soon!")\n'
+"""A line that is not decided when the user leaves (`lua/acp/command/tutor_copy.lua`)."""
+
+
+def spoiled(text: str) -> str | None:
+    """The sample with a wrong price; None where that cannot be."""
+    return text.replace(PRICE, DEAR, 1) if PRICE in text else None
+
+
+def with_farewell(text: str) -> str | None:
+    """The sample with one more line; None where that cannot be."""
+    if LEFT in text or _JOINED not in text:
+        return None
+    return text.replace(_JOINED, LEFT + _JOINED, 1)
+
 
 # The sample's mistakes, in the order in which they are found.
 _SAMPLE: Final = (

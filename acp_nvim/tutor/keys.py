@@ -27,11 +27,20 @@ KEYS: Final = {
 
 def told(meta: Any) -> dict[str, str]:
     """The keys in the `_meta` of a session: `{"acp.nvim": {"keys": {name: key}}}`."""
-    ours = meta.get("acp.nvim") if isinstance(meta, dict) else None
-    keys = ours.get("keys") if isinstance(ours, dict) else None
+    keys = _ours(meta).get("keys")
     if not isinstance(keys, dict):
         return {}
     return {name: key for name, key in keys.items() if name in KEYS and isinstance(key, str)}
+
+
+def blames(meta: Any) -> bool:
+    """Whether the client knows who wrote a line: `{"acp.nvim": {"blame": true}}`."""
+    return _ours(meta).get("blame") is True
+
+
+def _ours(meta: Any) -> dict[str, Any]:
+    ours = meta.get("acp.nvim") if isinstance(meta, dict) else None
+    return ours if isinstance(ours, dict) else {}
 
 
 def filled(session: Session, text: str, **more: object) -> str:

@@ -63,12 +63,16 @@ class Session:
     turns: int = 0
     turn: asyncio.Task[s.PromptResponse] | None = None
     keys: dict[str, str] = field(default_factory=dict)
+    blames: bool = False
+    """Whether the client knows who wrote a line."""
     servers: Sequence[s.McpServer] = ()
     """The MCP servers that the session was opened with."""
     tour: tuple[int, int] | None = None
     """Part and step of the tour, None before it."""
     unfinished: bool = False
     """Whether that step begins again with the next prompt."""
+    returned: bool = False
+    """Whether the user has left the editor in the tour, and come back."""
     watch: asyncio.Task[None] | None = None
     """It looks whether the user has done what the step is about."""
     speaker: asyncio.Task[None] | None = None

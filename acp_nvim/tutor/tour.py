@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.tutor import tour_words as words
 from acp_nvim.tutor.editor_tools import NoTools, ToolFailed
-from acp_nvim.tutor.edits import FIXED, WAVES, proposal
+from acp_nvim.tutor.edits import DEAR, FIXED, LEFT, WAVES, proposal, spoiled, with_farewell
 from acp_nvim.tutor.keys import filled
 from acp_nvim.tutor.texts import from_disk
 from acp_nvim.tutor.turn import Refused
@@ -68,6 +68,10 @@ async def start(turn: Turn, argument: str = "") -> None:
         return
     if argument in ("1", "2"):
         session.tour = (int(argument), 0)
+    elif session.tour is None and LEFT in await _live(turn):
+        session.tour, session.returned = (2, BACK_AGAIN), True
+        await run(turn)
+        return
     part, number = session.tour or (1, 0)
     if number >= len(PARTS[part]):
         part, number = 1, 0
@@ -306,7 +310,7 @@ async def _ask_servers(turn: Turn) -> bool | None:
     arguments = {"path": NAME, "severity": "error", "wait_ms": 3000}
     said = await _by_tool(turn, "nvim_diagnostics", arguments)
     if said is None:
-        turn.session.tour = (2, CHECKPOINTS - 1)  # there is no renaming without them either
+        turn.session.tour = (2, BLAME - 1)  # there is no renaming without them either
         return True
     found = [line for line in said.split("\n") if line.startswith(f"{NAME}:")]
     if not found:
@@ -339,6 +343,55 @@ async def _by_tool(turn: Turn, tool: str, arguments: dict[str, Any]) -> str | No
     except ToolFailed as error:
         await turn.say(words.TOOL_FAILED.format(why=error))
     return None
+
+
+async def _blame(turn: Turn) -> bool:
+    text = words.BLAME if turn.session.blames else words.BLAME_OFF
+    await turn.say(filled(turn.session, text, name=NAME))
+    return False
+
+
+async def _rewind(turn: Turn) -> bool | None:
+    """Change something for the user to take back; the session that branches off then goes on."""
+    before = await _live(turn)
+    if turn.session.turns == 1 and DEAR not in before:
+        await turn.say(words.REWOUND)
+        return True
+    after = spoiled(before)
+    if after is None:
+        await turn.say(words.REWIND if DEAR in before else words.NO_REWIND)
+        return False
+    return await _changed(turn, before, after, "Raise the price of honey", words.REWIND)
+
+
+async def _leave(turn: Turn) -> bool | None:
+    """Leave a change for the user to come back to."""
+    before = await _live(turn)
+    after = with_farewell(before)
+    if after is None:
+        await turn.say(filled(turn.session, words.LEAVE, name=NAME))
+        return False
+    return await _changed(turn, before, after, "Say goodbye", words.LEAVE)
+
+
+async def _changed(turn: Turn, before: str, after: str, title: str, text: str) -> bool | None:
+    """Make a change of the sample and say this; None when the user refused."""
+    path = sample(turn)
+    assert path is not None
+    try:
+        await turn.write(path, before, after, title)
+    except Refused as no:
+        await turn.say(words.REFUSED.format(why=no))
+        return None
+    await turn.say(filled(turn.session, text, name=NAME))
+    return False
+
+
+async def _back_again(turn: Turn) -> bool:
+    """The user has left and come back, or has not."""
+    session = turn.session
+    await turn.say(filled(session, words.RETURNED if session.returned else words.STAYED, name=NAME))
+    return not session.returned
 
 
 def _finish(text: str) -> Callable[[Turn], Awaitable[bool]]:
@@ -374,8 +427,13 @@ PARTS: Final = {
         Step("Language servers", _says(words.MISSPELL)),
         Step("", _ask_servers),
         Step("Rename", _rename),
+        Step("Blame", _blame),
         Step("Checkpoints", _says(words.CHECKPOINTS)),
+        Step("Rewind", _rewind),
         Step("Sessions", _finish(words.SESSIONS)),
+        Step("History", _says(words.HISTORY)),
+        Step("Come back", _leave),
+        Step("", _back_again),
     ),
 }
 
@@ -384,7 +442,8 @@ def _at(part: int, title: str) -> int:
     return next(at for at, step in enumerate(PARTS[part]) if step.title == title)
 
 
-FOLLOW, QUEUE, CHECKPOINTS = _at(1, "Follow"), _at(1, "Queue"), _at(2, "Checkpoints")
+FOLLOW, QUEUE, BLAME = _at(1, "Follow"), _at(1, "Queue"), _at(2, "Blame")
+BACK_AGAIN = _at(2, "Come back") + 1
 
 
 async def check(turn: Turn, _argument: str = "") -> None:

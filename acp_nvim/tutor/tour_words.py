@@ -65,9 +65,8 @@ END: Final = """\
 {help} lists the keys of each of these windows, `:Acp` lists everything else. `/check` tells what \
 is left to review.
 
-Part two covers plans, terminals, modes, comments, language servers, checkpoints and sessions: \
-`/tour 2`. For a \
-real agent: `:Acp agent`.
+Part two covers plans, terminals, modes, comments, language servers, blame, checkpoints, rewind, \
+sessions, history, and coming back: `/tour 2`. For a real agent: `:Acp agent`.
 """
 
 PLAN: Final = """\
@@ -109,15 +108,50 @@ HAS_RENAMED: Final = "Every place is a hunk of `{name}`, for you to review. Then
 NO_TOOLS: Final = "I cannot ask your editor: {why}."
 TOOL_FAILED: Final = "Your editor says: {why}."
 
+BLAME: Final = """\
+Whose line is it? On a line of `{name}` that I changed: `:Acp blame`. `<CR>` there opens the \
+prompt that I wrote it for. Then send anything.
+"""
+BLAME_OFF: Final = """\
+With the option `blame = true`, `:Acp blame` says which prompt wrote the line under your cursor. \
+You have it off. Send anything to continue.
+"""
+
 CHECKPOINTS: Final = """\
 `:Acp checkpoints` lists the files before each prompt: `<CR>` shows what changed since, \
 `r` brings them back, `u` undoes that. Then send anything.
+"""
+
+REWIND: Final = """\
+Oh dear: I made the honey ten times as dear. `:Acp rewind` goes back to before a prompt, files and \
+talk: choose the newest. Then send what you like.
+"""
+NO_REWIND: Final = """\
+`:Acp rewind` goes back to before a prompt, files and talk. Try it, or send anything.
+"""
+REWOUND: Final = """\
+The honey has its old price, and I forgot what we said since. `:Acp restore` would undo that.
 """
 
 SESSIONS: Final = """\
 `:Acp new` opens another session, `:Acp sessions` switches between them. Come back here and send \
 anything.
 """
+
+HISTORY: Final = """\
+All that was said is kept. `:Acp history honey` finds it: choose a session, then *open*. Come back \
+here and send anything.
+"""
+
+LEAVE: Final = """\
+I added a line to `{name}`. Decide nothing: leave with `:qa!`, start Neovim again the same way, \
+and type `:Acp tutor`.
+"""
+RETURNED: Final = """\
+You are back, and my line in `{name}` waits still. {next} goes there; {accept} keeps it, {reject} \
+undoes it. Your talk is in `:Acp history`. Then send anything.
+"""
+STAYED: Final = "You stayed. My line would wait for you after `:qa!`, too."
 
 END_TWO: Final = """\
 ## That was part two

@@ -98,3 +98,22 @@ def test_the_hint_fits_one_line(terminal: Terminal) -> None:
     terminal.wait("Type  :AcpPrompt hello")
     assert not any(re.search("Press ENTER", row) for row in terminal.lines())
     assert "A till: adds up a basket" in terminal.lines()[0]
+
+
+def test_edits_that_wait_bring_the_user_back(terminal: Terminal, tmp_path: Path) -> None:
+    terminal.wait(":AcpPrompt hello")
+    terminal.keys(":AcpPrompt /edit\r")
+    terminal.wait_lua(f"#{SESSION}.permissions", "1")
+    terminal.keys(":Acp allow\r")
+    terminal.wait_lua(f"{SESSION}.status", "idle")
+    terminal.wait_lua(f"#{SESSION}.edits", "1")
+    terminal.keys(":qa!\r")
+    terminal.wait("Enter starts Neovim again")
+    terminal.keys("\r")
+    terminal.wait(":AcpPrompt hello")
+    terminal.wait("for _, count, price in basket[:-1]:")  # what was there, above the hunk
+    terminal.keys(":Acp accept all\r")
+    terminal.wait_lua(f"#{SESSION}.edits", "0")
+    terminal.keys(":qa!\r")
+    assert terminal.wait_end() == 0
+    assert not list(tmp_path.glob("acp-try.*")), "the sample's copy is removed"

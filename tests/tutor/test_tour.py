@@ -146,21 +146,69 @@ def test_it_goes_on_where_it_was(client: TutorClient) -> None:
 
 def test_the_second_part(client: TutorClient) -> None:
     client.prompt("/help")
-    assert "1 of 8 · Plan" in client.prompt("/tour 2")
+    assert "1 of 12 · Plan" in client.prompt("/tour 2")
     assert client.of("plan")
-    assert "2 of 8 · Terminals" in client.prompt("on")
+    assert "2 of 12 · Terminals" in client.prompt("on")
     assert client.asked("terminal/create")
-    assert "3 of 8 · Modes" in client.prompt("on")
+    assert "3 of 12 · Modes" in client.prompt("on")
     client.updates.clear()
     client.ask("session/set_mode", {"sessionId": client.session, "modeId": "trust"})
-    at(client, "4 of 8 · Comments")
+    at(client, "4 of 12 · Comments")
     client.until(lambda: "It goes with your next prompt" in client.said())
-    assert "5 of 8 · Language servers" in client.prompt("because")
+    assert "5 of 12 · Language servers" in client.prompt("because")
     said = client.prompt("on")
     assert "I cannot ask your editor" in said
-    assert "7 of 8 · Checkpoints" in said
-    assert "8 of 8 · Sessions" in client.prompt("on")
-    assert "## That was part two" in client.prompt("on")
+    assert "7 of 12 · Blame" in said
+    assert "You have it off" in said
+    assert "8 of 12 · Checkpoints" in client.prompt("on")
+    assert "9 of 12 · Rewind" in client.prompt("on")
+    assert '("honey", 1, 52.00)' in till(client).read_text()
+    assert "10 of 12 · Sessions" in client.prompt("on"), "without a rewind it goes on, too"
+    assert "11 of 12 · History" in client.prompt("on")
+    assert "12 of 12 · Come back" in client.prompt("on")
+    assert "Come back soon!" in till(client).read_text()
+    said = client.prompt("on")
+    assert "You stayed" in said
+    assert "## That was part two" in said
+
+
+def skipped_to(client: TutorClient, title: str) -> str:
+    """Part two up to a step, which begins."""
+    said = client.prompt("/tour 2")
+    while f"· {title}" not in said:
+        said = client.prompt("/skip")
+    return said
+
+
+def other_session(client: TutorClient) -> None:
+    opened = client.ask("session/new", {"cwd": str(client.cwd), "mcpServers": []})
+    client.session = opened["sessionId"]
+    client.hurry()
+
+
+def test_a_rewind_is_seen_in_the_session_that_branches_off(client: TutorClient) -> None:
+    skipped_to(client, "Rewind")
+    other_session(client)
+    assert "9 of 12 · Rewind" in client.prompt("not yet"), "the price is still the wrong one"
+    change(client, '("honey", 1, 52.00)', '("honey", 1, 5.20)')
+    other_session(client)
+    said = client.prompt("now")
+    assert "The honey has its old price" in said
+    assert "10 of 12 · Sessions" in said
+
+
+def test_the_tour_goes_on_when_the_user_has_left_and_come_back(client: TutorClient) -> None:
+    assert "leave with `:qa!`" in skipped_to(client, "Come back")
+    meta = {"acp.nvim": {"keys": {"accept": ",a"}, "blame": True}}
+    again = TutorClient(client.cwd, {"terminal": True}, meta)
+    again.hurry()
+    said = again.prompt("/tour")
+    assert "You are back" in said
+    assert "`,a` keeps it" in said
+    assert "You stayed" not in said
+    assert "## That was part two" in again.prompt("on")
+    assert "On a line of `till.py` that I changed" in skipped_to(again, "Blame")
+    assert again.close() == 0
 
 
 def test_keys_that_nobody_told_are_the_defaults(tmp_path: Path) -> None:

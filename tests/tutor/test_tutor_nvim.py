@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
+from tests.support.days import Days
 from tests.support.editor import ROOT, Editor
+from tests.support.fake_picker import pick
 from tests.support.waiting import until
 
 
@@ -129,15 +132,15 @@ def test_the_tour_asks_the_language_server_of_the_sample(editor: Editor) -> None
     editor.wait("#vim.lsp.get_clients({ name = 'till', bufnr = 0 }) == 1")
     editor.cmd("AcpPrompt /tour 2")
     for step in ("Plan", "Terminals", "Modes", "Comments"):
-        reads(editor, f"of 8 · {step}")
+        reads(editor, f"of 12 · {step}")
         editor.cmd("AcpCancel")
         editor.cmd("AcpPrompt /skip")
-    reads(editor, "5 of 8 · Language servers")
+    reads(editor, "5 of 12 · Language servers")
     editor.cmd("AcpPrompt on")
     reads(editor, "Nothing is wrong in till.py")
     editor.keys("/return amount<CR>:s/amount/amout/<CR>")
     editor.cmd("AcpPrompt on")
-    reads(editor, "6 of 8 · Rename", "waiting for you")
+    reads(editor, "6 of 12 · Rename", "waiting for you")
     assert "till.py:16:12 error: `amout` is not defined" in "\n".join(editor.chat())
     assert path.read_text() == before, "nothing is saved"
     editor.cmd("Acp allow")
@@ -146,3 +149,62 @@ def test_the_tour_asks_the_language_server_of_the_sample(editor: Editor) -> None
     assert "def render_receipt(basket):" in text
     assert "print(render_receipt(BASKET))" in text
     assert "amout" in text
+
+
+def test_the_end_of_the_tour_goes_on_in_the_next_neovim(
+    edit: Callable[..., Editor], tmp_path: Path
+) -> None:
+    days = Days(edit, tmp_path)
+    first = days.start()
+    first.setup({"agent": "tutor", "blame": True})
+    first.cmd("Acp tutor")
+    first.wait("(require('acp').state().sessions[1] or {}).status == 'idle'")
+    path = first.lua("return vim.api.nvim_buf_get_name(vim.fn.bufnr('till.py'))")
+    first.cmd("AcpPrompt /tour 2")
+    for step in ("Plan", "Terminals", "Modes", "Comments", "Language servers"):
+        reads(first, f"of 12 · {step}")
+        first.cmd("AcpCancel")
+        first.cmd("AcpPrompt /skip")
+    reads(first, "Nothing is wrong in till.py")
+    first.cmd("AcpPrompt /skip")
+    reads(first, "6 of 12 · Rename", "waiting for you")
+    first.cmd("Acp deny")
+    reads(first, "7 of 12 · Blame", ":Acp blame. <CR> there opens")
+    first.cmd("AcpPrompt on")
+    reads(first, "8 of 12 · Checkpoints")
+    first.cmd("AcpPrompt make it dear")
+    reads(first, "9 of 12 · Rewind", "waiting for you")
+    first.cmd("Acp allow")
+    reads(first, "choose the newest")
+    first.wait("require('acp').state().sessions[1].status == 'idle'")
+    assert "52.00" in "\n".join(first.lines(path))
+    (question,) = pick(first, "Acp rewind", "nothing")
+    assert "make it dear" in question["items"][0]
+    pick(first, "Acp rewind", question["items"][0])
+    first.wait("require('acp').state().current == 2")
+    assert "52.00" not in "\n".join(first.lines(path))
+    first.cmd("AcpPrompt done")
+    reads(first, "The honey has its old price")
+    reads(first, "10 of 12 · Sessions")
+    first.cmd("AcpPrompt on")
+    reads(first, "11 of 12 · History")
+    assert pick(first, "Acp history honey", "nothing")[0]["items"]
+    first.cmd("AcpPrompt on")
+    reads(first, "12 of 12 · Come back", "waiting for you")
+    first.cmd("Acp allow")
+    reads(first, "and type :Acp tutor")
+    first.quit()
+
+    second = days.start()
+    second.cmd("Acp tutor")
+    reads(second, "You are back, and my line in till.py waits still")
+    assert second.lua("return vim.api.nvim_buf_get_name(vim.fn.bufnr('till.py'))") == path
+    edits = "vim.iter(require('acp').state().sessions):map(function(s) return #s.edits end)"
+    second.wait(f"{edits}:any(function(n) return n > 0 end)")
+    second.cmd("AcpPrompt on")
+    reads(second, "That was part two")
+    second.cmd("Acp accept all")
+    second.wait(f"{edits}:all(function(n) return n == 0 end)")
+    second.cmd("Acp tutor")
+    second.wait("vim.api.nvim_buf_get_name(0):find('till.py', 1, true) ~= nil")
+    assert second.lua("return vim.api.nvim_buf_get_name(0)") != path, "the next tour begins anew"

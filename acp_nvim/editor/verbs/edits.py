@@ -310,6 +310,9 @@ async def rewind(host: Host, args: Args) -> None:
     if conversation is None:
         host.echo("info", wording.NO_SESSION)
         return
+    if conversation.session.is_running:
+        host.echo("info", wording.STILL_WORKING_REWIND)
+        return
     told = await rewinding.recall(host, conversation)
     n = int(args["n"]) if args.get("n") else await _chosen_prompt(host, conversation, told)
     if n is None:

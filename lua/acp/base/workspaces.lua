@@ -33,15 +33,21 @@ function M.digits(path)
   return bit.tohex(first) .. bit.tohex(second)
 end
 
+--- Whether a workspace has a file of this name.
+---@param root string
+---@param file 'pending'|'journal'
+---@return boolean
+function M.has(root, file)
+  return uv.fs_stat(('%s/%s/%s'):format(directory(), M.digits(root), file)) ~= nil
+end
+
 --- Directories from one up whose workspace has a file of this name, and was not opened yet.
 ---@param file 'pending'|'journal'
 ---@return string[] roots
 local function above(path, file)
   local found = {}
   while true do
-    local stat = not opened[path]
-      and uv.fs_stat(('%s/%s/%s'):format(directory(), M.digits(path), file))
-    if stat then found[#found + 1] = path end
+    if not opened[path] and M.has(path, file) then found[#found + 1] = path end
     local parent = vim.fs.dirname(path)
     if parent == path or not parent then return found end
     path = parent

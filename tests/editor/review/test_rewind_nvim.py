@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.checkpoints import FIRST, contents
 from tests.support.editor import Editor
-from tests.support.fake_picker import install_picker, pick
+from tests.support.fake_picker import asked, install_picker, pick
 from tests.support.rpc import EditorError
 from tests.support.script_lines import shell
 from tests.support.stored_sessions import ALL, stored
@@ -129,8 +129,10 @@ def test_the_user_chooses_a_prompt_and_may_let_it_be(editor: Editor, agent: Traf
 def test_while_the_agent_works_nothing_is_done(editor: Editor, agent: Traffic) -> None:
     editor.prompt("wait_for_cancel")
     editor.wait_event("AcpTurnStart", 3)
-    editor.cmd("Acp rewind 1")
+    install_picker(editor)
+    editor.cmd("Acp rewind")
     editor.wait_message("The agent is still working. Run :AcpCancel first, then rewind")
+    assert not asked(editor), "there is nothing to choose"
     assert editor.state()["current"] == 1
     assert contents(editor)["a.txt"] == "one\nTWO\nTHREE\n"
     editor.cmd("AcpCancel")

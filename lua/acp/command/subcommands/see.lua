@@ -82,26 +82,13 @@ list.log = {
   end),
 }
 
---- A copy of the sample project that goes with this Neovim.
----@return string directory
-local function sample()
-  local from = vim.fs.joinpath(require('acp.base.python').root(), 'acp_nvim', 'tutor', 'sample')
-  local to = vim.fs.joinpath(vim.fn.tempname(), 'sample')
-  vim.fn.mkdir(to, 'p')
-  for name, kind in vim.fs.dir(from) do
-    if kind == 'file' then
-      assert(vim.uv.fs_copyfile(vim.fs.joinpath(from, name), vim.fs.joinpath(to, name)))
-    end
-  end
-  return to
-end
-
 --- A tour with the embedded agent, in a tab page of its own: nothing of the user's is touched, and
 --- `:tabclose` is the way back.
 list.tutor = {
   run = function()
-    local directory = sample()
-    vim.cmd.tabedit(vim.fn.fnameescape(vim.fs.joinpath(directory, 'till.py')))
+    local directory = require('acp.command.tutor_copy').directory()
+    local file = vim.fn.fnameescape(vim.fs.joinpath(directory, 'till.py'))
+    vim.cmd.tabedit({ file, mods = { noswapfile = true } }) -- another Neovim may show it
     vim.cmd.tcd({ vim.fn.fnameescape(directory), mods = { silent = true } })
     require('acp.command.tutor_server').serve(directory)
     require('acp.command.tutor_keys') -- the host is told them
