@@ -36,6 +36,7 @@ require('acp').setup({{
   agent = 'bench',
   agents = {{ bench = {{ command = {command}, env = {{ PYTHONPATH = {root!r} }} }} }},
   checkpoints = false,
+  history = {{ enabled = {history} }},
 }})
 vim.api.nvim_create_autocmd('User', {{ pattern = 'AcpTurnEnd', callback = _G.bench_done }})
 vim.api.nvim_create_autocmd('User', {{
@@ -83,12 +84,13 @@ def _lua(words: list[str]) -> str:
     return "{" + ", ".join(repr(word) for word in words) + "}"
 
 
-def init(name: Name, agent: list[str]) -> str:
+def init(name: Name, agent: list[str], *, history: bool = True) -> str:
     """The `init.lua` of a side."""
     command = [sys.executable, "-m", "bench.agents.fast", *agent]
     floor = [sys.executable, "-m", "bench.floor", *command]
     own = PRODUCT if name == "product" else FLOOR
-    return (INIT + own).format(root=str(ROOT), command=_lua(command), floor=_lua(floor))
+    words = {"root": str(ROOT), "command": _lua(command), "floor": _lua(floor)}
+    return (INIT + own).format(**words, history=str(history).lower())
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -102,12 +104,12 @@ def environment(home: Path) -> dict[str, str]:
 class Side:
     """The product or the floor, with an agent that runs one workload."""
 
-    def __init__(self, name: Name, *agent: str) -> None:
+    def __init__(self, name: Name, *agent: str, history: bool = True) -> None:
         self.name = name
         self._home = tempfile.TemporaryDirectory(prefix="acp-bench-", ignore_cleanup_errors=True)
         self.home = Path(self._home.name)
         script = self.home / "init.lua"
-        script.write_text(init(name, list(agent)), encoding="utf-8")
+        script.write_text(init(name, list(agent), history=history), encoding="utf-8")
         self.work = self.home / "work"  # where Neovim writes nothing of its own
         self.work.mkdir()
         argv = [nvim(), "-n", "-i", "NONE", "-u", str(script)]
