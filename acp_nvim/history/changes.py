@@ -68,7 +68,7 @@ class Know(Struct, frozen=True):
     facts: Facts
 
 
-class Put(Struct, frozen=True):
+class Put(Struct, frozen=True, gc=False):
     """An entry as it is now."""
 
     n: int
@@ -76,7 +76,7 @@ class Put(Struct, frozen=True):
     record: Record
 
 
-class Grow(Struct, frozen=True):
+class Grow(Struct, frozen=True, gc=False):
     """Content was appended to a message; `anew`: it is all of its content."""
 
     n: int
@@ -86,7 +86,7 @@ class Grow(Struct, frozen=True):
     anew: bool = False
 
 
-class Settle(Struct, frozen=True):
+class Settle(Struct, frozen=True, gc=False):
     """A message is complete, as far as one knows."""
 
     n: int

@@ -19,6 +19,7 @@ class Hidden:
 
     def __init__(self, secrets: Sequence[str] = ()) -> None:
         self._secrets = secrets
+        self._bytes = [secret.encode("utf-8", "surrogatepass") for secret in secrets]
 
     def text(self, text: str) -> str:
         """Return a text without secrets."""
@@ -29,8 +30,10 @@ class Hidden:
 
     def data(self, data: bytes) -> bytes:
         """Return JSON without secrets in its texts; its structure stays."""
-        text = data.decode()
-        if not any(secret in text for secret in self._secrets):
+        for secret in self._bytes:
+            if secret in data:
+                break
+        else:
             return data
         return msgspec.json.encode(self._value(msgspec.json.decode(data)))
 

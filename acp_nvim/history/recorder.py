@@ -237,7 +237,7 @@ class Recorder:
                 if kept.seen == len(transcript.entries):
                     del unsaved[entry]
                 continue
-            if kept.due.get(entry, 0.0) > now and not final:
+            if kept.due and kept.due.get(entry, 0.0) > now and not final:
                 continue
             if taken >= AT_ONCE:
                 return True
@@ -255,7 +255,7 @@ class Recorder:
         """Something long that goes on is not written again at once."""
         if _goes_on(entry):
             kept.due[entry] = now + min(_weight(record) / RATE, LATEST_S)
-        else:
+        elif kept.due:
             kept.due.pop(entry, None)
 
     def _message(
@@ -360,8 +360,9 @@ def _is_own(entry: Entry) -> bool:
 
 def _goes_on(entry: Entry) -> bool:
     if isinstance(entry, ToolEntry):
-        running = any(terminal.running for terminal in entry.terminals.values())
-        return running or not entry.call.finished
+        if not entry.call.finished:
+            return True
+        return bool(entry.terminals) and any(it.running for it in entry.terminals.values())
     return isinstance(entry, TerminalEntry) and entry.terminal.running
 
 

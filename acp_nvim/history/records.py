@@ -25,8 +25,8 @@ _Part = str | schema.ContentBlock
 _CallItem = schema.ToolCallContent | updates.FileChanges
 
 
-class Record(Struct, array_like=True, frozen=True):
-    """Base of the records."""
+class Record(Struct, array_like=True, frozen=True, gc=False):
+    """Base of the records, none of which leads back to itself."""
 
 
 class Said(Record, tag=1, frozen=True):
@@ -88,8 +88,8 @@ class Call(Record, tag=3, frozen=True):
     name: str | None
     kind: str
     status: str
-    content: list[_CallItem]
-    locations: list[schema.ToolCallLocation]
+    content: Sequence[_CallItem]
+    locations: Sequence[schema.ToolCallLocation]
     raw_input: Any
     raw_output: Any
     meta: dict[str, Any] | None
@@ -98,8 +98,8 @@ class Call(Record, tag=3, frozen=True):
     assumed: bool
     shown_by: str
     """The id of the call of ours that shows what it does; empty where it is shown itself."""
-    decisions: list[Answer]
-    terminals: list[Shell]
+    decisions: Sequence[Answer]
+    terminals: Sequence[Shell]
 
 
 class OneShell(Record, tag=4, frozen=True):
@@ -250,6 +250,7 @@ def _said(entry: entries.Message) -> Said:
 
 
 def _call(entry: entries.ToolEntry) -> Call:
+    """What is replaced as a whole needs no copy; content is appended to only while it streams."""
     call = entry.call
     return Call(
         call.id,
@@ -257,8 +258,8 @@ def _call(entry: entries.ToolEntry) -> Call:
         call.name,
         call.kind,
         call.status,
-        list(call.content),
-        list(call.locations),
+        list(call.content) if call.streamed else call.content,
+        call.locations,
         call.raw_input,
         call.raw_output,
         call.meta,
@@ -266,8 +267,8 @@ def _call(entry: entries.ToolEntry) -> Call:
         call.user_tool,
         call.assumed,
         call.shown_by.id if call.shown_by is not None else "",
-        [_answer(decision) for decision in entry.decisions],
-        [_shell(terminal) for terminal in entry.terminals.values()],
+        [_answer(decision) for decision in entry.decisions] if entry.decisions else (),
+        [_shell(terminal) for terminal in entry.terminals.values()] if entry.terminals else (),
     )
 
 
@@ -444,9 +445,13 @@ def words(data: bytes) -> str:
     """Return the text of an entry, other than a message, that is found when the user searches;
     empty where it has none: only what was said and done counts, not our own lines.
     """
-    record = _DECODER.decode(data)
+    return words_of(_DECODER.decode(data))
+
+
+def words_of(record: Record) -> str:
+    """Return the same of a record that is not encoded yet."""
     read = _WORDS.get(record.__class__)
-    return "" if read is None else "\n".join(filter(None, read(record)))
+    return "" if read is None else text.clean_text("\n".join(filter(None, read(record))))
 
 
 def text_of(parts: Iterable[Part]) -> str:
@@ -455,9 +460,10 @@ def text_of(parts: Iterable[Part]) -> str:
 
 
 def _block(block: Any) -> str:
+    if block.__class__ is schema.TextContent:
+        text: str = block.text
+        return text
     match block:
-        case schema.TextContent():
-            return block.text
         case schema.ResourceLink():
             return f"{block.name} {block.uri}"
         case schema.EmbeddedResource(resource=schema.TextResourceContents() as contents):
@@ -467,16 +473,17 @@ def _block(block: Any) -> str:
 
 
 def _of_call(it: Call) -> Iterable[str]:
-    yield it.own or it.title
-    if isinstance(it.raw_input, dict):
-        yield from (value for value in it.raw_input.values() if isinstance(value, str))
+    found = [it.own or it.title]
+    if it.raw_input.__class__ is dict:
+        found += [value for value in it.raw_input.values() if value.__class__ is str]
     for item in it.content:
-        if isinstance(item, schema.Content):
-            yield _block(item.content)
-        elif isinstance(item, schema.Diff):
-            yield f"{item.path}\n{item.new_text}"
+        if item.__class__ is schema.Content:
+            found.append(_block(item.content))
+        elif item.__class__ is schema.Diff:
+            found.append(f"{item.path}\n{item.new_text}")
     for terminal in it.terminals:
-        yield from (terminal.command, *terminal.lines)
+        found += (terminal.command, *terminal.lines)
+    return found
 
 
 _WORDS: Final[dict[type, Callable[[Any], Iterable[str]]]] = {

@@ -29,8 +29,10 @@ from acp_nvim.history.changes import (
 )
 from acp_nvim.history.database import Database, directory_word, packed, unpacked
 from acp_nvim.history.hiding import Hidden
-from acp_nvim.history.records import decode, encode, joined, text_of, words
+from acp_nvim.history.records import decode, encode, joined, text_of, words, words_of
+from acp_nvim.history.rows import Rows
 from acp_nvim.history.texts import Texts
+from acp_nvim.protocol.text import clean_text
 from acp_nvim.session.entries import Message, Part
 
 PROMPTS: Final = 1000
@@ -50,11 +52,15 @@ class _Live(Struct):
     directory: str
     first: int
     """Entries before this place are in the record already."""
+    top: int
+    """No entry of this writer has a place beyond this one."""
     tokens: int = 0
     prompts: int = 0
     gone: bool = False
     held: dict[int, str] = field(default_factory=dict)
     """Ends of messages that may be the beginning of a secret, by place."""
+    late: dict[int, list[Part]] = field(default_factory=dict)
+    """Content that is written when its message is complete, which comes in the same batch."""
 
 
 class Store:
@@ -70,21 +76,29 @@ class Store:
         """``writer`` is a number that no other process has, nor a million above it."""
         self._database = database
         self._sql = database.sql
-        self._texts = Texts(database)
+        self._rows = Rows(database)
+        self._texts = Texts(database, self._rows)
         self._writer = writer
         self._hidden = hidden
         self._clock = clock
         self._live: dict[int, _Live] = {}
+        self._settled = set[tuple[int, int]]()
+        """The messages that are complete at the end of a batch."""
 
-    def write(self, changes: Iterable[Change]) -> None:
+    def write(self, changes: Sequence[Change]) -> None:
         """Write changes, in their order: all of them or none. Raises `sqlite3.Error`."""
         before = {n: replace(live, held=dict(live.held)) for n, live in self._live.items()}
+        self._settled = {(it.n, it.place) for it in changes if it.__class__ is Settle}
         try:
             with self._database.transaction():
+                self._rows.begin()
                 for change in changes:
                     _DO[change.__class__](self, change)
+                self._append_late()
+                self._rows.write()
         except BaseException:
             self._live = before
+            self._rows.begin()
             raise
 
     # -- sessions ---------------------------------------------------------------------------------
@@ -98,7 +112,12 @@ class Store:
         elif begin.replay is not None:
             first = self._unknown_from(found, begin.replay)
         writer, directory = self._writer + begin.n, directory_word(facts.cwd)
-        self._live[begin.n] = _Live(found, writer, directory, first)
+        self._rows.write()
+        top = self._one(
+            "SELECT max(place) FROM entries WHERE session = ? AND writer = ?", found, writer
+        )
+        top = -1 if top is None else top
+        self._live[begin.n] = _Live(found, writer, directory, first, top)
         self._know(Know(begin.n, facts))
 
     def _found(self, begin: Begin) -> int | None:
@@ -211,21 +230,38 @@ class Store:
         live = self._meant(put)
         if live is None:
             return
-        data = self._hidden().data(encode(put.record))
-        entry, new = self._entry(live, put.place, data)
-        self._texts.put(entry, live.record, live.directory, words(data), new=new)
+        data = encode(put.record)
+        shown = self._hidden().data(data)
+        text = words_of(put.record) if shown is data else words(shown)
+        found = self._known(live, put.place)
+        if found is None:
+            row = self._texts.first(live.record, live.directory, text)
+            self._add(live, put.place, shown, row)
+        else:
+            self._change(found, shown)
+            self._texts.put(found[0], live.record, live.directory, text)
 
     def _grow(self, grow: Grow) -> None:
         live = self._meant(grow)
         if live is None:
             return
         data = self._hidden().data(encode(grow.record))
-        entry, new = self._entry(live, grow.place, data)
-        if grow.anew and not new:
+        found = self._known(live, grow.place)
+        if found is None:
+            entry = self._add(live, grow.place, data, None)
+        else:
+            entry = found[0]
+            self._change(found, data)
+        if grow.anew and found is not None:
             live.held.pop(grow.place, None)
+            live.late.pop(grow.place, None)
             self._sql.execute("UPDATE entries SET content = NULL WHERE id = ?", (entry,))
             self._sql.execute("DELETE FROM pieces WHERE entry = ?", (entry,))
-        self._append(entry, self._shown(live, grow.place, grow.parts))
+        if (grow.n, grow.place) in self._settled:
+            held = live.held.pop(grow.place, "")
+            live.late.setdefault(grow.place, []).extend([held, *grow.parts])
+        else:
+            self._append(entry, self._shown(live, grow.place, grow.parts))
 
     def _shown(self, live: _Live, place: int, parts: Sequence[Part]) -> list[Part]:
         """Parts without their end, where that may be the beginning of a secret."""
@@ -243,37 +279,53 @@ class Store:
         if not parts:
             return
         last = self._one("SELECT max(number) FROM pieces WHERE entry = ?", entry)
-        data = self._hidden().data(encode(parts))
+        data = packed(self._hidden().data(encode(parts)))
         self._sql.execute("INSERT INTO pieces VALUES (?, ?, ?)", (entry, (last or 0) + 1, data))
+
+    def _append_late(self) -> None:
+        """Write the content of messages that have gone on after they were complete."""
+        for live in self._live.values():
+            late, live.late = live.late, {}
+            for place, parts in late.items():
+                found = self._known(live, place)
+                if found is not None and not live.gone:
+                    self._append(found[0], self._shown(live, place, parts))
 
     def _settle(self, settle: Settle) -> None:
         live = self._meant(settle)
         if live is None:
             return
-        found = self._row(
-            "SELECT id FROM entries WHERE session = ? AND writer = ? AND place = ?",
-            live.record,
-            live.writer,
-            settle.place,
-        )
+        found = self._known(live, settle.place)
         if found is None:
             return
-        held = live.held.pop(settle.place, "")
-        self._append(found[0], [held] if held else [])
-        self._complete(found[0], live.record, live.directory)
+        more = [live.held.pop(settle.place, ""), *live.late.pop(settle.place, ())]
+        self._complete(found[0], live.record, live.directory, [it for it in more if it != ""])
 
-    def _complete(self, entry: int, record: int, directory: str) -> None:
-        """Make one of the pieces of a message, which can be found from now on."""
-        if self._one("SELECT count(*) FROM pieces WHERE entry = ?", entry) == 0:
+    def _complete(self, entry: int, record: int, directory: str, more: Sequence[Part] = ()) -> None:
+        """Make one of the pieces of a message and what there is ``more``: it can be found from now
+        on.
+        """
+        pieces = self._one("SELECT count(*) FROM pieces WHERE entry = ?", entry)
+        if not pieces and not more:
             return
         runs = list(self._content(entry))
-        data = self._one("SELECT data FROM entries WHERE id = ?", entry)
-        message = decode(unpacked(data), runs)
-        assert isinstance(message, Message)
-        content = encode(message.parts)
-        self._sql.execute("UPDATE entries SET content = ? WHERE id = ?", (packed(content), entry))
-        self._sql.execute("DELETE FROM pieces WHERE entry = ?", (entry,))
-        self._texts.put(entry, record, directory, text_of(message.parts))
+        if runs:
+            data = self._one("SELECT data FROM entries WHERE id = ?", entry)
+            message = decode(unpacked(data), runs)
+            assert isinstance(message, Message)
+            more = [*message.parts, *more]
+        self._fill(entry, record, directory, joined(more))
+        if pieces:
+            self._sql.execute("DELETE FROM pieces WHERE entry = ?", (entry,))
+
+    def _fill(self, entry: int, record: int, directory: str, parts: Sequence[Part]) -> None:
+        """Give a message all of its content."""
+        data, hidden = encode(parts), self._hidden()
+        content = hidden.data(data)
+        text = text_of(parts) if content is data else hidden.text(text_of(parts))
+        row = (packed(content), entry)
+        self._sql.execute("UPDATE entries SET content = ? WHERE id = ?", row)
+        self._texts.put(entry, record, directory, clean_text(text))
 
     def _content(self, entry: int) -> Iterable[bytes]:
         content = self._one("SELECT content FROM entries WHERE id = ?", entry)
@@ -286,21 +338,30 @@ class Store:
             ).fetchall()
         )
 
-    def _entry(self, live: _Live, place: int, data: bytes) -> tuple[int, bool]:
-        """Store a record; returns the entry, and whether it is new."""
-        key = (live.record, live.writer, place)
-        stored = packed(data)
-        found = self._row(
-            "SELECT id, data FROM entries WHERE session = ? AND writer = ? AND place = ?", *key
+    def _known(self, live: _Live, place: int) -> tuple[int, bytes] | None:
+        """The number and the data of an entry, None where it is new."""
+        if place > live.top:
+            return None
+        self._rows.write()
+        found: tuple[int, bytes] | None = self._row(
+            "SELECT id, data FROM entries WHERE session = ? AND writer = ? AND place = ?",
+            live.record,
+            live.writer,
+            place,
         )
-        if found is None:
-            query = (
-                "INSERT INTO entries (session, writer, place, time, data) VALUES (?, ?, ?, ?, ?)"
-            )
-            return self._insert(query, *key, self._clock(), stored), True
+        return found
+
+    def _add(self, live: _Live, place: int, data: bytes, text: int | None) -> int:
+        """Add an entry that is found by this text."""
+        live.top = max(live.top, place)
+        now = self._clock()
+        return self._rows.entry(live.record, live.writer, place, now, packed(data), text)
+
+    def _change(self, found: tuple[int, bytes], data: bytes) -> None:
+        """An entry has this data now."""
+        stored = packed(data)
         if found[1] != stored:
             self._sql.execute("UPDATE entries SET data = ? WHERE id = ?", (stored, found[0]))
-        return int(found[0]), False
 
     def _meant(self, change: Put | Grow | Settle) -> _Live | None:
         """The session of a change; None where that is in the record already, or the record gone."""
@@ -351,6 +412,7 @@ class Store:
         """Delete the oldest entries of a record, all of them or so many; returns how many they
         were.
         """
+        self._rows.write()
         rows = self._sql.execute(
             "SELECT id, text FROM entries WHERE session = ? ORDER BY id LIMIT ?", (record, most)
         ).fetchall()
@@ -366,6 +428,7 @@ class Store:
     def complete_left(self) -> None:
         """Complete the messages of processes that have ended, and index what was not."""
         with self._database.transaction() as sql:
+            self._rows.begin()
             left = sql.execute(
                 "SELECT DISTINCT pieces.entry, sessions.id, sessions.cwd FROM pieces"
                 " JOIN entries ON entries.id = pieces.entry"
@@ -375,6 +438,7 @@ class Store:
             ).fetchall()
             for entry, record, cwd in left:
                 self._complete(entry, record, directory_word(cwd))
+            self._rows.write()
             self._texts.catch_up()
 
     # -- short forms ------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from typing import Final
 
 from acp_nvim.history import layout
 from acp_nvim.history.database import Database
+from acp_nvim.history.rows import Rows
 
 LONGEST: Final = 256 << 10
 """The most characters of one entry that are searched."""
@@ -14,22 +15,27 @@ LONGEST: Final = 256 << 10
 class Texts:
     """Writes them, within a transaction of the caller."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, rows: Rows) -> None:
         self._sql = database.sql
         self._full_text = database.full_text
+        self._rows = rows
 
-    def put(self, entry: int, record: int, directory: str, text: str, *, new: bool = False) -> None:
-        """An entry is found by this text from now on, which may be empty; ``new``: it had none
-        before.
-        """
-        text = text[:LONGEST].strip()
-        before = None if new else self._before(entry)
+    def first(self, record: int, directory: str, text: str) -> int | None:
+        """Add the text by which a new entry is found; returns its number, None if it is empty."""
+        text = _searched(text)
+        return self._rows.text(record, directory, text) if text else None
+
+    def put(self, entry: int, record: int, directory: str, text: str) -> None:
+        """An entry is found by this text from now on, which may be empty."""
+        self._rows.write()
+        text = _searched(text)
+        before = self._before(entry)
         if before is not None and before[1] == text:
             return
         if before is not None:
             self.drop(before[0])
         if text or before is not None:
-            row = self._add(record, directory, text) if text else None
+            row = self._rows.text(record, directory, text) if text else None
             self._sql.execute("UPDATE entries SET text = ? WHERE id = ?", (row, entry))
 
     def _before(self, entry: int) -> tuple[int, str] | None:
@@ -40,23 +46,9 @@ class Texts:
         ).fetchone()
         return found
 
-    def _add(self, record: int, directory: str, text: str) -> int:
-        row = self._sql.execute(
-            "INSERT INTO texts (directory, text) VALUES (?, ?)", (directory, text)
-        ).lastrowid
-        assert row is not None
-        self._sql.execute("INSERT INTO owners VALUES (?, ?)", (row, record))
-        if self._full_text:
-            self._sql.execute(
-                "INSERT INTO words (rowid, directory, text) VALUES (?, ?, ?)",
-                (row, directory, text),
-            )
-        else:
-            self._sql.execute("INSERT INTO unindexed VALUES (?)", (row,))
-        return row
-
     def drop(self, row: int) -> None:
         """A text is found no longer."""
+        self._rows.write()
         left = self._sql.execute("DELETE FROM unindexed WHERE id = ?", (row,)).rowcount
         if self._full_text and not left:
             self._sql.execute(layout.DELETED, (row,))
@@ -72,3 +64,7 @@ class Texts:
             " FROM texts WHERE id IN unindexed"
         )
         self._sql.execute("DELETE FROM unindexed")
+
+
+def _searched(text: str) -> str:
+    return text[:LONGEST].strip()
