@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import calls, memory, single, streaming
+from bench import calls, history, memory, single, streaming
 from bench.results import Figure, table, write
 from bench.sides import ROOT, nvim_version
 
@@ -33,6 +33,7 @@ CASES: dict[str, Callable[[], list[Figure]]] = {
     "warm": single.warm,
     "start": single.start,
     "rest": single.rest,
+    "history": lambda: history.cost() + history.kept_much(),
     "memory": lambda: memory.burst() + memory.turns(),
 }
 

@@ -49,6 +49,7 @@ class Editor:
 
     def __init__(self, argv: list[str], env: Mapping[str, str], home: Path) -> None:
         self.address = str(home / "nvim.sock")
+        Path(self.address).unlink(missing_ok=True)  # of an earlier one
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))

@@ -1,15 +1,34 @@
-"""What it costs that all is kept: the same turns with the history on and off, in turns."""
+"""What it costs that all is kept: the same turns with the history on and off, in turns; a search,
+and a start, where much was kept.
+"""
 
 from __future__ import annotations
 
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from statistics import median
 
-from bench import process
+from bench import kept, process
 from bench.results import Budget, Figure
-from bench.sides import Side
+from bench.sides import Side, environment, nvim
+from bench.workloads import source
 
 KEPT_S = 1.5
 """Seconds until what was said in a turn is on disk, and found by a search."""
+MEGABYTES, FILES, HUNKS = 200, 300, 5_000
+STARTS, SEARCHES = 15, 9
+
+SEARCH = """
+vim.ui.select = function(items)
+  _G.bench_found = #items
+  _G.bench_done()
+end
+vim.cmd('Acp history ' .. ...)
+"""
 
 
 def cost() -> list[Figure]:
@@ -37,3 +56,82 @@ def _spent(side: Side) -> float:
     side.run(every=0.05)
     side.editor.pump_for(KEPT_S)
     return process.cpu_s(side.host_pid()) - before
+
+
+# -- where much was kept --------------------------------------------------------------------------
+
+
+def kept_much() -> list[Figure]:
+    """A history of 200 MB and 5,000 undecided hunks in 300 files, and none of both."""
+    with _homes() as homes:
+        return [*_searches(homes[0]), *_starts(homes), *_first_prompts(homes)]
+
+
+@contextmanager
+def _homes() -> Iterator[list[Path]]:
+    """One where much was kept, one where nothing was."""
+    with tempfile.TemporaryDirectory(prefix="acp-bench-", ignore_cleanup_errors=True) as place:
+        homes = [Path(place, name) for name in ("much", "nothing")]
+        for home in homes:
+            (home / "work").mkdir(parents=True)
+            for n in range(FILES):
+                (home / f"work/file{n}.py").write_text(source(200), encoding="utf-8")
+        Side("product", "cold", home=homes[1]).close()
+        kept.history(homes[0] / "nvim/acp/history.db", MEGABYTES)
+        side = Side("product", "grow", home=homes[0])
+        try:
+            side.run(f"files {FILES} {homes[0]}/work {-(-HUNKS // FILES)}", every=0.05)
+            side.editor.pump_for(KEPT_S)
+        finally:
+            side.close()
+        yield homes
+
+
+def _searches(home: Path) -> list[Figure]:
+    """From the command to the list, once the host runs."""
+    figures: list[Figure] = []
+    side = Side("product", "cold", home=home)
+    try:
+        for word, what in (("zebra", "a rare word"), (kept.common(), "the commonest word")):
+            took = [side.measure(SEARCH, word).wall for _ in range(SEARCHES)][1:]
+            if not side.editor.lua("return _G.bench_found"):
+                raise AssertionError(f"nothing found for {word}")
+            case = f":Acp history word, {MEGABYTES} MB"
+            figures.append(Figure(case, what, "ms", median(took), None, Budget(100, "value")))
+    finally:
+        side.close()
+    return figures
+
+
+def _starts(homes: list[Path]) -> list[Figure]:
+    """`nvim file` until Neovim says that it has started, by `--startuptime`."""
+    took: list[list[float]] = [[], []]
+    for _ in range(STARTS):
+        for home, found in zip(homes, took, strict=True):
+            log = home / "startuptime"
+            log.unlink(missing_ok=True)
+            argv = [nvim(), "--headless", "-n", "-i", "NONE", "-u", str(home / "init.lua")]
+            argv += ["--startuptime", str(log), str(home / "work/file1.py"), "+qa!"]
+            subprocess.run(argv, cwd=home / "work", env=environment(home), check=True)
+            started = [line for line in log.read_text().splitlines() if "NVIM STARTED" in line]
+            found.append(float(started[-1].split()[0]))
+    much, nothing = map(median, took)
+    case = f"start, {HUNKS:,} hunks in {FILES} files"
+    return [Figure(case, "Neovim with a file of them", "ms", much, nothing, Budget(1.1))]
+
+
+def _first_prompts(homes: list[Path]) -> list[Figure]:
+    """Nothing runs; `:AcpPrompt` until the prompt has reached the agent."""
+    took: list[list[float]] = [[], []]
+    for _ in range(STARTS):
+        for home, found in zip(homes, took, strict=True):
+            side = Side("product", "cold", home=home)
+            try:
+                began = time.monotonic_ns()
+                side.run(new=False)
+                found.append((int(side.chat()[-1]) - began) / 1e6)
+            finally:
+                side.close()
+    much, nothing = map(median, took)
+    case = f"start, {HUNKS:,} hunks in {FILES} files"
+    return [Figure(case, "first prompt at the agent", "ms", much, nothing, Budget(1.1))]

@@ -104,14 +104,17 @@ def environment(home: Path) -> dict[str, str]:
 class Side:
     """The product or the floor, with an agent that runs one workload."""
 
-    def __init__(self, name: Name, *agent: str, history: bool = True) -> None:
+    def __init__(
+        self, name: Name, *agent: str, history: bool = True, home: Path | None = None
+    ) -> None:
+        """``home`` is a directory of an earlier one, which stays."""
         self.name = name
         self._home = tempfile.TemporaryDirectory(prefix="acp-bench-", ignore_cleanup_errors=True)
-        self.home = Path(self._home.name)
+        self.home = home or Path(self._home.name)
         script = self.home / "init.lua"
         script.write_text(init(name, list(agent), history=history), encoding="utf-8")
         self.work = self.home / "work"  # where Neovim writes nothing of its own
-        self.work.mkdir()
+        self.work.mkdir(exist_ok=True)
         argv = [nvim(), "-n", "-i", "NONE", "-u", str(script)]
         self.editor = Editor(argv, environment(self.home), self.work)
         # Its socket is there before its plugins are.

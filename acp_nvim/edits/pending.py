@@ -108,6 +108,10 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
 
     def summary(self) -> Summary:
         """Return its counts; of a conflict without hunks those between both sides."""
+        return self._counts
+
+    @cached_property
+    def _counts(self) -> Summary:
         base, live, hunks = self.base, self.live, self._marked
         if self.conflict and not hunks:
             base, live = self.live, self.theirs

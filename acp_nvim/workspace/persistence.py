@@ -316,7 +316,9 @@ class Persistence:
         """
         edits = self._edits
         trees = edits.trees.read(paths)
-        edits.view.pending([entry.path for entry in edits.ledger.files()])
+        known = edits.ledger.files()
+        edits.view.pending([entry.path for entry in known])
+        await to_thread.run_sync(_count, known)
         for at in range(0, len(paths), TOGETHER):
             some = paths[at : at + TOGETHER]
             with edits.together():
@@ -362,3 +364,9 @@ class Persistence:
         for session in self._sessions():
             if not self.keys.is_ours(self.keys.key(session.n)):
                 self._rewind.revived(session)
+
+
+def _count(entries: Sequence[Pending]) -> None:
+    """Compare old and new texts of many files now, in a thread: each is shown with its counts."""
+    for entry in entries:
+        entry.summary()

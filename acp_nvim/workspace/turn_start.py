@@ -57,6 +57,11 @@ class EarlyLooks:
             look = self._looks[session.n] = _Look()
             self._tasks.start_soon(self._run, session, look)
 
+    async def rest(self) -> None:
+        """Wait for the looks that are under way."""
+        for look in list(self._looks.values()):
+            await look.done.wait()
+
     def take(self, session: AgentSession) -> bool:
         """The turn has begun; returns whether the look is just done."""
         look = self._looks.get(session.n)

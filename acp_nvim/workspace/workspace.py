@@ -227,7 +227,10 @@ class Workspace(Generic[S]):
             self._tasks.start_soon(self.revived, paths)
 
     async def revived(self, paths: Sequence[str], marked: Iterable[str] = ()) -> None:
-        """Edits of another process go on: take up the changes of their files meanwhile."""
+        """Edits of another process go on: take up the changes of their files meanwhile, after the
+        look before a prompt that is on its way.
+        """
+        await self.early_looks.rest()
         await self.persistence.catch_up(paths, marked)
         prepared: set[tuple[str, ...]] = set()
         for session in list(self._sessions()) if self.edits.ledger.files() else ():

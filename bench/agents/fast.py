@@ -201,9 +201,11 @@ class Agent:
     def _grow(self, session: str, kind: str, count: str, *more: str) -> None:
         """`say N`: N chunks. `calls N`: N tool calls of ids of their own. `write HUNKS PATH ROUND`:
         a file of `SOURCE` lines, so many of them changed, and the last one by the round; tells
-        nanoseconds.
+        nanoseconds. `files N DIRECTORY HUNKS`: N files there, so many lines changed in each.
         """
-        if kind == "say":
+        if kind == "files":
+            self._write_many(session, int(count), *more)
+        elif kind == "say":
             self.write(b"".join(say(session, part) for part in chunks(int(count))))
         elif kind == "calls":
             made = range(self.calls, self.calls + int(count))
@@ -218,6 +220,14 @@ class Agent:
             start = time.monotonic_ns()
             self.ask(2, "fs/write_text_file", sessionId=session, path=path, content=content)
             self.write(say(session, str(time.monotonic_ns() - start)))
+
+    def _write_many(self, session: str, files: int, directory: str, hunks: str) -> None:
+        for n in range(files):
+            path = f"{directory}/file{n}.py"
+            self.ask(1, "fs/read_text_file", sessionId=session, path=path)
+            content = source(200, 1, int(hunks))
+            self.ask(2, "fs/write_text_file", sessionId=session, path=path, content=content)
+        self.write(say(session, "done"))
 
     def _write(self, session: str, text: str) -> int:
         path, edition = text.rsplit(" ", 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -54,6 +55,13 @@ def sides(kept: Kept, old: str, new: str) -> dict[str, tuple[Side, Side]]:
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "MAX_FILE_BYTES", 1000)
+
+
+def test_sockets_are_no_files_that_users_miss(kept: Kept, work: Path) -> None:
+    (work / "log").write_text("x" * 2000)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(work / "s.sock"))
+        assert kept.scan().left_out == [str(work / "log")]
 
 
 def test_a_file_that_shrinks_was_there_before(kept: Kept, work: Path) -> None:

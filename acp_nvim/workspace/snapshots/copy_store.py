@@ -87,7 +87,7 @@ class CopyStore:
         self._take(room)
         before, self._tree = self._tree, self._name()
         changes = left_out.news(self.differences(before, self._tree)) if before else []
-        told = [path for path, blob in self._out.items() if not blob.is_stored]
+        told = [path for path, blob in self._out.items() if blob.is_missed]
         return Scan(self._tree, changes, told)
 
     def is_unchanged(self) -> bool:

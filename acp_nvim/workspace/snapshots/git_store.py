@@ -88,7 +88,7 @@ class GitStore:
         self._take(room)
         before, self._tree = self._tree, self._tree_name()
         changes = left_out.news(self.differences(before, self._tree)) if before else []
-        told = [path for path, blob in self._out.items() if not blob.is_stored]
+        told = [path for path, blob in self._out.items() if blob.is_missed]
         return Scan(self._tree, changes, told, self._nested)
 
     def held(self) -> list[str]:

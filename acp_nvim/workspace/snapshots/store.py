@@ -43,6 +43,9 @@ UNKNOWN: Final = "?"
 """The mark of a content that is not known."""
 
 
+SOCKET, DEVICE = "a socket", "a device"
+
+
 class Blob(msgspec.Struct, frozen=True):
     """A stored content: its name in the store, and the file's mode as git writes it.
 
@@ -57,6 +60,11 @@ class Blob(msgspec.Struct, frozen=True):
     def is_stored(self) -> bool:
         """The content can be brought back."""
         return not self.why
+
+    @property
+    def is_missed(self) -> bool:
+        """It is not stored, and users would want it to be: no socket or device."""
+        return not self.is_stored and self.why not in (SOCKET, DEVICE)
 
     @property
     def link(self) -> bool:
@@ -239,7 +247,7 @@ def left_out(path: str, info: os.stat_result) -> Blob | None:
     if stat.S_ISLNK(info.st_mode):
         return None
     if not stat.S_ISREG(info.st_mode):
-        why = "a socket" if stat.S_ISSOCK(info.st_mode) else "a device"
+        why = SOCKET if stat.S_ISSOCK(info.st_mode) else DEVICE
     elif info.st_size > MAX_FILE_BYTES:
         why = too_large()
     elif not os.access(path, os.R_OK):
