@@ -121,8 +121,12 @@ async def test_arguments_go_as_they_came() -> None:
 
 TICKET = {
     "properties": {
-        "id": {"type": "integer"}, "tags": {"type": "array"}, "price": {"type": "number"},
-        "open": {"type": "boolean"}, "any": {}, "two": {"type": ["string", "null"]},
+        "id": {"type": "integer"},
+        "tags": {"type": "array"},
+        "price": {"type": "number"},
+        "open": {"type": "boolean"},
+        "any": {},
+        "two": {"type": ["string", "null"]},
     },
     "required": ["id"],
 }
