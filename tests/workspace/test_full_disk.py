@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from acp_nvim.workspace import persistence, roots
@@ -118,11 +119,11 @@ async def test_what_waits_is_written_when_there_is_room_though_nothing_happens(
     first.review.persistence.touch()
     with anyio.fail_after(10):
         while not told(first.told):
-            await anyio.sleep(0)
+            await anyio.lowlevel.checkpoint()
         disk.free()
         journal = roots.folder(disk.path, roots.root_of(str(first.work))) / "journal"
         while not journal.exists():
-            await anyio.sleep(0)
+            await anyio.lowlevel.checkpoint()
     started.kill(first)
     assert list(shown(await started.neovim("second", agents=0))) == ["a.txt"]
 
