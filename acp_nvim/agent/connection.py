@@ -405,8 +405,6 @@ class Connection:
             self.status = "failed" if failed else "exited"
             self.error = None if self.stopping else self.exit_summary()
         self.terminals.forget()
-        if self.lost is not None and self.lost.limit:
-            self._limit_exceeded(self.lost.limit, str(self.lost), None)
         self._around.ended(self)
         self._ready.set()
 

@@ -134,8 +134,8 @@ class Negotiation:
         if first is None or list(first) == list(newest):
             return list(newest)
         return [
-            *(wording.FIRST_START.format(line=line) for line in first),
-            *(wording.SECOND_START.format(line=line) for line in newest),
+            *(wording.PART_FIRST_START.format(line=line) for line in first),
+            *(wording.PART_SECOND_START.format(line=line) for line in newest),
         ]
 
     def read(self, method: str, params: msgspec.Raw, notes: list[str]) -> Any:

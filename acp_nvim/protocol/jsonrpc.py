@@ -252,7 +252,7 @@ class Peer:
     def _response(self, it: Envelope, raw: bytes) -> list[Event]:
         empty = it.result is UNSET and it.error is UNSET
         asked = it.id if it.id is not UNSET and it.id is not None else self._unread(it)
-        if it.id is UNSET and asked is None or (empty and it.id not in self._outgoing):
+        if (it.id is UNSET and asked is None) or (empty and it.id not in self._outgoing):
             detail = "neither method nor result nor error" if empty else "a response without an id"
             return [_violation("message", detail, raw, reply=errors.INVALID_REQUEST)]
         if asked not in self._outgoing:

@@ -228,7 +228,9 @@ def test_an_error_without_an_id_among_several_requests_is_nobodys() -> None:
     peer = Peer()
     peer.request("initialize", {})
     peer.request("session/new", {})
-    assert violation(b'{"id":null,"error":{"code":-32700,"message":"p"}}\n', peer).kind == "response"
+    assert (
+        violation(b'{"id":null,"error":{"code":-32700,"message":"p"}}\n', peer).kind == "response"
+    )
     assert len(peer.outgoing) == 2
 
 
