@@ -37,7 +37,7 @@ def answer_by(decision: Decision, call: IncomingCall, result: Callable[[Outcome]
     if decision.outcome is not None:
         call.answer(result(decision.outcome))
         return
-    call.when_abandoned(partial(decision.resolve, CANCELLED, "connection"))
+    call.when_abandoned(partial(decision.resolve, CANCELLED, "connection ended"))
     decision.reply_with(lambda outcome: call.answer(result(outcome)))
 
 
@@ -49,7 +49,7 @@ async def wait(decision: Decision) -> Outcome:
         try:
             await done.wait()
         finally:
-            decision.resolve(CANCELLED, "connection")
+            decision.resolve(CANCELLED, "request ended")
     assert decision.outcome is not None
     return decision.outcome
 

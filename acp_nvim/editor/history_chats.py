@@ -16,7 +16,6 @@ from acp_nvim.editor.session_picker import show
 from acp_nvim.render.text import one_line
 from acp_nvim.session.entries import Entry
 from acp_nvim.session.restored import restore
-from acp_nvim.session.session import Session
 
 if TYPE_CHECKING:
     from acp_nvim.history.search import Kept, Used
@@ -153,13 +152,6 @@ def _agent(host: Host, kept: Kept) -> str | None:
         return kept.agent if host.options.spec(kept.agent) is not None else None
     except UnknownAgent:
         return None
-
-
-def as_session(kept: Kept, entries: Sequence[Entry]) -> Session:
-    """A session that nobody looks at, for an export."""
-    session = Session(0, kept.agent, kept.cwd)
-    restore(session, entries)
-    return session
 
 
 def item(kept: Kept, cwd: str, now: float) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from acp_nvim.agent.file_requests import FileRequests
 from acp_nvim.agent.restarts import Restarts
 from acp_nvim.agent.surroundings import Surroundings
 from acp_nvim.agent.transport.stdio import EarlyStart, StdioTransport
+from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.editor.access import Access
 from acp_nvim.editor.agent_events import AgentEvents
 from acp_nvim.editor.asking import Asking
@@ -36,6 +37,7 @@ from acp_nvim.editor.language_servers import NvimLanguageServers
 from acp_nvim.editor.limit_reports import LimitReports
 from acp_nvim.editor.live_terminals import TerminalViews
 from acp_nvim.editor.logins import Logins
+from acp_nvim.editor.memory import Memory
 from acp_nvim.editor.notices import Notices
 from acp_nvim.editor.overwrites import Overwrites
 from acp_nvim.editor.own_turns import OwnTurns
@@ -332,6 +334,10 @@ class Host:
             ),
         )
 
+    def _logs(self) -> list[Traffic]:
+        """What was sent and received on all connections."""
+        return [connection.traffic for connection in self.agents.connections.values()]
+
     def _delegate(self) -> HostDelegate:
         return HostDelegate(
             screen=self.screen,
@@ -346,6 +352,7 @@ class Host:
             history=self.history,
             tools=self.tools,
             tool_editor=self.tool_editor,
+            memory=Memory(self._logs, lambda: self.screen.turn_runs, self.tasks),
             options=self.settings,
         )
 

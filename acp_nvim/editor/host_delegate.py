@@ -13,6 +13,7 @@ from acp_nvim.editor.buffers import NvimBuffers
 from acp_nvim.editor.comments import Comments
 from acp_nvim.editor.history import History
 from acp_nvim.editor.logins import Logins
+from acp_nvim.editor.memory import Memory
 from acp_nvim.editor.pace import Pace
 from acp_nvim.editor.screen import Screen
 from acp_nvim.editor.sent import SentPrompts
@@ -42,6 +43,7 @@ class HostDelegate(Struct, frozen=True, eq=False):
     history: History
     tools: EditorTools
     tool_editor: ToolEditor
+    memory: Memory
     options: Callable[[], Settings]
 
     def settings(self) -> Settings:
@@ -106,6 +108,7 @@ class HostDelegate(Struct, frozen=True, eq=False):
         if session.tools is not None:
             self.tool_editor.turn_ended(session)
         self.unsaved.turn_ended(session)
+        self.memory.turn_ended()
         await self.workspace.turn_ended(session)
 
     def turn_cancelled(self, session: Session) -> None:

@@ -127,7 +127,7 @@ def _usage(session: Session) -> str:
     """Tokens and the cost so far, as the agent counts them."""
     usage = session.usage
     if usage is None:
-        return "not told"
+        return "unknown"
     cost = schema.given(usage.cost)
     price = "" if cost is None else f", {cost.amount:g} {cost.currency} so far"
     return f"{usage.used} of {usage.size} tokens{price}"

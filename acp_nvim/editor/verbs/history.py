@@ -72,7 +72,7 @@ async def ask(host: Host, args: Args) -> None:
         found = await read(host, "search", str(args.get("search") or ""), cwd) or []
         now = time.time()
         reply = [history_chats.item(kept, cwd, now) for kept in found]
-    host.screen.push("history_reply", args["id"], reply)
+    host.screen.push("reply", args["id"], reply)
 
 
 @verb("history_do")

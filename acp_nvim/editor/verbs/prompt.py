@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from acp_nvim import wording
@@ -177,24 +178,39 @@ def queue(host: Host, args: Args) -> None:
             for prompt in held:
                 host.screen.push("taken", prompt.delivery)
         case "set":
-            _set_queue(conversation, args.get("texts") or [])
+            _set_queue(conversation, args.get("texts") or [], args.get("shown") or [])
 
 
-def _set_queue(conversation: Conversation, texts: list[str]) -> None:
-    """A prompt whose words did not change keeps its attachments. Those that the agent has already
-    come first, and are asked for back where they are missing.
+def _set_queue(conversation: Conversation, texts: list[str], shown: list[str]) -> None:
+    """Let these wait in place of the ``shown`` ones. What has come since stays behind them, what
+    has gone since is not sent again, and a prompt whose words did not change keeps its attachments.
+    Those that the agent has already come first, and are asked for back where they are missing.
     """
-    for prompt in conversation.session.at_agent:
+    known = Counter(map(str.strip, shown))
+    for prompt in list(conversation.session.at_agent):
         label = prompt.label.strip()
+        was_shown = _counted(known, label)
         if label in (text.strip() for text in texts):
             texts = [text for text in texts if text.strip() != label]
-        else:
+        elif was_shown:
             conversation.take_back(prompt)
-    before = list(conversation.session.queue)
+    before: list[Prompt] = []
+    fresh: list[Prompt] = []
+    for prompt in conversation.session.queue:
+        (before if _counted(known, prompt.label.strip()) else fresh).append(prompt)
     after: list[Prompt] = []
     for text in texts:
         same = next((item for item in before if item.label.strip() == text.strip()), None)
         if same is not None:
             before.remove(same)
-        after.append(same or Prompt(text))
-    waiting.replace(conversation.session, after)
+            after.append(same)
+        elif not _counted(known, text.strip()):
+            after.append(Prompt(text))
+    waiting.replace(conversation.session, [*after, *fresh])
+
+
+def _counted(known: Counter[str], label: str) -> bool:
+    """Whether there is one more of these, which is taken off."""
+    there = known[label] > 0
+    known[label] -= there
+    return there
