@@ -506,7 +506,8 @@ class Host:
 
     async def turn_follows(self, session: Session, prompt: Prompt) -> None:
         """A prompt that the agent has already begins a turn: the files' state is kept."""
-        await self.workspace.turn_began(session, prompt, clean_text(prompt.text))
+        label = clean_text(prompt.text)
+        await self.workspace.turn_began(session, prompt, label, under_way=True)
         prompt.count_as(self.workspace.rewind.last(session))
 
     def turn_cancelled(self, session: Session) -> None:
