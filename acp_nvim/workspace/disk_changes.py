@@ -86,10 +86,10 @@ class DiskChanges:
         self._attribution.enter(turn)
         return turn
 
-    async def remember(self, turn: Turn) -> TurnStart:
+    async def remember(self, turn: Turn, sent: int | None = None) -> TurnStart:
         """Read the files that the user has saved since the last look: these contents are theirs,
         whatever the agent makes of the files before the next look. Returns the files at the start
-        of a prompt.
+        of a prompt; ``sent``: since when the agent has it, if it does.
         """
         idle = (file for file in self._files if file.state.saved_idle)
         saved = sorted(file.path for file in idle if turn.concerns(file.path))
@@ -105,7 +105,7 @@ class DiskChanges:
             with suppress(BinaryError):
                 text, reformat = text_of(data, buffer), format_change(buffer, data, data)
                 self._holds(path, text, reformat)
-        return self.turn_starts.note(turn)
+        return self.turn_starts.note(turn, sent)
 
     async def begin(self, turn: Turn) -> None:
         """Changes so far are nobody's, unless another turn runs; changes while this looks are the
@@ -131,7 +131,7 @@ class DiskChanges:
         early, turn.early = turn.early, {}  # older than the next prompt of the turn
         found = await to_thread.run_sync(differing, early) if early else ()
         if found:
-            start.late += found
+            start.add(found)
             async with self._lock, self._edits.alone(*(change.path for change in found)):
                 await self._take_up(found)
 

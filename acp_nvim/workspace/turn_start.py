@@ -5,7 +5,7 @@ A prompt waits neither for its session and then for the look, nor long for the l
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -97,13 +97,22 @@ class EarlyLooks:
 class TurnStart:
     """One prompt whose look is not done."""
 
-    def __init__(self, turn: Turn, files: Mapping[str, FileState]) -> None:
+    def __init__(self, turn: Turn, files: Mapping[str, FileState], sent: int | None) -> None:
         self.turn = turn
-        self.sent: int | None = None
+        self.sent = sent
         """Since when the agent has the prompt, in nanoseconds."""
         self.late: list[FileChange] = []
         """The agent's changes since: no tree holds these files as they were before."""
         self._files = files
+
+    def goes(self, at: int, *, looked: bool) -> None:
+        """The agent has the prompt since then; ``looked``: the look before it is done."""
+        self.sent = at
+        self.turn.sent(at, looked=looked)
+
+    def add(self, changes: Iterable[FileChange]) -> None:
+        """Its agent has made these changes of files whose contents before are known."""
+        self.late.extend(changes)
 
     def has_changed(self, change: FileChange, at: int) -> None:
         """Its agent has made a change since the last look, at that time; a change before the prompt
@@ -126,9 +135,9 @@ class TurnStarts:
         self._files = files
         self._open: list[TurnStart] = []
 
-    def note(self, turn: Turn) -> TurnStart:
-        """A prompt is about to be sent."""
-        start = TurnStart(turn, self._files.known())
+    def note(self, turn: Turn, sent: int | None = None) -> TurnStart:
+        """A prompt is about to be sent, or the agent has it since that time."""
+        start = TurnStart(turn, self._files.known(), sent)
         self._open.append(start)
         return start
 

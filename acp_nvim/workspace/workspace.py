@@ -281,22 +281,20 @@ class Workspace(Generic[S]):
         self, turn: Turn, checkpoint: Checkpoint | None, begun: anyio.Event, *, under_way: bool
     ) -> None:
         """Do what a prompt waits for; with the agent it is from here on, or already."""
-        since = time.time_ns() - HEARD_NS
-        if under_way:
-            turn.sent(since, looked=False)
+        sent = time.time_ns() - HEARD_NS if under_way else None
+        if sent is not None:
+            turn.sent(sent, looked=False)
         with anyio.move_on_after(ANNOUNCED_S):
             await self.disk.turns.announce()
-        start = await self.disk.remember(turn)  # earlier saves have been reported by now
-        start.sent = since if under_way else None
+        start = await self.disk.remember(turn, sent)  # earlier saves have been reported by now
         looked = self.early_looks.take(turn.session) or self.disk.rests(turn)
         if looked:
             self._look_done(start, checkpoint)
             begun.set()
         else:
             looked = await self._briefly(self._begin, start, checkpoint, begun)
-        if not under_way:
-            start.sent = time.time_ns() - GRAIN_NS
-            turn.sent(start.sent, looked=looked)
+        if sent is None:
+            start.goes(time.time_ns() - GRAIN_NS, looked=looked)
 
     async def _briefly(self, work: Callable[..., Awaitable[None]], *args: Any) -> bool:
         """Start the work, and wait for it a moment that no user notices; whether it is done."""

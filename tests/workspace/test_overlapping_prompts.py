@@ -16,6 +16,7 @@ from typing import Any
 
 import anyio
 import pytest
+from anyio.lowlevel import checkpoint
 
 from acp_nvim.workspace import workspace as subject
 from acp_nvim.workspace.disk import GRAIN_NS
@@ -130,8 +131,8 @@ class History:
             self.gate.shut(way)
         else:
             await getattr(self, way)()
-        for _ in range(self.chance.randrange(4)):
-            await anyio.sleep(0.001)
+        for _ in range(self.chance.choice([0, 0, 3, 30, 300])):
+            await checkpoint()
 
 
 @asynccontextmanager

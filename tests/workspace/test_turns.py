@@ -70,7 +70,7 @@ async def test_a_prompt_that_is_given_up_leaves_no_turn_behind(tmp_path: Path) -
     async with fake_workspace(tmp_path) as workspace:
         review, session = workspace.review, workspace.sessions[0]
 
-        async def broken(_: Any) -> None:
+        async def broken(*_: Any) -> None:
             raise OSError("a full disk")
 
         with pytest.MonkeyPatch.context() as patch:
