@@ -41,17 +41,15 @@ LOST_ANEW: Final = "{agent} had lost the session. A new one was opened{then}"
 PART_SENT_AGAIN: Final = ", and your prompt was sent again"
 RECORDS_DAMAGED: Final = "The journal of pending edits is damaged, so some of them are lost"
 JOURNAL_DAMAGED: Final = "The journal of pending edits cannot be read; it is set aside as {path}"
-JOURNAL_NEWER: Final = (
-    "The journal of pending edits is a newer version's; it is set aside as {path}"
-)
+JOURNAL_NEWER: Final = "Pending edits will not outlive this Neovim: a newer version wrote {path}"
 TURN_CUT: Final = "The turn was interrupted"
 EXPORTED: Final = "The chat is in {path}"
 CANNOT_WRITE: Final = "Cannot write {path}: {reason}"
 
 # History
 HISTORY_NOT_KEPT: Final = "The history is not being kept: {reason}"
-HISTORY_NEWER: Final = "A newer version has written the history, which is left alone"
-HISTORY_DAMAGED: Final = "The history was damaged. A new one is begun, the old one is {path}"
+HISTORY_NEWER: Final = "A newer version wrote the history, so it is left unchanged"
+HISTORY_DAMAGED: Final = "The history was damaged. A new one was started; the old one is {path}"
 HISTORY_UNREADABLE: Final = "The history cannot be read: {reason}"
 HISTORY_OFF: Final = "The history is off. Option history.enabled turns it on"
 HISTORY_EMPTY: Final = "Nothing in the history yet"

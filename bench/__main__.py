@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import calls, single, streaming
+from bench import calls, memory, single, streaming
 from bench.results import Figure, table, write
 from bench.sides import ROOT, nvim_version
 
@@ -22,6 +22,7 @@ CASES: dict[str, Callable[[], list[Figure]]] = {
     "message": streaming.message,
     "line": streaming.line,
     "tools": streaming.tools,
+    "permissions": streaming.permissions,
     "reads": single.reads,
     "write": single.write,
     "calls": calls.calls,
@@ -32,6 +33,7 @@ CASES: dict[str, Callable[[], list[Figure]]] = {
     "warm": single.warm,
     "start": single.start,
     "rest": single.rest,
+    "memory": lambda: memory.burst() + memory.turns(),
 }
 
 

@@ -127,6 +127,9 @@ class Editor:
             self.wait(lambda: ping in self._answers)
             del self._answers[ping]
             seen.gaps.append((time.monotonic() - pinged) * 1000)
+        if key:
+            self.wait(lambda: key in self._painted)
+            seen.keys.append((time.monotonic() - typed) * 1000)
         return seen
 
     # ---- the end

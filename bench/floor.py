@@ -38,12 +38,26 @@ class Update(msgspec.Struct, rename="camel"):
     status: str = ""
 
 
+class Call(msgspec.Struct):
+    """The tool call of a permission."""
+
+    title: str = ""
+
+
+class Choice(msgspec.Struct):
+    """An option of a permission."""
+
+    name: str = ""
+
+
 class Params(msgspec.Struct, rename="camel"):
     """Of everything that an agent sends."""
 
     update: Update | None = None
     path: str = ""
     content: str = ""
+    tool_call: Call | None = None
+    options: list[Choice] = []
 
 
 class Line(msgspec.Struct):
@@ -68,6 +82,9 @@ class Floor:
         self.pending: list[str] = []
         self.tools: dict[str, list[str]] = {}
         self.drawn: set[str] = set()
+        self.session = ""
+        self.asked: list[int] = []
+        self.questions: list[str] = []
         self.timer: asyncio.TimerHandle | None = None
         self.last = 0.0
         self.tasks: set[asyncio.Task[None]] = set()
@@ -76,7 +93,18 @@ class Floor:
         await asyncio.Event().wait()
 
     def on_verb(self, name: str, args: dict[str, Any]) -> None:
-        self.task(self.prompt(args["text"]))
+        if name == "cancel":
+            self.cancel()
+        else:
+            self.task(self.prompt(args["text"]))
+
+    def cancel(self) -> None:
+        """Cancel the turn, and all that it asks."""
+        params = {"sessionId": self.session}
+        self.send({"jsonrpc": "2.0", "method": "session/cancel", "params": params})
+        for id in self.asked:
+            self.send({"jsonrpc": "2.0", "id": id, "result": {"outcome": {"outcome": "cancelled"}}})
+        self.asked.clear()
 
     def task(self, work: Any) -> None:
         task = self.bridge.loop.create_task(work)
@@ -88,6 +116,7 @@ class Floor:
             self.started = self.bridge.loop.create_task(self.start())
         await self.started
         session = (await self.ask(1, "session/new", cwd="/", mcpServers=[]))["sessionId"]
+        self.session = session
         self.bridge.notify("nvim_exec_lua", "require('bench.floor').new(...)", [text])
         self.drawn.clear()
         block = [{"type": "text", "text": text}]
@@ -122,6 +151,8 @@ class Floor:
             self.answers.pop(line.id).set_result(line.result)
         elif line.params is not None and line.params.update is not None:
             self.update(line.params.update)
+        elif line.params is not None and line.params.tool_call is not None:
+            self.question(line.id, line.params.tool_call.title, line.params.options)
         elif line.params is not None:
             self.task(self.file(line.id, line.method, line.params))
 
@@ -138,6 +169,13 @@ class Floor:
             at = max(loop.time(), self.last + FRAME_S)
             self.timer = loop.call_at(at, self.flush)
 
+    def question(self, id: int | None, title: str, options: list[Choice]) -> None:
+        assert id is not None
+        self.asked.append(id)
+        self.questions.append(f"{title}: {', '.join(option.name for option in options)}")
+        if len(self.questions) == 1:  # the agent waits: no pause, only what came with it
+            self.bridge.loop.call_soon(self.flush)
+
     def flush(self) -> None:
         """Send what waits, in one call."""
         if self.timer is not None:
@@ -151,6 +189,9 @@ class Floor:
         if self.tools:
             self.call("tools", list(self.tools.items()))
             self.tools.clear()
+        if self.questions:
+            self.call("questions", self.questions)
+            self.questions.clear()
 
     def call(self, function: str, value: Any) -> None:
         code = "require('bench.floor')[...](select(2, ...))"

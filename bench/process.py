@@ -16,13 +16,22 @@ def peak_mb(pid: int) -> float:
     return _status(pid, "VmHWM") / 1024
 
 
+def kept_mb(pid: int, name: str) -> float:
+    """`Rss`, `Pss` (shared pages count in parts) or `Anonymous`, as things are now."""
+    return _field(f"/proc/{pid}/smaps_rollup", name) / 1024
+
+
 def wakeups(pid: int) -> int:
     """How often the process has gone to sleep."""
     return _status(pid, "voluntary_ctxt_switches")
 
 
 def _status(pid: int, name: str) -> int:
-    for line in Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines():
+    return _field(f"/proc/{pid}/status", name)
+
+
+def _field(file: str, name: str) -> int:
+    for line in Path(file).read_text(encoding="ascii").splitlines():
         key, _, value = line.partition(":")
         if key == name:
             return int(value.split()[0])

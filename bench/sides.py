@@ -25,6 +25,10 @@ function _G.bench_done()
   _G.bench_ended = vim.uv.hrtime()
   vim.rpcnotify(0, 'done')
 end
+function _G.bench_asked(count)
+  _G.bench_questions = _G.bench_questions - count
+  if _G.bench_questions == 0 then _G.bench_done() end
+end
 """
 
 PRODUCT = """
@@ -34,6 +38,10 @@ require('acp').setup({{
   checkpoints = false,
 }})
 vim.api.nvim_create_autocmd('User', {{ pattern = 'AcpTurnEnd', callback = _G.bench_done }})
+vim.api.nvim_create_autocmd('User', {{
+  pattern = 'AcpPermission',
+  callback = function() _G.bench_asked(1) end,
+}})
 """
 
 FLOOR = """
@@ -44,6 +52,10 @@ _G.bench_floor_command = {floor}
 START = {
     "product": "require('acp').prompt(..., { new = true })",
     "floor": "require('bench.floor').prompt(...)",
+}
+CANCEL = {
+    "product": "vim.cmd.AcpCancel()",
+    "floor": "require('bench.floor').cancel()",
 }
 CHANNEL = {
     "product": "return require('acp.base.host').channel()",
@@ -113,11 +125,24 @@ class Side:
         self, prompt: str = "go", *, every: float = 0.002, keys: bool = False, new: bool = True
     ) -> Watched:
         """One turn in a new chat, until all of it is on the screen."""
+        start = START[self.name] if new else START[self.name].replace(", { new = true }", "")
+        return self.measure(start, prompt, every=every, keys=keys)
+
+    def asked(self, count: int) -> Watched:
+        """A turn in a new chat, until that many permissions are asked for."""
+        self.editor.lua("_G.bench_questions = ...", count)
+        return self.run()
+
+    def cancel(self) -> Watched:
+        """The turn is cancelled, until it has ended."""
+        return self.measure(CANCEL[self.name])
+
+    def measure(self, code: str, *args: str, every: float = 0.002, keys: bool = False) -> Watched:
+        """From a piece of Lua until Neovim says that it is done."""
         editor = self.editor
         editor.messages.clear()
         before = self._cpu()
-        start = START[self.name] if new else START[self.name].replace(", { new = true }", "")
-        editor.lua(f"_G.bench_started = vim.uv.hrtime() {start}", prompt)
+        editor.lua(f"_G.bench_started = vim.uv.hrtime() {code}", *args)
         seen = editor.watch(lambda: ("done", []) in editor.messages, every, keys)
         editor.pump_for(0.06)
         after = self._cpu()

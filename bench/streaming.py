@@ -138,7 +138,7 @@ def burst(count: int, times: int) -> list[Figure]:
     with both("burst", str(count)) as sides:
         check = ends_with(prose(count * CHUNK))
         plain = Figures(f"burst of {count:,} chunks", runs(sides, check, times, 0.002))
-        plain.work(Budget(2), Budget(2.75))
+        plain.work(*(Budget(1.4), Budget(1.75)) if count >= 100_000 else (Budget(2), Budget(2.75)))
         plain.manners(paint=Budget(50, "value") if count >= 100_000 else None)
         plain.memory(sides)
         if count < 100_000:
@@ -229,11 +229,11 @@ def message() -> list[Figure]:
     """One chunk of 14 MB."""
     with both("message", "200000") as sides:
         check = ends_with(long_message())
-        plain = Figures("one message of 14 MB", runs(sides, check, 2, 0.002))
-        plain.work(Budget(2.5), None)
+        plain = Figures("one message of 14 MB", runs(sides, check, 5, 0.002))
+        plain.work(Budget(2.25), Budget(2.75))
         plain.manners()
         plain.memory(sides)
-        typed = Figures("14 MB while one types", runs(sides, check, 1, 0.02, keys=True))
+        typed = Figures("14 MB while one types", runs(sides, check, 3, 0.02, keys=True))
         typed.manners(key=Budget(16, "value"))
         return plain.list + typed.list
 
@@ -254,3 +254,49 @@ def tools() -> list[Figure]:
         found.work(Budget(2.5), None)
         found.manners()
         return found.list
+
+
+QUESTIONS = """
+local session = require('acp').state().sessions[require('acp').state().current]
+return { vim.tbl_map(function(one) return one.title end, session.permissions),
+  (session.more or {}).permissions or 0 }
+"""
+
+
+def asked(side: Side, count: int) -> None:
+    """All questions wait, in order; the agent says afterwards that each was answered once."""
+    titles, more = (
+        side.editor.lua(QUESTIONS) if side.name == "product" else (_asked_lines(side.chat()), 0)
+    )
+    shown = [title for title in titles if title in (f"run command {n}" for n in range(count))]
+    if shown != [f"run command {n}" for n in range(count - more)]:
+        raise WrongText(f"{side.name}: {len(titles)} and {more} of {count}: {titles[:3]}")
+
+
+def _asked_lines(chat: list[str]) -> list[str]:
+    return [line.split(":")[0] for line in chat if line.startswith("run command")]
+
+
+def permissions() -> list[Figure]:
+    """200 permissions asked for at once, and all of them cancelled."""
+    count = 200
+    pending: Runs = {"product": [], "floor": []}
+    cancelled: Runs = {"product": [], "floor": []}
+    with both("permissions", str(count)) as sides:
+        for turn in range(21):
+            for side in sides:
+                seen = side.asked(count)
+                asked(side, count)
+                ended = side.cancel()
+                if not any(line.endswith(f"{count} cancelled") for line in side.chat()):
+                    raise WrongText(f"{side.name}: {side.chat()[-3:]}")
+                if turn:
+                    pending[side.name].append(seen)
+                    cancelled[side.name].append(ended)
+    first = Figures(f"{count} permissions pending", pending)
+    first.work(None, None)
+    first.manners()
+    then = Figures(f"{count} permissions cancelled", cancelled)
+    then.work(None, None)
+    then.manners()
+    return first.list + then.list

@@ -76,3 +76,13 @@ def say(session: str, text: str) -> bytes:
     """An `agent_message_chunk`."""
     content = {"type": "text", "text": text}
     return notification(session, {"sessionUpdate": "agent_message_chunk", "content": content})
+
+
+def ask(session: str, n: int) -> bytes:
+    """A `session/request_permission` about a command, under that id."""
+    kinds = ("allow_once", "allow_always", "reject_once")
+    options = [{"optionId": kind, "name": kind.replace("_", " "), "kind": kind} for kind in kinds]
+    call = {"toolCallId": f"c{n}", "title": f"run command {n}", "kind": "execute"}
+    params = {"sessionId": session, "toolCall": call, "options": options}
+    message = {"jsonrpc": "2.0", "id": n, "method": "session/request_permission", "params": params}
+    return json.dumps(message, separators=(",", ":")).encode() + b"\n"

@@ -10,22 +10,15 @@ from typing import Any, Protocol
 import anyio
 
 from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.session_link import SessionLink
 from acp_nvim.agent.wire.calls import OutgoingCall
 from acp_nvim.agent.wire.endpoint import ConnectionClosed
 from acp_nvim.session import queue
 from acp_nvim.session.prompts import Prompt
-from acp_nvim.session.session import Session
 
 
 class Sender(Protocol):
-    """The conversation whose prompts they are."""
-
-    session: Session
-    connection: Connection | None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the session exists at a living agent."""
+    """Who sends the prompts of the session, and ends their turns."""
 
     def prepare(self, prompt: Prompt, connection: Connection) -> list[Any]:
         """Return the blocks of a prompt that leaves now; none where it was given back."""
@@ -44,24 +37,24 @@ class Sender(Protocol):
 
 
 class AddedPrompts:
-    """Those of one conversation that are not over."""
+    """Those of one session that are not over."""
 
-    def __init__(self, conversation: Sender) -> None:
+    def __init__(self, link: SessionLink, sender: Sender) -> None:
         """None yet."""
-        self._conversation = conversation
+        self._link = link
+        self._sender = sender
         self.prompts: list[Prompt] = []
         self._calls: dict[int, OutgoingCall] = {}
         self._over = anyio.Event()
 
     async def send(self, prompt: Prompt) -> None:
         """Give the agent a prompt now; it waits there until it is inserted."""
-        conversation = self._conversation
-        session, connection = conversation.session, conversation.connection
+        sender, session, connection = self._sender, self._link.session, self._link.connection
         await prompt.complete()
-        if connection is None or not conversation.is_open:
+        if connection is None or not self._link.is_open:
             queue.put_first(session, prompt)
             return
-        blocks = conversation.prepare(prompt, connection)
+        blocks = sender.prepare(prompt, connection)
         if not blocks:
             return
         self.prompts.append(prompt)
@@ -70,29 +63,28 @@ class AddedPrompts:
             session.id,
             blocks,
             partial(self._answered, prompt),
-            conversation.meta(prompt),
-            partial(conversation.inserted, prompt),
+            sender.meta(prompt),
+            partial(sender.inserted, prompt),
         )
 
     def take_back(self, prompt: Prompt) -> None:
         """Ask for one back that the agent has not inserted."""
-        call, connection = self._calls.get(id(prompt)), self._conversation.connection
+        call, connection = self._calls.get(id(prompt)), self._link.connection
         if call is not None and connection is not None:
             connection.agent.take_back(call)
 
     async def finish(self) -> None:
         """Wait for the turns that begin with what was added after the last one."""
-        conversation = self._conversation
         while self.prompts:
-            await conversation.follow(self.prompts[0], self._over)
+            await self._sender.follow(self.prompts[0], self._over)
 
     def _answered(self, prompt: Prompt, result: Any, error: Exception | None) -> None:
         self.prompts.remove(prompt)
         self._calls.pop(id(prompt))
         if isinstance(error, ConnectionClosed):
-            if queue.leave_agent(self._conversation.session, prompt):
-                queue.put_held(self._conversation.session, [prompt])
+            if queue.leave_agent(self._link.session, prompt):
+                queue.put_held(self._link.session, [prompt])
         else:
-            self._conversation.answered(prompt, result, error)
+            self._sender.answered(prompt, result, error)
         over, self._over = self._over, anyio.Event()
         over.set()

@@ -10,8 +10,9 @@ import acp_nvim
 from acp_nvim import wording
 from acp_nvim.agent import registry
 from acp_nvim.agent.agent_env import AgentVariables
-from acp_nvim.agent.connection import Connection, Surroundings
+from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.settings import AgentSettings, Settings
+from acp_nvim.agent.surroundings import Surroundings
 from acp_nvim.agent.wire.secret_names import secret_values
 
 
@@ -44,7 +45,9 @@ def spec_of(options: Settings, name: str) -> AgentSettings | None:
 class Agents:
     """Starts connections on demand and replaces dead ones."""
 
-    def __init__(self, around: Surroundings, spec: Callable[[str], AgentSettings | None]) -> None:
+    def __init__(
+        self, around: Surroundings[Connection], spec: Callable[[str], AgentSettings | None]
+    ) -> None:
         """`spec` looks an agent up in the configuration."""
         self._around = around
         self._spec = spec
@@ -57,6 +60,11 @@ class Agents:
         for connection in self.connections.values():
             known.update(dict.fromkeys(secret_values(connection.spec.env)))
         return list(known)
+
+    def unreached(self, name: str) -> str | None:
+        """Return why an agent elsewhere is not reached yet, None for any other."""
+        connection = self.connections.get(name)
+        return connection.unreached if connection is not None else None
 
     async def get(self, name: str) -> Connection:
         """Return a living connection, started now if need be. One that could not be started is not

@@ -12,7 +12,7 @@ import anyio
 import anyio.lowlevel
 
 from acp_nvim.agent.wire.calls import IncomingCall
-from acp_nvim.session import ids
+from acp_nvim.session import call_updates, ids
 from acp_nvim.session.questions.decisions import AT_ONCE, CANCELLED, Decision, Outcome
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
@@ -37,7 +37,7 @@ def answer_by(decision: Decision, call: IncomingCall, result: Callable[[Outcome]
     if decision.outcome is not None:
         call.answer(result(decision.outcome))
         return
-    call.when_abandoned(partial(decision.resolve, CANCELLED, "connection"))
+    call.when_abandoned(partial(decision.resolve, CANCELLED, "connection ended"))
     decision.reply_with(lambda outcome: call.answer(result(outcome)))
 
 
@@ -49,7 +49,7 @@ async def wait(decision: Decision) -> Outcome:
         try:
             await done.wait()
         finally:
-            decision.resolve(CANCELLED, "connection")
+            decision.resolve(CANCELLED, "request ended")
     assert decision.outcome is not None
     return decision.outcome
 
@@ -70,5 +70,5 @@ def cancel_questions(session: Session, tasks: Tasks, by: str) -> bool:
 async def _cancel_many(session: Session, steps: Iterator[None]) -> None:
     for _ in steps:
         await anyio.lowlevel.checkpoint()
-    while session.close_calls("cancelled", AT_ONCE):
+    while call_updates.close_open(session, "cancelled", AT_ONCE):
         await anyio.lowlevel.checkpoint()

@@ -65,15 +65,6 @@ def level(wanted: str) -> Level:
     return cast("Level", wanted) if wanted in get_args(Level) else "info"
 
 
-def shown_url(spec: AgentSettings) -> str | None:
-    """Return the address of an agent elsewhere, as anybody may see it."""
-    if not spec.url:
-        return None
-    from acp_nvim.agent.transport.addresses import shown
-
-    return shown(spec.url)
-
-
 def runs_here(spec: AgentSettings) -> bool:
     """Whether an agent runs on this machine, as far as its configuration tells."""
     if not spec.url:

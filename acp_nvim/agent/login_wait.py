@@ -40,7 +40,7 @@ class LoginWait:
         if not self._tried:
             self._tried = True
             with self._patience.answer("authenticate"):
-                if await connection.try_configured():
+                if await connection.login.try_configured():
                     return True
         count = len(session.queue)
         waiting = wording.PART_PROMPTS_WAITING.format(count=count) if count else ""

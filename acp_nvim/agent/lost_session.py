@@ -9,23 +9,14 @@ from typing import Any, Protocol
 from acp_nvim import wording
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.conversation_delegate import ConversationDelegate
-from acp_nvim.agent.login_wait import LoginWait
+from acp_nvim.agent.session_link import SessionLink
 from acp_nvim.protocol.refusals import lost_session
-from acp_nvim.session import queue
+from acp_nvim.session import queue, turns
 from acp_nvim.session.prompts import Prompt
-from acp_nvim.session.session import Session
 
 
 class Asks(Protocol):
-    """The conversation whose session it is."""
-
-    session: Session
-    connection: Connection | None
-    login: LoginWait
-
-    async def open_now(self) -> bool:
-        """Return whether the session is open, after opening it."""
-        ...
+    """Who puts the prompts of the session to its agent."""
 
     def prepare(self, prompt: Prompt, connection: Connection) -> list[Any]:
         """Return the blocks of a prompt that leaves now; none where it was given back."""
@@ -37,11 +28,12 @@ class Asks(Protocol):
 
 
 class LostSession:
-    """Of one conversation."""
+    """Of one session."""
 
-    def __init__(self, conversation: Asks, delegate: ConversationDelegate) -> None:
+    def __init__(self, link: SessionLink, asks: Asks, delegate: ConversationDelegate) -> None:
         """Nothing is lost."""
-        self._conversation = conversation
+        self._link = link
+        self._asks = asks
         self._delegate = delegate
         self._asked_again: Prompt | None = None
         """The last prompt for which the session was opened again."""
@@ -50,13 +42,13 @@ class LostSession:
 
     def begin(self) -> None:
         """A prompt goes to the agent now."""
-        self._calls = len(self._conversation.session.tool_calls)
+        self._calls = len(self._link.session.tool_calls)
 
     def is_meant(self, error: Exception, prompt: Prompt | None) -> bool:
         """Whether an answer means that the session is lost, and its prompt goes once more: never
         one that has been sent twice, that is in the session by its id, or has set something going.
         """
-        session = self._conversation.session
+        session = self._link.session
         fresh = session.prompted is not None and self._asked_again is not prompt
         idle = len(session.tool_calls) == self._calls
         return lost_session(error) and fresh and idle and session.status == "running"
@@ -65,17 +57,17 @@ class LostSession:
         """Open the session again and put the prompt to it. Meanwhile the prompt waits in the queue,
         where it stays if that does not work out.
         """
-        conversation, session = self._conversation, self._conversation.session
+        link, session = self._link, self._link.session
         self._asked_again = prompt
         queue.put_first(session, prompt)
         self._delegate.waits_again(prompt)
-        opened = await conversation.open_now()
-        connection = conversation.connection
+        opened = await link.open_now()
+        connection = link.connection
         if opened and connection is not None and queue.claim(session, prompt):
-            session.settle()
-            blocks = conversation.prepare(prompt, connection)
+            turns.settle(session)
+            blocks = self._asks.prepare(prompt, connection)
             if blocks:
-                await conversation.ask(prompt, connection, blocks)
+                await self._asks.ask(prompt, connection, blocks)
         if session.in_turn:
-            waits = wording.PROMPT_WAITS_FOR_LOGIN if conversation.login.awaited else None
-            session.end_turn(None if waits else "cancelled", waits)
+            waits = wording.PROMPT_WAITS_FOR_LOGIN if link.login.awaited else None
+            turns.end(session, None if waits else "cancelled", waits)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from acp_nvim import wording
-from acp_nvim.session import queue
+from acp_nvim.session import queue, turns
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
@@ -38,7 +38,7 @@ class PutOffPrompts:
             if limit.seconds is None
             else wording.PART_LIMIT_WAIT.format(time=spoken(limit.seconds))
         )
-        session.end_turn(None, wording.RATE_LIMITED.format(agent=agent, wait=wait), details)
+        turns.end(session, None, wording.RATE_LIMITED.format(agent=agent, wait=wait), details)
         if limit.seconds is not None:
             self._tasks.start_soon(self._remind, prompt, limit.seconds, agent)
 

@@ -86,29 +86,36 @@ def of(
         said,
     )
     remarks = [*found.left_out, *found.doubts]
-    servers: list[Any] = list(found.servers)
+    offer = _with_ours(found, own, remarks)
+    servers = offer if starts_servers else _no_started(offer, remarks)
+    prompt = _system_prompt(spec, capabilities, remarks)
+    ours = len(servers) > len(found.servers) and any(server.name == OWN for server in servers)
+    if ours and isinstance(prompt, UnsetType) and _takes_prompt(capabilities):
+        prompt = schema.SystemPrompt("append", [schema.TextContent(ABOUT_TOOLS)])
+    return SessionParams(
+        servers,
+        prompt,
+        {**settings.meta, **spec.meta} or UNSET,
+        remarks,
+        _notes(found),
+        found.secrets,
+        found.asks,
+        _fates(found, offer, servers),
+    )
+
+
+def _with_ours(
+    found: mcp.Servers, own: Callable[[], OwnServer | None], remarks: list[str]
+) -> list[Any]:
+    """Return the servers that were found, behind ours where it is offered."""
     if any(server.name == OWN for server in found.servers):
         remarks.append(wording.TOOLS_NAME_TAKEN.format(server=OWN))
-    elif offered := own():
-        servers.insert(0, offered.server)
-        found.secrets.extend(offered.secrets)
-    offer = servers
-    if not starts_servers:
-        servers = _no_started(servers, remarks)
-    prompt = _system_prompt(spec, capabilities, remarks)
-    if (
-        any(server.name == OWN for server in servers)
-        and len(servers) > len(found.servers)
-        and isinstance(prompt, UnsetType)
-        and _takes_prompt(capabilities)
-    ):
-        prompt = schema.SystemPrompt("append", [schema.TextContent(ABOUT_TOOLS)])
-    meta = {**settings.meta, **spec.meta}
-    notes = _notes(found)
-    fates = _fates(found, offer, servers)
-    return SessionParams(
-        servers, prompt, meta or UNSET, remarks, notes, found.secrets, found.asks, fates
-    )
+        return list(found.servers)
+    offered = own()
+    if offered is None:
+        return list(found.servers)
+    found.secrets.extend(offered.secrets)
+    return [offered.server, *found.servers]
 
 
 def _notes(found: mcp.Servers) -> list[str]:

@@ -20,9 +20,10 @@ from acp_nvim.agent.wire.calls import OnResponse
 from acp_nvim.protocol import codec, schema, updates
 from acp_nvim.protocol.errors import RemoteProtocolError
 from acp_nvim.render.text import one_line, size
+from acp_nvim.session import call_updates
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import fit
-from acp_nvim.session.updates import apply, said
+from acp_nvim.session.updates import apply, joined, said
 
 _read_update = codec.reader("session/update", "client")
 _session_id: Final = attrgetter("session_id")
@@ -179,10 +180,13 @@ class SessionRouter:
                 self._apply_all(session, map(_update, run), size)
 
     def _apply_all(self, session: Session, updates: Iterable[Any], size: int) -> None:
-        """Apply updates, tool calls in one go where none can exceed a limit: text is never longer
-        than its JSON.
+        """Apply updates: the agent's text as one, tool calls in one go where none can exceed a
+        limit: text is never longer than its JSON.
         """
         updates = list(updates)
+        if session.status != "idle" and (text := joined(updates)) is not None:
+            self._apply_each(session, (text,))
+            return
         fits = size <= self._settings().limits.tool_output_bytes
         if fits and _CALLS.issuperset(map(type, updates)):
             self._apply_calls(session, iter(updates))
@@ -197,7 +201,7 @@ class SessionRouter:
         left = True
         while left:
             try:
-                for unknown in session.upsert_calls(updates):
+                for unknown in call_updates.upsert_all(session, updates):
                     self._note_unknown(unknown)
                 left = False
             except Exception as error:

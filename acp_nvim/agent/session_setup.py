@@ -12,7 +12,7 @@ import anyio
 from msgspec import Struct, field, structs
 
 from acp_nvim import wording
-from acp_nvim.agent import fork_points, initial_options
+from acp_nvim.agent import initial_options
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.initial_options import InitialOptions
 from acp_nvim.agent.mcp import Fate
@@ -23,7 +23,6 @@ from acp_nvim.protocol.refusals import needs_login
 from acp_nvim.session import agent_work, options
 from acp_nvim.session.entries import Entry, Heading, Line
 from acp_nvim.session.session import Session
-from acp_nvim.session.transcript_prompt import latest_prompt, transcript_prompt
 
 Way = Literal["new", "load", "resume", "fork", "retold", "again"]
 
@@ -192,6 +191,8 @@ class SessionSetup:
         return result
 
     def _hand_over(self) -> None:
+        from acp_nvim.session.transcript_prompt import latest_prompt, transcript_prompt
+
         entries = self.session.transcript.entries
         running = latest_prompt(entries) if self.session.in_turn else None
         self.handover = transcript_prompt(entries, before=running)
@@ -213,6 +214,8 @@ class SessionSetup:
             return await self._retold(connection)
 
     async def _forked(self, connection: Connection) -> Any:
+        from acp_nvim.agent import fork_points
+
         session, origin = self.session, self._origin
         at = fork_points.meta(connection.agent, origin.point) if origin.point else {}
         with self._watched("session/fork"):

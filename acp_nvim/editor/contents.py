@@ -116,4 +116,4 @@ def _file(host: Host, content: bytes, mime: str, name: str) -> Path:
     known = _SUFFIXES.get(mime) or mimetypes.guess_extension(mime)
     suffix = known if mime.startswith(_SAFE) else None
     digest = hashlib.blake2s(content, digest_size=8).hexdigest()
-    return host.cache("content") / (digest + (suffix or ".bin"))
+    return host.options.cache("content") / (digest + (suffix or ".bin"))

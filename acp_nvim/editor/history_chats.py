@@ -16,7 +16,6 @@ from acp_nvim.editor.session_picker import show
 from acp_nvim.render.text import one_line
 from acp_nvim.session.entries import Entry
 from acp_nvim.session.restored import restore
-from acp_nvim.session.session import Session
 
 if TYPE_CHECKING:
     from acp_nvim.history.search import Kept, Used
@@ -97,7 +96,7 @@ def _sums(used: Sequence[Used]) -> tuple[str, str, str]:
 
 def opened(host: Host, kept: Kept) -> Conversation | None:
     """The session where it is open here: it was begun here, or loaded or resumed."""
-    for conversation in host.conversations.values():
+    for conversation in host.sessions.conversations.values():
         session = conversation.session
         same = bool(kept.agent_id) and (session.agent, session.id) == (kept.agent, kept.agent_id)
         if session.status != "closed" and (host.history.uid(session) == kept.uid or same):
@@ -111,15 +110,14 @@ def read_only(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
     """
     there = host.history.chat_of(kept)
     if there is not None and host.history.is_shown_whole(there, kept):
-        show(host, host.conversations[there])
-        return host.conversations[there]
-    session = Session(host.number(), kept.agent, kept.cwd, (), host.observer)
-    session.title, session.status = kept.title or None, "closed"
+        show(host, host.sessions.conversations[there])
+        return host.sessions.conversations[there]
+    session = host.sessions.closed(kept.agent, kept.cwd, kept.title)
     host.history.show(session, kept)
-    host.take_up(session, NEW, None)
+    host.sessions.take_up(session, NEW, None)
     restore(session, entries)
-    show(host, host.conversations[session.n])
-    return host.conversations[session.n]
+    show(host, host.sessions.conversations[session.n])
+    return host.sessions.conversations[session.n]
 
 
 async def open_kept_child(host: Host, kept: Kept, session_id: str) -> None:
@@ -138,7 +136,7 @@ def go_on(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
     """
     agent = _agent(host, kept)
     origin = Origin("again", tells=True)
-    conversation = host.new_session(kept.cwd, agent, origin, kept.title or None)
+    conversation = host.sessions.new(kept.cwd, agent, origin, kept.title or None)
     session = conversation.session
     session.id = kept.agent_id if agent is not None else ""
     restore(session, entries)
@@ -151,16 +149,9 @@ def go_on(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
 def _agent(host: Host, kept: Kept) -> str | None:
     """The agent of a session; None where it is not configured any more."""
     try:
-        return kept.agent if host.spec(kept.agent) is not None else None
+        return kept.agent if host.options.spec(kept.agent) is not None else None
     except UnknownAgent:
         return None
-
-
-def as_session(kept: Kept, entries: Sequence[Entry]) -> Session:
-    """A session that nobody looks at, for an export."""
-    session = Session(0, kept.agent, kept.cwd)
-    restore(session, entries)
-    return session
 
 
 def item(kept: Kept, cwd: str, now: float) -> dict[str, Any]:

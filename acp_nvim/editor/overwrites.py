@@ -8,6 +8,7 @@ import os
 from collections.abc import Awaitable, Callable, Iterator
 
 from acp_nvim.edits.text import Text
+from acp_nvim.session import call_updates
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall, without_old
 from acp_nvim.tasks import Tasks
@@ -40,7 +41,7 @@ class Overwrites:
                 continue  # no text: it has no lines to count
             if text is not None and not call.finished and not _is_written(call, path, str(text)):
                 call.was(path, str(text))
-        session.show_call(call)
+        call_updates.show(session, call)
 
 
 def _is_written(call: ToolCall, path: str, text: str) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from acp_nvim import __version__, wording
+from acp_nvim.agent import agent_state
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.mcp import Fate
 from acp_nvim.agent.wire.redact import SecretsOnly
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 def info(host: Host) -> list[str]:
     """Agents with versions, capabilities and warnings; sessions; problems of our own."""
-    editor, python = host.options.neovim, platform.python_version()
+    editor, python = host.settings().neovim, platform.python_version()
     lines = [
         f"acp.nvim {__version__}, Neovim {editor}, Python {python}",
         f"  interpreter: {sys.executable}",
@@ -41,18 +42,21 @@ def info(host: Host) -> list[str]:
     ]
     for connection in host.agents.connections.values():
         lines += [*_agent(connection), ""]
-    for conversation in host.conversations.values():
+    for conversation in host.sessions.conversations.values():
         lines += [*_session(conversation.session), *_servers(conversation.servers), ""]
     lines += [*host.limit_reports.lines(), *host.tools.lines(), ""]
-    if host.problems:
-        lines += ["problems", *("  " + visible(line).replace("\n", " ") for line in host.problems)]
-    if not host.agents.connections and not host.conversations:
+    if host.notices.problems:
+        lines += [
+            "problems",
+            *("  " + visible(line).replace("\n", " ") for line in host.notices.problems),
+        ]
+    if not host.agents.connections and not host.sessions.conversations:
         lines.append(wording.NO_AGENT_YET)
     return lines
 
 
 def _agent(connection: Connection) -> list[str]:
-    known = connection.snapshot()
+    known = agent_state.snapshot(connection)
     lines = [
         f"agent {connection.name}: {connection.status}"
         + (f" ({connection.error})" if connection.error else "")
@@ -123,7 +127,7 @@ def _usage(session: Session) -> str:
     """Tokens and the cost so far, as the agent counts them."""
     usage = session.usage
     if usage is None:
-        return "not told"
+        return "unknown"
     cost = schema.given(usage.cost)
     price = "" if cost is None else f", {cost.amount:g} {cost.currency} so far"
     return f"{usage.used} of {usage.size} tokens{price}"
@@ -141,7 +145,7 @@ def _turn_usage(session: Session) -> list[str]:
 def permissions(host: Host) -> list[str]:
     """Every pending decision with all of its options."""
     lines: list[str] = []
-    for conversation in host.conversations.values():
+    for conversation in host.sessions.conversations.values():
         session = conversation.session
         for decision in session.decisions:
             rows = float_rows(entry_of(decision, session), decision, session.cwd)

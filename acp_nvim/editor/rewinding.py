@@ -81,7 +81,7 @@ def _branch(host: Host, old: Conversation, n: int, prompt: Message, files: bool)
     session = old.session
     at = session.transcript.entries.index(prompt)
     origin = msgspec.structs.replace(_origin(host, old, at), branch=Branch(session.n, files))
-    branch = host.new_session(session.cwd, session.agent, origin, session.title)
+    branch = host.sessions.new(session.cwd, session.agent, origin, session.title)
     number = branch.session.n
     host.workspace.rewind.branch(session, branch.session, n)
     session.notice("info", wording.BRANCHED.format(n=n, session=number))
@@ -122,7 +122,7 @@ async def undo(host: Host, conversation: Conversation, ask: Ask) -> list[str] | 
     where there is nothing of that kind to undo.
     """
     session, branch = conversation.session, conversation.origin.branch
-    old = host.conversations.get(branch.n) if branch else None
+    old = host.sessions.conversations.get(branch.n) if branch else None
     checkpoints = host.workspace.rewind.checkpoints
     if branch is None or old is None or checkpoints.last_undo(session.n) is not None:
         return None
@@ -136,6 +136,6 @@ async def undo(host: Host, conversation: Conversation, ask: Ask) -> list[str] | 
         notes = await host.workspace.rewind.restore(old.session, None, ask)
         if checkpoints.last_undo(branch.n) is before:
             return notes
-    host.make_current(branch.n)
+    host.sessions.make_current(branch.n)
     host.screen.push("open_chat", branch.n, session.n)
     return notes

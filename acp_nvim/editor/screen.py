@@ -21,6 +21,7 @@ from acp_nvim.session.entries import Past
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
 from acp_nvim.session.state import ALL, take_calls, take_changes
+from acp_nvim.session.terminal import Terminal
 from acp_nvim.session.tool_calls import ToolCall
 
 Op = list[Any]
@@ -78,6 +79,11 @@ class Screen:
             document.adopt(past)
         self._first.append(["session", session.n])
         self._wake()
+
+    def terminal(self, n: int, id: str) -> Terminal | None:
+        """Return a terminal of a session, of a child's as well."""
+        session = self.sessions.get(n)
+        return None if session is None else session.terminals.get(id)
 
     def is_urgent(self, session: Session) -> bool:
         """Whether a turn or a question has begun or ended since the last frame."""

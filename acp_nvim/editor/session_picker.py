@@ -43,7 +43,7 @@ Entry = Conversation | Stored
 
 def opened(host: Host) -> list[Conversation]:
     """The open sessions, the one used last first."""
-    found = [c for c in host.conversations.values() if c.session.status != "closed"]
+    found = [c for c in host.sessions.conversations.values() if c.session.status != "closed"]
     return sorted(found, key=lambda c: c.used, reverse=True)
 
 
@@ -53,7 +53,7 @@ async def stored(host: Host, cwd: str) -> list[Stored]:
     async with anyio.create_task_group() as group:
         for name in _asked(host):
             group.start_soon(_list, host, name, lists)
-    remembered = host.index.read().entries() if host.index is not None else []
+    remembered = host.sessions.index.read().entries() if host.sessions.index is not None else []
     known = {(c.session.agent, _known_id(c)) for c in opened(host)}
     found = merged(lists, remembered, cwd)
     _titled(host, lists)
@@ -79,15 +79,15 @@ def _titled(host: Host, lists: Sequence[list[Stored]]) -> None:
 
 def _configured(host: Host, one: Stored) -> bool:
     try:
-        return host.spec(one.agent) is not None
+        return host.options.spec(one.agent) is not None
     except UnknownAgent:
         return False
 
 
 def default_agent(host: Host) -> str:
     """The current session's agent, else that of new sessions."""
-    conversation = host.conversation(None)
-    return conversation.session.agent if conversation else host.options.agent
+    conversation = host.sessions.conversation(None)
+    return conversation.session.agent if conversation else host.settings().agent
 
 
 def _asked(host: Host) -> list[str]:
@@ -124,9 +124,9 @@ async def _listed(host: Host, name: str) -> list[Stored]:
     except RequestError as error:
         if not needs_login(error):
             raise
-        if await connection.try_configured():
+        if await connection.login.try_configured():
             return await listed(name, connection.agent)
-        host.login_needed(connection, None)
+        host.logins.needed(connection, None)
         return []
 
 
@@ -285,7 +285,7 @@ async def act(host: Host, entry: Entry, action: str) -> None:
 
 def show(host: Host, conversation: Conversation) -> None:
     """Make a session the current one and show its chat."""
-    host.make_current(conversation.session.n)
+    host.sessions.make_current(conversation.session.n)
     host.screen.push("open_chat", conversation.session.n)
 
 
@@ -295,7 +295,7 @@ def _bring(host: Host, entry: Entry, way: Way) -> None:
     cwd = entry.cwd if isinstance(entry, Stored) else entry.session.cwd
     agent = entry.agent if isinstance(entry, Stored) else entry.session.agent
     origin = Origin(way, _id(entry), before=partial(_before, host, entry))
-    conversation = host.new_session(cwd, agent, origin, title)
+    conversation = host.sessions.new(cwd, agent, origin, title)
     conversation.session.brings = "" if way == "fork" else origin.id
     show(host, conversation)
     conversation.open()
@@ -314,7 +314,7 @@ def _before(host: Host, entry: Entry) -> Sequence[Said]:
 def _closed(host: Host, entry: Stored) -> Conversation | None:
     """The last that was known here under this id."""
     key = (entry.agent, entry.id)
-    closed = [c for c in host.conversations.values() if c.session.status == "closed"]
+    closed = [c for c in host.sessions.conversations.values() if c.session.status == "closed"]
     found = [c for c in closed if (c.session.agent, c.session.id) == key]
     return max(found, key=lambda c: c.used, default=None)
 
@@ -331,8 +331,8 @@ async def _rename(host: Host, entry: Entry) -> None:
         entry.session.title = text
         entry.session.change("title")
         entry.remember()
-    elif host.index is not None:
-        host.index.remember(entry.agent, entry.id, entry.cwd, text)
+    elif host.sessions.index is not None:
+        host.sessions.index.remember(entry.agent, entry.id, entry.cwd, text)
 
 
 async def _set_title(connection: Connection, entry: Entry, text: str) -> str:
@@ -343,7 +343,7 @@ async def _set_title(connection: Connection, entry: Entry, text: str) -> str:
 
 
 async def _close(host: Host, conversation: Conversation) -> None:
-    host.leave(conversation.session.n)
+    host.sessions.leave(conversation.session.n)
     await conversation.close()
 
 
@@ -358,8 +358,8 @@ async def _delete(host: Host, entry: Entry) -> None:
         except RequestError as error:
             connection.warnings.count("session/close refused", str(error))
     await connection.agent.delete_session(_id(entry))
-    if host.index is not None:
-        host.index.forget(connection.name, _id(entry))
+    if host.sessions.index is not None:
+        host.sessions.index.forget(connection.name, _id(entry))
     host.echo("info", wording.SESSION_DELETED.format(session=name(entry)))
 
 

@@ -57,21 +57,15 @@ def revive(host: Host, past: Mapping[str, Any]) -> None:
     if past.get("sent"):
         host.sent.keep_in(Path(past["sent"]))
     persistence, again = host.workspace.persistence, int(past["run"]) > 1
-    data = host.options.stdpath.get("data")
-    if data and past.get("instance"):
-        persistence.begin(Path(data), str(past["instance"]))
+    _begin_journal(host, past.get("instance"))
     host.foreign_sessions.keep_numbers(past.get("elsewhere") or {})
-    records = [
-        msgspec.convert({**record, "options": record.get("options") or {}}, Left)
-        for record in past["sessions"]
-    ]
+    records = [_record(told) for told in past["sessions"]]
     sessions = [_revived(host, left) for left in records]
     current = past.get("current")
-    if current in host.conversations:
-        host.make_current(current)
-    paths: list[str] = []
-    for root in dict.fromkeys((*(past.get("roots") or ()), *(left.cwd for left in records))):
-        paths += persistence.open(root, again=again)
+    if current in host.sessions.conversations:
+        host.sessions.make_current(current)
+    roots = dict.fromkeys((*(past.get("roots") or ()), *(left.cwd for left in records)))
+    paths = [path for root in roots for path in persistence.open(root, again=again)]
     _remarks(host, past)
     for session in sessions:
         persistence.revived(session)
@@ -79,6 +73,17 @@ def revive(host: Host, past: Mapping[str, Any]) -> None:
         persistence.cut(int((past.get("died") or 0) * 1e9 + GRACE_NS))
     if again or paths:
         host.tasks.start_soon(host.workspace.revived, paths, list(past.get("shown") or []))
+
+
+def _begin_journal(host: Host, instance: str | None) -> None:
+    data = host.settings().stdpath.get("data")
+    if data and instance:
+        host.workspace.persistence.begin(Path(data), str(instance))
+
+
+def _record(told: Mapping[str, Any]) -> Left:
+    """A session as Lua tells of it: its empty tables are lists."""
+    return msgspec.convert({**told, "options": told.get("options") or {}}, Left)
 
 
 def _remarks(host: Host, past: Mapping[str, Any]) -> None:
@@ -94,12 +99,12 @@ def _revived(host: Host, left: Left) -> Session:
     """Make a session from its record, failed unless it was closed."""
     origin = Origin("again", left.id, InitialOptions(left.mode, left.options, named=False))
     shown = Past(left.lines) if any(left.lines) else None
-    directories = host.directories(left.cwd)
+    directories = host.sessions.directories(left.cwd)
     session = Session(left.n, left.agent, left.cwd, directories, host.observer)
     session.id, session.title = left.id, left.title
     session.status = "closed" if left.closed else "failed"
     session.error = left.error
-    host.take_up(session, origin if left.id else NEW, shown)
+    host.sessions.take_up(session, origin if left.id else NEW, shown)
     if left.cut:
         session.notice("error", left.error or wording.TURN_CUT)
     return session

@@ -23,7 +23,7 @@ from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.text import EMPTY, Text, keys
 from acp_nvim.edits.unified import unified
 from acp_nvim.protocol import schema
-from acp_nvim.session import own_tools
+from acp_nvim.session import call_updates, own_tools
 from acp_nvim.session.questions.decisions import CANCELLED, Decision, Outcome
 from acp_nvim.session.questions.proposals import WHOLE
 from acp_nvim.session.questions.questions import permission_decision, rule_case
@@ -68,7 +68,7 @@ class ToolPermissions:
     @asynccontextmanager
     async def asked(self, session: Session, proposed: Proposed) -> AsyncIterator[str]:
         """See `Permissions`."""
-        call = session.upsert_call(_call(session, proposed))
+        call = call_updates.upsert(session, _call(session, proposed))
         verdict = self._action(session, call, proposed)
         question = _Question(OPTIONS, verdict, EDITS, proposed.guarded, proposed.shown)
         async with self._put(session, call, question) as why_not:
@@ -83,7 +83,7 @@ class ToolPermissions:
         shown: ToolCall | None = None,
     ) -> AsyncIterator[str]:
         """See `CallPermissions`."""
-        call = session.upsert_call(_use(name, arguments))
+        call = call_updates.upsert(session, _use(name, arguments))
         call.call_user_tool(name)
         verdict = self._call_action(session, call)
         question = _Question(_options(name), verdict, name, shown=shown)
@@ -218,7 +218,7 @@ def _update(session: Session, call: ToolCall, status: Any, *said: str) -> None:
         return
     texts = [schema.Content(schema.TextContent(text)) for text in said]
     content = [*call.content, *texts] if texts else UNSET
-    session.upsert_call(schema.ToolCallUpdate(call.id, status=status, content=content))
+    call_updates.upsert(session, schema.ToolCallUpdate(call.id, status=status, content=content))
 
 
 def _diffs(changes: Sequence[FileChange]) -> Iterator[schema.Diff]:

@@ -84,9 +84,7 @@ class UnsavedChanges:
         if how == "ask" and named:
             how = await self._asked(named)
         if how == "save" and named:
-            problems = await self._editor.save([file.path for file in found if file.told])
-            for path, why in problems.items():
-                session.notice("warning", wording.NOT_SAVED.format(file=path, reason=why))
+            await self._save(session, found)
             found = await self._found(session, None)
         if found and how != "ignore" and not prompt.text.startswith("/"):
             patches = "".join(file.patch for file in found)
@@ -94,6 +92,11 @@ class UnsavedChanges:
                 added = Variable(NAME, f"{HEAD}\n\n{patches}")
                 prompt.attachments = [*prompt.attachments, added]
             self._joined[session.n] = found
+
+    async def _save(self, session: Session, found: Sequence[UnsavedFile]) -> None:
+        problems = await self._editor.save([file.path for file in found if file.told])
+        for path, why in problems.items():
+            session.notice("warning", wording.NOT_SAVED.format(file=path, reason=why))
 
     async def _found(self, session: Session, texts: Mapping[str, Text] | None) -> list[UnsavedFile]:
         told = self._told.get(session.n, {})

@@ -28,15 +28,10 @@ def joined(payloads: Iterable[bytes]) -> bytes:
     return b"".join(map(framed, payloads))
 
 
-def parted(data: bytes) -> tuple[list[bytes], int]:
-    """Return the complete records in order, and how many bytes belong to none."""
-    found, lost, end = read_on(data)
-    return found, lost + len(data) - end
-
-
 def read_on(data: bytes) -> tuple[list[bytes], int, int]:
-    """As `parted`, of a file that another process may be writing now. The third value is where to
-    read on: behind the last complete record, since what follows may be a part of the next one.
+    """Return the complete records in order, how many bytes before the last one belong to none, and
+    where to read on: behind the last one, since what follows may be a part of the next, which
+    another process is writing now.
     """
     found: list[bytes] = []
     at = lost = end = 0

@@ -20,6 +20,8 @@ from acp_nvim.workspace import private_files
 
 BUSY_MS: Final = 5000
 """How long a thread waits for another process that writes."""
+CACHE_KB: Final = 512
+"""Memory for pages of the file: the system keeps them, too."""
 BIG: Final = 1024
 """Bytes from which on a value is compressed."""
 _ZLIB: Final = b"\x78"
@@ -60,6 +62,10 @@ class Database:
         """Close the connection."""
         self.sql.close()
 
+    def shrink(self) -> None:
+        """Give back memory that the connection could do without."""
+        self.sql.execute("PRAGMA shrink_memory")
+
     @property
     def is_current(self) -> bool:
         """Whether the file at the path is still the one that is open: another process may have set
@@ -93,6 +99,7 @@ class Database:
             self.sql.execute("PRAGMA auto_vacuum = INCREMENTAL")
         self.sql.execute("PRAGMA journal_mode = WAL")
         self.sql.execute("PRAGMA synchronous = NORMAL")
+        self.sql.execute(f"PRAGMA cache_size = -{CACHE_KB}")
         self.sql.execute(f"PRAGMA journal_size_limit = {8 << 20}")
         if self._version() < len(layout.MIGRATIONS):
             self._migrate()

@@ -111,19 +111,23 @@ class _Run:
 
     def forever(self) -> None:
         """Write until told to end."""
-        ends = False
-        while not ends:
-            tasks = [self._tasks.get()]
-            while not self._tasks.empty():
-                tasks.append(self._tasks.get())
-            ends = any(task.ends for task in tasks)
-            self._take(tasks)
-            if self._waiting or self._lost:
-                self._try(now=ends)
-            for task in tasks:
-                if task.done is not None:
-                    task.done.set()
+        while self._do(self._tasks.get()):
+            pass
         self._close()
+
+    def _do(self, first: _Task) -> bool:
+        """Write what is there by now; False when nothing comes after it."""
+        tasks = [first]
+        while not self._tasks.empty():
+            tasks.append(self._tasks.get())
+        ends = any(task.ends for task in tasks)
+        self._take(tasks)
+        if self._waiting or self._lost:
+            self._try(now=ends)
+        for task in tasks:
+            if task.done is not None:
+                task.done.set()
+        return not ends
 
     def _take(self, tasks: Iterable[_Task]) -> None:
         for task in tasks:
@@ -173,6 +177,7 @@ class _Run:
             return
         store.write(self._waiting)
         self._forget()
+        database.shrink()
         self._writes += 1
         if self._writes % TRIMMED == 1:
             from acp_nvim.history.bounds import trim

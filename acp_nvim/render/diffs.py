@@ -61,22 +61,29 @@ def diff_rows(
         ],
         where,
     )
+    return [head, *cut(_hunk_rows(old, found, diff.path, above, target), limit, whole)]
+
+
+def _hunk_rows(
+    old: Sequence[str], found: Sequence[hunks.Hunk], path: str, above: int, target: Target | None
+) -> list[Row]:
+    """Return the lines of all hunks with those around them, see `diff_rows`."""
     body: list[Row] = []
     shown = 0  # old lines up to which all is said
     for at, hunk in enumerate(found):
         first = max(hunk.start - CONTEXT, shown)
         body += [BETWEEN] if body and first > shown else []
         for line in old[first : hunk.start]:
-            body.append(diff_row(" ", line, diff.path, target))
+            body.append(diff_row(" ", line, path, target))
         for line in old[hunk.start : hunk.end]:
-            body.append(diff_row("-", line, diff.path, target))
+            body.append(diff_row("-", line, path, target))
         for n, line in enumerate(hunk.lines, above + hunk.new_start + 1):
-            there = target or {"kind": "file", "path": diff.path, "line": n}
-            body.append(diff_row("+", line, diff.path, there))
+            there = target or {"kind": "file", "path": path, "line": n}
+            body.append(diff_row("+", line, path, there))
         shown = min(hunk.end + CONTEXT, found[at + 1].start if at + 1 < len(found) else len(old))
         for line in old[hunk.end : shown]:
-            body.append(diff_row(" ", line, diff.path, target))
-    return [head, *cut(body, limit, whole)]
+            body.append(diff_row(" ", line, path, target))
+    return body
 
 
 def diff_row(sign: str, line: str, path: str, target: Target | None) -> Row:

@@ -86,5 +86,8 @@ def decor_op(spans: Iterable[Sequence[Any]], targets: Iterable[Sequence[Any]]) -
     by_row: dict[int, list[Any]] = {}
     for at, start, end, group in spans:
         by_row.setdefault(at, []).extend((start, end, group))
-    rows = [value for look, at in enumerate(by_row, 1) for value in (at, look)]
-    return [list(by_row.values()), rows, [value for target in targets for value in target]]
+    looks: dict[tuple[Any, ...], int] = {}
+    rows: list[int] = []
+    for at, look in by_row.items():
+        rows += (at, looks.setdefault(tuple(look), len(looks) + 1))
+    return [list(looks), rows, [value for target in targets for value in target]]

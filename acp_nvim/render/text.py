@@ -18,6 +18,8 @@ _UNSAFE = late(
     "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e0fff]"
 )
+_PLAIN = bytes([0x09, 0x0A, *range(0x20, 0x7F)])
+"""The characters of ASCII that stay as they are."""
 _LOOKED_AT = 1 << 16
 """The most characters of a text that `one_line` reads: it may have millions."""
 _JOINERS = frozenset("\u200c\u200d" + "".join(map(chr, range(0xFE00, 0xFE10))))
@@ -53,11 +55,18 @@ def _visible(match: re.Match[str]) -> str:
     return f"<U+{code:04X}>"
 
 
+def _is_safe(text: str) -> bool:
+    """Whether no character of a text has to be spelled out."""
+    if text.isascii():  # a tenth of the time that a search takes
+        return not text.encode().translate(None, _PLAIN)
+    return _UNSAFE.search(text) is None
+
+
 def visible(text: str) -> str:
     """Return `text` with CRLF as LF and every unsafe character spelled out; tabs and newlines
     stay.
     """
-    if _UNSAFE.search(text) is None:
+    if _is_safe(text):
         return text
     return _UNSAFE.sub(_visible, text.replace("\r\n", "\n"))
 

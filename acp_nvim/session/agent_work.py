@@ -7,6 +7,7 @@ from __future__ import annotations
 from msgspec import UNSET
 
 from acp_nvim.protocol.updates import Work
+from acp_nvim.session import turns
 from acp_nvim.session.entries import Heading
 from acp_nvim.session.session import Session
 
@@ -23,8 +24,8 @@ def apply(session: Session, work: Work) -> None:
     if work.works and not (session.in_turn or session.own_turn):
         _begin(session)
     elif session.own_turn and not work.works:
-        session.end_turn(work.stop_reason or "end_turn", _error(work), usage=work.usage)
-    session.settle()
+        turns.end(session, work.stop_reason or "end_turn", _error(work), usage=work.usage)
+    turns.settle(session)
     session.observer.changed(session)
 
 
@@ -32,7 +33,7 @@ def opened(session: Session) -> None:
     """The session exists at the agent now, which may work already."""
     if session.status == "starting":
         session.status, session.error = "idle", None
-        session.settle()
+        turns.settle(session)
     session.change("status", "error")
 
 

@@ -59,6 +59,10 @@ class Changes:
         for name in names:
             self.names.setdefault(name, mark)
 
+    def change_calls(self, indexes: Iterable[int]) -> None:
+        """These tool calls are the list from now on."""
+        self.calls = dict.fromkeys(indexes, 0)
+
     def take_names(self, drawn: int) -> list[str]:
         """Return the names of the state that changed within the drawn text, sorted. An event finds
         it, whatever has changed since.

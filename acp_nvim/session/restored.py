@@ -28,7 +28,7 @@ def restore(session: Session, entries: Iterable[Entry]) -> None:
         elif isinstance(entry, Subagent):
             _rest_child(entry)
     session.transcript.inherit(found)
-    session.changes.calls |= dict.fromkeys(range(len(session.tool_calls)), 0)
+    session.changes.change_calls(range(len(session.tool_calls)))
     session.change("tool_calls", "terminals")
 
 

@@ -31,7 +31,7 @@ def take_changes(session: Session, drawn: int = ALL) -> list[tuple[list[str | in
     if "tool_calls" in names:
         names.remove("tool_calls")
         told.append((["tool_calls"], []))
-        changes.calls = dict.fromkeys(shown, 0)
+        changes.change_calls(shown)
     return told + [([name], _value(session, name)) for name in names]
 
 

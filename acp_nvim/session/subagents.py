@@ -12,6 +12,7 @@ from msgspec import UNSET
 
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.schema import given
+from acp_nvim.session import call_updates
 from acp_nvim.session.entries import Heading, SessionMessage, Subagent, add_part
 from acp_nvim.session.questions.decisions import CANCELLED, Decision
 from acp_nvim.session.session import Session, Status
@@ -86,9 +87,9 @@ class Child(Session):
         self._told()
         decision.waiters.append(lambda _: self._told())
 
-    def _called(self, call: ToolCall) -> None:
+    def called(self, call: ToolCall) -> None:
         """Show its latest call in the parent's line, too."""
-        super()._called(call)
+        super().called(call)
         self.link.calls, self.link.latest = len(self.tool_calls), call.title or call.name or call.id
         self._told()
 
@@ -144,7 +145,7 @@ def abandon(session: Session) -> None:
     """The agent is gone or the session is closed: all children are gone, too."""
     for child in session.children.values():
         assert isinstance(child, Child)
-        child.close_calls("failed")
+        call_updates.close_open(child, "failed")
         if child.link.state != "idle":
             child.link.state = "gone"
         child.follow()

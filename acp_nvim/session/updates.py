@@ -4,14 +4,14 @@ and the rest), and the updates that belong to no version (`protocol.updates`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from msgspec import UNSET
 
 from acp_nvim import wording
 from acp_nvim.protocol import schema, updates
-from acp_nvim.session import agent_work, options, plans, retries, subagents, upserts
+from acp_nvim.session import agent_work, call_updates, options, plans, retries, subagents, upserts
 from acp_nvim.session.entries import (
     Compaction,
     Line,
@@ -32,6 +32,24 @@ Apply = Callable[[Session, Any], None]
 def apply(session: Session, update: Update) -> None:
     """Apply one update; an unknown kind is shown as such, none is lost."""
     _APPLY.get(update.__class__, _unknown)(session, update)
+
+
+def joined(updates: Sequence[Any]) -> schema.AgentMessageChunk | None:
+    """Return one chunk that says what several do, None where they are not all plain text of one
+    message of the agent.
+    """
+    if len(updates) < 2:
+        return None
+    message_id = getattr(updates[0], "message_id", UNSET)
+    texts: list[str] = []
+    for update in updates:
+        if update.__class__ is not schema.AgentMessageChunk or update.message_id != message_id:
+            return None
+        content = update.content
+        if content.__class__ is not schema.TextContent or content.annotations:
+            return None
+        texts.append(content.text)
+    return schema.AgentMessageChunk(schema.TextContent("".join(texts)), message_id)
 
 
 def said(session: Session) -> str:
@@ -75,7 +93,7 @@ def _user_message(session: Session, update: schema.UserMessageChunk) -> None:
 
 
 def _tool_call(session: Session, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
-    session.upsert_call(update)
+    call_updates.upsert(session, update)
 
 
 def _subagent(session: Session, update: schema.SubagentUpdate) -> None:

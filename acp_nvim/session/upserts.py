@@ -10,6 +10,7 @@ from typing import Any, Final, cast
 from msgspec import UNSET
 
 from acp_nvim.protocol import schema, updates
+from acp_nvim.session import call_updates, turns
 from acp_nvim.session.entries import Part, Role
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import bounded_item
@@ -70,7 +71,7 @@ def _is_ours(session: Session, message_id: str, parts: Sequence[Part]) -> bool:
     text = "".join(one for one in parts if isinstance(one, str))
     if session.echo and not (text and session.echo.startswith(text)):
         return False
-    session.name_prompt(message_id)
+    turns.name_prompt(session, message_id)
     return True
 
 
@@ -81,12 +82,14 @@ def call_content(session: Session, update: updates.CallContent) -> None:
     """One more item of a tool call, which the first one creates."""
     call = session.tool_calls.get(update.tool_call_id)
     if call is None:
-        session.upsert_call(updates.CallPatch(update.tool_call_id, content=[update.content]))
+        call_updates.upsert(
+            session, updates.CallPatch(update.tool_call_id, content=[update.content])
+        )
         return
     item, size = bounded_item(update.content, OUTPUT_BYTES - call.streamed)
     if item is not None:
         call.extend(item, size)
-        session.upsert_call(updates.CallPatch(update.tool_call_id))
+        call_updates.upsert(session, updates.CallPatch(update.tool_call_id))
 
 
 # -- terminals ------------------------------------------------------------------------------------

@@ -23,6 +23,15 @@ _TABLES: Final = frozenset(
     {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
 )
 """Members of a JSON schema that are objects with a schema for each name."""
+_TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+    "null": type(None),
+}
 _SCHEMAS: Final = frozenset({"items", "additionalProperties", "not", "contains"})
 """Members that are a schema."""
 
@@ -103,9 +112,13 @@ class UserTools:
         self._changed()
 
     def _tool(self, told: UserTool) -> Tool[AnyArguments]:
+        schema = input_schema(told.schema)
+
         async def run(call: Call, given: AnyArguments) -> ToolResult:
             if is_deep(given.values):
                 raise ToolError(f"arguments: nested deeper than {DEPTH} levels")
+            if wrong := faults(schema, given.values):
+                raise ToolError("; ".join(wrong))
             if not told.write:
                 return await self._called(call.session, told.name, given)
             about = (call.session, told.name, given.values, call.shown)
@@ -122,7 +135,7 @@ class UserTools:
             AnyArguments,
             run,
             writes=told.write,
-            schema=input_schema(told.schema),
+            schema=schema,
             timeout_s=None,
         )
 
@@ -158,6 +171,32 @@ def is_deep(value: Any) -> bool:
         if not level:
             return False
     return True
+
+
+def faults(schema: Mapping[str, Any], values: Mapping[str, Any]) -> list[str]:
+    """Return a line about each argument that a schema requires and that is missing, or that is of
+    another type than the schema says. What else a schema may ask for is the tool's to check.
+    """
+    required, known = schema.get("required"), schema.get("properties")
+    needed = required if isinstance(required, list) else []
+    types = known if isinstance(known, dict) else {}
+    found = [f"{name}: missing" for name in needed if name not in values]
+    for name, value in values.items():
+        told = types.get(name)
+        wanted = told.get("type") if isinstance(told, dict) else None
+        is_left_out = value is None and name not in needed
+        if isinstance(wanted, str) and not is_left_out and not _is_of(value, wanted):
+            found.append(f"{name}: expected {wanted}")
+    return found
+
+
+def _is_of(value: Any, wanted: str) -> bool:
+    """Whether a value of JSON is of a type as a schema names it."""
+    if isinstance(value, bool):
+        return wanted == "boolean" or wanted not in _TYPES
+    if wanted == "integer" and isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, _TYPES.get(wanted, object))
 
 
 def input_schema(text: str) -> dict[str, Any]:

@@ -108,12 +108,14 @@ class Persistence:
         others. ``again``: this Neovim had it already, in another process.
         """
         root = self._state.root(directory)
-        if self._data is None or root in self._state.replicas:
+        if self._data is None or root in self._state.replicas.keys() | self._state.newer:
             return []
         folder = roots.folder(self._data, root)
         replica = self._state.replicas[root] = Replica(root, folder, self.keys)
         self._locks[root] = anyio.Lock(fast_acquire=True)
         keys = self._first_read(replica)
+        if root in self._state.newer:
+            return []
         for key in in_order(keys):
             self._state.take_over(replica, key)
         paths = [name for kind, name in keys if kind == FILE]
@@ -136,18 +138,17 @@ class Persistence:
             replica.settle()
             self._problem(wording.JOURNAL_DAMAGED.format(path=replica.file.set_aside()))
         except NewerVersionError:
-            self._set_aside(replica)
+            self._leave(replica)
         except OSError as error:
             self._failed(error)
         return []
 
-    def _set_aside(self, replica: Replica) -> None:
-        try:
-            aside = replica.file.set_aside()
-        except OSError as error:
-            self._failed(error)
-        else:
-            self._problem(wording.JOURNAL_NEWER.format(path=aside))
+    def _leave(self, replica: Replica) -> None:
+        """The journal is a newer version's: neither read nor written by this process any more."""
+        self._state.newer.add(replica.root)
+        del self._state.replicas[replica.root]
+        replica.file.close()
+        self._problem(wording.JOURNAL_NEWER.format(path=replica.file.path))
 
     def _settle(self, replica: Replica) -> None:
         if replica.settle():
@@ -211,8 +212,8 @@ class Persistence:
         seen: Seen = {}
         async with AsyncExitStack() as stack:
             for root in wanted:
-                held = self._held(self._state.replicas[root], CLAIM_S)
-                seen |= await stack.enter_async_context(held)
+                if (replica := self._state.replicas.get(root)) is not None:
+                    seen |= await stack.enter_async_context(self._held(replica, CLAIM_S))
             yield seen
 
     @asynccontextmanager
@@ -221,11 +222,12 @@ class Persistence:
         Where that cannot be done, all else goes on.
         """
         async with self._locks[replica.root]:
-            is_locked = await self._try(self._lock, replica, patience)
+            is_left = replica.root in self._state.newer
+            is_locked = not is_left and await self._try(self._lock, replica, patience)
             try:
                 seen = await self._try(self._take_news, replica) if is_locked else None
                 yield seen or {}
-                if is_locked:
+                if is_locked and replica.root not in self._state.newer:
                     await self._try(self._publish, replica)
             finally:
                 replica.file.unlock()
@@ -280,7 +282,7 @@ class Persistence:
         try:
             keys = await to_thread.run_sync(partial(replica.read, locked=True))
         except NewerVersionError:
-            self._set_aside(replica)
+            self._leave(replica)
             return {}
         paths = [name for kind, name in keys if kind == FILE]
         edits = self._edits

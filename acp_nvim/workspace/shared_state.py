@@ -54,6 +54,8 @@ class SharedState:
     ) -> None:
         self.replicas: dict[str, Replica] = {}
         """The journals in use, by root."""
+        self.newer = set[str]()
+        """Roots whose journal a newer version has written: what is new there is in memory alone."""
         self._edits = edits
         self._rewind = rewind
         self._commits = commits
@@ -73,11 +75,13 @@ class SharedState:
     # -- to the journal ---------------------------------------------------------------------------
 
     def home(self, path: str) -> str:
-        """The root whose journal has a file: the one that has it already, else the innermost."""
+        """The root whose journal has a file: the one that has it already, else the innermost, also
+        where that is a newer version's.
+        """
         for root, replica in self.replicas.items():
             if (FILE, path) in replica.stored:
                 return root
-        inside = [root for root in self.replicas if is_below(path, root)]
+        inside = [root for root in (*self.replicas, *self.newer) if is_below(path, root)]
         if inside:
             return max(inside, key=len)
         entry = self._edits.ledger.get(path)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.agents.relay import timed
-from bench.workloads import chunks, code, long_message, notification, output, say, source
+from bench.workloads import ask, chunks, code, long_message, notification, output, say, source
 
 Message = dict[str, Any]
 PLACE = "s-0000000"
@@ -64,6 +64,10 @@ def _tools(count: int) -> list[bytes]:
     return [b"".join(made)]
 
 
+def _permissions(count: int) -> list[bytes]:
+    return [b"".join(ask(PLACE, n) for n in range(count))]
+
+
 def _code(language: str) -> Callable[[int], list[bytes]]:
     return lambda count: [say(PLACE, code(language, count))]
 
@@ -75,6 +79,7 @@ PREPARED: dict[str, Callable[[int], list[bytes]]] = {
     "message": _message,
     "updates": _updates,
     "tools": _tools,
+    "permissions": _permissions,
     "code_lua": _code("lua"),
     "code_python": _code("python"),
 }
@@ -153,10 +158,29 @@ class Agent:
                 self._grow(session, *text.split())
             case "cold":
                 self.write(say(session, str(now)))
+            case "permissions":
+                self.reply(message, {"stopReason": self._permissions(session)})
+                return
             case _:
                 for piece in self.ready[session]:
                     self.write(piece)
         self.reply(message, {"stopReason": "end_turn"})
+
+    def _permissions(self, session: str) -> str:
+        """Ask all at once, and end the turn when all are cancelled, each once."""
+        self.write(self.ready[session][0])
+        asked, cancelled = set(range(self.count)), False
+        while asked:
+            message = next(self.lines)
+            if message.get("method") == "session/cancel":
+                cancelled = True
+                continue
+            assert message["result"] == {"outcome": {"outcome": "cancelled"}}, message
+            asked.remove(message["id"])
+        while not cancelled:
+            cancelled = next(self.lines).get("method") == "session/cancel"
+        self.write(say(session, f"{self.count} cancelled"))
+        return "cancelled"
 
     def _trickle(self, session: str) -> None:
         """100 a second, on the beat."""

@@ -88,6 +88,14 @@ function M.history(query, on_reply)
   require('acp.command.history').ask(query, given(on_reply))
 end
 
+--- All tool calls of a session: `state()` has the newest ones only.
+---@param session? integer default: the current one
+---@param on_reply fun(calls: acp.ToolCall[])
+function M.tool_calls(session, on_reply)
+  if vim.in_fast_event() then return later(M.tool_calls, session, on_reply) end
+  require('acp.command.tool_calls').tell(given(session), on_reply)
+end
+
 --- The snapshot of `:help acp-state`, from a cache: never blocks, never starts Python.
 ---@return acp.State
 function M.state() return require('acp.base.state').snapshot() end

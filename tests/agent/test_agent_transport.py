@@ -15,8 +15,9 @@ import pytest
 from acp_nvim.agent.child.exit import Exit
 from acp_nvim.agent.child.launch import AgentStartError
 from acp_nvim.agent.child.reaper import Reaper
-from acp_nvim.agent.connection import Connection, Surroundings
+from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.settings import AgentSettings, Settings
+from acp_nvim.agent.surroundings import Surroundings
 from acp_nvim.agent.transport.base import AgentTransport
 from acp_nvim.agent.transport.stdio import StdioTransport
 from acp_nvim.tasks import Tasks
@@ -152,7 +153,7 @@ class Life:
         self._reaper = reaper
 
     def connection(self, tasks: Tasks) -> Connection:
-        around = Surroundings(
+        around: Surroundings[Connection] = Surroundings(
             settings=Settings,
             files=NoFiles(),
             reaper=self._reaper,

@@ -10,6 +10,7 @@ import pytest
 
 from acp_nvim.agent.patience import watch_silence
 from acp_nvim.agent.rate_limits import spoken
+from acp_nvim.session import turns
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.questions.decisions import CANCELLED, Decision
 from acp_nvim.session.session import Session
@@ -20,7 +21,7 @@ SILENT_S = 0.02
 
 def working() -> Session:
     session = Session(1, "agent", "/w")
-    session.begin_turn(Prompt("go"), "Agent")
+    turns.begin(session, Prompt("go"), "Agent")
     return session
 
 
@@ -39,7 +40,7 @@ class Watch:
     def hear(self) -> object:
         self.looks += 1
         if self.looks > 20:
-            self._session.end_turn("end_turn")
+            turns.end(self._session, "end_turn")
         return self._heard()
 
     def tell(self, seconds: float) -> None:
@@ -74,7 +75,7 @@ async def test_the_users_time_with_a_question_does_not_count() -> None:
     watch = Watch(session)
     await watch.run()
     assert watch.times == 0
-    session.begin_turn(Prompt("go"), "Agent")
+    turns.begin(session, Prompt("go"), "Agent")
     decision.resolve(CANCELLED)
     watch = Watch(session)
     await watch.run()
@@ -94,7 +95,7 @@ async def test_nothing_is_told_without_a_turn_or_with_no_time() -> None:
     told: list[float] = []
     session = working()
     await watch_silence(session, lambda: 0, lambda: 0.0, told.append)
-    session.end_turn("end_turn")
+    turns.end(session, "end_turn")
     await watch_silence(session, lambda: 0, lambda: SILENT_S, told.append)
     assert told == []
 

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET
 
 from acp_nvim.agent.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.session_router import SessionRouter
@@ -37,12 +38,20 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "meta": st.just({"terminal_output": {"terminal_id": "m", "data": "out"}}),
 }
 IDS = st.sampled_from(["one", "two", "three"])
+ASIDE = schema.Annotations(audience=["assistant"])
+SAID = st.one_of(
+    st.builds(schema.TextContent, st.text("xy")),
+    st.builds(schema.TextContent, st.just("aside"), annotations=st.just(ASIDE)),
+    st.builds(schema.ImageContent, st.just("eA=="), st.just("image/png")),
+)
 TOLD = st.one_of(
     st.builds(schema.ToolCall, IDS, st.text("ab", max_size=3), **FIELDS),
     st.builds(
         schema.ToolCallUpdate, IDS, **{name: value | st.none() for name, value in FIELDS.items()}
     ),
-    st.builds(schema.AgentMessageChunk, st.builds(schema.TextContent, st.text("xy", min_size=1))),
+    st.builds(
+        schema.AgentMessageChunk, SAID, message_id=st.sampled_from([UNSET, UNSET, None, "m", "n"])
+    ),
     st.builds(schema.Plan, st.just([])),
 )
 
@@ -75,7 +84,7 @@ class Told(Unobserved):
         """All that can be seen of it: the state, the events, the chat."""
         session = self.session
         entries = [
-            (type(entry).__name__, getattr(entry, "parts", None))
+            (type(entry).__name__, getattr(entry, "message_id", None), _said(entry))
             for entry in session.transcript.entries
         ]
         calls = [msgspec.to_builtins(call) for call in session.tool_calls]
@@ -85,6 +94,17 @@ class Told(Unobserved):
         dirty = {session.transcript.entries.index(entry) for entry in session.transcript.dirty}
         terminals = [terminal.snapshot() for terminal in session.terminals]
         return entries, calls, marks, dirty, terminals, take_calls(session)
+
+
+def _said(entry: Any) -> list[Any]:
+    """Parts of a message; how its text was cut into chunks cannot be seen."""
+    said: list[Any] = []
+    for part in getattr(entry, "parts", ()):
+        if said and isinstance(part, str) and isinstance(said[-1], str):
+            said[-1] += part
+        else:
+            said.append(part)
+    return said
 
 
 def _flat(name: str, data: dict[str, Any]) -> list[Any]:

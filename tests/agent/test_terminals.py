@@ -14,6 +14,7 @@ from msgspec import UNSET
 from acp_nvim.agent.commands import command_of
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
+from acp_nvim.session import call_updates
 from acp_nvim.session.questions.decisions import Outcome
 from acp_nvim.session.questions.questions import permission_decision
 from acp_nvim.session.session import Session
@@ -303,7 +304,7 @@ async def test_a_command_that_was_just_permitted_is_not_asked_for_again(tmp_path
     agent = TerminalAgent(tmp_path, **rule("ask"))
     option = schema.PermissionOption("yes", "Yes", "allow_once")
     call = schema.ToolCallUpdate("c1", title="Say hi", raw_input={"command": "echo hi; true"})
-    entry = agent.session.entries[agent.session.upsert_call(call)]
+    entry = agent.session.entries[call_updates.upsert(agent.session, call)]
     asked = schema.PermissionToolCall("c1", title="Say hi")
     request = schema.RequestPermissionRequest("s1", asked, [option])
     decision = permission_decision("d", entry.call, request)

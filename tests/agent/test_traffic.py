@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acp_nvim.agent.wire.redact import REDACTED, Redactor
@@ -149,6 +150,51 @@ def test_a_line_that_lost_its_beginning_is_not_shown_as_garbage() -> None:
     lines = shown(traffic)
     assert lines
     assert all(line.startswith("<- m ") for line in lines)
+
+
+PIECES = st.tuples(st.sampled_from(["in", "out", "err"]), st.integers(1, 27_000))
+
+
+@settings(max_examples=15)
+@given(st.lists(PIECES, min_size=30, max_size=60))
+def test_a_log_that_was_compressed_shows_the_same(pieces: list[tuple[Any, int]]) -> None:
+    """However much of the beginning has gone."""
+    plain, packed = (Traffic(limit_bytes=700_000, clock=Clock()) for _ in range(2))
+    streams = [b"".join(message(method=d, params={"n": n}) for n in range(900)) for d in "abc"]
+    for number, (direction, size) in enumerate(pieces):
+        for traffic in (plain, packed):
+            traffic.add(direction, streams[number % 3][:size])
+        while packed.pack():
+            pass
+        assert packed.size <= 700_000
+    whole, left = shown(plain), shown(packed)
+    assert left == whole[len(whole) - len(left) :]
+    assert len(left) >= len(whole) * 0.7
+
+
+def test_a_compressed_log_takes_little_memory() -> None:
+    traffic = Traffic(clock=Clock())
+    tracemalloc.start()
+    try:
+        for n in range(9000):
+            traffic.add("in", message(method="session/update", params={"n": n, "text": "words"}))
+        before = tracemalloc.get_traced_memory()[0]
+        while traffic.pack():
+            pass
+        assert tracemalloc.get_traced_memory()[0] < before / 4
+    finally:
+        tracemalloc.stop()
+
+
+def test_lines_that_lost_their_beginning_with_a_compressed_block_are_not_shown() -> None:
+    traffic = Traffic(limit_bytes=700_000, clock=Clock())
+    stream = b"".join(message(method="m", params={"n": n}) for n in range(30_000))
+    for start in range(0, len(stream), 1111):
+        traffic.add("in", stream[start : start + 1111])
+        traffic.pack()
+    lines = shown(traffic)
+    assert len(lines) > 8000
+    assert lines == [f'<- m {{"n": {n}}}' for n in range(30_000 - len(lines), 30_000)]
 
 
 def test_a_flood_on_stderr_leaves_the_messages() -> None:

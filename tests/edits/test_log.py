@@ -5,9 +5,15 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_nvim.edits.log import MARK, framed, joined, parted
+from acp_nvim.edits.log import MARK, framed, joined, read_on
 
 payloads = st.lists(st.binary(max_size=30) | st.just(MARK) | st.just(framed(b"inner")), max_size=8)
+
+
+def parted(data: bytes) -> tuple[list[bytes], int]:
+    """The complete records in order, and how many bytes belong to none."""
+    found, lost, end = read_on(data)
+    return found, lost + len(data) - end
 
 
 @given(payloads)

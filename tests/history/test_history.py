@@ -201,6 +201,7 @@ async def test_a_kill_right_after_a_prompt_loses_no_word_of_the_user(tmp_path: P
     async with asyncio.timeout(10):
         while not kept.exists:
             await asyncio.to_thread(kept.history.wait_idle)
+        await asyncio.to_thread(kept.history.wait_idle)  # the file is there before its rows
     other = KeptHistory(kept.path)  # as the next Neovim finds it
     assert other.said() == ["Hello"]
     other.close()

@@ -14,6 +14,7 @@ from acp_nvim.protocol import schema, updates
 from acp_nvim.protocol.text import clean
 from acp_nvim.render.document import Document
 from acp_nvim.render.tools import Look
+from acp_nvim.session import call_updates
 from acp_nvim.session import entries as kinds
 from acp_nvim.session.entries import Entry, Message
 from acp_nvim.session.questions.decisions import Decision, Option, Outcome
@@ -84,7 +85,7 @@ def all_kinds(session: Session) -> None:
     )
     terminal = session.terminals.new("t1", Launch("make", "/", [("A", "b")]), 0, ours=True)
     session.terminals.add(terminal)
-    session.upsert_call(call)
+    call_updates.upsert(session, call)
     terminal.feed(b"one\r\ntwo\r\n")
     terminal.end(3, None)
     yes = Option("yes", "Yes", "allow_once")

@@ -16,6 +16,7 @@ import pytest
 from acp_nvim.history import layout, search
 from acp_nvim.history.bounds import DAY_S, trim
 from acp_nvim.history.database import Database, NewerVersionError, is_damage, set_aside
+from acp_nvim.session import turns
 from acp_nvim.session.session import Session
 from tests.support.kept_history import KeptHistory, begin, replay, turn
 
@@ -70,7 +71,7 @@ def test_a_long_answer_is_appended_to_and_not_written_again(kept: KeptHistory) -
     assert max(sizes) < 3 * min(sizes[1:]), "each batch holds what was new"
     assert kept.said()[1] == "".join(f"{number} " * 1000 for number in range(50))
     assert kept.search("49"), "also what is not complete is found"
-    session.end_turn("end_turn")
+    turns.end(session, "end_turn")
     kept.flush()
     assert rows(kept, "pieces") == 0
     assert kept.search("49 49")
@@ -89,7 +90,7 @@ def test_output_that_grows_is_written_rarely_while_it_is_long(kept: KeptHistory)
         written += any("lines" in str(c) and "xxxx" in str(c) for c in kept.batches[before:][0:1])
     assert 0 < written < 60
     terminal.end(0, None)
-    session.end_turn("end_turn")
+    turns.end(session, "end_turn")
     kept.flush()
     assert kept.search("x" * 1900)
 
@@ -102,7 +103,7 @@ def test_a_message_that_the_agent_rewrites_replaces_the_former_one(kept: KeptHis
     session.transcript.rewrite("agent", "m", ["second"])
     kept.recorder.flush()
     session.transcript.chunk("agent", "m", " thoughts")
-    session.end_turn("end_turn")
+    turns.end(session, "end_turn")
     kept.flush()
     assert kept.said() == ["Hello", "second thoughts"]
     assert not kept.search("first")
@@ -115,7 +116,7 @@ def test_secrets_do_not_stand_in_it_however_they_come(path: Path) -> None:
     for part in ("it is ", "hunter2", "-hun", "ter2", ", I say hunter2-hun", "t"):
         session.transcript.stream("agent", part, None)
         kept.recorder.flush()
-    session.end_turn("end_turn")
+    turns.end(session, "end_turn")
     session.title = "hunter2-hunter2"
     session.change("title")
     kept.flush()

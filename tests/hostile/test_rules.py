@@ -14,6 +14,7 @@ from acp_nvim.agent.judging import judge
 from acp_nvim.agent.settings import Settings, decode
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
+from acp_nvim.session import call_updates
 from acp_nvim.session.questions.decisions import CANCELLED, Outcome
 from acp_nvim.session.questions.questions import permission_decision, rule_case
 from acp_nvim.session.session import Session
@@ -246,7 +247,7 @@ async def test_a_permission_does_not_cover_what_it_did_not_show(tmp_path: Path) 
         update = schema.ToolCallUpdate(
             f"c{n}", title="Say hi", raw_input={"command": "echo hi; true"}
         )
-        entry = agent.session.entries[agent.session.upsert_call(update)]
+        entry = agent.session.entries[call_updates.upsert(agent.session, update)]
         told = schema.PermissionToolCall(f"c{n}", title="Say hi")
         request = schema.RequestPermissionRequest("s1", told, [option])
         decision = permission_decision(f"d{n}", entry.call, request)

@@ -8,8 +8,10 @@ import sys
 from tests.support.editor import ROOT
 
 LATER = {
+    "acp_nvim.agent.fork_points": "forks",
     "acp_nvim.protocol.tolerance": "agents with faults",
     "acp_nvim.protocol.v2.schema": "agents of version 2",
+    "acp_nvim.session.transcript_prompt": "a session that an agent is told anew",
     "acp_nvim.tools.http_mcp": "option tools_http",
     "acp_nvim.tools.mcp_methods": "when an agent connects",
     "acp_nvim.tools.mcp_server": "when an agent connects",

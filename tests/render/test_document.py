@@ -202,6 +202,17 @@ def test_rows_that_look_alike_share_their_look() -> None:
     assert [op[5] for op in batch.done()] == [[[look], [0, 1], []]] * 2
 
 
+def test_rows_of_a_message_that_look_alike_share_their_look() -> None:
+    chat = Chat("show")
+    chat.say("agent", "- one\n- two\nplain\n- three `x`\n", None)
+    (op,) = chat.document.draw(chat.session.transcript, 1000)[0]
+    looks, looked, _ = op[5]
+    by_row = dict(zip(looked[::2], looked[1::2], strict=True))
+    one, two, three = (by_row[op[4].index(line)] for line in ("- one", "- two", "- three `x`"))
+    assert one == two != three
+    assert len(looks) == max(looked[1::2])
+
+
 def test_a_message_of_many_chunks_takes_hardly_more_than_its_text() -> None:
     """Once it is drawn; a block that is no text keeps its number, by which it is opened."""
     chat = Chat("show")

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 from acp_nvim.render.margin import fork_history
 from acp_nvim.render.tools import Look
+from acp_nvim.session import turns
 from acp_nvim.session.entries import Message
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 
 
 def turn(session: Session, text: str) -> None:
-    session.begin_turn(Prompt(text), "Agent")
+    turns.begin(session, Prompt(text), "Agent")
     session.transcript.stream("agent", f"on {text}", None)
 
 
 def test_a_turn_that_runs_is_no_part_of_it() -> None:
     session = Session(1, "agent", "/work")
     turn(session, "one")
-    session.end_turn("end_turn")
+    turns.end(session, "end_turn")
     turn(session, "two")
     words = [e.text() for e in fork_history(session, Look(8)) if isinstance(e, Message)]
     assert words == ["one", "on one"]
-    session.end_turn("end_turn")
+    turns.end(session, "end_turn")
     assert len(fork_history(session, Look(8))) == 6
 
 
 def test_what_grows_here_later_does_not_grow_there() -> None:
     session, fork = Session(1, "agent", "/work"), Session(2, "agent", "/work")
     turn(session, "one")
-    session.end_turn("end_turn")
+    turns.end(session, "end_turn")
     fork.transcript.inherit(fork_history(session, Look(8)))
     fork.notice("info", "forked")
     turn(fork, "two")

@@ -57,6 +57,16 @@ def test_kept(text: str) -> None:
     assert visible(text) == text
 
 
+@pytest.mark.parametrize("code", range(0x80))
+def test_controls_in_carets(code: int) -> None:
+    """Each character of ASCII alone, beside others of it, and beside one that is none."""
+    character = chr(code)
+    shown = character if character in "\t\n" or 0x20 <= code < 0x7F else f"^{chr(code ^ 0x40)}"
+    assert visible(character) == shown
+    assert visible(f"a{character}b") == f"a{shown}b"
+    assert visible(f"é{character}b") == f"é{shown}b"
+
+
 @given(st.text(st.characters()))
 def test_nothing_unsafe_is_left(text: str) -> None:
     shown = visible(text)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from acp_nvim.protocol.updates import Work
 from acp_nvim.protocol.v2.turns import Turns
+from acp_nvim.session import turns
 from acp_nvim.session.entries import Message
 from tests.support.told_chat import ToldChat
 
@@ -96,8 +97,8 @@ class Fold:
 
 def told(history: list[dict[str, Any]]) -> ToldChat:
     chat = ToldChat(version=2)
-    chat.session.name_prompt("ours")
-    chat.session.end_turn("end_turn")
+    turns.name_prompt(chat.session, "ours")
+    turns.end(chat.session, "end_turn")
     for update in history:
         fields = {name: value for name, value in update.items() if name != "sessionUpdate"}
         chat.tell(update["sessionUpdate"], **fields)

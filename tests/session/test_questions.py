@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from acp_nvim.protocol import schema
+from acp_nvim.session import call_updates, turns
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.questions.decisions import Decision, Option, Outcome
 from acp_nvim.session.questions.questions import command_of, output_of
@@ -68,22 +69,24 @@ def test_output_that_stands_in_raw_output_alone_is_shown_once() -> None:
 )
 def test_a_refused_call_ends_with_the_turn(kind: Any, status: str) -> None:
     session = Session(1, "a", "/p", [])
-    call = session.upsert_call(schema.ToolCallUpdate("c", title="Edit"))
+    call = call_updates.upsert(session, schema.ToolCallUpdate("c", title="Edit"))
     option = Option("o", "O", kind)
     decision = Decision("d1", "permission", "Edit", tool_call_id="c", options=[option])
     session.ask(decision, call)
-    session.end_turn("end_turn")
+    turns.end(session, "end_turn")
     assert call.status == "pending", "the question is still open"
     decision.resolve(Outcome("selected", option))
-    session.end_turn("end_turn")
+    turns.end(session, "end_turn")
     assert call.status == status
 
 
 def test_a_call_that_was_on_its_way_at_the_cancel_ends_with_the_turn() -> None:
     """Whatever the agent says that it has ended with."""
     session = Session(1, "a", "/p", [])
-    session.begin_turn(Prompt("go"), "Agent")
+    turns.begin(session, Prompt("go"), "Agent")
     session.status = "cancelling"
-    call = session.upsert_call(schema.ToolCallUpdate("c", title="Run", status="in_progress"))
-    session.end_turn("end_turn")
+    call = call_updates.upsert(
+        session, schema.ToolCallUpdate("c", title="Run", status="in_progress")
+    )
+    turns.end(session, "end_turn")
     assert call.status == "cancelled"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from acp_nvim.session import turns
 from tests.support.told_chat import ToldChat
 
 
@@ -23,7 +24,7 @@ def b64(data: bytes) -> str:
 @pytest.fixture
 def chat() -> ToldChat:
     chat = ToldChat(version=2)
-    chat.session.name_prompt("u0")
+    turns.name_prompt(chat.session, "u0")
     return chat
 
 
@@ -72,7 +73,7 @@ def test_every_content_block_is_shown(chat: ToldChat) -> None:
 
 
 def test_the_state_is_the_one_truth_of_running_and_idle(chat: ToldChat) -> None:
-    chat.session.end_turn("end_turn")
+    turns.end(chat.session, "end_turn")
     seen = [chat.changed()["status"]]
     for state in ("running", "requires_action", "dreaming"):
         chat.tell("state_update", state=state)
@@ -94,7 +95,7 @@ def test_the_state_is_the_one_truth_of_running_and_idle(chat: ToldChat) -> None:
 def test_background_work_of_any_kind_keeps_it_running(chat: ToldChat, work: dict[str, Any]) -> None:
     chat.tell("tool_call_update", toolCallId="c", title="Build", status="in_progress")
     chat.tell("state_update", state="running", background=[work])
-    chat.session.end_turn("end_turn")
+    turns.end(chat.session, "end_turn")
     chat.tell("state_update", state="idle", stopReason="end_turn")  # omitted is not empty
     assert chat.changed()["status"] == "running"
     assert chat.statuses() == {"c": "in_progress"}
@@ -103,7 +104,7 @@ def test_background_work_of_any_kind_keeps_it_running(chat: ToldChat, work: dict
 
 
 def test_work_of_its_own_that_fails_says_why(chat: ToldChat) -> None:
-    chat.session.end_turn("end_turn")
+    turns.end(chat.session, "end_turn")
     chat.tell("state_update", state="running")
     error = {"code": -32000, "message": "No quota", "data": {"plan": "free", "left": 0}}
     chat.tell("state_update", state="idle", stopReason="error", error=error)

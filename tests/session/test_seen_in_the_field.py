@@ -8,7 +8,7 @@ import pytest
 
 from acp_nvim import wording
 from acp_nvim.protocol import schema
-from acp_nvim.session import options, retries
+from acp_nvim.session import call_updates, options, retries, turns
 from acp_nvim.session.prompts import Prompt
 from tests.support.told_chat import ToldChat
 
@@ -16,7 +16,7 @@ from tests.support.told_chat import ToldChat
 def test_text_after_the_end_of_a_turn_begins_a_new_message() -> None:
     chat = ToldChat()
     chat.say("The answer.")
-    chat.session.end_turn("end_turn")
+    turns.end(chat.session, "end_turn")
     chat.say("Something")
     chat.say(" else.")
     assert "The answer." in chat.lines
@@ -26,7 +26,7 @@ def test_text_after_the_end_of_a_turn_begins_a_new_message() -> None:
 def test_text_after_the_end_of_a_turn_goes_on_with_the_message_of_its_id() -> None:
     chat = ToldChat()
     chat.say("The ans", messageId="m")
-    chat.session.end_turn("end_turn")
+    turns.end(chat.session, "end_turn")
     chat.say("wer.", messageId="m")
     assert "The answer." in chat.lines
 
@@ -45,9 +45,9 @@ def test_calls_that_are_open_when_the_turn_ends_are_closed_as_assumed(
     chat = ToldChat()
     chat.tell("tool_call", toolCallId="a", title="Look", status="in_progress")
     asked = schema.ToolCallUpdate("b", title="Asked about")
-    chat.session.upsert_call(asked)  # as a permission does
+    call_updates.upsert(chat.session, asked)  # as a permission does
     chat.tell("tool_call", toolCallId="c", title="Done", status="completed")
-    chat.session.end_turn(reason)
+    turns.end(chat.session, reason)
     assert chat.statuses() == {"a": status, "b": status, "c": "completed"}
     found = [line for line in chat.lines if words in line]
     assert [line[2:].partition(" ·")[0] for line in found] == ["Look", "Asked about"]
@@ -56,7 +56,7 @@ def test_calls_that_are_open_when_the_turn_ends_are_closed_as_assumed(
 def test_what_the_agent_says_later_counts_more_than_what_was_assumed() -> None:
     chat = ToldChat()
     chat.tell("tool_call", toolCallId="a", title="Look", status="in_progress")
-    chat.session.end_turn("end_turn")
+    turns.end(chat.session, "end_turn")
     assert any("assumed" in line for line in chat.lines)
     chat.tell("tool_call_update", toolCallId="a", status="failed")
     assert chat.statuses() == {"a": "failed"}
@@ -80,7 +80,9 @@ def test_a_terminal_without_a_command_follows_the_title() -> None:
     chat = ToldChat()
     info = {"terminal_info": {"terminal_id": "t"}}
     chat.tell("tool_call", toolCallId="a", title="Terminal", kind="execute", _meta=info)
-    chat.session.upsert_call(schema.ToolCallUpdate("a", title="npm test"))  # by a permission
+    call_updates.upsert(
+        chat.session, schema.ToolCallUpdate("a", title="npm test")
+    )  # by a permission
     assert any(line.strip() == "$ npm test" for line in chat.lines)
 
 
@@ -140,7 +142,7 @@ def test_the_kind_other_is_not_written_out() -> None:
 
 def test_an_empty_turn_says_so_in_one_line() -> None:
     chat = ToldChat()
-    chat.session.end_turn("end_turn")
+    turns.end(chat.session, "end_turn")
     said = [line for line in chat.lines if line.startswith("— ")]
     assert said == [f"— {wording.NO_ANSWER_CAME}"]
 
@@ -153,7 +155,7 @@ def test_a_turn_with_anything_is_not_empty(what: str) -> None:
     elif what == "call":
         chat.tell("tool_call", toolCallId="a", title="Look", status="completed")
     error = "It broke" if what == "error" else None
-    chat.session.end_turn("cancelled" if what == "cancelled" else "end_turn", error)
+    turns.end(chat.session, "cancelled" if what == "cancelled" else "end_turn", error)
     assert not any(wording.NO_ANSWER_CAME in line for line in chat.lines)
 
 
@@ -168,10 +170,10 @@ def test_the_result_of_a_subagent_is_folded() -> None:
 def test_the_usage_of_a_turn_is_told() -> None:
     chat = ToldChat()
     chat.say("Hello")
-    chat.session.end_turn("end_turn", usage=schema.Usage(30, 20, 10, cached_read_tokens=5))
+    turns.end(chat.session, "end_turn", usage=schema.Usage(30, 20, 10, cached_read_tokens=5))
     told = chat.changed()
     assert told["turn_usage"] == {"total": 30, "input": 20, "output": 10, "cached_read": 5}
-    chat.session.begin_turn(Prompt("more"), "X")
+    turns.begin(chat.session, Prompt("more"), "X")
     told = chat.changed()
     assert told["turn_usage"] is None
 
@@ -200,7 +202,7 @@ def test_a_notice_about_a_rate_limit_is_said_in_the_bar_while_the_turn_runs() ->
     chat = ToldChat()
     chat.tell("notice", severity="warning", title="API error (429), retrying in 8 s")
     assert chat.changed()["retrying"] == "rate limited, retrying"
-    chat.session.end_turn("end_turn")
+    turns.end(chat.session, "end_turn")
     assert chat.changed()["retrying"] is None
     chat.tell("notice", severity="warning", title="HTTP 429")
     assert "retrying" not in chat.changed()

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from acp_nvim import wording
 from acp_nvim.protocol import schema
+from acp_nvim.session import call_updates, turns
 from acp_nvim.session.entries import Heading, Line, Message, Past, ToolEntry
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
@@ -98,15 +99,15 @@ NOTICES = "notice"
 def test_notices_tear_no_text_and_are_all_told(steps: list[str]) -> None:
     def talk(*, notices: bool) -> Session:
         session = Session(1, "agent", "/work")
-        session.begin_turn(Prompt("question"), "Agent")
+        turns.begin(session, Prompt("question"), "Agent")
         for number, step in enumerate(steps):
             if step == "tool":
-                session.upsert_call(schema.ToolCallUpdate(f"c{number}", title="Read"))
+                call_updates.upsert(session, schema.ToolCallUpdate(f"c{number}", title="Read"))
             elif step != NOTICES:
                 session.transcript.stream("agent", step, None)
             elif notices:
                 session.notice("info", f"notice {number}")
-        session.end_turn("end_turn")
+        turns.end(session, "end_turn")
         return session
 
     def words(session: Session) -> list[str]:
@@ -121,10 +122,10 @@ def test_notices_tear_no_text_and_are_all_told(steps: list[str]) -> None:
 
 def test_a_notice_is_told_at_once_where_no_text_streams() -> None:
     session = Session(1, "agent", "/work")
-    session.begin_turn(Prompt("question"), "Agent")
+    turns.begin(session, Prompt("question"), "Agent")
     session.notice("info", "before")
     assert isinstance(session.transcript.last, Line)
     session.transcript.stream("agent", "text", None)
-    session.end_turn("end_turn")
+    turns.end(session, "end_turn")
     session.notice("info", "after")
     assert isinstance(session.transcript.last, Line)

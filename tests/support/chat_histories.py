@@ -14,6 +14,7 @@ from msgspec import UNSET
 from acp_nvim.protocol import schema
 from acp_nvim.render.document import Document
 from acp_nvim.render.tools import Look
+from acp_nvim.session import call_updates
 from acp_nvim.session.questions.decisions import Decision, Option, Outcome
 from acp_nvim.session.session import Session
 from tests.support.drawn_chat import DrawnChat
@@ -61,7 +62,7 @@ class Chat:
         update = schema.ToolCallUpdate(
             f"c{number}", title=f"call {number}", kind="read", status=status, content=content
         )
-        self.session.upsert_call(update)
+        call_updates.upsert(self.session, update)
 
     def ask(self, number: int) -> None:
         call = self.session.tool_calls.get(f"c{number}")

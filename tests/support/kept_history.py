@@ -22,6 +22,7 @@ from acp_nvim.history.hiding import Hidden
 from acp_nvim.history.recorder import Recorder
 from acp_nvim.history.store import Store
 from acp_nvim.protocol import schema
+from acp_nvim.session import turns
 from acp_nvim.session.entries import Entry, Message
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
@@ -93,14 +94,14 @@ def turn(session: Session, prompt: str, answer: str) -> None:
     """A turn: the user says something, and the agent."""
     begin(session, prompt)
     session.transcript.stream("agent", answer, None)
-    session.end_turn("end_turn")
+    turns.end(session, "end_turn")
 
 
 def begin(session: Session, text: str) -> None:
     """The user's words go to the agent."""
     prompt = Prompt(text)
     prompt.blocks = [schema.TextContent(text)]
-    session.begin_turn(prompt, "Agent")
+    turns.begin(session, prompt, "Agent")
 
 
 def replay(session: Session, *turns: tuple[str, str]) -> None:

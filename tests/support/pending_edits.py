@@ -17,6 +17,16 @@ def lines(**changed: str) -> str:
     return "".join(f"{numbers.get(n, f'line {n}')}\n" for n in range(1, 21))
 
 
+def two_changed_lines(editor: Editor) -> Editor:
+    """`a.txt` is open, the agent has changed its lines 3 and 10."""
+    path = editor.write("a.txt", LINES)
+    editor.agent("script")
+    editor.open("a.txt")
+    editor.turn(f"replace {path} 'line 3' three\nreplace {path} 'line 10' ten")
+    wait_hunks(editor, 2)
+    return editor
+
+
 def edits(editor: Editor, n: int = 1) -> list[dict[str, Any]]:
     """`state().sessions[n].edits`."""
     found: list[dict[str, Any]] = editor.session(n).get("edits", [])

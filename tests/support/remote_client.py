@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -36,6 +36,19 @@ class RemoteClient:
                 self._rest += data
         line, _, self._rest = self._rest.partition(b"\n")
         return line
+
+    async def is_held_back(self, sent: Callable[[], int]) -> bool:
+        """Whether a server that sends without end has to wait while nothing is read here, and goes
+        on afterwards; `sent` counts its messages.
+        """
+        before = -1
+        while before != sent():
+            before = sent()
+            await anyio.wait_all_tasks_blocked()
+        waits = before < 500
+        for _ in range(before):
+            await self.line()
+        return waits and sent() > before
 
     async def message(self) -> Json:
         line = await self.line()

@@ -19,7 +19,7 @@ from acp_nvim.protocol.v2 import incoming
 from acp_nvim.protocol.v2 import schema as v2
 from acp_nvim.render.document import Document
 from acp_nvim.render.tools import Look
-from acp_nvim.session import state, updates
+from acp_nvim.session import state, turns, updates
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 from tests.support.drawn_chat import DrawnChat
@@ -31,7 +31,7 @@ class ToldChat:
     def __init__(self, version: int = 1) -> None:
         self.version = version
         self.session = Session(1, "x", "/w")
-        self.session.begin_turn(Prompt("go"), "X")
+        turns.begin(self.session, Prompt("go"), "X")
         self.screen = DrawnChat()
         self.notes: list[str] = []
         """What was forgiven in the messages."""

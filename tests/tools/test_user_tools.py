@@ -119,6 +119,54 @@ async def test_arguments_go_as_they_came() -> None:
     assert not users.permits.asked
 
 
+TICKET = {
+    "properties": {
+        "id": {"type": "integer"},
+        "tags": {"type": "array"},
+        "price": {"type": "number"},
+        "open": {"type": "boolean"},
+        "any": {},
+        "two": {"type": ["string", "null"]},
+    },
+    "required": ["id"],
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "id: missing"),
+        ({"id": "7"}, "id: expected integer"),
+        ({"id": True}, "id: expected integer"),
+        ({"id": 7.5, "tags": {}}, "id: expected integer; tags: expected array"),
+        ({"id": 7, "open": 1, "price": True}, "open: expected boolean; price: expected number"),
+        ({"id": None}, "id: expected integer"),
+    ],
+)
+async def test_arguments_that_its_schema_refuses_never_reach_it(
+    given: dict[str, Any], said: str
+) -> None:
+    users = Users()
+    users.tools.take([mine(schema=json.dumps(TICKET), write=True)])
+    assert await users.call(**given) == failed(said)
+    assert not users.runs.calls
+    assert not users.permits.asked
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"id": 7},
+        {"id": 7.0, "price": 1, "open": False, "tags": []},
+        {"id": 2**80, "any": {}, "two": None, "price": None, "more": 1},
+    ],
+)
+async def test_others_do(given: dict[str, Any]) -> None:
+    users = Users()
+    users.tools.take([mine(schema=json.dumps(TICKET))])
+    assert await users.call(**given) == Outcome(ToolResult("said"))
+
+
 async def test_one_that_hangs_ends() -> None:
     users = Users(Runs(None))
     users.tools.take([mine()])

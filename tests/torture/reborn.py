@@ -26,12 +26,13 @@ from typing import Any
 
 import anyio
 
-from acp_nvim.edits.text import EMPTY, Text, from_lines, parse
+from acp_nvim.edits.text import EMPTY, Text, parse
 from acp_nvim.workspace import journal
 from acp_nvim.workspace.decisions import Verdict
 from acp_nvim.workspace.refusals import Refusal
 from tests.support.fake_workspace import FakeWorkspace
 from tests.support.neovims import Neovims, shown, writers
+from tests.torture.changes import Clock, changed
 
 STEPS = 25
 FILES = ("a", "b", "d/c", "new")
@@ -113,7 +114,7 @@ class History:
         self.work = started.root / "work"
         self.log: list[str] = []
         self.words = self.names = 0
-        self.clock = 1_700_000_000_000_000_000
+        self.clock = Clock()
         self.alive: list[FakeWorkspace] = []
         self.written: dict[int, set[tuple[str, str]]] = {}
         self.decided: set[tuple[str, str]] = set()
@@ -132,25 +133,12 @@ class History:
         return self.work / self.rng.choice(FILES)
 
     def put(self, path: Path, text: Text) -> None:
-        """A program writes the file; each time is another one."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(str(text))
-        self.clock += 1_000_000
-        os.utime(path, ns=(self.clock, self.clock))
+        """A program writes the file."""
+        self.clock.put(path, text)
 
     def changed(self, text: Text, who: str) -> Text:
         """A few lines changed, added, removed."""
-        lines = list(text.lines) if text != EMPTY else []
-        for _ in range(self.rng.randint(1, 3)):
-            row = self.rng.randrange(len(lines) + 1)
-            roll = self.rng.random()
-            if roll < 0.4 or row == len(lines):
-                lines.insert(row, self.word(who))
-            elif roll < 0.75 or len(lines) < 4:
-                lines[row] = self.word(who)
-            else:
-                del lines[row]
-        return from_lines(lines)
+        return changed(text, self.rng, lambda: self.word(who))
 
     def disk(self, path: Path) -> Text | None:
         return parse(path.read_text()) if path.exists() else None

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from tests.support.editor import Editor
-from tests.torture import reborn, writes_nvim
+from tests.torture import reborn, remembered, writes_nvim
 from tests.torture.writes import run
 
 EACH = 10
@@ -27,4 +27,10 @@ def test_random_writes_in_a_real_neovim(editor: Editor, seed: int) -> None:
 @pytest.mark.parametrize("both", [False, True])
 def test_random_deaths_of_neovim_lose_nothing(both: bool) -> None:
     failed = {seed: why for seed in range(10) if (why := reborn.run(seed, both))}
+    assert not failed, "\n".join(f"{seed}\n{why}" for seed, why in failed.items())
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_random_deaths_of_the_host_lose_nothing_of_what_was_said(both: bool) -> None:
+    failed = {seed: why for seed in range(10) if (why := remembered.run(seed, both))}
     assert not failed, "\n".join(f"{seed}\n{why}" for seed, why in failed.items())

@@ -27,12 +27,13 @@ from typing import Any
 
 import anyio
 
-from acp_nvim.edits.text import EMPTY, Text, from_lines, parse
+from acp_nvim.edits.text import EMPTY, Text, parse
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 from acp_nvim.workspace.decisions import Verdict
 from acp_nvim.workspace.refusals import Refusal
 from tests.support.fake_workspace import FakeWorkspace
+from tests.torture.changes import Clock, changed
 
 STEPS = 30
 AGENTS = 2
@@ -66,7 +67,7 @@ class History:
         self.rng = random.Random(seed)
         self.outside = root / "outside"
         self.work = root / "work"
-        self.clock = 1_700_000_000_000_000_000
+        self.clock = Clock()
         self.words = 0
         self.log: list[str] = []
         self.workspace = FakeWorkspace(root, tasks, AGENTS)
@@ -106,26 +107,12 @@ class History:
         return buffer.text
 
     def put(self, path: str, text: Text) -> None:
-        """A program writes the file; each time is another one."""
-        file = Path(path)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(str(text))
-        self.clock += 1_000_000
-        os.utime(path, ns=(self.clock, self.clock))
+        """A program writes the file."""
+        self.clock.put(Path(path), text)
 
     def changed(self, text: Text, who: str) -> Text:
         """A few lines changed, added, removed."""
-        lines = list(text.lines) if text != EMPTY else []
-        for _ in range(self.rng.randint(1, 3)):
-            row = self.rng.randrange(len(lines) + 1)
-            roll = self.rng.random()
-            if roll < 0.4 or row == len(lines):
-                lines.insert(row, self.word(who))
-            elif roll < 0.75 or len(lines) < 4:
-                lines[row] = self.word(who)
-            else:
-                del lines[row]
-        return from_lines(lines)
+        return changed(text, self.rng, lambda: self.word(who))
 
     async def act(self, kind: str, path: str, work: Callable[[], Awaitable[Any]]) -> Any:
         """Do something that is no agent's write, and note what it made of each file."""

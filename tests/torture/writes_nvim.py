@@ -22,6 +22,7 @@ from acp_nvim.workspace.refusals import Refusal
 from tests.support.editor import Editor
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
+from tests.torture.changes import Clock
 from tests.torture.world import AS_USER, BUFFERS, in_lua
 from tests.torture.writes import History, Mind
 
@@ -94,7 +95,7 @@ class Real(History):
         self.rng = random.Random(seed)
         self.work = editor.work
         self.outside = editor.home / "outside"
-        self.clock, self.words, self.log = 1_700_000_000_000_000_000, 0, []
+        self.clock, self.words, self.log = Clock(), 0, []
         for folder in (self.outside, self.work / "d"):
             folder.mkdir()
         for name in ("c", "precious"):

@@ -360,24 +360,77 @@ async def test_while_the_other_decides_that_is_said(
 # -- what goes wrong ------------------------------------------------------------------------------
 
 
-async def test_a_journal_of_a_newer_version_is_set_aside(started: Neovims) -> None:
-    first = await started.neovim("first")
+def newer_journal() -> bytes:
+    """A journal that only a newer version of the plugin understands."""
     writer = Writer()
     writer.put(META, b"version", VERSION + 1)
-    data = joined([batch(writer.take())])
+    return joined([batch(writer.take())])
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+async def test_a_journal_of_a_newer_version_is_left_alone(started: Neovims) -> None:
+    first = await started.neovim("first")
+    started.kill(first)
     folder(first).mkdir(parents=True, exist_ok=True)
-    (folder(first) / "journal").write_bytes(data)
-    second = await reborn(started, first)
-    (aside,) = folder(second).glob("journal.*")
-    assert aside.read_bytes() == data
-    assert second.told == [
-        f"The journal of pending edits is a newer version's; it is set aside as {aside}"
-    ]
+    (folder(first) / "journal").write_bytes(newer_journal())
+    (folder(first) / "pending").touch()
+    before = contents(folder(first))
+    second = await started.neovim("second")
+    path = second.work / "a.txt"
+    path.write_text(TEXT)
+    await second.write(path, TWO)
+    await second.turn()
+    await second.exchange()
+    assert list(shown(second)) == ["a.txt"]
+    await second.decide_hunk("reject", path, 1)
+    assert path.read_text() == TWO.replace("two\n", "line 2\n")
     await second.decide("accept")
-    third = await started.neovim("third")
-    await third.write(third.work / "a.txt", TEXT)
-    await third.exchange()
-    assert shown(await reborn(started, third)) == shown(third)
+    await second.open()
+    await second.review.persistence.close()
+    assert contents(folder(first)) == before
+    path = folder(first) / "journal"
+    assert second.told == [
+        f"Pending edits will not outlive this Neovim: a newer version wrote {path}"
+    ]
+
+
+async def test_one_that_a_newer_version_takes_over_meanwhile_is_left_alone(
+    started: Neovims,
+) -> None:
+    first = await wrote(started)
+    path = folder(first) / "journal"
+    fresh = path.with_name("fresh")
+    fresh.write_bytes(newer_journal())
+    fresh.replace(path)
+    before = contents(folder(first))
+    await first.exchange()
+    assert shown(first) == {"a.txt": ("modified", False, HUNKS)}
+    await first.write(first.work / "b.txt", TEXT)
+    await first.exchange()
+    await first.decide("accept")
+    assert shown(first) == {}
+    await first.review.persistence.close()
+    assert contents(folder(first)) == before
+    assert len(first.told) == 1
+
+
+async def test_edits_beside_a_newer_journal_go_to_no_other_workspace(
+    started: Neovims, tmp_path: Path
+) -> None:
+    first = await started.neovim("first")
+    started.kill(first)
+    folder(first).mkdir(parents=True, exist_ok=True)
+    (folder(first) / "journal").write_bytes(newer_journal())
+    second = await started.neovim("second")
+    other = tmp_path / "other"
+    other.mkdir()
+    second.review.persistence.open(str(other))
+    await second.write(second.work / "a.txt", TEXT)
+    await second.exchange()
+    assert not (roots.folder(tmp_path / "data", str(other)) / "journal").exists()
 
 
 async def test_one_that_cannot_be_read_at_all_is_set_aside(started: Neovims) -> None:

@@ -27,9 +27,8 @@ class EventReader:
         self._has_data = False
         self._after_cr = False
         self._first = True
-        self.last_id: str | None = None
-        """The id of the last event that was complete."""
         self._id: str | None = None
+        """The last id that was named; it holds for the events after it as well."""
 
     def feed(self, chunk: bytes) -> list[Event]:
         """Return the events that end in `chunk`; any split of the bytes gives the same ones."""
@@ -80,7 +79,6 @@ class EventReader:
         del self._data[self._limit + 1 :]
 
     def _dispatch(self, events: list[Event]) -> None:
-        self.last_id = self._id
         if self._has_data:
             events.append(Event(bytes(self._data), self._id))
         self._data, self._has_data = bytearray(), False

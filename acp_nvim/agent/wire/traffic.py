@@ -3,14 +3,18 @@ when somebody looks.
 
 Pieces of the streams are kept as they came, without looking into them: a flood of 64 KiB reads
 costs one append each. Lines, messages, pairs and latencies are made of them when the log is opened.
+Once nothing is to be done they are compressed (`pack`): JSON of messages gets many times smaller.
 """
 
 from __future__ import annotations
 
 import time
+import zlib
+from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from heapq import merge
+from itertools import starmap
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from acp_nvim.agent.wire.redact import Redactor, SecretsOnly
@@ -22,6 +26,8 @@ LIMIT_BYTES: Final = 8 << 20
 LINE_BYTES: Final = 64 << 10
 ENTRY_BYTES: Final = 150
 """The cost of an entry beside its bytes: a tuple, a float, an object header."""
+BLOCK_BYTES: Final = 64 << 10
+"""Entries are compressed together, so many bytes or a little more: they go together, too."""
 ERR_SHARE: Final = 8
 """stderr gets one part in so many of the limit, so that a chatty agent does not push out its
 messages.
@@ -74,11 +80,17 @@ class Traffic:
         data = self._cutters[direction].feed(data)
         (self._err if direction == "err" else self._wire).add((self._clock(), direction, data))
 
+    def pack(self) -> bool:
+        """Compress a block of what was recorded last; False when less than one is left. Takes well
+        under a millisecond.
+        """
+        return self._wire.pack() or self._err.pack()
+
     def copy(self) -> Recorded:
         """Return the present entries, for a worker thread to make lines of."""
         wire, err = self._wire, self._err
-        entries = list(wire.entries), list(err.entries)
-        return Recorded(entries, wire.torn | err.torn, self.level, tuple(self.secrets))
+        parts = [(list(ring.blocks), list(ring.entries)) for ring in (wire, err)]
+        return Recorded(parts, wire.torn | err.torn, self.level, tuple(self.secrets))
 
     def lines(self, *, redact: bool = False) -> list[str]:
         """The log as shown (`Recorded.lines`)."""
@@ -92,11 +104,43 @@ class Traffic:
         return f"<Traffic [{self.level}, {self.size} bytes]>"
 
 
+class _Block(NamedTuple):
+    """Entries that are compressed together."""
+
+    times: array[float]
+    directions: tuple[Direction, ...]
+    lengths: array[int]
+    data: bytes
+    size: int
+    """What the entries counted."""
+    torn: frozenset[Direction]
+    """Directions whose last line here goes on in a later entry."""
+
+    @classmethod
+    def of(cls, entries: list[Entry], size: int) -> _Block:
+        times, directions, pieces = zip(*entries, strict=True)
+        ended = {direction: data.endswith(b"\n") for _, direction, data in entries}
+        return cls(
+            array("d", times),
+            directions,
+            array("L", map(len, pieces)),
+            zlib.compress(b"".join(pieces), 1),
+            size,
+            frozenset(direction for direction, whole in ended.items() if not whole),
+        )
+
+    def entries(self) -> Iterator[Entry]:
+        data, at = zlib.decompress(self.data), 0
+        for when, direction, length in zip(self.times, self.directions, self.lengths, strict=True):
+            yield when, direction, data[at : at + length]
+            at += length
+
+
 class Recorded(NamedTuple):
     """The entries of a log at some moment."""
 
-    entries: tuple[list[Entry], list[Entry]]
-    """Of the wire and of stderr."""
+    parts: list[tuple[list[_Block], list[Entry]]]
+    """Of the wire and of stderr: the older ones in blocks, then the newer ones."""
     torn: frozenset[Direction]
     level: Level
     secrets: tuple[str, ...]
@@ -127,7 +171,7 @@ class Recorded(NamedTuple):
         torn = self.torn
         open_lines: dict[Direction, list[bytes]] = {"in": [], "out": [], "err": []}
         last = 0.0
-        for last, direction, data in merge(*self.entries, key=_when):
+        for last, direction, data in merge(*starmap(_entries, self.parts), key=_when):
             first, *whole = data.split(b"\n")
             waiting = open_lines[direction]
             waiting.append(first)
@@ -146,6 +190,12 @@ class Recorded(NamedTuple):
                 yield Line(last, direction, rest, whole=False)
 
 
+def _entries(blocks: Iterable[_Block], entries: Iterable[Entry]) -> Iterator[Entry]:
+    for block in blocks:
+        yield from block.entries()
+    yield from entries
+
+
 def _when(entry: Entry) -> float:
     return entry[0]
 
@@ -156,6 +206,8 @@ class _Ring:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.size = 0
+        self.blocks: deque[_Block] = deque()
+        """The oldest entries."""
         self.entries: deque[Entry] = deque()
         self.torn: frozenset[Direction] = frozenset()
         """Directions whose first line here has lost its beginning."""
@@ -172,10 +224,34 @@ class _Ring:
             data = data[len(data) - room :]
         self.entries.append((when, direction, data))
         self.size += len(data) + ENTRY_BYTES
+        while self.size > self.limit and self.blocks:
+            self._forget_block()
         while self.size > self.limit and self.entries:
             self._forget()
         if cut and self.entries:
             self.torn |= {direction}
+
+    def pack(self) -> bool:
+        """Compress a block of entries, if there are enough. A small log is left as it is: it would
+        lose much with a block.
+        """
+        if self.limit < 8 * BLOCK_BYTES:
+            return False
+        size = count = 0
+        for _, _, data in self.entries:
+            if size >= BLOCK_BYTES:
+                break
+            size += len(data) + ENTRY_BYTES
+            count += 1
+        if size < BLOCK_BYTES:
+            return False
+        self.blocks.append(_Block.of([self.entries.popleft() for _ in range(count)], size))
+        return True
+
+    def _forget_block(self) -> None:
+        block = self.blocks.popleft()
+        self.size -= block.size
+        self.torn = (self.torn - set(block.directions)) | block.torn
 
     def _forget(self) -> None:
         _, direction, data = self.entries.popleft()

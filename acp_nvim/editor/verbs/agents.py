@@ -26,14 +26,14 @@ def agent(host: Host, args: Args) -> None:
     """Choose the agent for new sessions."""
     name = str(args["name"])
     try:
-        problem = None if host.spec(name) else wording.NO_SUCH_AGENT.format(agent=name)
+        problem = None if host.options.spec(name) else wording.NO_SUCH_AGENT.format(agent=name)
     except UnknownAgent as error:
         problem = str(error)
     if problem is not None:
         host.echo("error", problem)
         return
-    host.choose_agent(name)
-    current = host.conversation(None)
+    host.options.choose_agent(name)
+    current = host.sessions.conversation(None)
     empty = current is not None and not current.topic and current.session.agent != name
     host.echo(
         "info",
@@ -62,6 +62,8 @@ async def stop(host: Host, args: Args) -> None:
 
 def agent_name(host: Host, args: Args) -> str:
     """The agent that is meant: the named one, else the current session's, else the default."""
-    conversation = host.conversation(None)
-    name = args.get("agent") or (conversation.session.agent if conversation else host.options.agent)
+    conversation = host.sessions.conversation(None)
+    name = args.get("agent") or (
+        conversation.session.agent if conversation else host.settings().agent
+    )
     return str(name)

@@ -44,7 +44,7 @@ async def attach(host: Host, args: Args) -> None:
 def _saved(host: Host, data: bytes) -> Path:
     """The clipboard's image as a file, so that agents that take no images can be given a link."""
     suffix = (mime_of("", data) or "image/png").partition("/")[2]
-    folder = host.cache("clipboard")
+    folder = host.options.cache("clipboard")
     path = folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{time.monotonic_ns() % 1000:03}.{suffix}"
     private_files.write(path, data, sync=False)
     return path

@@ -90,7 +90,7 @@ def _resolve(host: Host, decision: Decision, option: Option, args: Args) -> None
 
 def _asked_in(host: Host, decision: Decision) -> Session | None:
     """The session that the user was asked in; a subagent asks in the one above all."""
-    found = (s for s in host.sessions() if s.decisions.get(decision.id) is decision)
+    found = (s for s in host.sessions.all() if s.decisions.get(decision.id) is decision)
     return next(found, None)
 
 
@@ -116,7 +116,7 @@ async def propose(host: Host, decision_id: str) -> None:
 
 async def propose_oldest(host: Host) -> None:
     """Show what the oldest permission with edits would write; no edit is pending."""
-    asked = ((session, d) for session in host.sessions() for d in session.decisions)
+    asked = ((session, d) for session in host.sessions.all() for d in session.decisions)
     found = next((d for session, d in asked if shows_edits(session, d)), None)
     if found is None:
         host.echo("info", wording.NO_EDITS)
@@ -193,9 +193,11 @@ _ORDER: Final = ("permissions", "elicitations", "questions")
 
 def _oldest(host: Host, n: int | None) -> Decision | None:
     """Of the current session, of any if there is none."""
-    first = host.conversation(n)
+    first = host.sessions.conversation(n)
     order = [first] if first else []
-    order += [c for c in host.conversations.values() if c is not first] if n is None else []
+    order += (
+        [c for c in host.sessions.conversations.values() if c is not first] if n is None else []
+    )
     pending = [d for conversation in order for d in conversation.session.decisions]
     pending += host.unscoped_questions.decisions if n is None else ()
     found = (d for listed in _ORDER for d in pending if d.listed == listed)

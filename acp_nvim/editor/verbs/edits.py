@@ -40,7 +40,7 @@ def _say(host: Host, notes: list[str]) -> None:
 
 
 def _session(host: Host, args: Args) -> int | None:
-    return args.get("session") or host.current
+    return args.get("session") or host.sessions.current
 
 
 @verb("edited")
@@ -73,7 +73,7 @@ async def disk_changed(host: Host, args: Args) -> None:
 @verb("refresh")
 async def refresh(host: Host, args: Args) -> None:
     """Neovim got the focus back, a command has run, a file was saved."""
-    await host.workspace.refresh([c.session for c in host.conversations.values()])
+    await host.workspace.refresh([c.session for c in host.sessions.conversations.values()])
 
 
 # -- decisions ------------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ def comment(host: Host, args: Args) -> None:
     path = _real(host, args)
     made = understood(args, path, host.workspace.edits.ledger.get(path))
     host.comments.add(made)
-    conversation = host.conversation(_session(host, args))
+    conversation = host.sessions.conversation(_session(host, args))
     if conversation is not None:
         conversation.session.notice(
             "info", wording.COMMENTED_AS.format(place=made.place, text=made.text)
@@ -244,7 +244,7 @@ def comment(host: Host, args: Args) -> None:
 async def checkpoints(host: Host, args: Args) -> None:
     """What is kept of the current session, with what changed since."""
     session = _whose(host, args)
-    if session is not None and not host.file_options.checkpoints:
+    if session is not None and not host.options.files().checkpoints:
         host.echo("info", wording.CHECKPOINTS_OFF)
     elif session is not None:
         await _show_checkpoints(host, session)
@@ -252,7 +252,7 @@ async def checkpoints(host: Host, args: Args) -> None:
 
 def _whose(host: Host, args: Args) -> Session | None:
     """The session whose checkpoints are meant; that there is none is said."""
-    conversation = host.conversation(_session(host, args)) or _latest_kept(host)
+    conversation = host.sessions.conversation(_session(host, args)) or _latest_kept(host)
     if conversation is not None:
         return conversation.session
     host.echo("info", wording.NO_SESSION)
@@ -262,8 +262,10 @@ def _whose(host: Host, args: Args) -> Session | None:
 def _latest_kept(host: Host) -> Conversation | None:
     """Without a session here: the one of an earlier Neovim with the latest checkpoint."""
     made = host.workspace.rewind.checkpoints.lists()[0]
-    found = {n: kept[-1].time for n, kept in made.items() if kept and n in host.conversations}
-    return host.conversation(max(found, key=lambda n: found[n])) if found else None
+    found = {
+        n: kept[-1].time for n, kept in made.items() if kept and n in host.sessions.conversations
+    }
+    return host.sessions.conversation(max(found, key=lambda n: found[n])) if found else None
 
 
 async def _show_checkpoints(host: Host, session: Session) -> None:
@@ -288,7 +290,7 @@ async def restore(host: Host, args: Args) -> None:
     brought up to date.
     """
     session = _whose(host, args)
-    conversation = None if session is None else host.conversation(session.n)
+    conversation = None if session is None else host.sessions.conversation(session.n)
     if session is None or conversation is None:
         return
     wanted: Any = args.get("n")
@@ -310,7 +312,7 @@ async def restore(host: Host, args: Args) -> None:
 @verb("rewind")
 async def rewind(host: Host, args: Args) -> None:
     """Files and conversation as before prompt n; without n the user chooses."""
-    conversation = host.conversation(_session(host, args))
+    conversation = host.sessions.conversation(_session(host, args))
     if conversation is None:
         host.echo("info", wording.NO_SESSION)
         return

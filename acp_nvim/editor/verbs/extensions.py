@@ -18,7 +18,7 @@ from acp_nvim.protocol.errors import INTERNAL_ERROR, ProtocolError, RequestError
 @verb("extensions")
 def extensions(host: Host, args: Args) -> None:
     """Names of agents' own methods that the user handles, after each change."""
-    host.extend(list(args.get("names") or ()))
+    host.options.extend(list(args.get("names") or ()))
 
 
 @verb("extension_reply")
@@ -41,9 +41,9 @@ async def extension_request(host: Host, args: Args) -> None:
 
 
 async def _asked(host: Host, args: Args) -> Any:
-    conversation = host.conversation(args.get("session"))
+    conversation = host.sessions.conversation(args.get("session"))
     name = args.get("agent") or (conversation and conversation.session.agent)
-    connection = await host.agents.get(str(name or host.options.agent))
+    connection = await host.agents.get(str(name or host.settings().agent))
     if not connection.alive:
         raise ConnectionClosed(connection.error or connection.exit_summary())
     return await connection.agent.extension(str(args["method"]), args["params"])

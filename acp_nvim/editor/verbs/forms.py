@@ -85,7 +85,7 @@ def open_decision(host: Host, args: Args) -> None:
 
 def _all(host: Host, decision: Decision) -> list[str]:
     """All that is asked, nothing cut."""
-    for session in host.sessions():
+    for session in host.sessions.all():
         entry = entry_of(decision, session) if session.decisions.get(decision.id) else None
         if entry is not None:
             return reports.whole_entry(entry)

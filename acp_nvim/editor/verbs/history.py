@@ -72,7 +72,7 @@ async def ask(host: Host, args: Args) -> None:
         found = await read(host, "search", str(args.get("search") or ""), cwd) or []
         now = time.time()
         reply = [history_chats.item(kept, cwd, now) for kept in found]
-    host.screen.push("history_reply", args["id"], reply)
+    host.screen.push("reply", args["id"], reply)
 
 
 @verb("history_do")
@@ -129,7 +129,7 @@ async def _export(host: Host, kept: Kept, entries: Sequence[Entry]) -> None:
 
 
 def _path(host: Host, name: str) -> Path:
-    return Path(host.cwd) / Path(name).expanduser()
+    return Path(host.sessions.cwd) / Path(name).expanduser()
 
 
 async def read(host: Host, name: str, *args: object, silent: bool = False) -> Any:

@@ -84,7 +84,7 @@ async def _by_agent(host: Host, connection: Connection, method: schema.AuthMetho
         host.echo("error", wording.LOGIN_FAILED.format(agent=connection.title, reason=error))
         return
     host.echo("info", wording.LOGGED_IN.format(agent=connection.title))
-    host.logged_in(connection)
+    host.logins.done(connection)
 
 
 def _configured(host: Host, connection: Connection) -> dict[str, str]:
@@ -130,16 +130,16 @@ async def _by_terminal(host: Host, connection: Connection, run: auth.TerminalLog
     nothing of it.
     """
     name = connection.name
-    if name in host.logins:
+    if name in host.logins.in_terminal:
         host.echo("info", wording.LOGIN_BUSY.format(agent=connection.title))
         return
-    host.logins.add(name)
+    host.logins.in_terminal.add(name)
     try:
         code = await host.asking.ask(
             "login", {"title": run.title, "cmd": run.command, "env": run.env, "cwd": connection.cwd}
         )
     finally:
-        host.logins.discard(name)
+        host.logins.in_terminal.discard(name)
     if code != 0:
         host.echo(
             "error",
@@ -175,5 +175,5 @@ async def logout(host: Host, args: Args) -> None:
         host.echo("warn", wording.NO_LOGOUT.format(agent=connection.title))
         return
     await connection.agent.logout()
-    await connection.ask_auth_status()
+    await connection.login.ask_state()
     host.echo("info", wording.LOGGED_OUT.format(agent=connection.title))

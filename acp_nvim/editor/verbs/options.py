@@ -61,14 +61,13 @@ async def _logged_in(
     except RequestError as error:
         if not needs_login(error):
             raise
-        host.login_needed(connection, None)
-        host.after_login.append((connection.name, lambda: run(host, name, args)))
+        host.logins.needed(connection, None, lambda: run(host, name, args))
     return False
 
 
 def _open(host: Host, args: Args) -> Conversation | None:
     """The session at its agent, or a word why not."""
-    conversation = host.conversation(args.get("session"))
+    conversation = host.sessions.conversation(args.get("session"))
     if conversation is None or not conversation.session.id:
         host.echo("warn", wording.NO_SESSION)
         return None

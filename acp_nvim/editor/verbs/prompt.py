@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from acp_nvim import wording
@@ -61,7 +62,7 @@ def _send_now(host: Host, conversation: Conversation, sent: Prompt) -> None:
 @verb("send")
 def send(host: Host, args: Args) -> None:
     """Send the first waiting prompt now."""
-    conversation = host.conversation(args.get("session"))
+    conversation = host.sessions.conversation(args.get("session"))
     prompts = conversation.session.queue if conversation is not None else []
     if conversation is None or not prompts:
         host.echo("info", wording.NOTHING_TO_SEND)
@@ -75,25 +76,27 @@ def send(host: Host, args: Args) -> None:
 def begin(host: Host, args: Args) -> None:
     """The composer of a session to come was opened: start its agent and the session now."""
     n = int(args["n"])
-    if n not in host.conversations:
-        host.new_session(args["cwd"], n=n).open()
+    if n not in host.sessions.conversations:
+        host.sessions.new(args["cwd"], n=n).open()
 
 
 def _meant(host: Host, args: Args) -> Conversation:
     """The session that a prompt is for, a new one where there is none. What is written for one that
     was closed goes to one new session, however often that happens.
     """
-    meant = None if args.get("new") else host.conversation(args.get("session"))
+    meant = None if args.get("new") else host.sessions.conversation(args.get("session"))
     found = meant
     while found is not None and found.session.status == "closed":
-        found = None if found.session.heir is None else host.conversation(found.session.heir)
+        found = (
+            None if found.session.heir is None else host.sessions.conversation(found.session.heir)
+        )
     wanted = args.get("agent")
     if found is not None and wanted in (None, "", found.session.agent):
         return found
     kept = host.history.shown(meant.session) if meant is not None and not wanted else None
     if meant is not None and kept is not None:
         return _gone_on(host, meant, kept)
-    found = host.new_session(args["cwd"], wanted)
+    found = host.sessions.new(args["cwd"], wanted)
     if meant is not None and meant.session.status == "closed":
         meant.session.heir = found.session.n
         host.echo("info", wording.SESSION_CLOSED.format(session=meant.session.n))
@@ -113,7 +116,7 @@ def _gone_on(host: Host, chat: Conversation, kept: Kept) -> Conversation:
 @verb("cancel")
 def cancel(host: Host, args: Args) -> None:
     """Cancel the running turn; with `clear` the queue is dropped as well."""
-    conversation = host.conversation(args.get("session"))
+    conversation = host.sessions.conversation(args.get("session"))
     child = host.subagents.get(args.get("session"))
     if child is not None and conversation is not None:
         host.echo("info", host.subagents.cancel(child, conversation))
@@ -155,7 +158,7 @@ def _clear(conversation: Conversation) -> bool:
 @verb("queue")
 def queue(host: Host, args: Args) -> None:
     """Replace, run or drop the waiting prompts."""
-    conversation = host.conversation(args.get("session"))
+    conversation = host.sessions.conversation(args.get("session"))
     if conversation is None:
         host.echo("info", wording.NO_SESSION)
         return
@@ -175,24 +178,39 @@ def queue(host: Host, args: Args) -> None:
             for prompt in held:
                 host.screen.push("taken", prompt.delivery)
         case "set":
-            _set_queue(conversation, args.get("texts") or [])
+            _set_queue(conversation, args.get("texts") or [], args.get("shown") or [])
 
 
-def _set_queue(conversation: Conversation, texts: list[str]) -> None:
-    """A prompt whose words did not change keeps its attachments. Those that the agent has already
-    come first, and are asked for back where they are missing.
+def _set_queue(conversation: Conversation, texts: list[str], shown: list[str]) -> None:
+    """Let these wait in place of the ``shown`` ones. What has come since stays behind them, what
+    has gone since is not sent again, and a prompt whose words did not change keeps its attachments.
+    Those that the agent has already come first, and are asked for back where they are missing.
     """
-    for prompt in conversation.session.at_agent:
+    known = Counter(map(str.strip, shown))
+    for prompt in list(conversation.session.at_agent):
         label = prompt.label.strip()
+        was_shown = _counted(known, label)
         if label in (text.strip() for text in texts):
             texts = [text for text in texts if text.strip() != label]
-        else:
+        elif was_shown:
             conversation.take_back(prompt)
-    before = list(conversation.session.queue)
+    before: list[Prompt] = []
+    fresh: list[Prompt] = []
+    for prompt in conversation.session.queue:
+        (before if _counted(known, prompt.label.strip()) else fresh).append(prompt)
     after: list[Prompt] = []
     for text in texts:
         same = next((item for item in before if item.label.strip() == text.strip()), None)
         if same is not None:
             before.remove(same)
-        after.append(same or Prompt(text))
-    waiting.replace(conversation.session, after)
+            after.append(same)
+        elif not _counted(known, text.strip()):
+            after.append(Prompt(text))
+    waiting.replace(conversation.session, [*after, *fresh])
+
+
+def _counted(known: Counter[str], label: str) -> bool:
+    """Whether there is one more of these, which is taken off."""
+    there = known[label] > 0
+    known[label] -= there
+    return there

@@ -16,7 +16,7 @@ from acp_nvim.protocol.refusals import needs_login
 @verb("new")
 def new(host: Host, args: Args) -> None:
     """Open a new session and its chat."""
-    conversation = host.new_session(args["cwd"], args.get("agent"))
+    conversation = host.sessions.new(args["cwd"], args.get("agent"))
     host.screen.push("open_chat", conversation.session.n)
     conversation.open()
 
@@ -25,8 +25,8 @@ def new(host: Host, args: Args) -> None:
 def current(host: Host, args: Args) -> None:
     """The user went to the chat or the composer of a session."""
     n = int(args["session"])
-    if n in host.conversations and n != host.current:
-        host.make_current(n)
+    if n in host.sessions.conversations and n != host.sessions.current:
+        host.sessions.make_current(n)
 
 
 @verb("picked")
@@ -45,16 +45,15 @@ def typed(host: Host, args: Args) -> None:
 async def sessions(host: Host, args: Args) -> None:
     """Pick a session, then what to do with it, unless `action` says that."""
     cwd = str(args["cwd"])
-    host.work_in(cwd)
+    host.sessions.work_in(cwd)
     entries: list[session_picker.Entry] = [*session_picker.opened(host)]
     entries += await session_picker.stored(host, cwd)
     if not entries:
         if not session_picker.waits_for_login(host):
             host.echo("info", wording.NO_SESSION)
             return
-        host.after_login.append(
-            (session_picker.default_agent(host), lambda: run(host, "sessions", args))
-        )
+        agent = session_picker.default_agent(host)
+        host.logins.wait(agent, lambda: run(host, "sessions", args))
         return
     at = await host.choose(
         "Sessions", [session_picker.label(entry, cwd) for entry in entries], "session"
@@ -104,7 +103,8 @@ async def _do(host: Host, entry: session_picker.Entry, action: str) -> None:
         connection = host.agents.connections.get(name)
         if not needs_login(error) or connection is None:
             raise
-        host.login_needed(connection, None)
-        host.after_login.append(
-            (name, lambda: spawn(host, "sessions", session_picker.act(host, entry, action)))
+        host.logins.needed(
+            connection,
+            None,
+            lambda: spawn(host, "sessions", session_picker.act(host, entry, action)),
         )

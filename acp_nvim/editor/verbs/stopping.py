@@ -20,7 +20,7 @@ from acp_nvim.session.tool_calls import ToolCall
 @verb("terminal_stop")
 async def terminal_stop(host: Host, args: Args) -> None:
     """End what runs in a terminal; its agent learns how it ended, or ends it."""
-    conversation = host.conversation(int(args["session"]))
+    conversation = host.sessions.conversation(int(args["session"]))
     session = host.screen.sessions.get(int(args["session"]))
     terminal = session.terminals.get(str(args["id"])) if session is not None else None
     if conversation is None or session is None or terminal is None:
@@ -32,7 +32,7 @@ async def terminal_stop(host: Host, args: Args) -> None:
 @verb("stop_target")
 async def stop_target(host: Host, args: Args) -> None:
     """End the tool call or the terminal under the cursor of a chat."""
-    conversation = host.conversation(args.get("session"))
+    conversation = host.sessions.conversation(args.get("session"))
     session = host.screen.sessions.get(int(args["session"]))
     if conversation is None or session is None:
         return

@@ -18,7 +18,9 @@ def terminals(host: Host, args: Args) -> None:
     """Let the user choose among the terminals of all sessions: the current one's first, the newest
     first.
     """
-    sessions = sorted(host.screen.sessions.values(), key=lambda s: (s.n != host.current, s.n))
+    sessions = sorted(
+        host.screen.sessions.values(), key=lambda s: (s.n != host.sessions.current, s.n)
+    )
     items = [
         _item(session, terminal, more=len(sessions) > 1)
         for session in sessions
@@ -80,7 +82,7 @@ def terminal_input(host: Host, args: Args) -> None:
 
 
 def _server(host: Host, args: Args) -> AgentTerminals | None:
-    conversation = host.conversation(int(args["session"]))
+    conversation = host.sessions.conversation(int(args["session"]))
     if conversation is None or conversation.connection is None:
         return None
     return conversation.connection.terminals

@@ -16,6 +16,7 @@ from acp_nvim.agent.wire.traffic import Recorded
 from acp_nvim.editor import contents, reports
 from acp_nvim.editor.history_chats import open_kept_child
 from acp_nvim.editor.host import Host
+from acp_nvim.editor.plain import plain
 from acp_nvim.editor.verbs.agents import agent_name
 from acp_nvim.editor.verbs.decide import propose
 from acp_nvim.editor.verbs.forms import open_decision
@@ -24,9 +25,18 @@ from acp_nvim.editor.verbs.terminals import open_terminal
 from acp_nvim.protocol import schema
 from acp_nvim.render.diffs import changes
 from acp_nvim.render.text import one_line, path_line
+from acp_nvim.session import snapshot
 from acp_nvim.session.questions.patches import patches_of
 from acp_nvim.session.session import Session
 from acp_nvim.workspace import private_files
+
+
+@verb("tool_calls")
+def tool_calls(host: Host, args: Args) -> None:
+    """Tell all tool calls of a session, of which `state()` has the newest."""
+    session = host.screen.sessions.get(int(args["session"]))
+    calls = session.tool_calls if session is not None else ()
+    host.screen.push("reply", args["id"], [plain(snapshot.tool_call(call)) for call in calls])
 
 
 @verb("redraw")
@@ -49,10 +59,10 @@ async def log(host: Host, args: Args) -> None:
     if connection is None:
         host.echo("info", wording.NO_TRAFFIC.format(agent=name))
         return
-    recorded, redact = connection.traffic.copy(), host.options.log.redact
+    recorded, redact = connection.traffic.copy(), host.settings().log.redact
     lines = await to_thread.run_sync(lambda: list(recorded.lines(redact=redact)))
     if not lines:
-        host.echo("info", wording.TRAFFIC_OFF.format(level=host.options.log.level))
+        host.echo("info", wording.TRAFFIC_OFF.format(level=host.settings().log.level))
         return
     host.screen.push("show", f"acp://log/{name}", "acplog", lines)
 
@@ -107,7 +117,7 @@ def written(host: Host, path: Path, lines: list[str]) -> bool:
 @verb("export")
 def export(host: Host, args: Args) -> None:
     """The chat as Markdown, to a file or into a window."""
-    conversation = host.conversation(args.get("session"))
+    conversation = host.sessions.conversation(args.get("session"))
     if conversation is None:
         host.echo("info", wording.NO_SESSION)
         return
@@ -171,31 +181,29 @@ async def _compare(host: Host, session: Session, call: int) -> None:
 @verb("open")
 async def open_target(host: Host, args: Args) -> None:
     """What `<CR>` in the chat opens in full."""
-    conversation = host.conversation(args.get("session"))
+    conversation = host.sessions.conversation(args.get("session"))
     target = args.get("target") or {}
     if conversation is None:
         return
     session = host.subagents.get(args.get("session")) or conversation.session
-    if "decision" in target and "kind" not in target:
-        open_decision(host, {"id": target["decision"]})
-        return
-    if target.get("kind") == "diff":
-        await _compare(host, session, int(target["call"]))
-        return
-    if target.get("kind") == "session":
-        await _open_child(host, session, str(target["id"]))
-        return
-    if target.get("kind") == "terminal":
-        open_terminal(host, session, str(target["id"]))
-        return
-    if target.get("kind") == "address":
-        host.echo("warn", wording.NOT_OPENED.format(address=one_line(target["uri"])))
-        return
-    if target.get("kind") == "content":
-        block = contents.find(session, target.get("where"))
-        if block is not None:
+    match target.get("kind"):
+        case None if "decision" in target:
+            open_decision(host, {"id": target["decision"]})
+        case "diff":
+            await _compare(host, session, int(target["call"]))
+        case "session":
+            await _open_child(host, session, str(target["id"]))
+        case "terminal":
+            open_terminal(host, session, str(target["id"]))
+        case "address":
+            host.echo("warn", wording.NOT_OPENED.format(address=one_line(target["uri"])))
+        case "content" if (block := contents.find(session, target.get("where"))) is not None:
             contents.open_block(host, session, block)
-            return
+        case _:
+            _show_whole(host, session, target)
+
+
+def _show_whole(host: Host, session: Session, target: dict[str, Any]) -> None:
     lines = reports.whole(session, target)
     host.screen.push(
         "show",

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from acp_nvim.protocol import schema, updates
+from acp_nvim.session import call_updates
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall
 
@@ -16,7 +17,7 @@ def subject(session: Session, asked: Asked) -> ToolCall:
     stands for the subject where that is none, for rules and guards.
     """
     if asked.tool_call is not None:
-        return session.upsert_call(asked.tool_call)
+        return call_updates.upsert(session, asked.tool_call)
     assert isinstance(asked, updates.PermissionRequest)
     about = asked.subject or updates.Subject("other")
     if about.command is None:

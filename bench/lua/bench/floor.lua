@@ -14,6 +14,11 @@ function M.prompt(text)
   vim.rpcnotify(channel, 'acp', 'prompt', { text = text })
 end
 
+--- Cancel the turn.
+function M.cancel()
+  vim.rpcnotify(channel, 'acp', 'cancel', {})
+end
+
 ---@return integer
 function M.channel()
   return channel
@@ -57,6 +62,14 @@ function M.tools(list)
     api.nvim_buf_set_lines(bufnr, at, -1, false, lines)
   end
   api.nvim_win_set_cursor(window, { api.nvim_buf_line_count(bufnr), 0 })
+end
+
+--- What the agent asks, a line each.
+---@param lines string[]
+function M.questions(lines)
+  api.nvim_buf_set_lines(bufnr, -1, -1, false, lines)
+  api.nvim_win_set_cursor(window, { api.nvim_buf_line_count(bufnr), 0 })
+  _G.bench_asked(#lines)
 end
 
 function M.done()

@@ -12,9 +12,6 @@ local M = {}
 ---@field line string where the words were found
 ---@field preview string[]
 
-local asked = 0
-local waiting = {} ---@type table<integer, fun(reply: any)>
-
 ---@class acp.HistoryQuery
 ---@field search? string words; none: all sessions
 ---@field preview? integer the chat of that id, as Markdown
@@ -33,23 +30,12 @@ function M.ask(query, on_reply)
       return host.notify('history_do', { record = query[action], action = action })
     end
   end
-  asked = asked + 1
-  waiting[asked] = on_reply
   host.notify('history_ask', {
-    id = asked,
+    id = require('acp.base.replies').expect(on_reply),
     search = query.search,
     preview = query.preview,
     cwd = require('acp.ui.composer.places').cwd(),
   })
-end
-
---- Frame operation: an answer.
----@param id integer
----@param reply any[]
-function M.answered(id, reply)
-  local on_reply = waiting[id]
-  waiting[id] = nil
-  if on_reply then on_reply(reply) end
 end
 
 return M

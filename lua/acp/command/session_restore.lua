@@ -66,6 +66,7 @@ function M.host_gone(message)
   died = seconds + rest / 1e6
   local state = require('acp.base.state')
   local events = {}
+  require('acp.ui.composer.delivery').host_gone()
   for n, session in pairs(state.get().sessions) do
     cut[n] = session.status == 'running' or session.status == 'cancelling' or nil
     vim.list_extend(events, ends(n, session, message))

@@ -87,6 +87,12 @@ end
 
 local function plain_all(list) return vim.tbl_map(plain, list) end
 
+--- Whether more is said of the buffer than anybody compares.
+local function has_many(bufnr)
+  local counts = bufnr and vim.diagnostic.count(bufnr) or {}
+  return vim.iter(pairs(counts)):fold(0, function(sum, _, count) return sum + count end) > MOST
+end
+
 --- What is said of the buffer now, by anybody.
 local function known(bufnr)
   if not bufnr then return {} end
@@ -222,8 +228,8 @@ function M.served(reply) reply(next(vim.lsp.get_clients()) ~= nil) end
 ---@return fun()|nil cancel
 function M.check(reply, file)
   local all, bufnr = checks(file)
-  local left, opinions, said = #all, {}, nil
-  if left == 0 then return reply({ opinions = {}, known = {} }) end
+  if #all == 0 or has_many(bufnr) then return reply({ opinions = {}, known = {} }) end
+  local left, opinions, said = #all, {}, known(bufnr)
   local detached
   local function end_all()
     if not detached then return end
@@ -260,12 +266,6 @@ function M.check(reply, file)
       end
     end,
   })
-  local counts = bufnr and vim.diagnostic.count(bufnr) or {}
-  if vim.iter(pairs(counts)):fold(0, function(sum, _, count) return sum + count end) > MOST then
-    end_all()
-    return reply({ opinions = {}, known = {} })
-  end
-  said = known(bufnr)
   for _, check in ipairs(all) do
     run(check, function(base, proposed) taken(check, base, proposed) end)
   end

@@ -178,6 +178,16 @@ local function last(args, ctx)
   return said(all, limit, 'no result is known there: nvim_tests_run runs tests')
 end
 
+--- Run or stop the tests at a position, all of them without one, with each of these adapters.
+---@param adapters table<string, true>
+---@param at string|nil
+---@param act fun(args: table) of neotest
+local function in_each(adapters, at, act)
+  for adapter in pairs(adapters) do
+    act({ at, suite = at == nil or nil, adapter = adapter })
+  end
+end
+
 --- Run a position, or all of an adapter, and wait for it.
 local function run_and_wait(reply, args, ctx)
   local neotest, nio = require('neotest'), require('nio')
@@ -190,8 +200,10 @@ local function run_and_wait(reply, args, ctx)
   if #all == 0 then
     return reply(nil, 'no such tests: nvim_tests_list says which there are, with their ids')
   end
+  local adapters = {}
   for _, one in ipairs(all) do
     known[one.id] = nil
+    adapters[one.adapter] = true
   end
   local limit, over = results.limit(args), false
   local function finish(none)
@@ -199,16 +211,8 @@ local function run_and_wait(reply, args, ctx)
     over = true
     reply(said(tests(ctx.cwd, at), limit, none))
   end
-  local adapters = {}
-  for _, one in ipairs(all) do
-    adapters[one.adapter] = true
-  end
   local wanted = results.argument(args, 'wait_ms', 'number') or WAIT_MS
-  nio.run(function()
-    for adapter in pairs(adapters) do
-      neotest.run.run({ at, suite = at == nil or nil, adapter = adapter })
-    end
-  end, function(ok, err)
+  nio.run(function() in_each(adapters, at, neotest.run.run) end, function(ok, err)
     if not ok and not over then
       over = true
       return reply(nil, err)
@@ -222,11 +226,7 @@ local function run_and_wait(reply, args, ctx)
   return function()
     if over then return end
     over = true
-    nio.run(function()
-      for adapter in pairs(adapters) do
-        neotest.run.stop({ at, suite = at == nil or nil, adapter = adapter })
-      end
-    end)
+    nio.run(function() in_each(adapters, at, neotest.run.stop) end)
   end
 end
 

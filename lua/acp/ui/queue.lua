@@ -65,20 +65,36 @@ local function drop_sent(texts, before, now)
   end
 end
 
+--- The texts of `now` that are not among those of `before`.
+---@return string[] texts
+local function arrived(before, now)
+  local known = {} ---@type table<string, integer>
+  for _, text in ipairs(before) do
+    known[text] = (known[text] or 0) + 1
+  end
+  return vim.tbl_filter(function(text)
+    known[text] = (known[text] or 0) - 1
+    return known[text] < 0
+  end, now)
+end
+
 local function apply(n, bufnr)
   local texts = texts_of(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false))
-  drop_sent(texts, shown[bufnr] or {}, queue_of(n))
-  local held = require('acp.ui.composer.held_prompts')
-  if not has_own(n) and (held.any() or not require('acp.base.state').session(n)) then
-    held.set(texts)
-  else
-    require('acp.base.host').notify('queue', { session = n, action = 'set', texts = texts })
-    require('acp.base.state').set({ 'sessions', n, 'queue' }, texts)
-  end
+  local before, now = shown[bufnr] or {}, queue_of(n)
+  drop_sent(texts, before, now)
   shown[bufnr] = texts
   vim.bo[bufnr].modified = false
+  local all = vim.list_extend(vim.list_slice(texts), arrived(before, now))
+  local held = require('acp.ui.composer.held_prompts')
+  if not has_own(n) and (held.any() or not require('acp.base.state').session(n)) then
+    held.set(all)
+  else
+    local args = { session = n, action = 'set', texts = texts, shown = before }
+    require('acp.base.host').notify('queue', args)
+    require('acp.base.state').set({ 'sessions', n, 'queue' }, all)
+  end
   local messages = require('acp.base.messages')
-  local said = #texts == 1 and messages.queued_one or messages.queued_many:format(#texts)
+  local said = #all == 1 and messages.queued_one or messages.queued_many:format(#all)
   require('acp.base.notify').echo('info', said)
 end
 
@@ -125,15 +141,20 @@ local function hint()
   return (' %s %%= %s '):format(require('acp.base.messages').queue_separator, words)
 end
 
---- Open the waiting prompts of the current session for editing.
-local function edit()
-  local n = require('acp.base.state').meant()
+--- Open the waiting prompts of a session for editing.
+local function open(n)
   if #waiting(n) == 0 then
     return require('acp.base.notify').echo('info', require('acp.base.messages').queue_empty)
   end
   local options = { winbar = hint() }
   local where = { layout = 'bottom', size = 10, enter = true, options = options }
   require('acp.ui.window').show(ensure(n), where)
+end
+
+--- The same for the current session, once the host has all that was sent.
+local function edit()
+  local n = require('acp.base.state').meant()
+  require('acp.ui.composer.delivery').when_taken(function() open(n) end)
 end
 
 --- `:Acp queue {action}`.

@@ -147,3 +147,25 @@ def test_where_all_but_the_status_fits_the_mark_alone_says_it(edit: Callable[...
     editor.wait_screen("✓ a title of 19 cells")
     (row,) = [row for row in chat_rows(editor) if row.startswith("✓")]
     assert row == "✓ a title of 19 cells"
+
+
+def test_a_title_is_cut_before_the_file_and_what_has_changed_in_it(
+    edit: Callable[..., Editor],
+) -> None:
+    editor = edit(screen=(80, 24))
+    editor.agent("script")
+    diff = {
+        "type": "diff",
+        "path": str(editor.work / "till.py"),
+        "oldText": "a\n",
+        "newText": "b\n",
+    }
+    update = {"toolCallId": "e", "kind": "edit", "status": "completed", "content": [diff]}
+    title = "Charge for the whole basket"
+    raw = {"sessionUpdate": "tool_call", "title": title, **update}
+    editor.turn(f"update {json.dumps(raw)}")
+    editor.wait_screen("✓ Charge for")
+    (row,) = [row for row in chat_rows(editor) if row.startswith("✓")]
+    assert row.endswith("… · till.py +1 -1"), row
+    editor.cmd("wincmd l | vertical resize 20")
+    editor.wait_screen("✓ Charge for the ")

@@ -59,10 +59,12 @@ class SharedWorkspace:
 
     def wait(self, *drafts: str, queue: list[str] | None = None) -> None:
         """Wait until exactly these are on disk."""
-        until(
-            lambda: (self.drafts(), self.queued()) == (list(drafts), queue or []),
-            what=f"{drafts} {queue} on disk",
-        )
+        wanted = (list(drafts), queue or [])
+        try:
+            until(lambda: (self.drafts(), self.queued()) == wanted)
+        except AssertionError as error:
+            found = (self.drafts(), self.queued())
+            raise AssertionError(f"{error}\nwanted {wanted}\nfound  {found}") from error
 
 
 def write(editor: Editor, text: str) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable
 
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.killed_host import HOST_PID
 from tests.support.waiting import until
 
 NAME = "acp://queue/1"
@@ -182,3 +185,51 @@ def test_what_is_for_writing_can_be_written_where_files_cannot(
     editor.wait("vim.fn.line('$') == 2")
     editor.cmd("write")
     editor.wait(f"{QUEUE}[1] == 'say a\\nbcd'")
+
+
+@pytest.fixture
+def in_turn(editor: Editor) -> Editor:
+    """An editor in a turn that lasts; `say a` and `say b` wait."""
+    editor.agent("script")
+    editor.prompt("wait_for_cancel")
+    editor.wait("require('acp').state().sessions[1].status == 'running'")
+    for text in ("say a", "say b"):
+        editor.prompt(text)
+    return editor
+
+
+def test_a_prompt_that_comes_while_the_queue_is_edited_stays_behind_it(in_turn: Editor) -> None:
+    in_turn.wait(f"#{QUEUE} == 2")
+    in_turn.cmd("Acp queue")
+    in_turn.keys("ggA, changed<Esc>")
+    in_turn.prompt("say later")
+    in_turn.wait(f"#{QUEUE} == 3")
+    in_turn.cmd("write")
+    in_turn.wait(f"vim.deep_equal({QUEUE}, ...)", ["say a, changed", "say b", "say later"])
+    in_turn.wait("vim.fn.getline('$') == 'say later'")
+    in_turn.keys("ggA again<Esc>")
+    in_turn.cmd("write")
+    in_turn.wait(f"vim.deep_equal({QUEUE}, ...)", ["say a, changed again", "say b", "say later"])
+
+
+def test_one_that_the_host_has_not_taken_yet_is_neither_hidden_nor_lost(in_turn: Editor) -> None:
+    """What is done in one go of Neovim's loop the host hears of later."""
+    in_turn.lua("vim.cmd('AcpPrompt say later') vim.cmd('Acp queue')")
+    in_turn.wait("vim.fn.bufname() == ... and vim.fn.getline('$') == 'say later'", NAME)
+    in_turn.lua("vim.cmd('AcpPrompt say last') vim.cmd('normal! ggA, changed') vim.cmd('write')")
+    wanted = ["say a, changed", "say b", "say later", "say last"]
+    in_turn.wait("vim.fn.getline('$') == 'say last'")
+    in_turn.wait(f"vim.deep_equal({QUEUE}, ...)", wanted)
+
+
+def test_what_a_killed_host_never_took_comes_back_behind_the_rest(in_turn: Editor) -> None:
+    in_turn.wait(f"#{QUEUE} == 2")
+    in_turn.errors_expected = True
+    pid = in_turn.lua(HOST_PID)
+    os.kill(pid, signal.SIGSTOP)
+    in_turn.prompt("say later")
+    os.kill(pid, signal.SIGKILL)
+    in_turn.wait("require('acp').state().host == 'failed'")
+    in_turn.cmd("AcpPrompt")
+    wanted = ["wait_for_cancel", "say a", "say b", "say later"]
+    until(lambda: in_turn.lines("acp://composer/1") == wanted)

@@ -17,6 +17,7 @@ from acp_nvim.editor.pace import FLOOD, Pace
 from acp_nvim.editor.screen import Screen
 from acp_nvim.protocol import schema
 from acp_nvim.render.document import ENTRY
+from acp_nvim.session import call_updates
 from acp_nvim.session.session import Session, Unobserved
 
 SAID = ("event", "state")
@@ -190,7 +191,7 @@ async def test_many_tool_calls_do_not_wait_for_the_end_of_a_pause(
         neovim.came.clear()
         for number in range(FLOOD // ENTRY + 1):
             update = schema.ToolCallUpdate(f"c{number}", status="completed")
-            shown.session.upsert_call(update)
+            call_updates.upsert(shown.session, update)
         await shown.flow.room()
         if not neovim.answer.done():
             neovim.answer.set_result({"us": 10, "errors": []})
@@ -215,7 +216,7 @@ def test_who_hears_of_a_turns_end_finds_the_state_of_it() -> None:
     screen.collect(1000)
     for turn, waits in (("first", ""), ("second", "more words\n" * 1000)):
         session.transcript.stream("agent", f"{turn}\n", None)
-        session.upsert_call(schema.ToolCallUpdate(turn, title="edit", status="completed"))
+        call_updates.upsert(session, schema.ToolCallUpdate(turn, title="edit", status="completed"))
         session.transcript.stream("agent", "done\n", None)
         session.review_edits([{"path": turn}])
         session.event("AcpTurnEnd")
@@ -239,7 +240,7 @@ def test_a_tool_call_is_told_of_when_its_row_is_there() -> None:
     screen.collect(1000)
     for number in range(9):
         update = schema.ToolCallUpdate(f"c{number}", title=f"call {number}", status="completed")
-        session.upsert_call(update)
+        call_updates.upsert(session, update)
     shown: list[str] = []
     told: list[str] = []
     heard: list[str] = []

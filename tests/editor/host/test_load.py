@@ -24,7 +24,7 @@ from acp_nvim.editor.screen import Screen
 from acp_nvim.protocol import schema
 from acp_nvim.render.cards import card
 from acp_nvim.render.tools import Look, draw
-from acp_nvim.session import lists, options, updates
+from acp_nvim.session import call_updates, lists, options, updates
 from acp_nvim.session.changes import EVENTS_AT_ONCE
 from acp_nvim.session.named_files import MAX_NAMED, named
 from acp_nvim.session.questions.decisions import IN_FRONT, Outcome
@@ -251,8 +251,8 @@ def test_a_call_with_very_many_parts_is_drawn_to_some_of_them() -> None:
     asked = Asked()
     content: list[Any] = [schema.Content(schema.TextContent(f"line {n}")) for n in range(5000)]
     locations = [schema.ToolCallLocation(f"/work/f{n}", line=n) for n in range(5000)]
-    call = asked.session.upsert_call(
-        schema.ToolCall("c", "it", content=content, locations=locations)
+    call = call_updates.upsert(
+        asked.session, schema.ToolCall("c", "it", content=content, locations=locations)
     )
     rows = [text for text, _, _ in draw(asked.session.entries[call], Look())]
     assert len(rows) < 2 * lists.ITEMS + 10
@@ -267,7 +267,7 @@ def test_the_oldest_calls_leave_the_state() -> None:
     asked = Asked()
     firsts = []
     for n in range(1000):
-        asked.session.upsert_call(schema.ToolCall(f"c{n}", "it", status="completed"))
+        call_updates.upsert(asked.session, schema.ToolCall(f"c{n}", "it", status="completed"))
         if n % 100 == 99:
             (op,) = told(asked.drain(), "calls")
             firsts.append(op[3])
@@ -279,7 +279,7 @@ def test_the_oldest_calls_leave_the_state() -> None:
 def test_a_call_that_goes_on_is_open_again() -> None:
     session = Asked().session
     for status in ("completed", "in_progress"):
-        session.upsert_call(schema.ToolCallUpdate("c", status=status))
+        call_updates.upsert(session, schema.ToolCallUpdate("c", status=status))
         assert len(session.tool_calls.open()) == (status == "in_progress")
 
 
@@ -333,7 +333,7 @@ def test_the_agent_of_the_benchmark_speaks_the_protocol(tmp_path: Path) -> None:
 def test_calls_that_change_below_one_another_are_one_operation() -> None:
     asked = Asked()
     for n in range(50):
-        asked.session.upsert_call(schema.ToolCall(f"c{n}", "it"))
+        call_updates.upsert(asked.session, schema.ToolCall(f"c{n}", "it"))
     asked.drain()
-    asked.session.close_calls("cancelled")
+    call_updates.close_open(asked.session, "cancelled")
     assert [op[2:4] for op in told(asked.drain(), "chat")] == [[0, 50]]

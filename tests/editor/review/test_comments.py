@@ -5,18 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.pending_edits import LINES, wait_hunks
+from tests.support.pending_edits import two_changed_lines
 
 
 @pytest.fixture
 def changed(editor: Editor) -> Editor:
-    """`a.txt` is open, the agent has changed its lines 3 and 10."""
-    path = editor.write("a.txt", LINES)
-    editor.agent("script")
-    editor.open("a.txt")
-    editor.turn(f"replace {path} 'line 3' three\nreplace {path} 'line 10' ten")
-    wait_hunks(editor, 2)
-    return editor
+    return two_changed_lines(editor)
 
 
 def test_a_comment_goes_with_a_prompt_that_is_sent_at_once(changed: Editor) -> None:

@@ -5,19 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.pending_edits import LINES, wait_hunks
+from tests.support.pending_edits import LINES, two_changed_lines, wait_hunks
 from tests.support.waiting import until
 
 
 @pytest.fixture
 def changed(editor: Editor) -> Editor:
-    """`a.txt` is open, the agent has changed its lines 3 and 10."""
-    path = editor.write("a.txt", LINES)
-    editor.agent("script")
-    editor.open("a.txt")
-    editor.turn(f"replace {path} 'line 3' three\nreplace {path} 'line 10' ten")
-    wait_hunks(editor, 2)
-    return editor
+    return two_changed_lines(editor)
 
 
 def test_an_obtain_in_the_review_is_undone(changed: Editor) -> None:

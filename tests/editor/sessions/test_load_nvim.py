@@ -39,6 +39,13 @@ def test_a_long_session_keeps_a_short_state_and_a_closed_one_its_chat(editor: Ed
     assert len(session["tool_calls"]) <= 250
     assert session["more"]["tool_calls"] + len(session["tool_calls"]) >= 600
     assert session["commands"]
+    for which in ("1", "nil"):
+        editor.lua(f"require('acp').tool_calls({which}, function(all) _G.acp_all = all end)")
+        calls = editor.wait("_G.acp_all")
+        assert len(calls) == session["more"]["tool_calls"] + len(session["tool_calls"])
+        assert calls[-len(session["tool_calls"]) :] == session["tool_calls"]
+        assert len({call["id"] for call in calls}) == len(calls)
+        editor.lua("_G.acp_all = nil")
     editor.lua(
         "vim.ui.select = function(items, _, done) local at = 1 "
         "for i, item in ipairs(items) do at = item == 'close' and i or at end "

@@ -226,7 +226,7 @@ def test_the_debugger_tells_what_it_knows(
     assert "... and 1 more" in caller.text("debug_stack", limit=1)
     assert caller.text("debug_breakpoints") == "app.py:2 total = 3 (condition: total > 2)"
     assert structured(caller, "debug_stack")["frames"][0]["path"] == "app.py"
-    assert "session: a number" in caller.error("debug_stack", session="one")
+    assert "session: expected" in caller.error("debug_stack", session="one")
     assert "no debug session 99" in caller.error("debug_variables", session=99)
     if kind == "plugin":
         editor.lua("require('dap').terminate() require('dap').close()")

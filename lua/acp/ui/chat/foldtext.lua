@@ -8,6 +8,7 @@ local api = vim.api
 local FOLD = '▸ ' -- begins a head that says nothing of what is below it
 local CUT = '…' -- ends what is cut, by `acp.base.notify`
 local LOOKED_AT = 4 -- lines, for one that is not blank
+local TITLE = 8 -- cells that are left of a title before what follows it is cut instead
 local MOST = 500 -- bytes that a screen may be wide, and folds that are remembered
 
 --- Chunks by width, head and what is added to it: a fold is drawn anew whenever its window scrolls.
@@ -25,9 +26,10 @@ end
 
 --- A line as pieces with a group each.
 ---@param text string the beginning of the line
+---@param from? integer bytes of it that are left out
 ---@return { [1]: string, [2]: string? }[]
-local function pieces(row, text)
-  local chunks, at = {}, 0
+local function pieces(row, text, from)
+  local chunks, at = {}, from or 0
   local look = require('acp.ui.chat.marks').look(api.nvim_get_current_buf(), row)
   local function add(last, group)
     if last > at then
@@ -43,11 +45,31 @@ local function pieces(row, text)
   return chunks
 end
 
+--- What a line ends in that says more than the end of the title before it: the file, and how many
+--- lines of it have changed.
+local function ending(head)
+  local from = head:find(' · [^·]+ %+%d+ %-%d+$') or head:find(' %+%d+ %-%d+$')
+  return from and head:sub(from) or ''
+end
+
+--- A line whose title is cut, and not what follows it.
+---@param width integer cells
+local function shortened(first, head, tail, width)
+  local title = head:sub(1, #head - #tail)
+  local cut = require('acp.base.notify').cut(title, width - text_width(tail))
+  local chunks = pieces(first - 1, cut:sub(1, -1 - #CUT))
+  chunks[#chunks + 1] = { CUT, (chunks[#chunks] or {})[2] }
+  return vim.list_extend(chunks, pieces(first - 1, head, #title))
+end
+
 ---@param width integer cells
 ---@return { [1]: string, [2]: string? }[]
 local function drawn(first, head, more, width)
   if text_width(head) > width then -- the mark before a title says the status as well
     head = head:match('^(.*) · [%l ]+$') or head
+    local tail = ending(head)
+    local fits = text_width(head) <= width or text_width(tail) + TITLE > width
+    if tail ~= '' and not fits then return shortened(first, head, tail, width) end
   end
   local whole = require('acp.base.notify').cut(head .. more, width)
   local is_cut = whole ~= head .. more

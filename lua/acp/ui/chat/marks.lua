@@ -162,7 +162,7 @@ function M.forget(chat) chats[chat.bufnr] = nil end
 ---@param rows table<integer, any> by row, from 1
 local function splice(rows, first, last, shift, total)
   if shift ~= 0 and last < total then table.move(rows, last + 1, total, last + 1 + shift) end
-  for row = first + 1, last + shift do
+  for row = first + 1, math.min(last + shift, total) do -- a nil below these would take a place
     rows[row] = nil
   end
   for row = total + shift + 1, total do

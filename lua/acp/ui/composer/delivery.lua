@@ -13,12 +13,28 @@ local unconfirmed = {} ---@type acp.Delivered[]
 --- The last prompts that the host has confirmed, oldest first.
 local taken = {} ---@type acp.Delivered[]
 local numbers = 0
+local waiting = {} ---@type fun()[] called once nothing is on its way
 
 --- A number that no other prompt of this Neovim has.
 ---@return integer
 function M.reserve()
   numbers = numbers + 1
   return numbers
+end
+
+local function nothing_on_its_way()
+  local list = waiting
+  waiting = {}
+  for _, fn in ipairs(list) do
+    fn()
+  end
+end
+
+--- Call `fn` once the host has all prompts that were sent, and the snapshot tells of them.
+---@param fn fun()
+function M.when_taken(fn)
+  if #unconfirmed == 0 then return fn() end
+  waiting[#waiting + 1] = fn
 end
 
 --- Frame operation: the host has taken a prompt. What becomes of it is told as that of all others.
@@ -32,6 +48,9 @@ function M.taken(id)
     table.remove(taken, 1)
   end
   require('acp.base.signals').emit('draft_goes')
+  if #unconfirmed == 0 and #waiting > 0 then
+    vim.schedule(nothing_on_its_way) -- the queue is told in the same frame
+  end
 end
 
 --- Our record of a prompt in the queue of session `n`; the host tells its words only.
@@ -61,16 +80,20 @@ function M.waiting()
   return vim.list_extend(found, unconfirmed)
 end
 
---- Where the host is gone, what it never took goes back into the composers.
+--- The host is gone: what it never took goes back into the composers. What it had is older, and is
+--- put in front of that.
+function M.host_gone()
+  local lost = unconfirmed
+  unconfirmed = {}
+  for i = #lost, 1, -1 do
+    require('acp.base.signals').emit('prompt_comes_back', lost[i].n, lost[i].text)
+  end
+  if #waiting > 0 then vim.schedule(nothing_on_its_way) end
+end
+
 local function on_state()
   local host = require('acp.base.state').get().host
-  if host ~= 'running' and host ~= 'starting' then
-    local lost = unconfirmed
-    unconfirmed = {}
-    for i = #lost, 1, -1 do
-      require('acp.base.signals').emit('prompt_comes_back', lost[i].n, lost[i].text)
-    end
-  end
+  if host ~= 'running' and host ~= 'starting' then M.host_gone() end
 end
 
 local watch = require('acp.base.once')(function()

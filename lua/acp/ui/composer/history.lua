@@ -33,6 +33,15 @@ function M.when_whole(fn)
   if #waiting == 1 then host.notify('prompts', vim.empty_dict()) end
 end
 
+--- Whoever waited has all that there will be.
+local function go_on()
+  local list = waiting
+  waiting = {}
+  for _, fn in ipairs(list) do
+    fn()
+  end
+end
+
 --- Frame operation: what was sent before, oldest first. Those that are known here stay where they
 --- are, also for somebody who walks through them now.
 ---@param texts string[]
@@ -44,21 +53,11 @@ function M.told(texts)
   end
   local before = vim.tbl_filter(function(text) return not ours[text] end, texts)
   sent = vim.list_extend(before, sent)
-  local list = waiting
-  waiting = {}
-  for _, fn in ipairs(list) do
-    fn()
-  end
+  go_on()
 end
 
 --- The host is gone, and will not answer.
-function M.host_gone()
-  local list = waiting
-  waiting = {}
-  for _, fn in ipairs(list) do
-    fn()
-  end
-end
+M.host_gone = go_on
 
 --- Steps at which prompts are found, the newest first, and each text once.
 ---@return { at: integer, text: string }[]

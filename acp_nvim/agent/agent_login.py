@@ -1,0 +1,84 @@
+"""The login at a connection: as configured, and its state for agents that tell it
+(rfds/get-auth-state).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import anyio
+
+from acp_nvim.agent import auth
+from acp_nvim.agent.agent import Agent
+from acp_nvim.agent.protocol_warnings import ProtocolWarnings
+from acp_nvim.agent.settings import AgentSettings
+from acp_nvim.agent.wire.endpoint import ConnectionClosed
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
+
+
+class AgentLogin:
+    """Of one connection."""
+
+    def __init__(
+        self,
+        spec: AgentSettings,
+        agent: Callable[[], Agent],
+        warnings: ProtocolWarnings,
+        changed: Callable[[], None],
+    ) -> None:
+        """Nothing is known yet. ``changed`` is told when `state` is another."""
+        self.state: schema.AuthStatusResponse | None = None
+        """The state of the login, from agents that tell it."""
+        self._spec = spec
+        self._agent = agent
+        self._warnings = warnings
+        self._changed = changed
+        self._trying = anyio.Lock()
+        self._configured: bool | None = None
+        """Whether the configured login worked; None before it was tried."""
+
+    async def renewed(self) -> None:
+        """The user has logged in: the configured login may be tried once more."""
+        self._configured = None
+        await self.ask_state()
+
+    async def try_configured(self) -> bool:
+        """Log in by option `auth_method`, once until the next login. Returns whether it worked."""
+        method = self._spec.auth_method
+        if method is None:
+            return False
+        async with self._trying:
+            if self._configured is None:
+                self._configured = await self._authenticate(method)
+        return self._configured
+
+    async def _authenticate(self, method_id: str) -> bool:
+        agent = self._agent()
+        method = auth.find(agent.auth_methods, method_id)
+        if method is not None and auth.terminal_login(self._spec, method) is not None:
+            return False
+        try:
+            await agent.authenticate(method_id)
+        except (RequestError, RemoteProtocolError) as error:
+            self._warnings.count("auth_method failed", f"{method_id}: {error}")
+            return False
+        return True
+
+    async def ask_state(self) -> None:
+        """Bring `state` up to date, for an agent that tells it."""
+        agent = self._agent()
+        offered = agent.capabilities.auth
+        if not offered or not offered.status:
+            return
+        try:
+            self.state = await agent.auth_status()
+        except (RequestError, RemoteProtocolError, ConnectionClosed) as error:
+            self._warnings.count("auth/status failed", str(error))
+            return
+        self._changed()
+
+    def told(self, status: schema.AuthStatusUpdateNotification) -> None:
+        """The agent tells its state."""
+        self.state = schema.AuthStatusResponse(status.state, status.accounts)
+        self._changed()

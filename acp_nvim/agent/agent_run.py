@@ -1,0 +1,117 @@
+"""One run of an agent: its transport from the start to the end, and how that is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import anyio
+
+from acp_nvim import wording
+from acp_nvim.agent.agent import Agent
+from acp_nvim.agent.child.exit import Exit
+from acp_nvim.agent.client import Client
+from acp_nvim.agent.protocol_warnings import ProtocolWarnings
+from acp_nvim.agent.transport.base import AgentTransport, TransportError
+from acp_nvim.agent.wire.endpoint import Endpoint
+from acp_nvim.agent.wire.ports import FlowControl
+from acp_nvim.agent.wire.traffic import Traffic
+from acp_nvim.protocol.jsonrpc import Peer
+from acp_nvim.protocol.translation import Translation
+
+EXIT_S: Final = 0.25
+"""How long the end of the output waits for the exit that explains it, in seconds."""
+
+
+class AgentRun:
+    """A transport that has been started, and the calls over it."""
+
+    def __init__(
+        self,
+        name: str,
+        transport: AgentTransport,
+        client: Client,
+        translation: Translation,
+        traffic: Traffic,
+        warnings: ProtocolWarnings,
+        flow: FlowControl,
+        message_bytes: int,
+        stopping: Callable[[], bool],
+    ) -> None:
+        """Nothing is read yet. ``stopping`` says whether the user has ended the agent."""
+        self.transport = transport
+        self.exit: Exit | None = None
+        """How it ended, once that explains the end of its output."""
+        self._name = name
+        self._warnings = warnings
+        self._stopping = stopping
+        self._closed_output = False
+        self._peer = Peer(message_bytes, reads_updates=True)
+        self.endpoint = Endpoint(
+            transport,
+            client,
+            peer=self._peer,
+            traffic=traffic,
+            flow=flow,
+            rest=transport.rest,
+            last_words=self._reason,
+            noted=lambda note: warnings.count("forgiven", note),
+            translation=translation,
+        )
+        self.agent = Agent(self.endpoint)
+
+    def configure(self, message_bytes: int, kill_s: float) -> None:
+        """Options `limits.message_bytes` and `timeouts.kill_s` are others now."""
+        self._peer.bound(message_bytes)
+        self.transport.configure(kill_s)
+
+    @property
+    def pid(self) -> int | None:
+        """The process id while it runs; None for an agent elsewhere."""
+        return self.transport.pid if self.transport.exit is None else None
+
+    @property
+    def lost(self) -> TransportError | None:
+        """Why an agent elsewhere is not reached any more."""
+        return self.transport.lost
+
+    async def close(self, *, by_itself: bool) -> None:
+        """The output has ended: end the process too. ``by_itself``: nobody has asked for that."""
+        if self.transport.exit is None:
+            self._closed_output = by_itself
+            await self.transport.stop()
+
+    def over(self) -> None:
+        """The process has ended for good: its exit explains the end."""
+        self.exit = self.transport.exit
+
+    async def _reason(self) -> str:
+        """Return why the stream ended: mostly the process has, and its exit follows at once."""
+        if self.lost is not None:
+            return self.summary()
+        with anyio.move_on_after(EXIT_S):
+            self.exit = await self.transport.wait()
+        if self.exit:
+            return self.summary()
+        return wording.AGENT_CLOSED.format(agent=self._name, pipe=self._closed())
+
+    def _closed(self) -> str:
+        """The pipe whose end ended the connection, from the agent's point of view."""
+        return "input" if self.transport.deaf else "output"
+
+    def summary(self) -> str:
+        """How the agent ended, in one line."""
+        name = self._name
+        if self._stopping():
+            return wording.AGENT_STOPPED.format(agent=name)
+        if self.lost is not None:
+            return wording.NOT_REACHED.format(agent=name, reason=self.lost)
+        if self._closed_output:
+            return wording.AGENT_CLOSED_AND_ENDED.format(agent=name, pipe=self._closed())
+        if self.exit:
+            return wording.AGENT_EXITED.format(agent=name, exit=self.exit)
+        return wording.AGENT_ENDED.format(agent=name)
+
+    def last_words(self) -> list[str]:
+        """The newest lines of stderr, or of what else it wrote that is no message."""
+        return self.transport.stderr(5) or list(self._warnings.unread)

@@ -1,0 +1,36 @@
+"""What `state().agents[name]` shows of a connection."""
+
+from __future__ import annotations
+
+from acp_nvim.agent import auth
+from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.settings import AgentSettings
+
+
+def snapshot(connection: Connection) -> dict[str, object]:
+    """Return all of it; most is None before the agent has told it."""
+    agent = connection.agent if connection.started else None
+    methods = auth.offered(connection.spec, agent.auth_methods) if agent else []
+    left = agent.methods_left if agent else 0
+    return {
+        "status": connection.status,
+        "error": connection.error,
+        "pid": connection.pid,
+        "url": _shown_url(connection.spec),
+        "protocol": agent.protocol if agent else None,
+        "info": agent.info if agent else None,
+        "capabilities": agent.capabilities if agent else None,
+        "auth_methods": methods,
+        "more": {"auth_methods": left} if left else None,
+        "auth": connection.login.state,
+        "dialect": connection.dialect,
+    }
+
+
+def _shown_url(spec: AgentSettings) -> str | None:
+    """Return the address of an agent elsewhere, as anybody may see it."""
+    if not spec.url:
+        return None
+    from acp_nvim.agent.transport.addresses import shown
+
+    return shown(spec.url)

@@ -1,0 +1,136 @@
+"""Which version of the protocol is spoken with an agent (v1/initialization).
+
+To find that out it may have to be started more than once: one that was asked for the newer version
+has read no capabilities if it speaks the older one only (v2/migration), and some agents want the
+version as a string.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from acp_nvim import wording
+from acp_nvim.agent.agent import Agent, OtherVersion, supported_versions
+from acp_nvim.agent.git_branch import git_branch
+from acp_nvim.agent.protocol_warnings import ProtocolWarnings
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.dialects import Dialect
+from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
+
+if TYPE_CHECKING:
+    from acp_nvim.protocol.v2.translation import Version2
+
+
+class StringVersion:
+    """Whether an agent wants the version as a string: one that reads it into a string refuses ours,
+    which is a number, and is asked once more (`protocol/dialect_requests.py`).
+    """
+
+    def __init__(self) -> None:
+        """It gets a number first."""
+        self._wanted = False
+
+    def dialect(self) -> Dialect:
+        """Return what its next process is spoken to in."""
+        return Dialect(in_words=self._wanted, branch_of=git_branch)
+
+    async def initialize(
+        self, agent: Agent, capabilities: schema.ClientCapabilities, version: int, speaks: object
+    ) -> None:
+        """Ask for the version; once more with a string, where the agent may have refused the
+        number. ``speaks`` is its translation. Raises as `Agent.initialize` does; of two refusals
+        the first, which is about what the protocol says.
+        """
+        try:
+            await agent.initialize(capabilities, version)
+        except RequestError as error:
+            from acp_nvim.protocol.dialect_requests import wants_words
+
+            if not isinstance(speaks, Dialect) or speaks.in_words or not wants_words(error):
+                raise
+            speaks.speak_in_words()
+            try:
+                await agent.initialize(capabilities, version)
+            except RequestError:
+                raise error from None
+
+    def may_be_meant(self, words: Sequence[str]) -> bool:
+        """Whether an agent that has ended without an answer is started again and asked with a
+        string: once, and where its last words are about that, or there are none.
+        """
+        from acp_nvim.protocol.dialect_requests import tells_of_version
+
+        before, text = self._wanted, "\n".join(words)
+        self._wanted = not text or tells_of_version(text)
+        return self._wanted and not before
+
+
+class Negotiation:
+    """Of one connection."""
+
+    def __init__(self, name: str, warnings: ProtocolWarnings) -> None:
+        """Nothing was asked yet. ``name`` is the agent's."""
+        self.translation: Dialect | Version2 = Dialect()
+        """What the agent speaks, learned from its messages."""
+        self.again: int | None = None
+        """The version in which it has to be started again."""
+        self._name = name
+        self._warnings = warnings
+        self._version = 1
+        """The version that the agent is asked for."""
+        self._strings = StringVersion()
+
+    def begin(self, version: int) -> None:
+        """The agent is started, to be asked for this version."""
+        self._version, self.again = version, None
+        newer = version == 2
+        self.translation = _version_2(self._warnings.count) if newer else self._strings.dialect()
+
+    async def agree(self, agent: Agent, capabilities: schema.ClientCapabilities) -> None:
+        """Agree on a version, or learn in which one the agent has to be started `again`. Raises as
+        `Agent.initialize` does.
+        """
+        try:
+            await self._strings.initialize(agent, capabilities, self._version, self.translation)
+        except OtherVersion as error:
+            if self._version == 1 and error.theirs == 2:
+                reason = wording.WHY_NEWER_PROTOCOL.format(theirs=2, agent=self._name)
+                raise RemoteProtocolError(reason) from error
+            if self._version == 1 or error.theirs != 1:
+                raise
+            self.again = 1
+        except RequestError as error:
+            supported = supported_versions(error)
+            if supported is None:
+                raise
+            if self._version == 1 or 1 not in supported:
+                theirs = ", ".join(map(str, supported)) or "no version"
+                raise OtherVersion(theirs) from error
+            self.again = 1
+        if not isinstance(self.translation, Dialect) and self.translation.old_shape:
+            self._warnings.count("version", wording.WHY_VERSION_REPEATED)
+            self.again = 1
+
+    def ended_unanswered(self, last_words: Sequence[str]) -> None:
+        """The agent has ended by itself before it answered: it may want the version as a string."""
+        if self._version == 1 and self.again is None:
+            self.again = 1 if self._strings.may_be_meant(last_words) else None
+
+    def read(self, method: str, params: msgspec.Raw, notes: list[str]) -> Any:
+        """Return the params of a request, in the version that the agent speaks now."""
+        return self.translation.params(method, params, notes)
+
+    def odd(self, params: msgspec.Raw) -> list[msgspec.Raw]:
+        """Return the updates that an unreadable one stands for, in some dialects."""
+        translation = self.translation
+        return translation.odd(params) if isinstance(translation, Dialect) else []
+
+
+def _version_2(count: Callable[[str, str], None]) -> Version2:
+    """Loaded for the agents that it is configured for alone."""
+    from acp_nvim.protocol.v2.translation import Version2
+
+    return Version2(count)

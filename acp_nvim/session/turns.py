@@ -1,0 +1,219 @@
+"""The turns of a session: the user's prompts in the transcript, and how a turn begins and ends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from acp_nvim import wording
+from acp_nvim.protocol import schema
+from acp_nvim.session import call_updates, snapshot
+from acp_nvim.session.entries import Entry, Heading, Line, Message, Part, ToolEntry
+from acp_nvim.session.prompts import Prompt, shown
+from acp_nvim.session.session import Session, Status
+from acp_nvim.session.tool_calls import ToolCall
+
+_ENDS: Final[Mapping[str | None, str]] = {
+    "cancelled": wording.CANCELLED,
+    "refusal": wording.REFUSED,
+    "max_tokens": wording.TOKEN_LIMIT,
+    "max_turn_requests": wording.REQUEST_LIMIT,
+}
+
+
+def announce(session: Session, prompt: Prompt) -> None:
+    """Show a prompt that goes next, while its agent may still have to start; not when others
+    wait.
+    """
+    if session.held or session.queue != [prompt] or prompt.given or not prompt.text.strip():
+        return
+    words = shown(prompt.text)
+    message = Message("user", parts=[words], sent=time.time())
+    session.transcript.add(message)
+    session.transcript.written += len(words)
+    session.announced = prompt, message
+    session.observer.changed(session)
+
+
+def retract(session: Session) -> None:
+    """The announced prompt is not sent now, or never."""
+    if session.announced is not None:
+        session.announced = None
+        session.notice("info", wording.PROMPT_KEPT)
+
+
+def begin(
+    session: Session, prompt: Prompt, agent_title: str, message_id: str | None = None
+) -> None:
+    """The prompt goes to the agent now, or was inserted there under this id."""
+    if session.own_turn:
+        session.own_turn = False
+        session.observer.own_turn(session)
+        session.event("AcpTurnEnd", stop_reason="end_turn")
+    insert(session, prompt, message_id)
+    session.transcript.add(Heading(agent_title))
+    session.plan_entry, session.turn_usage, session.suggestions = None, None, ()
+    session.entries_before = len(session.transcript.entries)
+    session.turn += 1
+    session.in_turn = True
+    session.status, session.stop_reason, session.error = "running", None, None
+    session.change("status", "stop_reason", "error", "turn_usage", "suggestions")
+    session.event("AcpTurnStart")
+    session.observer.changed(session)
+
+
+def insert(session: Session, prompt: Prompt, message_id: str | None = None) -> None:
+    """Show a prompt where it stands among the messages, unless the agent has told of it by its
+    id already.
+    """
+    if message_id is not None and session.transcript.named("user", message_id) is not None:
+        return
+    parts: list[Part] = [b.text if isinstance(b, schema.TextContent) else b for b in prompt.blocks]
+    seen = [shown(part) if isinstance(part, str) else part for part in parts]
+    session.prompted = _say_rest(session, prompt, seen or [shown(prompt.text)])
+    session.prompted.count_as(prompt.number)
+    session.echo = "".join(part for part in parts if isinstance(part, str))
+    if message_id is not None:
+        name_prompt(session, message_id)
+
+
+def _say(session: Session, parts: Sequence[Part]) -> Message:
+    """Put the user's words into the transcript."""
+    message = Message("user", parts=list(parts), closed=True, sent=time.time())
+    session.transcript.add(message)
+    session.transcript.written += sum(len(part) if isinstance(part, str) else 1 for part in parts)
+    return message
+
+
+def _say_rest(session: Session, prompt: Prompt, parts: list[Part]) -> Message:
+    """Show the rest of a prompt that was announced: its attachments, late text."""
+    announced, session.announced = session.announced, None
+    if announced is None or announced[0] is not prompt:
+        return _say(session, parts)
+    message = announced[1]
+    said = message.text()
+    words = next((p for p in parts if isinstance(p, str) and p.startswith(said)), "")
+    rest = [words[len(said) :] if part is words else part for part in parts]
+    rest = [part for part in rest if part]
+    if session.transcript.last is not message:
+        return _say(session, rest) if rest else message
+    for part in rest:
+        session.transcript.stream("user", part, None)
+    return message
+
+
+def name_prompt(session: Session, message_id: str) -> None:
+    """The agent knows the user's words of this turn under that id; what it has told of them
+    under it before is not shown twice.
+    """
+    message, session.prompted, session.echo = session.prompted, None, ""
+    if message is None:
+        return
+    told = session.transcript.named("user", message_id)
+    if told is not None and told is not message:
+        session.transcript.rewrite("user", message_id, [])
+    session.transcript.name(message, message_id)
+    session.own_words.add(message_id)
+
+
+def end(
+    session: Session,
+    stop_reason: str | None,
+    error: str | None = None,
+    details: Sequence[str] = (),
+    told: str | None = None,
+    usage: schema.Usage | None = None,
+) -> None:
+    """The turn is over: the agent answered, or never will. `told` is the error for state and
+    event where that is more than `error`, `usage` the tokens of the turn.
+    """
+    came = session.transcript.entries[session.entries_before :]
+    line = _end_line(stop_reason, error, details, came if session.in_turn else None)
+    session.retries(None)
+    session.echo, session.prompted = "", None
+    session.in_turn = False
+    if session.own_turn:
+        session.own_turn = False
+        session.observer.own_turn(session)
+    _close_left(session, stop_reason, failed=error is not None)
+    session.stop_reason, session.error = stop_reason, told or error
+    if session.status in ("running", "cancelling"):
+        session.status = "idle"
+        settle(session)
+    session.transcript.complete()
+    if line is not None:
+        session.notice(line.level, line.title, line.details)
+    session.turn_usage = usage
+    session.spent += usage.total_tokens if usage is not None else 0
+    session.change("status", "stop_reason", "error", "turn_usage")
+    tokens = snapshot.turn_usage(usage)
+    session.event("AcpTurnEnd", stop_reason=stop_reason, error=session.error, usage=tokens)
+
+
+def _close_left(session: Session, stop_reason: str | None, *, failed: bool) -> None:
+    """Assume the end of open calls; what goes on in the background does not end so."""
+    if stop_reason == "cancelled" or session.status == "cancelling":
+        call_updates.close_open(session, "cancelled")
+    elif failed:
+        call_updates.close_open(session, "failed")
+    elif not session.background:
+        refused, rest = _left_open(session.tool_calls.open(), session.entries)
+        call_updates.close(session, refused, "cancelled")
+        call_updates.close(session, rest, "completed" if stop_reason == "end_turn" else "cancelled")
+        for call in rest:
+            call.assume()
+
+
+def _end_line(
+    stop_reason: str | None,
+    error: str | None,
+    details: Sequence[str],
+    entries: Sequence[Entry] | None,
+) -> Line | None:
+    """Return the line that tells how a turn has ended; None for one that ended as it should.
+    `entries` are those of a turn that the user has begun: it should have some.
+    """
+    if error is not None:
+        return Line("error", error, tuple(details))
+    if stop_reason == "end_turn":
+        is_empty = entries is not None and _are_empty(entries)
+        return Line("info", wording.NO_ANSWER_CAME) if is_empty else None
+    told = _ENDS.get(stop_reason) or wording.TURN_ENDED.format(reason=stop_reason)
+    return Line("warning", told)
+
+
+def _are_empty(entries: Sequence[Entry]) -> bool:
+    """Whether nothing has come, not even a line in the margin."""
+    return all(
+        isinstance(entry, Heading)
+        or (isinstance(entry, Message) and (entry.role == "user" or not entry.parts))
+        for entry in entries
+    )
+
+
+def _left_open(
+    calls: Iterable[ToolCall], entries: Mapping[ToolCall, ToolEntry]
+) -> tuple[list[ToolCall], list[ToolCall]]:
+    """Return open calls whose end the agent has not told: those that the user refused, and the
+    others. One that waits, for the user or as its agent says, goes on.
+    """
+    left = [call for call in calls if call.status != "paused" and entries[call].asks is None]
+    refused = [call for call in left if _is_refused(call, entries[call])]
+    return refused, [call for call in left if call not in refused]
+
+
+def _is_refused(call: ToolCall, entry: ToolEntry) -> bool:
+    """Whether the user refused a call that has not begun: some agents end the turn without another
+    word about it.
+    """
+    return call.status == "pending" and bool(entry.decisions) and entry.decisions[-1].refused
+
+
+def settle(session: Session) -> None:
+    """Bring the status up to date: it is running while anything goes on."""
+    works = session.in_turn or session.at_work or bool(session.background)
+    status: Status = "running" if works else "idle"
+    if session.status in ("idle", "running") and session.status != status:
+        session.status = status
+        session.change("status")

@@ -1,0 +1,74 @@
+"""What stays in memory: after a burst, and of each turn in a long session.
+
+`Pss` is used where two processes are added up: of a page that several processes share, as those of
+a program's file, each counts its part. What a turn leaves is measured by `Anonymous`, the pages
+that no file stands behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bench import process
+from bench.results import Budget, Figure
+from bench.sides import Side
+from bench.streaming import both
+
+REST_S = 3.0
+"""Seconds until everything that follows a turn is over."""
+TURNS, FIRST = 1000, 200
+"""How many there are, and how many of them come before the measurement."""
+CHUNKS = 35
+"""Of a turn: 20 rows of text, and those around them."""
+
+
+def burst() -> list[Figure]:
+    """Once 100,000 chunks are shown and nothing goes on any more."""
+    with both("burst", "100000") as (floor, product):
+        for side in (floor, product):
+            side.run(every=0.05)
+            side.editor.pump_for(REST_S)
+        case = "after a burst of 100,000 chunks"
+
+        def figure(what: str, of: Callable[[Side], float], budget: Budget | None = None) -> Figure:
+            return Figure(case, what, "MB", of(product), of(floor), budget)
+
+        return [
+            figure("memory of both, PSS", lambda s: sum(_kept(s, "Pss")), Budget(45, "value")),
+            figure("of it Neovim", lambda s: _kept(s, "Pss")[0]),
+            figure("of it host", lambda s: _kept(s, "Pss")[1]),
+            figure("memory of both, RSS", lambda s: sum(_kept(s, "Rss"))),
+        ]
+
+
+def turns() -> list[Figure]:
+    """Many turns in one session."""
+    side = Side("product", "grow")
+    try:
+        _say(side, FIRST)
+        before = _kept(side, "Anonymous")
+        _say(side, TURNS - FIRST)
+        after = _kept(side, "Anonymous")
+    finally:
+        side.close()
+    kept = [(b - a) * 1024 / (TURNS - FIRST) for a, b in zip(before, after, strict=True)]
+    case = f"a turn of 20 lines, of {TURNS:,}"
+    names = ("memory of Neovim", "memory of host")
+    return [
+        Figure(case, what, "KB", kb, None, Budget(10, "value"))
+        for what, kb in zip(names, kept, strict=True)
+    ]
+
+
+def _say(side: Side, count: int) -> None:
+    editor = side.editor
+    for _ in range(count):
+        editor.messages.clear()
+        editor.lua("require('acp').prompt(...)", f"say {CHUNKS}")
+        editor.wait(lambda: ("done", []) in editor.messages)
+    editor.pump_for(REST_S)
+
+
+def _kept(side: Side, name: str) -> tuple[float, float]:
+    """Of Neovim and host, in MB."""
+    return process.kept_mb(side.editor.server, name), process.kept_mb(side.host_pid(), name)

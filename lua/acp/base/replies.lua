@@ -1,0 +1,25 @@
+--- Questions to the host that it answers later, by frame operation `reply`.
+local M = {}
+
+local asked = 0
+local waiting = {} ---@type table<integer, fun(reply: any)>
+
+--- The number under which a question is put.
+---@param on_reply? fun(reply: any)
+---@return integer id
+function M.expect(on_reply)
+  asked = asked + 1
+  waiting[asked] = on_reply
+  return asked
+end
+
+--- Frame operation: an answer.
+---@param id integer
+---@param reply any[]
+function M.answered(id, reply)
+  local on_reply = waiting[id]
+  waiting[id] = nil
+  if on_reply then on_reply(reply) end
+end
+
+return M

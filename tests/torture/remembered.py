@@ -1,0 +1,227 @@
+"""What was said outlives the host: it is killed at any moment, also in the midst of a write.
+
+`python -m tests.torture.remembered SEED STEPS COUNT` runs COUNT histories over the history's
+recorder and store, without a process, and prints the steps of those that fail; with the word `both`
+behind that two hosts write to one file.
+
+The promise: what was handed over and written is there after the kill as it was then, every entry
+and every prompt. Of what was being written either all is there or nothing. What was said since the
+last hand-over (`GAP_S`, 0.3 s; a prompt `SOON_S`, 10 ms) may be lacking, and nothing else. Records
+of hosts that were killed before stay as they were.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+import sys
+import tempfile
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from acp_nvim.history import search
+from acp_nvim.history.database import Database
+from acp_nvim.history.records import encode, joined, record_of
+from acp_nvim.protocol.text import clean
+from acp_nvim.session import turns
+from acp_nvim.session.entries import Entry, Message
+from acp_nvim.session.session import Session
+from tests.support.chat_histories import PIECES, Chat
+from tests.support.kept_history import KeptHistory, begin
+
+STEPS = 40
+PROMPTS = 10_000
+
+
+def plain(entries: Sequence[Entry]) -> list[Any]:
+    """Entries as values that can be compared."""
+    found: list[tuple[bytes, list[Any]]] = []
+    for entry in entries:
+        parts = joined(entry.parts) if isinstance(entry, Message) else ()
+        found.append((encode(record_of(entry)), [part for part in parts if part != ""]))
+    return cast("list[Any]", clean([[data.decode(), parts] for data, parts in found]))
+
+
+Kept = tuple[dict[str, list[Any]], list[str]]
+"""Transcripts by their first prompt, and prompts."""
+
+
+class History:
+    """Hosts that write to one file, one or two at a time."""
+
+    def __init__(self, path: Path, seed: int, both: bool) -> None:
+        self.rng = random.Random(seed)
+        self.path = path
+        self.words = 0
+        self.log: list[str] = []
+        self.past: dict[str, list[Any]] = {}
+        """Records of hosts that are dead, by their first prompt."""
+        self.prompts: list[str] = []
+        self.alive = [Host(self) for _ in range(2 if both else 1)]
+
+    def note(self, *words: object) -> None:
+        self.log.append(" ".join(map(repr, words)))
+
+    def word(self) -> str:
+        self.words += 1
+        return f"w{self.words} " + "".join(self.rng.choices(PIECES[:12], k=3))
+
+    def step(self) -> None:
+        """One step, by chance."""
+        host = self.rng.choice(self.alive)
+        roll = self.rng.random()
+        if roll < 0.75:
+            host.act()
+        elif roll < 0.9:
+            host.flush()
+        else:
+            self.alive[self.alive.index(host)] = host.die(torn=roll > 0.95)
+        self.compare()
+
+    def compare(self) -> None:
+        """The file holds what is promised."""
+        wanted = dict(self.past)
+        for host in self.alive:
+            wanted |= host.written
+        found, prompts = read(self.path)
+        assert found == wanted, f"\nfound  {found}\nwanted {wanted}"
+        assert prompts == self.prompts, f"\nfound  {prompts}\nwanted {self.prompts}"
+
+
+def read(path: Path) -> Kept:
+    """What another process finds in the file."""
+    database = Database(path)
+    try:
+        records = [one.id for one in search.search(database, "", "/work")]
+        found = [plain(search.entries(database, record)) for record in records]
+        return {str(one[0]): one for one in found}, search.prompts(database, PROMPTS)
+    finally:
+        database.close()
+
+
+class Host:
+    """A process with sessions, and what it has written."""
+
+    def __init__(self, world: History) -> None:
+        self.world = world
+        self.kept = KeptHistory(world.path)
+        self.chats: list[Chat] = []
+        self.sent: list[str] = []
+        """Prompts that are not handed over yet."""
+        self.written: dict[str, list[Any]] = {}
+
+    def act(self) -> None:
+        """Something happens in a session, in a new one now and then."""
+        rng = self.world.rng
+        if not self.chats or rng.random() < 0.1:
+            self.chats.append(Chat())
+            chat = self.chats[-1]
+            chat.session = Session(len(self.chats), "agent", "/work")
+            self.kept.sessions.append(chat.session)
+            self.prompt(chat)
+            return
+        chat = rng.choice(self.chats)
+        number, word = rng.randrange(3), self.world.word()
+        rng.choice(
+            [
+                lambda: self.prompt(chat),
+                lambda: chat.say("agent", word, None),
+                lambda: chat.say("agent", word, None),
+                lambda: chat.say("thought", word, None),
+                lambda: chat.call(number, rng.choice(["in_progress", "completed"]), word),
+                lambda: chat.ask(number),
+                chat.answer,
+            ]
+        )()
+
+    def prompt(self, chat: Chat) -> None:
+        text = clean(self.world.word().strip())
+        self.world.note("prompt", chat.session.n, text)
+        if chat.session.turn:
+            turns.end(chat.session, "end_turn")
+        begin(chat.session, text)
+        self.kept.recorder.prompted(text, "/work")
+        self.sent.append(text)
+
+    def now(self) -> dict[str, list[Any]]:
+        """The transcripts as they are in memory."""
+        said = [plain(chat.session.transcript.entries) for chat in self.chats]
+        return {str(one[0]): one for one in said}
+
+    def flush(self) -> None:
+        """All is written."""
+        self.world.note("flush")
+        self._hand_over()
+        self.written = self.now()
+        self.world.prompts += self.sent
+        self.sent.clear()
+
+    def _hand_over(self) -> None:
+        """One batch, one transaction."""
+        self.kept.now += 1000.0
+        self.kept.recorder.flush()
+
+    def die(self, *, torn: bool) -> Host:
+        """It is killed, in the midst of a write where ``torn``; the next one starts."""
+        self.world.note("dies", torn)
+        if torn:
+            self._tear(self.world.rng.randrange(1, 30))
+        self.kept.close()
+        self.world.past |= self.written
+        return Host(self.world)
+
+    def _tear(self, left: int) -> None:
+        """Write until so many steps of SQLite are done."""
+        done = [0]
+
+        def over() -> int:
+            done[0] += 1
+            return int(done[0] > left)
+
+        self.kept.database.sql.set_progress_handler(over, 20)
+        try:
+            self._hand_over()
+        except sqlite3.OperationalError as error:
+            if "interrupted" not in str(error):
+                raise
+            return
+        finally:
+            self.kept.database.sql.set_progress_handler(None, 0)
+        self.written = self.now()
+        self.world.prompts += self.sent
+
+
+def run(seed: int, both: bool = False, steps: int = STEPS) -> str:
+    """One history in a directory of its own; why it failed."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as root:
+        world = History(Path(os.path.realpath(root)) / "history.db", seed, both)
+        try:
+            for _ in range(steps):
+                world.step()
+        except Exception as error:
+            told = "".join(traceback.format_exception(error)[-3:])
+            return "\n".join([*world.log, told])
+        finally:
+            for host in world.alive:
+                host.kept.close()
+    return ""
+
+
+def main(words: Sequence[str]) -> int:
+    """Run histories from a seed on; the number of those that failed."""
+    first, steps, count = (int(word) for word in [*words[:3], "40", "1"][:3])
+    failed = 0
+    for seed in range(first, first + count):
+        why = run(seed, "both" in words, steps)
+        if why:
+            failed += 1
+            print(seed, "FAILED", why[-3000:], sep="\n", flush=True)
+    print(f"{count} histories, {failed} failed")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
