@@ -309,13 +309,18 @@ WHY_ENDED_EACH_TIME: Final = "the connection ended again and again"
 WHY_CONNECTION_CLOSED: Final = "the connection was closed ({reason})"
 WHY_CONNECTION_SILENT: Final = "the connection went silent"
 WHY_CONNECTION_UNKNOWN: Final = "the server does not know the connection any more"
-WHY_MESSAGE_TOO_LONG: Final = "a message was longer than limits.message_bytes"
 WHY_SENDING_BROKE: Final = "the connection broke while something was sent"
 
 # The protocol's versions
 WHY_PROTOCOL: Final = "the agent speaks protocol {theirs}, this client speaks {ours}"
 WHY_NEWER_PROTOCOL: Final = "the agent speaks protocol {theirs}. Set agents.{agent}.protocol = 2"
 WHY_VERSION_REPEATED: Final = "it answered version 2 in the shape of version 1"
+WHY_ENDED_AT_NUMBER: Final = "it ended at a version that is a number, and was started again"
+PART_STARTED_TWICE: Final = (
+    ". It was started twice, the second time with a version that is a string"
+)
+PART_FIRST_START: Final = "first start: {line}"
+PART_SECOND_START: Final = "second start: {line}"
 NO_COMMAND: Final = "No command is given"
 CANNOT_START: Final = "Cannot start {program}: {reason}"
 WHY_NO_DIRECTORY: Final = "the directory {folder} does not exist"

@@ -337,7 +337,8 @@ class Connection:
                 return
             if run.exit is None and transport.exit is None:
                 reason = str(error) or type(error).__name__
-                self._fail(wording.HANDSHAKE_FAILED.format(agent=self.name, reason=reason))
+                told = wording.HANDSHAKE_FAILED.format(agent=self.name, reason=reason)
+                self._fail(self._negotiation.failed(told))
                 await transport.stop()
             return
         speaks = self._negotiation.translation
@@ -361,7 +362,7 @@ class Connection:
         ended = self.status == "starting" and run.agent.protocol is None and not self.stopping
         killed = run.lost is not None or (run.exit is not None and run.exit.signal is not None)
         if ended and not killed:
-            self._negotiation.ended_unanswered(self.last_words())
+            self._negotiation.ended_unanswered(run.last_words())
         return self._negotiation.again is not None
 
     # -- login ------------------------------------------------------------------------------------
@@ -404,21 +405,21 @@ class Connection:
             self.status = "failed" if failed else "exited"
             self.error = None if self.stopping else self.exit_summary()
         self.terminals.forget()
-        if self.lost is not None and self.lost.limit:
-            self._limit_exceeded(self.lost.limit, str(self.lost), None)
         self._around.ended(self)
         self._ready.set()
 
     def exit_summary(self) -> str:
         """How the agent ended, in one line."""
         if self._run is not None:
-            return self._run.summary()
+            summary = self._run.summary()
+            return summary if self.stopping else self._negotiation.failed(summary)
         ended = wording.AGENT_STOPPED if self.stopping else wording.AGENT_ENDED
         return ended.format(agent=self.name)
 
     def last_words(self) -> list[str]:
         """The newest lines of stderr, or of what else it wrote that is no message."""
-        return self._run.last_words() if self._run is not None else list(self.warnings.unread)
+        newest = self._run.last_words() if self._run is not None else self.warnings.unread
+        return self._negotiation.last_words(list(newest))
 
     @property
     def exit(self) -> Exit | None:

@@ -82,6 +82,8 @@ class Negotiation:
         self._version = 1
         """The version that the agent is asked for."""
         self._strings = StringVersion()
+        self._first: Sequence[str] | None = None
+        """The last words of the agent when it ended at a version that is a number."""
 
     def begin(self, version: int) -> None:
         """The agent is started, to be asked for this version."""
@@ -113,11 +115,28 @@ class Negotiation:
         if not isinstance(self.translation, Dialect) and self.translation.old_shape:
             self._warnings.count("version", wording.WHY_VERSION_REPEATED)
             self.again = 1
+        if self._first is not None:
+            self._warnings.count("version", wording.WHY_ENDED_AT_NUMBER)
+            self._first = None
 
     def ended_unanswered(self, last_words: Sequence[str]) -> None:
         """The agent has ended by itself before it answered: it may want the version as a string."""
-        if self._version == 1 and self.again is None:
-            self.again = 1 if self._strings.may_be_meant(last_words) else None
+        if self._version == 1 and self.again is None and self._strings.may_be_meant(last_words):
+            self.again, self._first = 1, list(last_words)
+
+    def failed(self, reason: str) -> str:
+        """Return why there is no agreement, with how often the agent was started for that."""
+        return reason if self._first is None else reason + wording.PART_STARTED_TWICE
+
+    def last_words(self, newest: Sequence[str]) -> list[str]:
+        """Return the last words of the agent, ``newest`` being those of this start of it."""
+        first = self._first
+        if first is None or list(first) == list(newest):
+            return list(newest)
+        return [
+            *(wording.PART_FIRST_START.format(line=line) for line in first),
+            *(wording.PART_SECOND_START.format(line=line) for line in newest),
+        ]
 
     def read(self, method: str, params: msgspec.Raw, notes: list[str]) -> Any:
         """Return the params of a request, in the version that the agent speaks now."""

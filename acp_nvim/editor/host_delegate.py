@@ -97,7 +97,8 @@ class HostDelegate(Struct, frozen=True, eq=False):
     async def turn_follows(self, session: Session, prompt: Prompt) -> None:
         """A prompt that the agent has already begins a turn: the files' state is kept."""
         self.opened(session)
-        await self.workspace.turn_began(session, prompt, clean_text(prompt.text))
+        label = clean_text(prompt.text)
+        await self.workspace.turn_began(session, prompt, label, under_way=True)
         prompt.count_as(self.workspace.rewind.last(session))
 
     def under_way(self, session: Session, prompt: Prompt) -> None:

@@ -47,10 +47,10 @@ class Memory:
         await anyio.sleep(REST_S)
         self.is_due = False
         for log in list(self._logs()):
-            while log.pack():
+            while not self._turn_runs() and log.pack():
                 self._packed += 1
                 await anyio.lowlevel.checkpoint()
-        if self._packed >= WORTH_IT:
+        if self._packed >= WORTH_IT and not self._turn_runs():
             self._packed = 0
             await anyio.to_thread.run_sync(trim)
 

@@ -31,4 +31,4 @@ class OwnTurns:
     async def _follow(self, session: Session, over: anyio.Event) -> None:
         await self._workspace.turn_began(session, None, "")
         await over.wait()
-        await self._workspace.turn_ended(session)
+        await self._workspace.turn_ended(session, own=True)

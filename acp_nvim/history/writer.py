@@ -111,9 +111,18 @@ class _Run:
 
     def forever(self) -> None:
         """Write until told to end."""
-        while self._do(self._tasks.get()):
+        while self._do(self._next()):
             pass
         self._close()
+
+    def _next(self) -> _Task:
+        """What was handed over; nothing, when it is time to try again what could not be written."""
+        if self._off or not (self._waiting or self._lost):
+            return self._tasks.get()
+        try:
+            return self._tasks.get(timeout=max(0.0, self._next_try - time.monotonic()))
+        except queue.Empty:
+            return _Task()
 
     def _do(self, first: _Task) -> bool:
         """Write what is there by now; False when nothing comes after it."""

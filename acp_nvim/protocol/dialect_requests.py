@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from acp_nvim.protocol import schema
-from acp_nvim.protocol.errors import INVALID_PARAMS, RequestError
+from acp_nvim.protocol.errors import INVALID_PARAMS, PARSE_ERROR, RequestError
 from acp_nvim.protocol.fence import quoted
 
 JSON = dict[str, Any]
@@ -35,7 +35,7 @@ def wants_words(error: Exception) -> bool:
     """Whether an agent may have refused `initialize` because its version is a number."""
     if not isinstance(error, RequestError):
         return False
-    return error.code == INVALID_PARAMS or tells_of_version(f"{error} {error.data}")
+    return error.code in (INVALID_PARAMS, PARSE_ERROR) or tells_of_version(f"{error} {error.data}")
 
 
 def tells_of_version(words: str) -> bool:

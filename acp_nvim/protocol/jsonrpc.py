@@ -251,18 +251,28 @@ class Peer:
 
     def _response(self, it: Envelope, raw: bytes) -> list[Event]:
         empty = it.result is UNSET and it.error is UNSET
-        if it.id is UNSET or (empty and it.id not in self._outgoing):
+        asked = it.id if it.id is not UNSET and it.id is not None else self._unread(it)
+        if (it.id is UNSET and asked is None) or (empty and it.id not in self._outgoing):
             detail = "neither method nor result nor error" if empty else "a response without an id"
             return [_violation("message", detail, raw, reply=errors.INVALID_REQUEST)]
-        if it.id not in self._outgoing:
-            detail = f"response to {it.id!r}, which is no open request of ours"
+        if asked not in self._outgoing:
+            detail = f"response to {asked!r}, which is no open request of ours"
             return [_violation("response", detail, raw)]
-        method = self._outgoing.pop(it.id)
+        method = self._outgoing.pop(asked)
         if it.error is UNSET or bytes(it.error) == b"null":
             # JavaScript leaves `result` out when it is undefined: that is an answer too.
             result = _NULL if it.result is UNSET else it.result
-            return [Response(it.id, method, result, None)]
-        return _error_response(it.id, method, it.error, raw)
+            return [Response(asked, method, result, None)]
+        return _error_response(asked, method, it.error, raw)
+
+    def _unread(self, it: Envelope) -> Id:
+        """Return the request that an error without an id is about: who cannot read a request does
+        not know its id. While `initialize` alone is open it can be no other.
+        """
+        refused = it.error is not UNSET and bytes(it.error) != b"null"
+        if not refused or list(self._outgoing.values()) != ["initialize"]:
+            return None
+        return next(iter(self._outgoing))
 
     def _misfit(self, line: bytes, text: bytes, problem: str) -> list[Event]:
         """Report a line whose envelope has a wrong shape; the rest of it may not even be JSON."""

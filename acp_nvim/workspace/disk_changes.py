@@ -7,7 +7,6 @@ more when the turn ends.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -23,7 +22,6 @@ from acp_nvim.edits.moves import Move, Moves
 from acp_nvim.edits.text import Text
 from acp_nvim.tasks import Tasks
 from acp_nvim.workspace.disk import (
-    GRAIN_NS,
     bytes_of,
     changed_at,
     read_dated,
@@ -50,7 +48,7 @@ from acp_nvim.workspace.tracked_file import (
     PutOff,
     SavedIdle,
 )
-from acp_nvim.workspace.turn_start import TurnStarts, differing
+from acp_nvim.workspace.turn_start import TurnStart, TurnStarts, differing
 from acp_nvim.workspace.turns import Attribution, Turn, real_roots
 
 ATTEMPTS: Final = 5
@@ -88,9 +86,10 @@ class DiskChanges:
         self._attribution.enter(turn)
         return turn
 
-    async def remember(self, turn: Turn) -> None:
+    async def remember(self, turn: Turn, sent: int | None = None) -> TurnStart:
         """Read the files that the user has saved since the last look: these contents are theirs,
-        whatever the agent makes of the files before the next look.
+        whatever the agent makes of the files before the next look. Returns the files at the start
+        of a prompt; ``sent``: since when the agent has it, if it does.
         """
         idle = (file for file in self._files if file.state.saved_idle)
         saved = sorted(file.path for file in idle if turn.concerns(file.path))
@@ -106,14 +105,7 @@ class DiskChanges:
             with suppress(BinaryError):
                 text, reformat = text_of(data, buffer), format_change(buffer, data, data)
                 self._holds(path, text, reformat)
-        self.turn_starts.note(turn)
-
-    def sent(self, turn: Turn) -> None:
-        """The prompt goes. Changes since the agent was done with the one before are the user's,
-        also where the looks at the files are not done.
-        """
-        turn.idle.append((turn.closed, time.time_ns() - GRAIN_NS))
-        turn.closed = 0
+        return self.turn_starts.note(turn, sent)
 
     async def begin(self, turn: Turn) -> None:
         """Changes so far are nobody's, unless another turn runs; changes while this looks are the
@@ -133,11 +125,13 @@ class DiskChanges:
         self._snapshots.retry(real_roots(session))
         await self.look(session.roots)
 
-    async def begun(self, turn: Turn) -> None:
+    async def begun(self, start: TurnStart) -> None:
         """Take up files that changed after they were named and before they were looked at."""
-        found = await to_thread.run_sync(differing, turn.early) if turn.early else ()
+        turn = start.turn
+        early, turn.early = turn.early, {}  # older than the next prompt of the turn
+        found = await to_thread.run_sync(differing, early) if early else ()
         if found:
-            turn.late += found
+            start.add(found)
             async with self._lock, self._edits.alone(*(change.path for change in found)):
                 await self._take_up(found)
 
@@ -302,8 +296,8 @@ class DiskChanges:
             if change.after is None:
                 self._edits.gone(change.path, change.rights, change.executable)
             turn, at = await self._attribution.last(change.path)
-            if turn is not None and self.turn_starts.concerns(turn):
-                turn.late.append(self.turn_starts.change(turn, change))
+            if turn is not None:
+                self.turn_starts.has_changed(turn, change, at)
             state = self._edits.state(change.path)
             session = None if state.late is None else state.late.session
             if turn is not None and (state.late is None or at != state.late.at):

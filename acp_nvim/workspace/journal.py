@@ -139,10 +139,17 @@ class JournalFile:
         return self._offset > 2 * self._least + SLACK
 
     def append(self, batch: bytes) -> None:
-        """Add records: all of them are read by others, or none."""
+        """Add records: all of them are read by others, or none. Where the disk is full the file
+        stays as it was.
+        """
         handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
         with os.fdopen(handle, "wb", buffering=0) as file:
-            _fill(file.fileno(), framed(batch))
+            size = os.fstat(handle).st_size
+            try:
+                _fill(handle, framed(batch))
+            except OSError:
+                file.truncate(size)
+                raise
         self._offset = os.fstat(self._reading).st_size
 
     def replace(self, batches: Sequence[bytes]) -> None:

@@ -8,6 +8,7 @@ text of a file: what another one says of it is carried over to that.
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -38,6 +39,10 @@ DELAY_S: Final = 0.003
 SHARE: Final = 4.0
 """Writing is followed by a pause of so many times its length, but not of more than `PAUSE_S`."""
 PAUSE_S: Final = 0.5
+RETRY_S: Final = 5.0, 300.0
+"""First and longest pause before what could not be written is tried again, though nothing else
+happens.
+"""
 CLAIM_S: Final = 3.0
 """How long a decision waits for another Neovim."""
 WAIT_S: Final = 0.005, 0.1
@@ -84,7 +89,8 @@ class Persistence:
         self._data: Path | None = None
         self._locks: dict[str, anyio.Lock] = {}
         self._touched = anyio.Event()
-        self._has_warned = False
+        self._failing = set[str]()
+        """The roots whose journals could not be read or written the last time."""
         self._followed = set[str]()
         self._is_closing = False
 
@@ -140,7 +146,7 @@ class Persistence:
         except NewerVersionError:
             self._leave(replica)
         except OSError as error:
-            self._failed(error)
+            self._failed(replica, error)
         return []
 
     def _leave(self, replica: Replica) -> None:
@@ -160,12 +166,15 @@ class Persistence:
 
     async def _run(self) -> None:
         """Write until cancelled."""
+        retry, longest = RETRY_S
         while True:
-            await self._touched.wait()
+            with anyio.move_on_after(retry if self._failing else math.inf):
+                await self._touched.wait()
             await anyio.sleep(DELAY_S)
             self._touched = anyio.Event()
             began = anyio.current_time()
             await self.exchange()
+            retry = min(2 * retry, longest) if self._failing else RETRY_S[0]
             await anyio.sleep(min(PAUSE_S, SHARE * (anyio.current_time() - began)))
 
     async def close(self) -> None:
@@ -177,7 +186,7 @@ class Persistence:
             try:
                 replica.close()
             except OSError as error:
-                self._failed(error)
+                self._failed(replica, error)
         self._state.replicas.clear()
 
     def abandon(self) -> None:
@@ -194,7 +203,7 @@ class Persistence:
             try:
                 is_due = replica.file.has_news() or replica.differs(self._state.values(root))
             except OSError as error:
-                self._failed(error)
+                self._failed(replica, error)
                 continue
             if is_due:
                 try:
@@ -223,12 +232,12 @@ class Persistence:
         """
         async with self._locks[replica.root]:
             is_left = replica.root in self._state.newer
-            is_locked = not is_left and await self._try(self._lock, replica, patience)
+            is_locked = not is_left and await self._try(replica, self._lock, patience)
             try:
-                seen = await self._try(self._take_news, replica) if is_locked else None
+                seen = await self._try(replica, self._take_news) if is_locked else None
                 yield seen or {}
                 if is_locked and replica.root not in self._state.newer:
-                    await self._try(self._publish, replica)
+                    await self._try(replica, self._publish)
             finally:
                 replica.file.unlock()
 
@@ -249,20 +258,21 @@ class Persistence:
             self._followed.add(replica.root)
             self._others.follow(replica.root, str(replica.file.folder))
 
-    async def _try(self, work: Callable[..., Any], *args: Any) -> Any:
+    async def _try(self, replica: Replica, work: Callable[..., Any], *args: Any) -> Any:
         """Do it, and report the first failure."""
         try:
-            return await work(*args)
+            return await work(replica, *args)
         except BusyError:
             raise
         except Exception as error:
-            self._failed(error)
+            self._failed(replica, error)
             return None
 
-    def _failed(self, error: Exception) -> None:
-        if self._has_warned:
+    def _failed(self, replica: Replica, error: Exception) -> None:
+        has_warned = bool(self._failing)
+        self._failing.add(replica.root)
+        if has_warned:
             return
-        self._has_warned = True
         if isinstance(error, OSError) and error.filename:
             reason = f"{error.strerror}: {error.filename}"
         else:
@@ -272,6 +282,7 @@ class Persistence:
     async def _publish(self, replica: Replica) -> None:
         now = self._state.values(replica.root)
         await to_thread.run_sync(replica.write, now)
+        self._failing.discard(replica.root)
         for (kind, path), value in now.items():
             if kind == FILE:
                 self._edits.ledger.told(path, value.entry)

@@ -5,7 +5,7 @@ A prompt waits neither for its session and then for the look, nor long for the l
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -99,33 +99,62 @@ class EarlyLooks:
 # -- a prompt that is sent before the look is done ------------------------------------------------
 
 
+class TurnStart:
+    """One prompt whose look is not done."""
+
+    def __init__(self, turn: Turn, files: Mapping[str, FileState], sent: int | None) -> None:
+        self.turn = turn
+        self.sent = sent
+        """Since when the agent has the prompt, in nanoseconds."""
+        self.late: list[FileChange] = []
+        """The agent's changes since: no tree holds these files as they were before."""
+        self._files = files
+
+    def goes(self, at: int, *, looked: bool) -> None:
+        """The agent has the prompt since then; ``looked``: the look before it is done."""
+        self.sent = at
+        self.turn.sent(at, looked=looked)
+
+    def add(self, changes: Iterable[FileChange]) -> None:
+        """Its agent has made these changes of files whose contents before are known."""
+        self.late.extend(changes)
+
+    def has_changed(self, change: FileChange, at: int) -> None:
+        """Its agent has made a change since the last look, at that time; a change before the prompt
+        is one of the prompt before it.
+        """
+        if self.sent is None or at < self.sent:
+            return
+        held = self._files.get(change.path)
+        if held is not None:
+            change = msgspec.structs.replace(change, before=held.disk_bytes())
+        self.late.append(change)
+
+
 class TurnStarts:
-    """The files at the start of each turn whose look is not done. The look before that is older
-    than the saves and decisions of the user since.
+    """The prompts whose look is not done, with the files at the start of each. The look before that
+    is older than the saves and decisions of the user since.
     """
 
     def __init__(self, files: TrackedFiles) -> None:
         self._files = files
-        self._held: dict[Turn, dict[str, FileState]] = {}
+        self._open: list[TurnStart] = []
 
-    def note(self, turn: Turn) -> None:
-        """A prompt is about to be sent."""
-        self._held[turn] = self._files.known()
+    def note(self, turn: Turn, sent: int | None = None) -> TurnStart:
+        """A prompt is about to be sent, or the agent has it since that time."""
+        start = TurnStart(turn, self._files.known(), sent)
+        self._open.append(start)
+        return start
 
-    def concerns(self, turn: Turn) -> bool:
-        """Whether the look before its prompt is not done."""
-        return turn in self._held
+    def done(self, start: TurnStart) -> None:
+        """The look is done, or given up."""
+        self._open = [one for one in self._open if one is not start]
 
-    def done(self, turn: Turn) -> None:
-        """The look is done."""
-        self._held.pop(turn, None)
-
-    def change(self, turn: Turn, change: FileChange) -> FileChange:
-        """A change since the last look, as one since the prompt."""
-        held = self._held.get(turn, {}).get(change.path)
-        if held is None:
-            return change
-        return msgspec.structs.replace(change, before=held.disk_bytes())
+    def has_changed(self, turn: Turn, change: FileChange, at: int) -> None:
+        """The agent of a turn has made a change, at that time in nanoseconds."""
+        for start in self._open:
+            if start.turn is turn:
+                start.has_changed(change, at)
 
 
 def keep(contents: dict[str, bytes | None], paths: Sequence[str]) -> None:

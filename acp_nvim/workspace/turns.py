@@ -16,7 +16,6 @@ from anyio import to_thread
 from acp_nvim.workspace.disk import GRAIN_NS, changed_at
 from acp_nvim.workspace.paths import Place, is_below
 from acp_nvim.workspace.ports import AgentSession, ToolCall
-from acp_nvim.workspace.snapshots.snapshots import FileChange
 
 HEARD_NS: Final = 100_000_000
 """How long a message of an agent may be under way."""
@@ -34,7 +33,9 @@ class Turn:
         self.session = session
         self.roots = real_roots(session)
         self.prompts = 0
-        """How many are at work: a second one may begin before the first one's last look is done."""
+        """How many have begun: a second one may begin before the first one's last look is done."""
+        self.at_work = 0
+        """How many of them the agent has and has not answered."""
         self.last_looks = 0
         """How many prompts have been answered whose last look is not done."""
         self.named: set[str] = set()
@@ -60,18 +61,30 @@ class Turn:
         """When the agent was done with the last prompt; 0 from when the next one goes."""
         self.early: dict[str, bytes | None] = {}
         """The contents of files that tool calls have named before `ready`."""
-        self.late: list[FileChange] = []
-        """The agent's changes before `ready`: no tree holds these files as they were before."""
         self.names: dict[str, int] = {}
         """When each file was named last, in nanoseconds."""
         self.calls: dict[ToolCall, tuple[int, int]] = {}
         """From when to when each tool call ran that may change files; 0: it runs still."""
 
-    def answered(self) -> None:
-        """The agent is done with a prompt: later changes are the user's."""
+    def sent(self, at: int, *, looked: bool) -> None:
+        """The agent has a prompt since then, in nanoseconds. What changed while it had none is the
+        user's, also where the looks at the files are not done. ``looked``: the one before is.
+        """
+        if not self.at_work and (self.closed or not looked):
+            self.idle.append((self.closed, at))
+        self.closed = 0
+        self.at_work += 1
+
+    def given_up(self) -> None:
+        """A prompt that has begun is not sent after all."""
         self.prompts -= 1
         self.last_looks += 1
-        if not self.prompts:
+
+    def answered(self) -> None:
+        """The agent is done with a prompt: later changes are the user's."""
+        self.given_up()
+        self.at_work = max(0, self.at_work - 1)
+        if not self.at_work:
             self.closed = time.time_ns()  # the clock of files is never ahead
 
     def looked(self) -> bool:
@@ -237,5 +250,5 @@ class Attribution:
         """
         self._starting = [turn for turn in self._starting if not turn.ready.is_set()]
         ready = [turn for turn in self._turns.ready() if turn.had_prompt(at)]
-        sent = [turn for turn in self._starting if turn.idle and at >= turn.idle[-1][1]]
+        sent = [turn for turn in self._starting if turn.idle and turn.had_prompt(at)]
         return [turn for turn in (*ready, *sent) if turn.concerns(path)] or ready

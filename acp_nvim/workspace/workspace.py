@@ -20,7 +20,7 @@ from acp_nvim.workspace.agent_files import AgentFiles, Amends, OnLocation
 from acp_nvim.workspace.change_set import ChangeSets
 from acp_nvim.workspace.commits import Commits
 from acp_nvim.workspace.decisions import ReviewDecisions
-from acp_nvim.workspace.disk import signature_of
+from acp_nvim.workspace.disk import GRAIN_NS, signature_of
 from acp_nvim.workspace.disk_changes import DiskChanges
 from acp_nvim.workspace.path_guard import Ask
 from acp_nvim.workspace.paths import Place
@@ -41,8 +41,8 @@ from acp_nvim.workspace.snapshots.pruning import prune
 from acp_nvim.workspace.snapshots.snapshots import Snapshots
 from acp_nvim.workspace.tool_call_files import ToolCallFiles
 from acp_nvim.workspace.tracked_file import Holds, NeovimRead, Stored
-from acp_nvim.workspace.turn_start import ANNOUNCED_S, EarlyLooks
-from acp_nvim.workspace.turns import Turn, Turns
+from acp_nvim.workspace.turn_start import ANNOUNCED_S, EarlyLooks, TurnStart
+from acp_nvim.workspace.turns import HEARD_NS, Turn, Turns
 
 PATIENCE_S: Final = 0.05
 """How long a prompt waits for the look at the files before it."""
@@ -253,11 +253,13 @@ class Workspace(Generic[S]):
         prompt: object | None,
         label: str,
         unsaved: Mapping[str, Text] | None = None,
+        *,
+        under_way: bool = False,
     ) -> Mapping[str, Text] | None:
         """A prompt is about to be sent: the present contents are those before it. The same prompt
         may be sent again; there is none where the agent begins by itself, and no checkpoint then.
-        ``unsaved`` are the texts with unsaved edits by path, where they are known. Returns them;
-        None where they were not looked at.
+        ``under_way``: the agent has it already. ``unsaved`` are the texts with unsaved edits by
+        path, where they are known. Returns them; None where they were not looked at.
         """
         checkpoint = None
         if prompt is not None:
@@ -265,21 +267,37 @@ class Workspace(Generic[S]):
             wanted = self._options().checkpoints
             checkpoint = await self.rewind.keep(session, n, label, unsaved) if wanted else None
         begun = anyio.Event()
-        self._open_checkpoints[session.n] = checkpoint, begun
+        if prompt is not None:
+            self._open_checkpoints[session.n] = checkpoint, begun
         self.persistence.touch()
         turn = self.disk.enter(session)
+        try:
+            await self._start(turn, checkpoint, begun, under_way=under_way or prompt is None)
+        except BaseException:  # it never becomes a turn
+            turn.given_up()
+            self.disk.leave(session)
+            begun.set()
+            raise
+        return unsaved if checkpoint is None else checkpoint.unsaved
+
+    async def _start(
+        self, turn: Turn, checkpoint: Checkpoint | None, begun: anyio.Event, *, under_way: bool
+    ) -> None:
+        """Do what a prompt waits for; with the agent it is from here on, or already."""
+        sent = time.time_ns() - HEARD_NS if under_way else None
+        if sent is not None:
+            turn.sent(sent, looked=False)
         with anyio.move_on_after(ANNOUNCED_S):
             await self.disk.turns.announce()
-        await self.disk.remember(turn)  # earlier saves have been reported by now
-        looked = self.early_looks.take(session) or self.disk.rests(turn)
+        start = await self.disk.remember(turn, sent)  # earlier saves have been reported by now
+        looked = self.early_looks.take(turn.session) or self.disk.rests(turn)
         if looked:
-            self._look_done(turn, checkpoint)
+            self._look_done(start, checkpoint)
             begun.set()
         else:
-            looked = await self._briefly(self._begin, turn, checkpoint, begun)
-        if turn.closed or not looked:
-            self.disk.sent(turn)
-        return unsaved if checkpoint is None else checkpoint.unsaved
+            looked = await self._briefly(self._begin, start, checkpoint, begun)
+        if sent is None:
+            start.goes(time.time_ns() - GRAIN_NS, looked=looked)
 
     async def _briefly(self, work: Callable[..., Awaitable[None]], *args: Any) -> bool:
         """Start the work, and wait for it a moment that no user notices; whether it is done."""
@@ -296,17 +314,20 @@ class Workspace(Generic[S]):
             await done.wait()
         return done.is_set()
 
-    async def _begin(self, turn: Turn, checkpoint: Checkpoint | None, begun: anyio.Event) -> None:
+    async def _begin(
+        self, start: TurnStart, checkpoint: Checkpoint | None, begun: anyio.Event
+    ) -> None:
         """Look at the files before the prompt; of many files the look goes on after the prompt is
         sent. ``begun`` is set when the checkpoint is whole.
         """
         try:
-            await self._look_before(turn, checkpoint)
+            await self._look_before(start, checkpoint)
         finally:
+            self.disk.turn_starts.done(start)
             begun.set()
 
-    async def _look_before(self, turn: Turn, checkpoint: Checkpoint | None) -> None:
-        session = turn.session
+    async def _look_before(self, start: TurnStart, checkpoint: Checkpoint | None) -> None:
+        turn, session = start.turn, start.turn.session
         if not self.snapshots.looked(turn.roots):
             self._tasks.start_soon(self._warn_if_slow, turn)
         try:
@@ -314,17 +335,17 @@ class Workspace(Generic[S]):
                 await self.disk.begin(turn)
         finally:
             turn.ready.set()
-        self._look_done(turn, checkpoint)
-        await self.disk.begun(turn)
-        late, turn.late = turn.late, []
+        self._look_done(start, checkpoint)
+        await self.disk.begun(start)
         if checkpoint is not None:
-            checkpoint.late.update(targets(late))
+            checkpoint.late.update(targets(start.late))
             self.persistence.touch()
 
-    def _look_done(self, turn: Turn, checkpoint: Checkpoint | None) -> None:
+    def _look_done(self, start: TurnStart, checkpoint: Checkpoint | None) -> None:
         """The look before the prompt is done."""
+        turn = start.turn
         turn.ready.set()
-        self.disk.turn_starts.done(turn)
+        self.disk.turn_starts.done(start)
         if checkpoint is not None:
             self.rewind.complete(checkpoint, turn.session)
             self.persistence.touch()
@@ -343,13 +364,14 @@ class Workspace(Generic[S]):
             return
         self._notice(wording.MANY_FILES)
 
-    async def turn_ended(self, session: S) -> None:
-        """The agent has answered the prompt, or is gone."""
+    async def turn_ended(self, session: S, *, own: bool = False) -> None:
+        """The agent has answered the prompt, or is gone. ``own``: it had begun by itself."""
         turn = self.disk.turns.get(session)
         if turn is not None:
             turn.answered()  # the user may know of the end before the next line is done
         await self._amends.ended(session)
-        opened = self._open_checkpoints.pop(session.n, (None, None))
+        kept = None if own else self._open_checkpoints.pop(session.n, None)
+        opened = kept or (None, None)
         await self._briefly(self._end, session, *opened)
 
     async def _end(

@@ -322,6 +322,64 @@ async def test_messages_leave_in_order_but_a_late_answer_holds_no_cancel_up() ->
         held.set()
 
 
+def held(until: asyncio.Event, body: bytes = b"") -> Reply:
+    """An answer that does not come before `until`."""
+
+    async def pieces() -> AsyncIterator[bytes]:
+        await until.wait()
+        yield body
+
+    return Reply(200, headers=JSON, pieces=pieces())
+
+
+async def test_a_cancel_ends_a_prompt_that_the_server_does_not_take() -> None:
+    agent, never = Agent(), asyncio.Event()
+    agent.posts = lambda request, message: held(never) if message.get("id") == 2 else None
+    async with HttpServer(agent) as server, reached(server.url) as client:
+        await shake_hands(client)
+        prompt(client, 2)
+        await eventually(lambda: len(server.of("POST")) == 2)
+        client.send(method="session/cancel", params={"sessionId": "other"})
+        client.send(method="session/cancel", params={"sessionId": "s1"})
+        answer = await client.message()
+        assert (answer["id"], answer["error"]["code"]) == (2, -32800)
+        await eventually(lambda: len(agent.posted) == 3)  # it may have arrived
+        prompt(client, 3)
+        await eventually(lambda: agent.posted[-1].get("id") == 3)
+        assert client.transport.lost is None
+
+
+async def test_a_cancel_waits_for_the_answer_of_an_agent_that_is_at_work() -> None:
+    """Some servers answer the POST of a prompt with the end of its turn."""
+    agent, cancelled = Agent(), asyncio.Event()
+    end = _answer(2, {"stopReason": "cancelled"})
+    agent.posts = lambda request, message: held(cancelled, end) if message.get("id") == 2 else None
+    async with HttpServer(agent) as server, reached(server.url) as client:
+        await shake_hands(client)
+        prompt(client, 2)
+        await eventually(lambda: len(server.of("POST")) == 2)
+        agent.say('{"method":"session/update","params":{"sessionId":"s1"}}', "s1")
+        assert (await client.message())["method"] == "session/update"
+        client.send(method="session/cancel", params={"sessionId": "s1"})
+        await eventually(lambda: agent.posted[-1]["method"] == "session/cancel")
+        cancelled.set()
+        assert (await client.message())["result"] == {"stopReason": "cancelled"}
+
+
+async def test_an_answer_to_a_post_that_is_too_long_is_refused_and_the_connection_goes_on() -> None:
+    agent = Agent()
+    long = Reply(200, _answer(2, "x" * 5000), JSON)
+    agent.posts = lambda request, message: long if message.get("id") == 2 else None
+    async with HttpServer(agent) as server, reached(server.url, message_bytes=1000) as client:
+        await shake_hands(client)
+        prompt(client, 2)
+        line = await client.line()
+        assert (len(line), b'"id": 2' in line) == (1001, True)
+        prompt(client, 3)
+        await eventually(lambda: agent.posted[-1].get("id") == 3)
+        assert client.transport.lost is None
+
+
 async def test_cookies_are_kept_also_for_the_next_connection() -> None:
     agent = Agent()
     agent.initialized = Reply(

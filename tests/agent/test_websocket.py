@@ -19,6 +19,7 @@ from acp_nvim.agent.transport.base import TransportError
 from acp_nvim.agent.transport.reach import Reach
 from acp_nvim.agent.transport.remote import Address
 from acp_nvim.agent.transport.websocket import WebSocketTransport
+from acp_nvim.protocol.jsonrpc import Event, Notification, Peer, Violation
 from tests.support.remote_client import reached
 
 BIG = 64 << 20
@@ -70,15 +71,30 @@ async def test_a_message_of_64_mib_comes_in_one_piece() -> None:
         assert len(await client.line(within=50)) == BIG
 
 
-async def test_a_message_beyond_the_limit_ends_the_connection_and_is_said() -> None:
+@pytest.mark.parametrize("in_fragments", [False, True])
+async def test_a_message_beyond_the_limit_is_refused_and_the_next_one_read(
+    in_fragments: bool,
+) -> None:
+    """As a line of a process that is too long."""
+    long = json.dumps({"id": 7, "method": "_a", "params": {"p": "x" * (8 << 20)}})
+
     async def life(socket: ServerConnection) -> None:
-        await socket.send("x" * 2000)
+        await socket.send([long[:100], long[100:]] if in_fragments else long)
+        await socket.send('{"method":"_b"}')
         await socket.wait_closed()
 
     async with served(life) as url, reached(url, message_bytes=1000) as client:
-        assert "longer than limits.message_bytes" in await client.end()
-        assert client.transport.lost is not None
-        assert (client.transport.lost.limit, client.transport.lost.again) == ("message_bytes", True)
+        peer, events = Peer(1000), list[Event]()
+        while len(events) < 2:
+            events += peer.receive(await client.transport.receive())
+        skipped, after = events
+        assert isinstance(skipped, Violation)
+        assert skipped.kind == "oversize"
+        assert f"{len(long)} bytes" in skipped.detail
+        assert skipped.reply is not None
+        assert json.loads(skipped.reply)["id"] == 7
+        assert isinstance(after, Notification)
+        assert client.transport.lost is None
 
 
 async def test_while_nobody_receives_the_server_has_to_wait() -> None:

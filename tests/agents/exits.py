@@ -83,6 +83,17 @@ def exit_in_handshake(agent: Agent, code: str = "8") -> None:
 
 
 @whole_life
+def ends_at_both_versions(agent: Agent) -> None:
+    """End at a version that is a number, and at one that is a string for another reason."""
+    frame = agent.expect("initialize")
+    if isinstance(frame["params"]["protocolVersion"], int):
+        agent.stderr("acp: cannot unmarshal number into protocolVersion")
+        agent.exit(3)
+    agent.stderr("no licence found")
+    agent.exit(4)
+
+
+@whole_life
 def mute(agent: Agent) -> None:
     """Read everything, answer nothing."""
     agent.listen()

@@ -69,7 +69,9 @@ def _zero(kind: Type) -> Any:
 
 @whole_life
 def strict_go(agent: Agent, refusal: str = "-32602") -> None:
-    """What is no string where a string belongs is refused with CODE, or `fatal`: it ends."""
+    """What is no string where a string belongs is refused with CODE, or `unread`: like a line that
+    is no JSON, or `fatal`: it ends, or `silent`: without a word.
+    """
     while True:
         frame = agent.next()
         try:
@@ -78,7 +80,12 @@ def strict_go(agent: Agent, refusal: str = "-32602") -> None:
             if refusal == "fatal":
                 agent.stderr(f"acp: {error}")
                 agent.exit(1)
-            agent.refuse(frame, int(refusal), "Invalid params")
+            if refusal == "silent":
+                agent.exit(1)
+            if refusal == "unread":
+                agent.refuse({"id": None}, -32700, "Parse error")
+            else:
+                agent.refuse(frame, int(refusal), "Invalid params")
 
 
 def _answer(agent: Agent, frame: Frame) -> None:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import gc
+import sqlite3
 import weakref
+from contextlib import closing
 from pathlib import Path
 
+import pytest
+
+from acp_nvim.history import writer as module
 from acp_nvim.history.changes import Prompted
 from acp_nvim.history.hiding import Hidden
 from acp_nvim.history.writer import Surroundings, Writer
@@ -27,4 +32,32 @@ def test_what_was_written_is_not_kept(tmp_path: Path) -> None:
     assert writer.written(10)
     until(lambda: gc.collect() >= 0 and known() is None)
     assert not told
+    writer.close(10)
+
+
+def prompts(path: Path) -> list[str]:
+    """What another process reads."""
+    if not path.exists():
+        return []
+    try:
+        with closing(sqlite3.connect(path)) as sql:
+            return [text for (text,) in sql.execute("SELECT text FROM prompts")]
+    except sqlite3.OperationalError:  # it is being made
+        return []
+
+
+def test_what_waits_is_written_when_it_can_be_though_nothing_happens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "RETRY_S", (0.01, 0.01))
+    told: list[object] = []
+    around = Surroundings(Hidden, lambda: (90.0, 1 << 20), told.append, told.append)
+    in_the_way = tmp_path / "acp"
+    in_the_way.write_text("")
+    writer = Writer(in_the_way / "history.db", 1, around)
+    writer.write(0, [Prompted("Hello", "/work")])
+    until(lambda: bool(told))
+    in_the_way.unlink()
+    until(lambda: prompts(in_the_way / "history.db") == ["Hello"])
+    assert len(told) == 1
     writer.close(10)

@@ -205,6 +205,35 @@ def test_a_response_that_matches_nothing_is_never_answered(line: bytes) -> None:
     assert ours in peer.outgoing
 
 
+@pytest.mark.parametrize("id", [b'"id":null,', b""])
+def test_an_error_without_an_id_refuses_the_first_request(id: bytes) -> None:
+    """JSON-RPC 2.0, section 5: the id is null where the receiver could not find out which it is."""
+    peer = Peer()
+    ours, _ = peer.request("initialize", {})
+    line = b'{"jsonrpc":"2.0",%s"error":{"code":-32700,"message":"parse"}}\n' % id
+    error = schema.Error(errors.PARSE_ERROR, "parse")
+    assert events(line, peer) == [("Response", ours, "initialize", None, error)]
+    assert dict(peer.outgoing) == {}
+
+
+@pytest.mark.parametrize("members", [b'"result":{}', b'"error":null', b'"result":{},"error":null'])
+def test_only_an_error_refuses_the_first_request(members: bytes) -> None:
+    peer = Peer()
+    ours, _ = peer.request("initialize", {})
+    assert violation(b'{"id":null,%s}\n' % members, peer).kind in ("response", "message")
+    assert ours in peer.outgoing
+
+
+def test_an_error_without_an_id_among_several_requests_is_nobodys() -> None:
+    peer = Peer()
+    peer.request("initialize", {})
+    peer.request("session/new", {})
+    assert (
+        violation(b'{"id":null,"error":{"code":-32700,"message":"p"}}\n', peer).kind == "response"
+    )
+    assert len(peer.outgoing) == 2
+
+
 def test_a_response_counts_once() -> None:
     peer = Peer()
     ours, _ = peer.request("m", {})

@@ -160,6 +160,9 @@ class _Run:
             self.asked.setdefault(json.dumps(frame["id"]), []).append(frame)
         elif "method" not in frame:
             method = self.ids.pop(json.dumps(frame.get("id")), None)
+            if method is None and "error" in frame and list(self.ids.values()) == ["initialize"]:
+                self.ids.clear()  # refused by who could not read its id
+                method = "initialize"
             result = frame.get("result")
             if method == "initialize" and isinstance(result, dict):
                 self.agent = result if self.version == 1 else _as_version_1(result)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
+
+import pytest
 
 from acp_nvim.session.session import Session
 from acp_nvim.workspace.disk_changes import DiskChanges
 from acp_nvim.workspace.turns import Turns
 from acp_nvim.workspace.workspace import Workspace
+from tests.support.fake_workspace import fake_workspace
 
 
 async def nobody(_: Any) -> None:
@@ -39,11 +43,41 @@ async def test_a_turn_that_goes_on_with_another_prompt_is_not_closed() -> None:
     turns = Turns(nobody)
     session = Session(1, "agent", "/")
     turn = turns.enter(session)
+    turn.sent(1, looked=True)
     assert turns.enter(session) is turn
+    turn.sent(2, looked=False)
     turn.answered()
     assert not turn.closed
+    assert turn.had_prompt(1), "the first prompt was at work when the second one went"
     turn.answered()
     assert turn.closed
+
+
+async def test_what_changes_between_two_prompts_is_the_users() -> None:
+    """Also where the second one is about to be sent when the first one is answered."""
+    turns = Turns(nobody)
+    session = Session(1, "agent", "/")
+    turn = turns.enter(session)
+    turn.sent(1, looked=True)
+    turns.enter(session)
+    turn.answered()
+    between = turn.closed
+    turn.sent(between + 2, looked=True)
+    assert [turn.had_prompt(between + n) for n in (-1, 0, 1, 2)] == [True, False, False, True]
+
+
+async def test_a_prompt_that_is_given_up_leaves_no_turn_behind(tmp_path: Path) -> None:
+    async with fake_workspace(tmp_path) as workspace:
+        review, session = workspace.review, workspace.sessions[0]
+
+        async def broken(*_: Any) -> None:
+            raise OSError("a full disk")
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(review.disk, "remember", broken)
+            with pytest.raises(OSError, match="a full disk"):
+                await review.turn_began(session, object(), "x")
+        assert review.disk.turns.get(session) is None
 
 
 async def test_a_turn_is_over_after_the_look_that_follows_its_last_prompt() -> None:

@@ -15,16 +15,11 @@ class TransportError(AgentStartError):
     without any secret.
     """
 
-    def __init__(
-        self, text: str, *, again: bool = True, after: float = 0.0, limit: str = ""
-    ) -> None:
-        """``again``: it may work later, in ``after`` seconds at the earliest. ``limit`` is the
-        option `limits.…` that was exceeded.
-        """
+    def __init__(self, text: str, *, again: bool = True, after: float = 0.0) -> None:
+        """``again``: it may work later, in ``after`` seconds at the earliest."""
         super().__init__(text)
         self.again = again
         self.after = after
-        self.limit = limit
 
 
 class AgentTransport(Transport, Protocol):
@@ -102,7 +97,7 @@ class ReachAgent(Protocol):
         message_bytes: int,
         on_stderr: Callable[[bytes], None],
     ) -> AgentTransport:
-        """``headers`` go with each request, as they are; ``message_bytes`` bounds one message that
-        comes. ``on_stderr`` is given remarks about the connection, as lines. Raises
-        TransportError.
+        """``headers`` go with each request, as they are; of one message that comes no more than
+        ``message_bytes`` and a little has to be handed on. ``on_stderr`` is given remarks about the
+        connection, as lines. Raises TransportError.
         """

@@ -27,15 +27,13 @@ from acp_nvim.agent.transport.envelopes import Envelope
 from acp_nvim.agent.transport.event_stream import EventStream, Streams
 from acp_nvim.agent.transport.remote import Address, address_of
 from acp_nvim.agent.transport.stream import ByteQueue
-from acp_nvim.protocol.errors import INTERNAL_ERROR, RESOURCE_NOT_FOUND
+from acp_nvim.protocol.errors import INTERNAL_ERROR, REQUEST_CANCELLED, RESOURCE_NOT_FOUND
 
 CONNECTION: Final = "Acp-Connection-Id"
 SESSION: Final = "Acp-Session-Id"
 VERSION: Final = "Acp-Protocol-Version"
 
 CONNECT_S: Final = 10.0
-ANSWER_S: Final = 300.0
-"""How long a server may take to answer a POST, in seconds; `initialize` waits for the agent."""
 ORDER_S: Final = 1.0
 """How long a message waits for the answer to the POST of the one before it, in seconds."""
 LAST_S: Final = 0.5
@@ -50,6 +48,7 @@ RETRIES: Final = (0.25, 1.0, 3.0)
 """Pauses before a message is posted again that the server has not taken, in seconds."""
 PATIENCE_S: Final = 5.0
 """A server that asks for a longer pause has refused the message: a cancel may wait behind it."""
+NOT_TAKEN: Final = "cancelled before the server took it"
 READ_AHEAD: Final = 1 << 20
 """Bytes that may wait to be received before streams are read no further."""
 
@@ -65,6 +64,14 @@ class Answer(NamedTuple):
     def is_success(self) -> bool:
         """Whether the server has taken the message."""
         return 200 <= self.status < 300
+
+
+class Untaken(NamedTuple):
+    """A prompt whose POST is not answered."""
+
+    message: Envelope
+    session: str
+    posting: asyncio.Task[Any]
 
 
 class HttpTransport:
@@ -87,6 +94,8 @@ class HttpTransport:
         """Open requests of the agent: id -> the session whose header its answer needs."""
         self._opening: dict[object, str] = {}
         """Requests of ours that open a session: id -> the session they name."""
+        self._untaken: dict[object, Untaken] = {}
+        """Prompts that the server shows no sign of having taken, by id."""
         self._client: httpx.AsyncClient | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._streams = Streams(self._open_stream)
@@ -102,7 +111,8 @@ class HttpTransport:
             verify=tls.context(),
             headers={"User-Agent": f"acp.nvim/{__version__}", "Accept-Encoding": "identity"},
             cookies=self._address.cookies,
-            timeout=httpx.Timeout(ANSWER_S, connect=CONNECT_S, pool=None),
+            # A server that is silent is told of like an agent that is, and given up by the user.
+            timeout=httpx.Timeout(None, connect=CONNECT_S),
             limits=httpx.Limits(max_connections=None, keepalive_expiry=IDLE_S),
             trust_env=not here,
         )
@@ -162,11 +172,29 @@ class HttpTransport:
         session = message.session
         if message.is_answer:
             session = self._asked.pop(_key(message.id), session)
+        if message.method == "session/cancel":
+            self._take_back(message)
         if message.method in envelopes.OPENING and session is not None:
             self._opening[_key(message.id)] = session
-        for stream in dict.fromkeys((None, session)):
-            await self._streams.of(stream).opened()
-        await self._deliver(line, message, session, gone)
+        posting = asyncio.current_task()
+        if message.method == "session/prompt" and session is not None and posting is not None:
+            self._untaken[_key(message.id)] = Untaken(message, session, posting)
+        try:
+            for stream in dict.fromkeys((None, session)):
+                await self._streams.of(stream).opened()
+            await self._deliver(line, message, session, gone)
+        finally:
+            self._untaken.pop(_key(message.id), None)
+
+    def _take_back(self, cancel: Envelope) -> None:
+        """End the POSTs of prompts that had their time and may be on their way for ever. The cancel
+        is posted all the same: they may have arrived.
+        """
+        for id, prompt in list(self._untaken.items()):
+            if prompt.session == cancel.session:
+                del self._untaken[id]
+                prompt.posting.cancel()
+                self._put(envelopes.refusal(prompt.message, REQUEST_CANCELLED, NOT_TAKEN))
 
     async def _deliver(
         self, line: bytes, message: Envelope, session: str | None, gone: asyncio.Event
@@ -225,11 +253,11 @@ class HttpTransport:
         async with self._client.stream(
             "POST", self._url, content=content, headers=headers
         ) as response:
-            body = bytearray()
+            most, body = self._address.message_bytes + 1, bytearray()
             async for chunk in response.aiter_bytes():
-                body += chunk
-                if len(body) > self._address.message_bytes:
-                    raise TransportError(wording.WHY_MESSAGE_TOO_LONG, limit="message_bytes")
+                body += chunk[: most - len(body)]
+                if len(body) == most:  # told of where lines are read
+                    break
             return Answer(response.status_code, response.headers, bytes(body))
 
     def _follows(self, answer: Answer) -> bool:
@@ -263,7 +291,8 @@ class HttpTransport:
 
     def _take_body(self, answer: Answer) -> None:
         """Some servers answer a POST at once."""
-        if envelopes.read(answer.body).is_answer:
+        too_long = len(answer.body) > self._address.message_bytes
+        if too_long or envelopes.read(answer.body).is_answer:
             self._put(answer.body)
 
     def _refused(self, answer: Answer, message: Envelope) -> None:
@@ -307,6 +336,8 @@ class HttpTransport:
     async def _came(self, data: bytes, session: str | None) -> None:
         """A message has come on a stream; wait until there is room for more."""
         message = envelopes.read(data)
+        if self._untaken:
+            self._is_at_work(message.session or session)
         if message.is_request and (about := message.session or session):
             self._asked[_key(message.id)] = about
         if message.is_answer:
@@ -319,6 +350,12 @@ class HttpTransport:
         while self._inbox.size >= READ_AHEAD and not self._inbox.ended:
             self._room.clear()
             await self._room.wait()
+
+    def _is_at_work(self, session: str | None) -> None:
+        """The agent works in a session: it has taken the prompt, whatever became of the POST."""
+        for id, prompt in list(self._untaken.items()):
+            if prompt.session == session:
+                del self._untaken[id]
 
     def _put(self, data: bytes) -> None:
         # Line ends can only be white space in JSON.

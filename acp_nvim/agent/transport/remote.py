@@ -42,7 +42,9 @@ class Address:
     headers: Mapping[str, str]
     """With all variables filled in. They are secret: no error and no remark may show a value."""
     message_bytes: int
-    """The most bytes of a message that comes (option `limits.message_bytes`)."""
+    """The most bytes of a message that comes (option `limits.message_bytes`). One that is longer is
+    handed on beyond that, or all of it, and refused there: the connection goes on.
+    """
     cookies: CookieJar
     """Kept from one connection to the next one of the same agent."""
     remark: Callable[[str], None]

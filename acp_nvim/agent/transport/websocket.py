@@ -1,5 +1,6 @@
 """An agent at the other end of a WebSocket (rfds/streamable-http-websocket-transport): a text
-message is one message of the protocol, binary ones are ignored.
+message is one message of the protocol, binary ones are ignored. A message is handed on as it comes:
+whoever reads the lines bounds them, and skips one that is too long, as on stdio.
 
 Pings tell that the other end is still there. They are sent by this module, not by the library: a
 connection that is not read because the user's screen has no room is slow, not broken.
@@ -26,7 +27,9 @@ from acp_nvim import __version__, wording
 from acp_nvim.agent.transport import cookies, failures, tls
 from acp_nvim.agent.transport.addresses import is_here, shown
 from acp_nvim.agent.transport.base import TransportError
+from acp_nvim.agent.transport.frame_splitter import FrameSplitter
 from acp_nvim.agent.transport.remote import Address, address_of
+from acp_nvim.agent.transport.stream import ByteQueue
 
 OPEN_S: Final = 15.0
 """How long the handshake may take, in seconds."""
@@ -38,8 +41,8 @@ LAST_S: Final = 0.5
 """How long the end waits for messages that are still to leave, in seconds."""
 CLOSE_S: Final = 0.5
 """How long each step of the end may take: Neovim gives its host two seconds in all."""
-TOO_BIG: Final = 1009
-"""The code by which a connection is closed whose message is too long (RFC 6455)."""
+READ_AHEAD: Final = 1 << 20
+"""Bytes that may wait to be received before the network is read no further."""
 
 _SILENT: Final = logging.getLogger("acp_nvim.websocket")
 """The library logs headers; nothing of that may get anywhere."""
@@ -59,9 +62,12 @@ class WebSocketTransport:
         self._flushed = asyncio.Event()
         self._flushed.set()
         self._tasks: list[asyncio.Task[None]] = []
+        self._inbox = ByteQueue()
+        self._room = asyncio.Event()
+        self._lost: TransportError | None = None
         self._silent = False
         self._waits_since: float | None = None
-        """Since when `receive` has waited for something to come."""
+        """Since when this side has waited for something to come."""
         self._binary = 0
 
     async def start(self) -> None:
@@ -82,7 +88,8 @@ class WebSocketTransport:
         assert self._socket.response is not None
         kept = self._socket.response.headers.get_all("Set-Cookie")
         cookies.keep(self._address.cookies, url, kept)
-        self._tasks = [asyncio.create_task(self._write()), asyncio.create_task(self._watch())]
+        work = (self._read(), self._write(), self._watch())
+        self._tasks = [asyncio.create_task(one) for one in work]
 
     async def _handshake(self, url: str) -> ClientConnection:
         headers = dict(self._address.headers)
@@ -96,7 +103,8 @@ class WebSocketTransport:
             additional_headers=headers,
             user_agent_header=agent,
             compression=None,
-            max_size=self._address.message_bytes,
+            create_connection=_SplittingConnection,
+            max_size=None,
             open_timeout=OPEN_S,
             close_timeout=CLOSE_S,
             ping_interval=None,
@@ -106,29 +114,55 @@ class WebSocketTransport:
         )
 
     async def receive(self) -> bytes:
-        """Return the next message. Raises TransportError at the end."""
-        assert self._socket is not None
-        self._waits_since = time.monotonic()
-        try:
-            while not isinstance(message := await self._socket.recv(), str):
-                self._skip(message)
-        except ConnectionClosed as error:
-            raise self._end(error) from error
-        finally:
-            self._waits_since = None
-        # Line ends can only be white space in JSON.
-        return message.replace("\r", " ").replace("\n", " ").encode() + b"\n"
+        """Return the next bytes of the messages. Raises TransportError at the end."""
+        data = await self._inbox.get()
+        if self._inbox.size < READ_AHEAD:
+            self._room.set()
+        if not data and self._lost is not None:
+            raise self._lost
+        return data
 
-    def _skip(self, message: bytes) -> None:
+    async def _read(self) -> None:
+        """Read messages until the connection ends."""
+        try:
+            while True:
+                await self._read_message()
+        except ConnectionClosed as error:
+            self._lost = self._end(error)
+        except Exception as error:  # a fault of the library or of ours
+            reason = f"{type(error).__name__}: {error}"
+            self._lost = TransportError(wording.WHY_TRANSPORT_FAILED.format(reason=reason))
+        finally:
+            self._inbox.end()
+
+    async def _read_message(self) -> None:
+        assert self._socket is not None
+        size, is_text = 0, False
+        self._waits_since = time.monotonic()
+        async for piece in self._socket.recv_streaming():
+            self._waits_since = None
+            is_text = isinstance(piece, str)
+            size += len(piece)
+            if isinstance(piece, str):
+                # Line ends can only be white space in JSON.
+                self._inbox.put(piece.replace("\r", " ").replace("\n", " ").encode())
+            while self._inbox.size >= READ_AHEAD and not self._inbox.ended:
+                self._room.clear()
+                await self._room.wait()
+            self._waits_since = time.monotonic()
+        if is_text:
+            self._inbox.put(b"\n")
+        else:
+            self._skipped(size)
+
+    def _skipped(self, size: int) -> None:
         self._binary += 1
         if self._binary == 1:
-            self._address.remark(f"binary messages are ignored; the first has {len(message)} bytes")
+            self._address.remark(f"binary messages are ignored; the first has {size} bytes")
 
     def _end(self, error: ConnectionClosed) -> TransportError:
         if self._silent:
             return TransportError(wording.WHY_CONNECTION_SILENT)
-        if error.sent is not None and error.sent.code == TOO_BIG and not error.rcvd_then_sent:
-            return TransportError(wording.WHY_MESSAGE_TOO_LONG, limit="message_bytes")
         if error.rcvd is None:
             return TransportError(wording.WHY_CONNECTION_ENDED)
         reason = f"{error.rcvd.code} {error.rcvd.reason}".strip()
@@ -142,6 +176,7 @@ class WebSocketTransport:
 
     async def aclose(self) -> None:
         """Close the connection, within a second; the server runs on."""
+        self._inbox.end()
         if self._socket is not None:
             with contextlib.suppress(TimeoutError, OSError):
                 await asyncio.wait_for(self._flushed.wait(), LAST_S)
@@ -184,6 +219,18 @@ class WebSocketTransport:
 
 
 USER_AGENT: Final = f"acp.nvim/{__version__}"
+
+
+class _SplittingConnection(ClientConnection):
+    """Holds no more of a message than there is room for."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._splitter = FrameSplitter()
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes of the network."""
+        super().data_received(self._splitter.feed(data))
 
 
 class _Connect(connect):

@@ -5,6 +5,9 @@ local M = {}
 
 local uv, read_file = vim.uv, require('acp.base.read_file')
 
+--- Of what is in the files.
+M.VERSION = 1
+
 local PRIVATE_DIRECTORY, PRIVATE_FILE = 448, 384 -- 0700, 0600
 local FULL_NAME = '^(%x+)%.(%d+%.%d+%.[%w_-]+)%.?%d*%.json$'
 --- Notes of a host, what was being written, what cannot be read.
@@ -264,7 +267,7 @@ end
 ---@return acp.Kept
 local function read(path)
   local kept = vim.json.decode(read_file(path) or '', { luanil = { object = true, array = true } })
-  assert(type(kept) == 'table' and kept.version == 1, 'another version')
+  assert(type(kept) == 'table' and kept.version == M.VERSION, 'another version')
   local gone = sent(M.directory() .. '/' .. vim.fs.basename(kept.sent or ''))
   for _, name in ipairs({ 'drafts', 'queue', 'earlier' }) do
     kept[name] = unsent(kept[name] or {}, gone)
@@ -274,10 +277,16 @@ local function read(path)
   return kept
 end
 
---- Whether a file is of another directory, whose name comes to the same digits.
-local function is_of_another(path, cwd)
+--- Whether a file is not to be taken over: of another directory, whose name comes to the same
+--- digits, or of a newer version.
+---@return boolean other
+---@return boolean newer
+local function is_not_ours(path, cwd)
   local ok, kept = pcall(vim.json.decode, read_file(path) or '')
-  return ok and type(kept) == 'table' and type(kept.cwd) == 'string' and kept.cwd ~= cwd
+  if not ok or type(kept) ~= 'table' then return false, false end
+  local other = type(kept.cwd) == 'string' and kept.cwd ~= cwd
+  local newer = type(kept.version) == 'number' and kept.version > M.VERSION
+  return other, newer and not other
 end
 
 local taken = 0
@@ -295,31 +304,40 @@ local function claim(file)
 end
 
 --- Take over what Neovims that have ended kept for a workspace. The files stay, as ours, until the
---- caller removes them: `paths`.
+--- caller removes them: `paths`. Those of a newer version are left alone.
 ---@return acp.Kept[] found the oldest first
 ---@return string[] paths
 ---@return string[] problems
+---@return string|nil newer a file of a newer version
 function M.take(cwd)
-  local found, paths, problems = {}, {}, {}
+  local found, paths, problems, newer = {}, {}, {}, nil
   local files, others = listed()
   local hash = workspace(cwd)
+  local function take(file)
+    local path, problem = claim(file)
+    problems[#problems + 1] = problem
+    local ok, kept = pcall(read, path)
+    if path and ok then
+      found[#found + 1] = kept
+      paths[#paths + 1] = path
+    elseif path then
+      uv.fs_rename(path, path .. '.damaged')
+      problems[#problems + 1] = require('acp.base.messages').why_draft_damaged:format(path)
+    end
+  end
   for _, file in ipairs(files) do
-    local ours = file.workspace == hash and file.gone and file.age <= OLD_S
-    if ours and not is_of_another(M.directory() .. '/' .. file.name, cwd) then
-      local path, problem = claim(file)
-      problems[#problems + 1] = problem
-      local ok, kept = pcall(read, path)
-      if path and ok then
-        found[#found + 1] = kept
-        paths[#paths + 1] = path
-      elseif path then
-        uv.fs_rename(path, path .. '.damaged')
-        problems[#problems + 1] = require('acp.base.messages').why_draft_damaged:format(path)
+    if file.workspace == hash and file.gone and file.age <= OLD_S then
+      local path = M.directory() .. '/' .. file.name
+      local is_other, is_newer = is_not_ours(path, cwd)
+      if is_newer then
+        newer = newer or path
+      elseif not is_other then
+        take(file)
       end
     end
   end
   sweep(files, others)
-  return found, paths, problems
+  return found, paths, problems, newer
 end
 
 return M

@@ -34,6 +34,7 @@ return {
   -- Drafts
   drafts_not_kept = 'Drafts are not being saved: %s',
   why_draft_damaged = 'a draft is damaged, see %s.damaged',
+  draft_newer = 'Drafts of a newer version are left unchanged: %s',
   part_draft_back = 'your draft is back in the composer',
   part_old_draft = "an earlier draft is among the composer's earlier prompts",
   part_old_drafts = "%d earlier drafts are among the composer's earlier prompts",

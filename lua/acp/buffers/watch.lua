@@ -103,7 +103,9 @@ end
 
 local function on_lines(watch, bufnr, first, last)
   if watch.held then return end
-  local tail = api.nvim_buf_line_count(bufnr) - last
+  -- An emptied buffer has a line that is none of those it had: `:%delete` tells that none is left.
+  local count = api.nvim_buf_line_count(bufnr)
+  local tail = count == 1 and 0 or count - last
   if not watch.first then
     watch.first, watch.tail = first, tail
     changed[bufnr] = true

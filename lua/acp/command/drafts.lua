@@ -9,8 +9,8 @@ local M = {}
 
 local draft_file = require('acp.base.draft_file')
 
-local VERSION = 1
 local PAUSE_MS, LONGEST_MS = 300, 2000
+local RETRY_MS, LAST_RETRY_MS = 2000, 300000 -- after a failure, though nothing else happens
 
 local on_disk = {} ---@type table<string, string> path -> text
 local leftover = {} ---@type string[] files taken over, until this Neovim's own hold what is in them
@@ -20,6 +20,8 @@ local recalled = {} ---@type table<string, true> directories
 local places = {} ---@type table<integer, string> last directory of each composer
 local busy, again = false, false
 local waits = false -- a timer runs
+local retries = false -- another one does, after a failure
+local retry_ms = RETRY_MS
 local ended = false -- Neovim ends: that the host goes too changes nothing any more
 local first_change, last_change = 0, 0
 local told ---@type string|nil the last problem
@@ -76,7 +78,7 @@ end
 local function texts()
   local found = {}
   for cwd, kept in pairs(collect()) do
-    kept.version, kept.sent = VERSION, vim.fs.basename(draft_file.sent_path())
+    kept.version, kept.sent = draft_file.VERSION, vim.fs.basename(draft_file.sent_path())
     kept.current = require('acp.base.state').current()
     found[draft_file.path(cwd)] = vim.json.encode(kept)
   end
@@ -107,7 +109,7 @@ local function note(done)
   if why then
     problem(why)
   else
-    told = nil
+    told, retry_ms = nil, RETRY_MS
   end
 end
 
@@ -119,7 +121,19 @@ local function leftover_jobs()
   return list
 end
 
-local function flush()
+local flush
+
+local function retry()
+  if retries then return end
+  retries = true
+  vim.defer_fn(function()
+    retries = false
+    flush()
+  end, retry_ms)
+  retry_ms = math.min(2 * retry_ms, LAST_RETRY_MS)
+end
+
+function flush()
   if ended then
     return
   elseif busy then
@@ -135,6 +149,7 @@ local function flush()
     vim.schedule_wrap(function(done)
       note(done)
       busy = false
+      if told then retry() end
       if not told and #leftover > 0 then
         draft_file.start(leftover_jobs(), vim.schedule_wrap(note))
       end
@@ -267,7 +282,7 @@ end
 ---@param n integer composer
 ---@return boolean back whether a draft is in the composer
 local function take(cwd, n)
-  local found, paths, problems = draft_file.take(cwd)
+  local found, paths, problems, newer = draft_file.take(cwd)
   local drafts, queue, old, remarks = by_use(found), {}, {}, {}
   for _, kept in ipairs(found) do
     vim.list_extend(remarks, kept.remarks)
@@ -284,6 +299,10 @@ local function take(cwd, n)
   if #paths > 0 then M.soon() end
   for _, why in ipairs(problems) do
     problem(why)
+  end
+  if newer then
+    local line = require('acp.base.messages').draft_newer:format(newer)
+    require('acp.base.notify').echo('warn', line)
   end
   local words = summary(back, #drafts, #queue, #remarks)
   if words then require('acp.base.notify').echo('info', words) end

@@ -153,7 +153,18 @@ def gone(editor: Editor, path: Path) -> str:
     return "unsaved\ntwo\nthree\n"
 
 
+def emptied(editor: Editor, path: Path) -> str:
+    editor.cmd("%delete")
+    return ""
+
+
+def emptied_and_filled(editor: Editor, path: Path) -> str:
+    editor.cmd("%delete | put ='x' | 1delete")
+    return "x\n"
+
+
 EVENTS = (
+    *(emptied, emptied_and_filled),
     *(changed_on_disk, changed_within_the_grain, without_end, edited_anew, wiped, of_another_name),
     *(undone, saved_by_a_formatter, gone),
 )
@@ -166,6 +177,44 @@ def test_what_becomes_of_the_buffer_is_in_the_next_read(
     expected = event(editor, opened)
     editor.turn(f"read {opened}")
     assert told(editor) == expected
+
+
+CHANGES = (
+    *("%!tac", "$put ='é 日本 𝄞 e\u0301'", "undo", "redo", "earlier 9", "later 9", "2,3move 0"),
+    *("%substitute/o/ö/ge", "split | 1delete | close", "vsplit | normal! >>", "close", "sort!"),
+    *("noautocmd 1copy $", "set bomb", "set fileformat=dos", "write", "edit!", "1delete"),
+    *("noautocmd edit!", "edit! ++ff=unix", "edit! ++ff=dos", "set fileencoding=latin1", "undo"),
+    *("noautocmd write!", "%delete", "undo", "edit! ++enc=utf-8", "read !printf 'a\\nb'"),
+    *("set noeol nofixeol", "wundo! /dev/null | 1delete", "global/./move 0", "%join", "earlier 3f"),
+    *("noautocmd undo 0", "0read #", "retab!", "normal! ggVGgU"),
+)
+"""Commands that change a buffer, or how it stands to its file."""
+SHOWN = """
+local lines = vim.api.nvim_buf_get_lines(0, 0, -1, true)
+local ends = vim.bo.endofline or (vim.bo.fixendofline and not vim.bo.binary)
+if vim.fn.wordcount().bytes == 0 then return '' end
+return table.concat(lines, '\\n') .. (ends and '\\n' or '')
+"""
+
+
+def test_whatever_changes_a_buffer_is_in_the_next_read(editor: Editor, opened: Path) -> None:
+    editor.write("other.txt", "other\n")
+    editor.cmd("edit other.txt | edit #")
+    for change in CHANGES:
+        editor.cmd(f"silent! {change}")
+        editor.turn(f"read {opened}")
+        assert told(editor) == editor.lua(SHOWN), change
+    other = opened.with_name("renamed.txt")
+    for change in ("saveas!", "noautocmd saveas!", "noautocmd keepalt file"):
+        opened.write_text("kept\n", encoding="utf-8")
+        editor.cmd(f"edit! {opened}")
+        editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, true, { 'unsaved' })")
+        editor.cmd(f"silent {change} {other}")
+        editor.turn(f"read {opened}\nread {other}")
+        quoted = [json.loads(line) for line in editor.chat() if line.startswith('"')]
+        assert quoted[-2:] == ["kept\n", editor.lua(SHOWN)], change
+        editor.cmd("bwipeout!")
+        other.unlink(missing_ok=True)
 
 
 RECORD = """

@@ -141,7 +141,7 @@ def test_a_session_without_a_name_is_none(editor: Editor) -> None:
     ("scenario", "reason"),
     [
         (["exit_at_once"], "exit code 7"),
-        (["exit_in_handshake"], "exit code 8"),
+        (["exit_in_handshake"], "exit code 8. It was started twice"),
         (["says_why_on_stdout"], "unknown flag: ^[[1m--stdio"),
         (["wrong_version"], "protocol 99"),
         (["refuses_initialize"], "not today"),
@@ -157,6 +157,20 @@ def test_an_agent_that_does_not_come_up(editor: Editor, scenario: list[str], rea
     assert editor.lines("acp://composer/1") == ["keep these words"]
     assert any(reason in line for line in editor.chat(1))
     assert not editor.session(1)["queue"]
+
+
+def test_an_agent_that_ends_in_both_handshakes_says_why(editor: Editor) -> None:
+    """One line says that it was started twice; what it said at each start follows."""
+    traffic = editor.agent("ends_at_both_versions")
+    editor.prompt("keep these words")
+    editor.wait("(require('acp').state().sessions[1] or {}).status == 'failed'")
+    assert len(traffic.pids()) == 2
+    chat = editor.chat(1)
+    [told] = [line for line in chat if "exit code 4" in line]
+    assert "started twice" in told
+    assert any("acp: cannot unmarshal number" in line for line in chat)
+    assert any("no licence found" in line for line in chat)
+    assert "started twice" in editor.state()["agents"]["ends_at_both_versions"]["error"]
 
 
 def test_a_program_that_is_not_there(editor: Editor) -> None:

@@ -1,0 +1,48 @@
+"""Drafts on a full disk, and those of a newer version of the plugin: nothing of them is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.editor.composer.drafts_on_disk import SharedWorkspace, run, write
+from tests.support.editor import Editor
+from tests.support.small_disk import small_disk
+
+
+def test_a_file_of_a_newer_version_is_left_alone(
+    edit: Callable[..., Editor], tmp_path: Path
+) -> None:
+    shared = SharedWorkspace(edit, tmp_path)
+    first = shared.start()
+    write(first, "hello")
+    shared.wait("hello")
+    first.kill()
+    (path,) = shared.files()
+    content = path.read_text().replace('"version":1', '"version":2').replace("drafts", "texts")
+    assert '"version":2' in content.replace(" ", "")
+    path.write_text(content)
+    second = shared.start()
+    run(second, "AcpPrompt")
+    second.wait_message("a newer version are left unchanged")
+    assert second.lines("acp://composer/1") == [""]
+    second.quit()
+    assert [(p.name, p.read_text()) for p in shared.directory.iterdir()] == [(path.name, content)]
+
+
+def test_a_draft_is_kept_once_a_full_disk_has_room(
+    edit: Callable[..., Editor], tmp_path: Path
+) -> None:
+    with small_disk(tmp_path / "state", 256) as disk:
+        shared = SharedWorkspace(edit, tmp_path)
+        first = shared.start()
+        write(first, "first")
+        shared.wait("first")
+        disk.fill()
+        text = "word " * 2000
+        first.lua("vim.api.nvim_buf_set_text(0, 0, 5, 0, 5, {...})", text)
+        first.wait_message("Drafts are not being saved: ENOSPC")
+        assert shared.drafts() == ["first"]
+        disk.free()
+        shared.wait("first" + text)
+        first.kill()

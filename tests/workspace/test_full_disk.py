@@ -1,0 +1,149 @@
+"""A full disk: one line says that nothing is kept, nothing of what was there is lost, and all is
+kept once there is room.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from acp_nvim.workspace import persistence, roots
+from acp_nvim.workspace.journal import JournalFile
+from tests.support.neovims import Neovims, shown
+from tests.support.small_disk import SmallDisk, small_disk
+
+if sys.platform != "win32":
+    import resource
+
+BIG = "".join(f"{n} {'x' * 90}\n" for n in range(100))
+
+
+@contextmanager
+def files_end_at(size: int) -> Iterator[None]:
+    """No file of this process grows beyond that: a write that would is cut there."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
+def test_a_record_that_does_not_fit_leaves_nothing_of_itself(tmp_path: Path) -> None:
+    writer, reader = JournalFile(tmp_path), JournalFile(tmp_path)
+    writer.replace([b"first"])
+    size = writer.path.stat().st_size
+    assert reader.read(locked=True).batches == [b"first"]
+    with files_end_at(size + 20), pytest.raises(OSError, match="too large"):
+        writer.append(b"x" * 100)
+    assert writer.path.stat().st_size == size
+    assert not writer.has_news()
+    writer.append(b"second")
+    news = reader.read(locked=True)
+    assert (news.batches, news.damaged) == ([b"second"], False)
+    writer.close()
+    reader.close()
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    with small_disk(tmp_path / "data", 128) as found:
+        yield found
+
+
+@pytest.fixture
+async def started(disk: SmallDisk, tmp_path: Path) -> AsyncIterator[Neovims]:
+    found = Neovims(tmp_path)
+    yield found
+    found.kill_all()
+
+
+def told(lines: list[str]) -> list[str]:
+    return [line for line in lines if "not saved" in line or "damaged" in line]
+
+
+async def test_full_before_the_start_and_again_later(started: Neovims, disk: SmallDisk) -> None:
+    disk.fill()
+    first = await started.neovim("first")
+    for name in ("a.txt", "b.txt"):
+        await first.write(first.work / name, BIG)
+        await first.exchange()
+    assert list(shown(first)) == ["a.txt", "b.txt"]
+    assert len(told(first.told)) == 1
+    disk.free()
+    await first.exchange()
+    disk.fill()
+    await first.write(first.work / "c.txt", BIG * 3)
+    await first.exchange()
+    assert len(told(first.told)) == 2  # it had been kept meanwhile
+    started.kill(first)
+    second = await started.neovim("second", agents=0)
+    assert list(shown(second)) == ["a.txt", "b.txt"]
+    assert not told(second.told)
+
+
+async def test_nothing_is_lost_when_it_fills_in_a_turn(started: Neovims, disk: SmallDisk) -> None:
+    first = await started.neovim("first")
+    other = await started.neovim("other", agents=0)
+    await first.write(first.work / "a.txt", "one\n")
+    await first.exchange()
+    disk.fill()
+    await first.write(first.work / "b.txt", BIG)
+    await first.exchange()
+    await first.write(first.work / "c.txt", "three\n")
+    await first.exchange()
+    await other.exchange()
+    assert "a.txt" in shown(other)
+    disk.free()
+    await first.exchange()
+    await other.exchange()
+    assert shown(other) == shown(first)
+    assert len(told(first.told)) == 1
+    assert not told(other.told)
+
+
+async def test_what_waits_is_written_when_there_is_room_though_nothing_happens(
+    started: Neovims, disk: SmallDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(persistence, "RETRY_S", (0.01, 0.01))
+    disk.fill()
+    first = await started.neovim("first")
+    await first.write(first.work / "a.txt", BIG)
+    first.review.persistence.touch()
+    with anyio.fail_after(10):
+        while not told(first.told):
+            await anyio.lowlevel.checkpoint()
+        disk.free()
+        journal = roots.folder(disk.path, roots.root_of(str(first.work))) / "journal"
+        while not journal.exists():
+            await anyio.lowlevel.checkpoint()
+    started.kill(first)
+    assert list(shown(await started.neovim("second", agents=0))) == ["a.txt"]
+
+
+async def test_on_a_disk_that_is_read_only_for_a_while(started: Neovims, disk: SmallDisk) -> None:
+    first = await started.neovim("first")
+    for name in ("a.txt", "b.txt"):
+        await first.write(first.work / name, "new\n")
+    await first.exchange()
+    started.kill(first)
+    disk.remount("ro")
+    second = await started.neovim("second", agents=0)
+    assert list(shown(second)) == ["a.txt", "b.txt"]
+    await second.decide_hunk("accept", second.work / "a.txt", 0)
+    await second.exchange()
+    assert list(shown(second)) == ["b.txt"]
+    assert len(told(second.told)) == 1
+    disk.remount("rw")
+    await second.exchange()
+    started.kill(second)
+    third = await started.neovim("third", agents=0)
+    assert list(shown(third)) == ["b.txt"]
+    assert not told(third.told)
