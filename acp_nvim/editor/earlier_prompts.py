@@ -11,8 +11,6 @@ from msgspec import Struct
 
 from acp_nvim.editor.history import History
 from acp_nvim.session.entries import Message
-from acp_nvim.session.prompt_numbers import counted, prompts_in, recognized
-from acp_nvim.session.restored import unseen
 from acp_nvim.session.session import Session
 from acp_nvim.workspace.workspace import Workspace
 
@@ -38,6 +36,8 @@ class EarlierPrompts(Struct, frozen=True, eq=False):
         rewind = self.workspace.rewind
         if rewind.last(session):
             return
+        from acp_nvim.session.prompt_numbers import counted, prompts_in, recognized
+
         announced = session.announced[1] if session.announced is not None else None
         prompts = prompts_in(it for it in session.transcript.entries if it is not announced)
         if not prompts:
@@ -74,6 +74,9 @@ class EarlierPrompts(Struct, frozen=True, eq=False):
         kept = await self.kept(session) if self._is_incomplete(session) else None
         if kept is None:
             return session
+        from acp_nvim.session.prompt_numbers import counted, prompts_in, recognized
+        from acp_nvim.session.restored import unseen
+
         entries = await self.history.read("entries", kept.id) or ()
         found = unseen(session.agent, session.cwd, entries)
         prompts = prompts_in(found.transcript.entries)

@@ -24,7 +24,7 @@ LATER = {
     "unidiff": "patches",
 }
 """Modules that are imported when somebody needs them."""
-MOST = 315
+MOST = 316
 """Modules of ours. Each takes a fifth of a millisecond."""
 
 
