@@ -14,6 +14,7 @@ from tests.support.editor import Editor
 from tests.support.fake_picker import asked, install_picker, pick
 from tests.support.killed_host import kill_host, wait_host
 from tests.support.stored_sessions import ALL
+from tests.support.told_conversation import told, words
 from tests.support.waiting import until
 
 
@@ -60,9 +61,10 @@ def test_a_users_day(days: Days) -> None:
     second.turn("say back again")  # in the chat that was opened: it goes on
     session = second.session(2)
     assert session["status"] == "idle"
-    told = str(second.traffic[0].received("session/prompt")[-1])
-    assert "the zebra is in" in told, "the new session is told"
-    assert "back again" in told
+    prompt = second.traffic[0].received("session/prompt")[-1]
+    assert words(prompt) == ["say back again"]
+    assert "the zebra is in" in told(prompt), "the new session is told"
+    assert "back again" not in told(prompt), "which goes on from there"
     assert any("brings the conversation so far along" in line for line in second.chat(2))
     assert chat_lines(second, 2)[: len(expected)] == expected
     second.turn("say once more")
