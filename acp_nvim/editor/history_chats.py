@@ -66,11 +66,12 @@ def _place(path: str, cwd: str) -> str:
 def statistics(used: Sequence[Used]) -> list[str]:
     """Tokens and cost by day and agent, newest first, then all of each agent."""
     rows = [("day", "agent", "prompts", "tokens", "cost")]
-    rows += [(it.day, it.agent, *_sums([it])) for it in used]
+    for day, agent in dict.fromkeys((it.day, it.agent) for it in used):
+        of_day = [it for it in used if (it.day, it.agent) == (day, agent)]
+        rows += [(day, agent, *sums) for sums in _by_currency(of_day)]
     for agent in sorted({it.agent for it in used}):
         mine = [it for it in used if it.agent == agent]
-        for currency in sorted({it.currency for it in mine}):
-            rows.append(("all", agent, *_sums([it for it in mine if it.currency == currency])))
+        rows += [("all", agent, *sums) for sums in _by_currency(mine)]
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     return ["  ".join(_cells(row, widths)).rstrip() for row in rows]
 
@@ -84,8 +85,17 @@ def _cells(row: Sequence[str], widths: Sequence[int]) -> list[str]:
     ]
 
 
-def _sums(used: Sequence[Used]) -> tuple[str, str, str]:
-    cost, currency = sum(it.cost for it in used), used[0].currency
+def _by_currency(used: Sequence[Used]) -> list[tuple[str, str, str]]:
+    """The sums of each currency; what was used before a cost was told counts with the first."""
+    currencies = sorted({it.currency for it in used} - {""}) or [""]
+    parts = [[it for it in used if it.currency == currency] for currency in currencies]
+    if currencies[0]:
+        parts[0] += [it for it in used if not it.currency]
+    return [_sums(part, currency) for part, currency in zip(parts, currencies, strict=True)]
+
+
+def _sums(used: Sequence[Used], currency: str) -> tuple[str, str, str]:
+    cost = sum(it.cost for it in used)
     price = f"{cost:.2f} {currency}" if currency else ""
     tokens = sum(it.tokens for it in used)
     return f"{sum(it.prompts for it in used):,}", f"{tokens:,}" if tokens else "", price
