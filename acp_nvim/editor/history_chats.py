@@ -13,9 +13,11 @@ from acp_nvim.agent.conversation import Conversation
 from acp_nvim.agent.session_setup import NEW, Origin
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.session_picker import show
+from acp_nvim.protocol import schema
 from acp_nvim.render.text import one_line
 from acp_nvim.session.entries import Entry
 from acp_nvim.session.restored import restore
+from acp_nvim.session.session import Session
 
 if TYPE_CHECKING:
     from acp_nvim.history.search import Kept, Used
@@ -126,7 +128,7 @@ def read_only(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
     host.history.show(session, kept)
     host.sessions.take_up(session, NEW, None)
     session.id = kept.agent_id
-    restore(session, entries)
+    _restore(session, kept, entries)
     show(host, host.sessions.conversations[session.n])
     return host.sessions.conversations[session.n]
 
@@ -150,12 +152,23 @@ def go_on(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
     conversation = host.sessions.new(kept.cwd, agent, origin, kept.title or None)
     session = conversation.session
     session.id = kept.agent_id if agent is not None else ""
-    restore(session, entries)
+    _restore(session, kept, entries)
     host.earlier_prompts.take_up(session, kept.agent_id, kept.uid)
     host.history.follow(session, kept.id, len(session.transcript.entries))
     host.screen.push("open_chat", session.n, host.history.chat_of(kept))
     conversation.open()
     return conversation
+
+
+def _restore(session: Session, kept: Kept, entries: Sequence[Entry]) -> None:
+    """Put what was kept into a session that has nothing yet."""
+    restore(session, entries)
+    if kept.used is not None and kept.size is not None:
+        cost = None
+        if kept.cost is not None and kept.currency:
+            cost = schema.Cost(kept.cost, kept.currency)
+        session.usage = schema.UsageUpdate(kept.used, kept.size, cost)
+        session.change("usage")
 
 
 def _agent(host: Host, kept: Kept) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -35,7 +36,10 @@ def opened(editor: Editor, n: int) -> None:
 def test_a_users_day(days: Days) -> None:
     first = days.start()
     first.turn(f'say the zebra is in {KEY}\nthink well\ntools 3\nplan\nshell "echo stripes"')
-    first.turn("say and more")
+    cost = {"amount": 0.5, "currency": "USD"}
+    usage = {"used": 1234, "size": 200_000, "cost": cost}
+    told_usage = json.dumps({"update": {"sessionUpdate": "usage_update", **usage}})
+    first.turn(f"say and more\nextension_told session/update {told_usage}")
     before = chat_lines(first, 1)
     assert any(KEY in line for line in before)
     first.quit()
@@ -56,6 +60,8 @@ def test_a_users_day(days: Days) -> None:
     second.wait("vim.bo[...].filetype == 'acpchat'", number)
     assert not second.lua("return vim.bo[...].modifiable", number)
     assert second.session(1)["status"] == "closed"
+    assert [step["content"] for step in second.session(1)["plan"]] == ["Look", "Think", "Act"]
+    assert second.session(1)["usage"] == usage
     assert not second.state()["agents"], "to look starts no agent"
 
     second.turn("say back again")  # in the chat that was opened: it goes on
