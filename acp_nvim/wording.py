@@ -44,6 +44,7 @@ JOURNAL_DAMAGED: Final = "The journal of pending edits cannot be read; it is set
 JOURNAL_NEWER: Final = "Pending edits will not outlive this Neovim: a newer version wrote {path}"
 TURN_CUT: Final = "The turn was interrupted"
 EXPORTED: Final = "The chat is in {path}"
+BLAME_EXPORTED: Final = "The trace of agents' lines is in {path}"
 CANNOT_WRITE: Final = "Cannot write {path}: {reason}"
 
 # History

@@ -191,10 +191,13 @@ class SessionSetup:
         return result
 
     def _hand_over(self) -> None:
+        """Tell all but the prompt that it goes along with, which the chat may show already."""
         from acp_nvim.session.transcript_prompt import latest_prompt, transcript_prompt
 
-        entries = self.session.transcript.entries
-        running = latest_prompt(entries) if self.session.in_turn else None
+        session = self.session
+        coming = session.announced[1] if session.announced is not None else None
+        entries = [entry for entry in session.transcript.entries if entry is not coming]
+        running = latest_prompt(entries) if session.in_turn else None
         self.handover = transcript_prompt(entries, before=running)
 
     def handed_over(self) -> None:

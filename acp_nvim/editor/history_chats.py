@@ -13,9 +13,11 @@ from acp_nvim.agent.conversation import Conversation
 from acp_nvim.agent.session_setup import NEW, Origin
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.session_picker import show
+from acp_nvim.protocol import schema
 from acp_nvim.render.text import one_line
 from acp_nvim.session.entries import Entry
 from acp_nvim.session.restored import restore
+from acp_nvim.session.session import Session
 
 if TYPE_CHECKING:
     from acp_nvim.history.search import Kept, Used
@@ -66,11 +68,12 @@ def _place(path: str, cwd: str) -> str:
 def statistics(used: Sequence[Used]) -> list[str]:
     """Tokens and cost by day and agent, newest first, then all of each agent."""
     rows = [("day", "agent", "prompts", "tokens", "cost")]
-    rows += [(it.day, it.agent, *_sums([it])) for it in used]
+    for day, agent in dict.fromkeys((it.day, it.agent) for it in used):
+        of_day = [it for it in used if (it.day, it.agent) == (day, agent)]
+        rows += [(day, agent, *sums) for sums in _by_currency(of_day)]
     for agent in sorted({it.agent for it in used}):
         mine = [it for it in used if it.agent == agent]
-        for currency in sorted({it.currency for it in mine}):
-            rows.append(("all", agent, *_sums([it for it in mine if it.currency == currency])))
+        rows += [("all", agent, *sums) for sums in _by_currency(mine)]
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     return ["  ".join(_cells(row, widths)).rstrip() for row in rows]
 
@@ -84,8 +87,17 @@ def _cells(row: Sequence[str], widths: Sequence[int]) -> list[str]:
     ]
 
 
-def _sums(used: Sequence[Used]) -> tuple[str, str, str]:
-    cost, currency = sum(it.cost for it in used), used[0].currency
+def _by_currency(used: Sequence[Used]) -> list[tuple[str, str, str]]:
+    """The sums of each currency; what was used before a cost was told counts with the first."""
+    currencies = sorted({it.currency for it in used} - {""}) or [""]
+    parts = [[it for it in used if it.currency == currency] for currency in currencies]
+    if currencies[0]:
+        parts[0] += [it for it in used if not it.currency]
+    return [_sums(part, currency) for part, currency in zip(parts, currencies, strict=True)]
+
+
+def _sums(used: Sequence[Used], currency: str) -> tuple[str, str, str]:
+    cost = sum(it.cost for it in used)
     price = f"{cost:.2f} {currency}" if currency else ""
     tokens = sum(it.tokens for it in used)
     return f"{sum(it.prompts for it in used):,}", f"{tokens:,}" if tokens else "", price
@@ -116,7 +128,7 @@ def read_only(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
     host.history.show(session, kept)
     host.sessions.take_up(session, NEW, None)
     session.id = kept.agent_id
-    restore(session, entries)
+    _restore(session, kept, entries)
     show(host, host.sessions.conversations[session.n])
     return host.sessions.conversations[session.n]
 
@@ -140,12 +152,23 @@ def go_on(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
     conversation = host.sessions.new(kept.cwd, agent, origin, kept.title or None)
     session = conversation.session
     session.id = kept.agent_id if agent is not None else ""
-    restore(session, entries)
+    _restore(session, kept, entries)
     host.earlier_prompts.take_up(session, kept.agent_id, kept.uid)
     host.history.follow(session, kept.id, len(session.transcript.entries))
     host.screen.push("open_chat", session.n, host.history.chat_of(kept))
     conversation.open()
     return conversation
+
+
+def _restore(session: Session, kept: Kept, entries: Sequence[Entry]) -> None:
+    """Put what was kept into a session that has nothing yet."""
+    restore(session, entries)
+    if kept.used is not None and kept.size is not None:
+        cost = None
+        if kept.cost is not None and kept.currency:
+            cost = schema.Cost(kept.cost, kept.currency)
+        session.usage = schema.UsageUpdate(kept.used, kept.size, cost)
+        session.change("usage")
 
 
 def _agent(host: Host, kept: Kept) -> str | None:

@@ -38,7 +38,7 @@ _UNSPACED: Final = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\
 
 class Kept(Struct, frozen=True):
     """A session in the history. `line` is where the words were found, `excerpt` what stands around
-    it; `updated` in seconds since 1970.
+    it; `updated` in seconds since 1970; `used` and `size` of its context in tokens.
     """
 
     id: int
@@ -50,6 +50,10 @@ class Kept(Struct, frozen=True):
     title: str
     started: float
     updated: float
+    used: int | None = None
+    size: int | None = None
+    cost: float | None = None
+    currency: str | None = None
     line: str = ""
     excerpt: str = ""
 
@@ -65,7 +69,9 @@ class Used(Struct, frozen=True):
     cost: float
 
 
-_KEPT: Final = "id, uid, parent, agent, agent_id, cwd, title, started, updated"
+_KEPT: Final = (
+    "id, uid, parent, agent, agent_id, cwd, title, started, updated, used, size, cost, currency"
+)
 
 
 def search(database: Database, text: str, cwd: str) -> list[Kept]:

@@ -8,7 +8,14 @@ from collections.abc import Iterable
 from typing import Any, Final, cast
 
 from acp_nvim.protocol import schema
-from acp_nvim.session.entries import Entry, Question, Subagent, TerminalEntry, ToolEntry
+from acp_nvim.session.entries import (
+    Entry,
+    PlanEntry,
+    Question,
+    Subagent,
+    TerminalEntry,
+    ToolEntry,
+)
 from acp_nvim.session.questions.decisions import CANCELLED, Decision
 from acp_nvim.session.session import Session
 
@@ -27,9 +34,11 @@ def restore(session: Session, entries: Iterable[Entry]) -> None:
             _rest(entry.decision)
         elif isinstance(entry, Subagent):
             _rest_child(entry)
+        elif isinstance(entry, PlanEntry):
+            session.plan = list(entry.entries)
     session.transcript.inherit(found)
     session.changes.change_calls(range(len(session.tool_calls)))
-    session.change("tool_calls", "terminals")
+    session.change("plan", "tool_calls", "terminals")
 
 
 def unseen(agent: str, cwd: str, entries: Iterable[Entry]) -> Session:

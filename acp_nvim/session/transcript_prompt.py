@@ -35,8 +35,8 @@ _LINE: Final = 4000
 _INTRODUCTION: Final = (
     "This session goes on from an earlier one whose context is lost. Below is what was said and "
     "done in it, oldest first; lines of user and assistant begin with `> `. Files may have changed "
-    "since. Take it as the conversation so far: do nothing of it again, and wait for the next "
-    "message of the user."
+    "since. Take it as the conversation so far: do nothing of it again, and answer the message of "
+    "the user that it comes with."
 )
 _END: Final = "(End of the earlier session.)"
 _CUT: Final = "[… {count} bytes of the earlier session are left out here …]"

@@ -375,6 +375,8 @@ class Workspace(Generic[S]):
         turn = self.disk.turns.get(session)
         if turn is not None:
             turn.answered()  # the user may know of the end before the next line is done
+        pending = [entry.path for entry in self.edits.ledger.files()]
+        self.edits.trees.known.update(self.edits.trees.read(pending))  # what git does now is theirs
         await self._amends.ended(session)
         kept = None if own else self._open_checkpoints.pop(session.n, None)
         opened = kept or (None, None)
@@ -390,8 +392,6 @@ class Workspace(Generic[S]):
             if checkpoint is not None:
                 checkpoint.ends.append(time.time())
                 self.persistence.touch()
-            pending = [entry.path for entry in self.edits.ledger.files()]
-            self.edits.trees.known.update(self.edits.trees.read(pending))
             await self.commits.check(Place(root, root).real for root in session.roots)
         finally:
             self.disk.leave(session)

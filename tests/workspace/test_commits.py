@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from acp_nvim.edits.text import parse
+from acp_nvim.session.tool_calls import ToolCall
 from tests.support.fake_workspace import fake_workspace
 from tests.support.git import git, repository
 
@@ -24,5 +25,46 @@ async def test_a_commit_is_compared_with_the_text_that_a_formatter_has_left(
         path.write_text("one\nTWO\nthree 3\n")
         neovim.refresh(str(path))
         git(workspace.work, "commit", "-qam", "x")
+        await workspace.review.refresh(workspace.sessions)
+        assert workspace.pending() == {}
+
+
+async def test_a_checkout_of_the_agents_commit_accepts_nothing(tmp_path: Path) -> None:
+    async with fake_workspace(tmp_path) as workspace:
+        work, path = workspace.work, workspace.work / "a.txt"
+        path.write_text("one\ntwo\n")
+        repository(work)
+
+        async def looked() -> dict[str, str]:
+            await workspace.review.refresh(workspace.sessions)
+            return workspace.pending()
+
+        git(work, "switch", "-qc", "side")
+        await workspace.begin()
+        await workspace.write(path, "one\nTWO\n")
+        turn, call = workspace.review.tool_calls.turn(workspace.sessions[0]), ToolCall("c1")
+        assert turn is not None
+        workspace.review.tool_calls.unnamed(turn, [call])
+        git(work, "commit", "-qam", "the agent's")
+        await workspace.end()
+        assert await looked() == {"a.txt": "modified"}
+        for _ in range(2):
+            git(work, "switch", "-q", "main")
+            assert await looked() == {}
+            git(work, "switch", "-q", "side")
+            assert await looked() == {"a.txt": "modified"}
+            assert await looked() == {"a.txt": "modified"}
+
+
+async def test_a_commit_counts_also_when_a_checkout_followed(tmp_path: Path) -> None:
+    async with fake_workspace(tmp_path) as workspace:
+        work, path = workspace.work, workspace.work / "a.txt"
+        path.write_text("one\ntwo\n")
+        repository(work)
+        await workspace.begin()
+        await workspace.write(path, "one\nTWO\n")
+        await workspace.end()
+        git(work, "commit", "-qam", "the user's")
+        git(work, "switch", "-qc", "side")
         await workspace.review.refresh(workspace.sessions)
         assert workspace.pending() == {}

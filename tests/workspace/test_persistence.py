@@ -12,6 +12,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from anyio.lowlevel import checkpoint
 
 from acp_nvim.edits.log import joined
 from acp_nvim.edits.records import Writer, batch
@@ -283,6 +284,18 @@ async def test_edits_of_another_branch_are_parked_with_it(started: Neovims) -> N
     git(neovim.work, "switch", "-q", "side")
     await neovim.review.sync_all()
     assert shown(neovim) == {}
+
+
+async def test_what_git_does_right_after_a_turn_is_its_own(started: Neovims) -> None:
+    neovim = await in_git(started)
+    await neovim.begin()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(neovim.end)
+        await checkpoint()  # the agent has answered, and the look at the files has begun
+        git(neovim.work, "stash")
+    await neovim.review.sync_all()
+    assert shown(neovim) == {}
+    assert list(neovim.review.edits.ledger.parked()) == [str(neovim.work / "a.txt")]
 
 
 # -- two at once ----------------------------------------------------------------------------------

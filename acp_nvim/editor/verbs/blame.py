@@ -95,7 +95,7 @@ async def export(host: Host, args: Args) -> None:
     elif not args.get("file"):
         host.screen.push("show", "acp://blame-export", "json", lines)
     elif written(host, Path(str(args["file"])), lines):
-        host.echo("info", wording.EXPORTED.format(path=args["file"]))
+        host.echo("info", wording.BLAME_EXPORTED.format(path=args["file"]))
 
 
 async def _texts(host: Host, paths: list[str]) -> dict[str, Text]:

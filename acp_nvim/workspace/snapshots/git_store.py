@@ -35,6 +35,8 @@ from acp_nvim.workspace.snapshots.store import (
 
 ATTEMPTS: Final = 5
 """How often one file is taken in that changes while git reads it."""
+MOVES: Final = 64 << 10
+"""The bytes at the end of the log of HEAD that are looked at."""
 _LITERAL: Final = {"GIT_LITERAL_PATHSPECS": "1"}
 _NO_FILE: Final = "0" * 6
 _DIFFER: Final = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
@@ -194,6 +196,24 @@ class GitStore:
             return os.stat(self._git.repository.moves).st_mtime_ns  # noqa: PTH116
         except OSError:
             return 0
+
+    def has_committed(self, since: str) -> bool:
+        """Whether HEAD has come from the commit ``since`` by more than checkouts and resets, which
+        put other commits there and make none; also where no log tells.
+        """
+        try:
+            with open(self._git.repository.moves, "rb") as log:  # noqa: PTH123
+                log.seek(max(os.fstat(log.fileno()).st_size - MOVES, 0))
+                lines = log.read().splitlines()
+        except OSError:
+            return True
+        for line in reversed(lines):
+            commits, _, act = line.partition(b"\t")
+            if since and commits.split(b" ", 2)[1:2] == [since.encode()]:
+                return False
+            if not act.startswith((b"checkout:", b"reset:")):
+                return True
+        return True
 
     def committed(self, paths: Sequence[str], since: str) -> dict[str, bytes | None]:
         """The contents in HEAD of those of these files that are others there than in the commit

@@ -229,7 +229,7 @@ class Snapshots:
         self, root: str, paths: Sequence[str], known: str | None
     ) -> tuple[str, int, dict[str, bytes | None]]:
         """HEAD's commit, when it became that in nanoseconds (0: not known), and those of these
-        files that it changed, if it is another one than ``known``.
+        files that it changed, if it is another one than ``known`` and was not just checked out.
         """
         store = self._stores.get(root)
         if not isinstance(store, GitStore):
@@ -238,6 +238,8 @@ class Snapshots:
         def ask() -> tuple[str, int, dict[str, bytes | None]]:
             head = store.head()
             if not head or known is None or known == head or not paths:
+                return head, 0, {}
+            if not store.has_committed(known):
                 return head, 0, {}
             return head, store.moved_at(), store.committed(paths, known)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from tests.support.editor import Editor
 from tests.support.fake_picker import asked, install_picker, pick
 from tests.support.killed_host import kill_host, wait_host
 from tests.support.stored_sessions import ALL
+from tests.support.told_conversation import told, words
 from tests.support.waiting import until
 
 
@@ -34,7 +36,10 @@ def opened(editor: Editor, n: int) -> None:
 def test_a_users_day(days: Days) -> None:
     first = days.start()
     first.turn(f'say the zebra is in {KEY}\nthink well\ntools 3\nplan\nshell "echo stripes"')
-    first.turn("say and more")
+    cost = {"amount": 0.5, "currency": "USD"}
+    usage = {"used": 1234, "size": 200_000, "cost": cost}
+    told_usage = json.dumps({"update": {"sessionUpdate": "usage_update", **usage}})
+    first.turn(f"say and more\nextension_told session/update {told_usage}")
     before = chat_lines(first, 1)
     assert any(KEY in line for line in before)
     first.quit()
@@ -55,14 +60,17 @@ def test_a_users_day(days: Days) -> None:
     second.wait("vim.bo[...].filetype == 'acpchat'", number)
     assert not second.lua("return vim.bo[...].modifiable", number)
     assert second.session(1)["status"] == "closed"
+    assert [step["content"] for step in second.session(1)["plan"]] == ["Look", "Think", "Act"]
+    assert second.session(1)["usage"] == usage
     assert not second.state()["agents"], "to look starts no agent"
 
     second.turn("say back again")  # in the chat that was opened: it goes on
     session = second.session(2)
     assert session["status"] == "idle"
-    told = str(second.traffic[0].received("session/prompt")[-1])
-    assert "the zebra is in" in told, "the new session is told"
-    assert "back again" in told
+    prompt = second.traffic[0].received("session/prompt")[-1]
+    assert words(prompt) == ["say back again"]
+    assert "the zebra is in" in told(prompt), "the new session is told"
+    assert "back again" not in told(prompt), "which goes on from there"
     assert any("brings the conversation so far along" in line for line in second.chat(2))
     assert chat_lines(second, 2)[: len(expected)] == expected
     second.turn("say once more")

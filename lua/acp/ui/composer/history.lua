@@ -75,6 +75,24 @@ end
 ---@param walk acp.Walk
 local function entry(walk, at) return walk.written[at] or at > 0 and sent[#sent - at + 1] or '' end
 
+--- The texts of a walk that stand nowhere else: the draft, and entries that were changed. That of
+--- the present step comes first.
+---@param walk acp.Walk
+---@param present string what is written now
+---@return string[]
+function M.own(walk, present)
+  local list = {}
+  local function add(at, text)
+    local own = at == 0 or text ~= sent[#sent - at + 1]
+    if own and text:match('%S') then list[#list + 1] = text end
+  end
+  add(walk.at, present)
+  for at, text in vim.spairs(walk.written) do
+    if at ~= walk.at then add(at, text) end
+  end
+  return list
+end
+
 --- Go `by` steps to earlier (positive) or later prompts.
 ---@param walk acp.Walk changed
 ---@param by integer

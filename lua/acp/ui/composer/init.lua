@@ -215,9 +215,11 @@ function M.send(n, first, last, now)
   numbers[n] = nil
   require('acp.ui.chat').follow(n)
   require('acp.ui.composer.history').add(text)
+  local draft = it.walk.at > 0 and it.walk.written[0] or ''
   it.walk, it.chips, it.new = require('acp.ui.composer.history').walk(), {}, false
   vim.api.nvim_buf_set_lines(it.bufnr, (first or 1) - 1, last or -1, false, {})
   vim.bo[it.bufnr].modified = false
+  if draft:match('%S') then M.give_back(n, draft) end
 end
 
 --- Send what the composer holds now, else the first waiting prompt. Whatever runs makes way.
@@ -272,18 +274,32 @@ local function text_of(n)
   return table.concat(there and lines_of(it.bufnr) or drafts[n] or {}, '\n')
 end
 
---- The drafts in all composers, with their attachments.
+--- The drafts of composer `n`: what it shows with the attachments, then what a walk through earlier
+--- prompts has put aside. An earlier prompt that is only looked at is none.
+---@return acp.KeptPrompt[]
+local function contents_of(n)
+  local text, it, paths = text_of(n), composers[n], attachments.list(n)
+  local ranges = vim.tbl_map(context.resolve, it and it.chips or {})
+  local texts = it and require('acp.ui.composer.history').own(it.walk, text) or { text }
+  if #texts == 0 and (text:match('%S') or #paths > 0 or #ranges > 0) then texts = { text } end
+  local found = vim.tbl_map(function(own) return { n = n, text = own } end, texts)
+  if found[1] then
+    found[1].paths, found[1].ranges = paths, ranges
+    if found[1].text == text then
+      numbers[n] = numbers[n] or require('acp.ui.composer.delivery').reserve()
+      found[1].id = numbers[n]
+    end
+  end
+  return found
+end
+
+--- The drafts in all composers.
 ---@return acp.KeptPrompt[]
 function M.contents()
   local found, order = {}, vim.list_extend(vim.tbl_keys(composers), attachments.composers())
   table.sort(order)
   for _, n in ipairs(vim.fn.uniq(order)) do
-    local text, paths = text_of(n), attachments.list(n)
-    local ranges = vim.tbl_map(context.resolve, composers[n] and composers[n].chips or {})
-    if text:match('%S') or #paths > 0 or #ranges > 0 then
-      numbers[n] = numbers[n] or require('acp.ui.composer.delivery').reserve()
-      found[#found + 1] = { n = n, id = numbers[n], text = text, paths = paths, ranges = ranges }
-    end
+    vim.list_extend(found, contents_of(n))
   end
   return found
 end
@@ -310,8 +326,9 @@ function M.take_suggestion(bufnr)
   vim.api.nvim_win_set_cursor(0, { #lines, #lines[#lines] })
 end
 
---- Put a step of the walk into the composer; the cursor goes to its end.
-local function put_step(it, text)
+--- Put a step of the walk into the composer, as another prompt; the cursor goes to its end.
+local function put_step(n, it, text)
+  numbers[n] = nil
   put(it.bufnr, text)
   local win = require('acp.ui.window').showing(it.bufnr)
   if win then vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(it.bufnr), 0 }) end
@@ -324,7 +341,7 @@ local function walk(by, n)
   local it = composers[n]
   local present = table.concat(lines_of(it.bufnr), '\n')
   local text = require('acp.ui.composer.history').step(it.walk, by, present)
-  if text then put_step(it, text) end
+  if text then put_step(n, it, text) end
   return text ~= nil
 end
 
