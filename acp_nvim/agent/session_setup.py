@@ -5,7 +5,12 @@ replaced (v1/session-setup).
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    nullcontext,
+)
 from typing import Any, Literal
 
 import anyio
@@ -232,7 +237,7 @@ class SessionSetup:
         session.replaying = False
         before = () if told else origin.before()
         session.transcript.inherit(before)
-        async with _drawn(router, session_id) if before else nullcontext():
+        async with _muted(router, session_id) if before else nullcontext():
             self._named(connection, session_id)
         where = "" if told or before else wording.PART_NOT_SHOWN
         session.notice("info", wording.SESSION_FORKED.format(hidden=where))
@@ -341,15 +346,21 @@ class SessionSetup:
 
     async def _resume_again(self, connection: Connection) -> Any:
         """Resume a session whose chat is on the screen: some agents replay it all the same."""
-        session_id = self.session.id
-        told_once = connection.agent.tells_by_id
-        async with nullcontext() if told_once else _drawn(connection.router, session_id):
-            return await self._resume(connection, session_id)
+        async with self._drawn(connection, asked=False):
+            return await self._resume(connection, self.session.id)
 
     async def _reload(self, connection: Connection) -> Any:
         """Load a session whose chat is on the screen: its replay is not drawn a second time."""
-        async with _drawn(connection.router, self.session.id):
+        async with self._drawn(connection, asked=True):
             return await self._load(connection, self.session.id)
+
+    def _drawn(self, connection: Connection, *, asked: bool) -> AbstractAsyncContextManager[None]:
+        """What is told is on the screen already; an agent that names all things by ids tells what
+        is new beside that.
+        """
+        if connection.agent.tells_by_id:
+            return _compared(connection.router, self.session, asked=asked)
+        return _muted(connection.router, self.session.id)
 
     async def _fresh(self, connection: Connection, reason: str) -> Any:
         """A new session in the same chat. It is told of what that shows where the agent has lost
@@ -379,18 +390,34 @@ def _starting(
 
 
 @asynccontextmanager
-async def _drawn(router: SessionRouter, session_id: str) -> AsyncIterator[None]:
-    """Drop the replay of a session: its chat is on the screen already."""
+async def _muted(router: SessionRouter, session_id: str) -> AsyncIterator[None]:
+    """Drop the replay of a session."""
     router.mute(session_id)
     try:
         yield
-        with anyio.move_on_after(REPLAY_S):
-            heard = -1
-            while heard != router.muted[session_id]:
-                heard = router.muted[session_id]
-                await anyio.sleep(QUIET_S)
+        await _quiet(lambda: router.muted[session_id])
     finally:
         router.unmute(session_id)
+
+
+@asynccontextmanager
+async def _compared(router: SessionRouter, session: Session, *, asked: bool) -> AsyncIterator[None]:
+    """Apply what is new in the replay of a session."""
+    retelling = router.retell(session, asked=asked)
+    try:
+        yield
+        await _quiet(lambda: retelling.heard)
+    finally:
+        router.told(session)
+
+
+async def _quiet(heard: Callable[[], int]) -> None:
+    """Wait until no more of a replay comes."""
+    with anyio.move_on_after(REPLAY_S):
+        before = -1
+        while before != heard():
+            before = heard()
+            await anyio.sleep(QUIET_S)
 
 
 def _refusal(error: RequestError | RemoteProtocolError) -> str:
