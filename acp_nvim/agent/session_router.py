@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -24,9 +24,6 @@ from acp_nvim.session import call_updates
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import fit
 from acp_nvim.session.updates import apply, joined, said
-
-if TYPE_CHECKING:
-    from acp_nvim.session.retelling import Retelling
 
 _read_update = codec.reader("session/update", "client")
 _session_id: Final = attrgetter("session_id")
@@ -46,6 +43,16 @@ _CALLS: Final = frozenset({schema.ToolCall, schema.ToolCallUpdate, updates.CallP
 
 ReportLimit = Callable[[str, str, Session | None], None]
 """Takes a report of an exceeded option `limits.*`: its last name, a text, the session."""
+
+
+class Filter(Protocol):
+    """Knows what of the updates of a session is new."""
+
+    def news(self, update: Any, /) -> Sequence[Any]:
+        """Return what is new of an update, now."""
+
+    def end(self) -> Sequence[Any]:
+        """Return what else was new, when no more comes."""
 
 
 class SessionRouter:
@@ -71,8 +78,8 @@ class SessionRouter:
         self._nameless: list[Session] = []
         self.muted: dict[str, int] = {}
         """Session ids whose replay is dropped, and how many updates of it have come."""
-        self._retellings: dict[Session, Retelling] = {}
-        """Sessions that may be told again of what they know, and their subagents'."""
+        self._filters: dict[Session, Filter] = {}
+        """What may pass for sessions that are opened again."""
         self._gone: set[str] = set()
         self._translate = translate
         self._new_child = new_child
@@ -147,19 +154,14 @@ class SessionRouter:
         """Apply everything again."""
         self.muted.pop(session_id, None)
 
-    def retell(self, session: Session, *, asked: bool) -> Retelling:
-        """Apply only what is new of what is told of a session, which may begin at its beginning;
-        it does where the agent was asked to replay.
-        """
-        from acp_nvim.session.retelling import Retelling
+    def filter(self, session: Session, told: Filter) -> None:
+        """Apply only what the filter lets pass of what is told of a session."""
+        self._filters[session] = told
 
-        retelling = self._retellings[session] = Retelling(session, tells=asked)
-        return retelling
-
-    def told(self, session: Session) -> None:
-        """Apply everything again, and what was held back."""
-        for one in [one for one in self._retellings if one.root is session]:
-            self._apply_all(one, self._retellings.pop(one).end(), 0)
+    def unfilter(self, session: Session) -> None:
+        """Apply everything again, and what the filter has held back."""
+        told = self._filters.pop(session, None)
+        self._apply_all(session, told.end() if told is not None else (), 0)
 
     def hears(self, session: Session) -> None:
         """Something has come for a session."""
@@ -195,8 +197,8 @@ class SessionRouter:
                 run = _heard(session, run)
             if self.muted:
                 self._apply_all(session, self._audible(session, run), size)
-            elif session.root in self._retellings:
-                self._apply_news(session, map(_update, run), size)
+            elif session in self._filters:
+                self._apply_filtered(session, map(_update, run), size)
             else:
                 self._apply_all(session, map(_update, run), size)
 
@@ -218,11 +220,10 @@ class SessionRouter:
             else:
                 self._apply_each(session, run)
 
-    def _apply_news(self, session: Session, updates: Iterable[Any], size: int) -> None:
-        """Apply what is new, step by step: it is compared with what is known then."""
-        retelling = self._retellings.get(session) or self.retell(session, asked=False)
+    def _apply_filtered(self, session: Session, updates: Iterable[Any], size: int) -> None:
+        """Apply what passes step by step: a filter may compare it with what is known then."""
         for update in updates:
-            self._apply_all(session, retelling.news(update), size)
+            self._apply_all(session, self._filters[session].news(update), size)
 
     def _apply_calls(self, session: Session, updates: Iterator[Any]) -> None:
         left = True

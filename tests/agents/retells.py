@@ -34,14 +34,18 @@ class Memory:
     def replay(self) -> None:
         """All of it, with the news in the middle."""
         told = [json.loads(line) for line in self._kept.read_text().splitlines()]
-        news = self.news.read_text().splitlines() if self.news.exists() else []
-        self.news.unlink(missing_ok=True)
         for update in told[: len(told) // 2]:
             self.tell(self._again(update), keeps=False)
-        for line in news:
-            self.tell(json.loads(line))
+        self.tell_news()
         for update in told[len(told) // 2 :]:
             self.tell(self._again(update), keeps=False)
+
+    def tell_news(self) -> None:
+        """What has come to pass meanwhile, once."""
+        news = self.news.read_text().splitlines() if self.news.exists() else []
+        self.news.unlink(missing_ok=True)
+        for line in news:
+            self.tell(json.loads(line))
 
     def _again(self, update: Frame) -> Frame:
         if not self._renames or "messageId" not in update:
@@ -68,7 +72,8 @@ def _turn(memory: Memory, agent: Agent, request: Frame) -> None:
 @whole_life
 def retells(agent: Agent, path: str, ids: str = "same", when: str = "before") -> None:
     """What the file PATH has for the words of a prompt is told, and replayed `before` or `after`
-    the answer that opens the session; messages have the `same` IDS then, or `other` ones.
+    the answer that opens the session, or `never`; messages have the `same` IDS then, or `other`
+    ones.
     """
     handshake(agent)
     memory = Memory(agent, path, ids)
@@ -78,6 +83,8 @@ def retells(agent: Agent, path: str, ids: str = "same", when: str = "before") ->
             case "session/new":
                 Agent.reply(agent, frame, {"sessionId": "s1"})
             case "session/resume" | "session/load":
+                if when == "never":
+                    memory.tell_news()
                 if when == "before":
                     memory.replay()
                 Agent.reply(agent, frame, {})

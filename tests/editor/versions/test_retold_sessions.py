@@ -116,9 +116,10 @@ def test_a_session_is_shown_once_after_the_connection_was_lost(editor: Editor) -
         editor.quit()
 
 
-def test_a_session_that_is_opened_by_resume_is_shown_once(editor: Editor) -> None:
+@pytest.mark.parametrize("when", ["before", "never"])
+def test_a_session_that_is_opened_by_resume_is_shown_once(editor: Editor, when: str) -> None:
     install_picker(editor)
-    retelling_agent(editor)
+    retelling_agent(editor, "same", when)
     talk(editor)
     pick(editor, "Acp sessions", "Retold", "close")
     editor.wait("require('acp').state().sessions[1].status == 'closed'")
