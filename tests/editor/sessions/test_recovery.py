@@ -119,6 +119,23 @@ def test_a_limit_is_no_login_and_is_told_with_its_wait(editor: Editor, protocol:
     assert "Scripted is at its rate limit. :Acp queue run" in "\n".join(editor.chat(1))
 
 
+def test_at_a_limit_nothing_is_sent_before_the_user_wants_it(editor: Editor) -> None:
+    traffic = editor.agent("script")
+    go = editor.home / "go"
+    editor.prompt(f"until_there {go}\n{refusing('HTTP 429')}")
+    traffic.wait("session/prompt")
+    for text in ("say one", "say two"):
+        editor.prompt(text)
+    editor.wait("#require('acp').state().sessions[1].queue == 2")
+    go.touch()
+    editor.wait_event("AcpTurnEnd")
+    editor.turn(refusing("HTTP 429"))
+    editor.turn("say three")
+    assert editor.session(1)["queue"][2:] == ["say one", "say two"]
+    assert len(traffic.received("session/prompt")) == 3
+    editor.cmd("Acp queue clear")
+
+
 def test_silence_is_told_once_and_ends_nothing(editor: Editor) -> None:
     editor.setup({"timeouts": {"silent_s": 0.2}})
     editor.agent("script")
