@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.told_conversation import told, words
+from tests.support.waiting import until
 
 MODES = {
     "modes": {
@@ -92,6 +93,7 @@ def test_a_session_that_is_lost_at_another_call_is_opened_again(editor: Editor) 
         "#vim.tbl_filter(function(l) return l:find('had lost the session') end,"
         " vim.api.nvim_buf_get_lines(vim.fn.bufnr('acp://chat/1'), 0, -1, false)) == 1"
     )
+    until(lambda: len(traffic.received("session/set_mode")) == 2)
     assert [f["params"]["sessionId"] for f in traffic.received("session/set_mode")] == ["s1", "s2"]
     editor.turn("second")
     assert "> first" in told(traffic.received("session/prompt")[-1])
