@@ -230,7 +230,8 @@ class Client:
     def _permission(self, session: Session, params: permissions.Asked, call: IncomingCall) -> None:
         """v1/tool-calls#requesting-permission: rules first, then the user."""
         tool_call = permissions.subject(session, params)
-        decision = permission_decision(decision_id(), tool_call, params)
+        shown = permissions.shown_at(session, tool_call)
+        decision = permission_decision(decision_id(), tool_call, params, shown)
         case = rule_case(tool_call, self.name, session.cwd)
         settings = self._settings()
         action = judge(case, session, settings)
@@ -249,7 +250,7 @@ class Client:
                 decision.resolve(Outcome("selected", option), "neovim's own tool")
         cancel_with(call, decision)
         answer_by(decision, call, _permitted)
-        session.ask(decision, permissions.shown_at(session, tool_call))
+        session.ask(decision, shown)
 
     def _too_many(self, session: Session) -> bool:
         """Whether so many questions wait that no further one is shown; reported once."""

@@ -67,6 +67,15 @@ class StringVersion:
         self._wanted = not text or tells_of_version(text)
         return self._wanted and not before
 
+    def is_meant(self, words: str) -> bool:
+        """Whether an agent that was asked for version 2 says that it wants a string: else its error
+        allows no other version (v2/migration).
+        """
+        from acp_nvim.protocol.dialect_requests import tells_of_type
+
+        self._wanted = tells_of_type(words)
+        return self._wanted
+
 
 class Negotiation:
     """Of one connection."""
@@ -105,13 +114,7 @@ class Negotiation:
                 raise
             self.again = 1
         except RequestError as error:
-            supported = supported_versions(error)
-            if supported is None:
-                raise
-            if self._version == 1 or 1 not in supported:
-                theirs = ", ".join(map(str, supported)) or "no version"
-                raise OtherVersion(theirs) from error
-            self.again = 1
+            self._refused(error)
         if not isinstance(self.translation, Dialect) and self.translation.old_shape:
             self._warnings.count("version", wording.WHY_VERSION_REPEATED)
             self.again = 1
@@ -119,9 +122,25 @@ class Negotiation:
             self._warnings.count("version", wording.WHY_ENDED_AT_NUMBER)
             self._first = None
 
+    def _refused(self, error: RequestError) -> None:
+        """The agent answers with an error: it may name its versions, or want a string."""
+        if self._version == 2 and self._strings.is_meant(f"{error} {error.data}"):
+            self.again = 1
+            return
+        supported = supported_versions(error)
+        if supported is None:
+            raise error
+        if self._version == 1 or 1 not in supported:
+            theirs = ", ".join(map(str, supported)) or "no version"
+            raise OtherVersion(theirs) from error
+        self.again = 1
+
     def ended_unanswered(self, last_words: Sequence[str]) -> None:
         """The agent has ended by itself before it answered: it may want the version as a string."""
-        if self._version == 1 and self.again is None and self._strings.may_be_meant(last_words):
+        if self.again is not None:
+            return
+        strings, newer = self._strings, self._version == 2
+        if strings.is_meant("\n".join(last_words)) if newer else strings.may_be_meant(last_words):
             self.again, self._first = 1, list(last_words)
 
     def failed(self, reason: str) -> str:

@@ -30,8 +30,11 @@ class PutOffPrompts:
         self._warn = warn
 
     def put_off(self, prompt: Prompt, limit: RateLimit, agent: str, details: Sequence[str]) -> None:
-        """End the turn of a prompt, which waits for the user from now on."""
+        """End the turn of a prompt. It waits for the user from now on, and so do those behind it:
+        the agent would refuse them all.
+        """
         session = self._session
+        queue.hold(session)
         queue.put_held(session, [prompt])
         wait = (
             ""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -45,6 +45,16 @@ ReportLimit = Callable[[str, str, Session | None], None]
 """Takes a report of an exceeded option `limits.*`: its last name, a text, the session."""
 
 
+class Filter(Protocol):
+    """Knows what of the updates of a session is new."""
+
+    def news(self, update: Any, /) -> Sequence[Any]:
+        """Return what is new of an update, now."""
+
+    def end(self) -> Sequence[Any]:
+        """Return what else was new, when no more comes."""
+
+
 class SessionRouter:
     """Applies each `session/update` to the session it names. One that is not as it should be is
     counted, and takes no other with it.
@@ -68,6 +78,8 @@ class SessionRouter:
         self._nameless: list[Session] = []
         self.muted: dict[str, int] = {}
         """Session ids whose replay is dropped, and how many updates of it have come."""
+        self._filters: dict[Session, Filter] = {}
+        """What may pass for sessions that are opened again."""
         self._gone: set[str] = set()
         self._translate = translate
         self._new_child = new_child
@@ -142,6 +154,15 @@ class SessionRouter:
         """Apply everything again."""
         self.muted.pop(session_id, None)
 
+    def filter(self, session: Session, told: Filter) -> None:
+        """Apply only what the filter lets pass of what is told of a session."""
+        self._filters[session] = told
+
+    def unfilter(self, session: Session) -> None:
+        """Apply everything again, and what the filter has held back."""
+        told = self._filters.pop(session, None)
+        self._apply_all(session, told.end() if told is not None else (), 0)
+
     def hears(self, session: Session) -> None:
         """Something has come for a session."""
         n = session.root.n
@@ -176,6 +197,8 @@ class SessionRouter:
                 run = _heard(session, run)
             if self.muted:
                 self._apply_all(session, self._audible(session, run), size)
+            elif session in self._filters:
+                self._apply_filtered(session, map(_update, run), size)
             else:
                 self._apply_all(session, map(_update, run), size)
 
@@ -196,6 +219,11 @@ class SessionRouter:
                 self._apply_calls(session, run)
             else:
                 self._apply_each(session, run)
+
+    def _apply_filtered(self, session: Session, updates: Iterable[Any], size: int) -> None:
+        """Apply what passes step by step: a filter may compare it with what is known then."""
+        for update in updates:
+            self._apply_all(session, self._filters[session].news(update), size)
 
     def _apply_calls(self, session: Session, updates: Iterator[Any]) -> None:
         left = True

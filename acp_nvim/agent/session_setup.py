@@ -4,20 +4,23 @@ replaced (v1/session-setup).
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    nullcontext,
+)
 from typing import Any, Literal
 
 import anyio
 from msgspec import Struct, field, structs
 
 from acp_nvim import wording
-from acp_nvim.agent import initial_options
+from acp_nvim.agent import initial_options, replays
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.initial_options import InitialOptions
 from acp_nvim.agent.mcp import Fate
 from acp_nvim.agent.session_params import SessionParams
-from acp_nvim.agent.session_router import SessionRouter
 from acp_nvim.protocol.errors import RESOURCE_NOT_FOUND, RemoteProtocolError, RequestError
 from acp_nvim.protocol.refusals import needs_login
 from acp_nvim.session import agent_work, options
@@ -25,13 +28,6 @@ from acp_nvim.session.entries import Entry, Heading, Line
 from acp_nvim.session.session import Session
 
 Way = Literal["new", "load", "resume", "fork", "retold", "again"]
-
-QUIET_S = 0.25
-"""A replay that is not drawn is over when nothing of it has come for this time, in seconds: some
-agents answer `session/load` first and replay afterwards.
-"""
-REPLAY_S = 5.0
-"""The longest wait for the end of such a late replay, in seconds."""
 
 
 class Branch(Struct, frozen=True):
@@ -160,8 +156,7 @@ class SessionSetup:
                 await self._recall()
                 return result
             case "resume":
-                result = await self._resume(connection, self._origin.id)
-                await self._recall()
+                result = await self._resume_first(connection)
                 self.session.notice("info", wording.SESSION_RESUMED)
                 return result
             case "fork":
@@ -235,7 +230,7 @@ class SessionSetup:
         session.replaying = False
         before = () if told else origin.before()
         session.transcript.inherit(before)
-        async with _drawn(router, session_id) if before else nullcontext():
+        async with replays.muted(router, session_id) if before else nullcontext():
             self._named(connection, session_id)
         where = "" if told or before else wording.PART_NOT_SHOWN
         session.notice("info", wording.SESSION_FORKED.format(hidden=where))
@@ -275,13 +270,23 @@ class SessionSetup:
         self._named(connection, session_id)
         return result
 
+    async def _resume_first(self, connection: Connection) -> Any:
+        """Resume a session that was not open here, and show what is known of it in front of all
+        that is told, unless its agent replays it.
+        """
+        before = self._origin.before()
+        if not before:
+            return await self._resume(connection, self._origin.id)
+        async with replays.withheld(connection.router, self.session, before):
+            return await self._resume(connection, self._origin.id)
+
     async def _recall(self) -> None:
         """Show what is known here of a session that was open before, where its agent replays
-        nothing, not even after the answer.
+        nothing when it is loaded, not even after the answer.
         """
         before = () if self._is_told() else self._origin.before()
         if before:
-            await anyio.sleep(QUIET_S)
+            await anyio.sleep(replays.QUIET_S)
         if before and not self._is_told():
             self.session.transcript.inherit(before)
             self.session.observer.changed(self.session)
@@ -344,15 +349,21 @@ class SessionSetup:
 
     async def _resume_again(self, connection: Connection) -> Any:
         """Resume a session whose chat is on the screen: some agents replay it all the same."""
-        session_id = self.session.id
-        told_once = connection.agent.tells_by_id
-        async with nullcontext() if told_once else _drawn(connection.router, session_id):
-            return await self._resume(connection, session_id)
+        async with self._drawn(connection, asked=False):
+            return await self._resume(connection, self.session.id)
 
     async def _reload(self, connection: Connection) -> Any:
         """Load a session whose chat is on the screen: its replay is not drawn a second time."""
-        async with _drawn(connection.router, self.session.id):
+        async with self._drawn(connection, asked=True):
             return await self._load(connection, self.session.id)
+
+    def _drawn(self, connection: Connection, *, asked: bool) -> AbstractAsyncContextManager[None]:
+        """What is told is on the screen already; an agent that names all things by ids tells what
+        is new beside that.
+        """
+        if connection.agent.tells_by_id:
+            return replays.compared(connection.router, self.session, asked=asked)
+        return replays.muted(connection.router, self.session.id)
 
     async def _fresh(self, connection: Connection, reason: str) -> Any:
         """A new session in the same chat. It is told of what that shows where the agent has lost
@@ -379,21 +390,6 @@ def _starting(
     if not connection.agent.session_capabilities.options:
         return params
     return structs.replace(params, options=initial.options)
-
-
-@asynccontextmanager
-async def _drawn(router: SessionRouter, session_id: str) -> AsyncIterator[None]:
-    """Drop the replay of a session: its chat is on the screen already."""
-    router.mute(session_id)
-    try:
-        yield
-        with anyio.move_on_after(REPLAY_S):
-            heard = -1
-            while heard != router.muted[session_id]:
-                heard = router.muted[session_id]
-                await anyio.sleep(QUIET_S)
-    finally:
-        router.unmute(session_id)
 
 
 def _refusal(error: RequestError | RemoteProtocolError) -> str:

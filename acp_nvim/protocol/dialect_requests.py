@@ -26,9 +26,8 @@ VERSION: Final = "2025-01-01"
 """The version that the description names."""
 
 _COMMAND: Final = re.compile(r"/(?P<name>[\w.:-]+)(?:\s+(?P<input>.*))?", re.DOTALL)
-_ABOUT_VERSION: Final = re.compile(
-    r"(?i)protocol.?version|cannot unmarshal number|expected a string|must be a string"
-)
+_ABOUT_TYPE: Final = re.compile(r"(?i)cannot unmarshal number|expected a string|must be a string")
+_ABOUT_VERSION: Final = re.compile(rf"{_ABOUT_TYPE.pattern}|protocol.?version")
 
 
 def wants_words(error: Exception) -> bool:
@@ -41,6 +40,11 @@ def wants_words(error: Exception) -> bool:
 def tells_of_version(words: str) -> bool:
     """Whether the last words of an agent are about the type of the version."""
     return _ABOUT_VERSION.search(words) is not None
+
+
+def tells_of_type(words: str) -> bool:
+    """Whether words of an agent say that the version has to be a string, whatever its number."""
+    return _ABOUT_TYPE.search(words) is not None
 
 
 def initialize(params: schema.InitializeRequest) -> JSON:

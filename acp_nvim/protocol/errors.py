@@ -60,7 +60,7 @@ class RequestError(Exception):
 
 def details(error: Exception) -> list[str]:
     """Return further lines about an error from its `data`: the lines of a text, the members of
-    anything else. What is short is one line of JSON. A word alone explains nothing: it stands
+    anything else. What is short and has one line is JSON. A word alone explains nothing: it stands
     behind its name.
     """
     data, name = getattr(error, "data", None), "data"
@@ -77,7 +77,8 @@ def details(error: Exception) -> list[str]:
 
 def _members(data: dict[str, Any]) -> list[str]:
     compact = msgspec.json.encode(data).decode()
-    if len(compact) <= DETAIL_COLUMNS:
+    texts = (value for value in data.values() if isinstance(value, str))
+    if len(compact) <= DETAIL_COLUMNS and not any("\n" in text for text in texts):
         return [compact]
     lines: list[str] = []
     for name, value in data.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, get_args
 
 from msgspec import UNSET
 
@@ -14,7 +14,7 @@ from acp_nvim.protocol.updates import FileChanges
 from acp_nvim.render.diffs import changes
 from acp_nvim.render.markdown import Span
 from acp_nvim.render.rows import Row, Target, pieces, width
-from acp_nvim.render.text import one_line, shown_path
+from acp_nvim.render.text import one_line, own_word, shown_path
 from acp_nvim.render.titles import ABOUT_FILES, done_title, shown_title
 from acp_nvim.session.entries import ToolEntry
 from acp_nvim.session.questions.decisions import Decision
@@ -22,6 +22,9 @@ from acp_nvim.session.tool_calls import ToolCall
 
 ICONS = {"pending": "○", "in_progress": "◐", "completed": "✓", "failed": "✗", "cancelled": "⊘"}
 GROUPS = {"completed": "AcpToolCompleted", "failed": "AcpToolFailed", "cancelled": "AcpToolFailed"}
+
+KINDS = frozenset(get_args(schema.ToolKind))
+"""Kinds of tool calls that the protocol knows: their titles say what they do (v1/tool-calls)."""
 
 _CODES = ("exit_code", "exitCode")
 ASSUMED = {"completed": "assumed done", "cancelled": "assumed cancelled"}
@@ -44,6 +47,8 @@ def call_line(entry: ToolEntry, asks: Decision | None, cwd: str) -> Row:
         title = one_line(title)
     long = len(title) if title.isascii() else width(title)
     name = _name(call.name, title) if call.name and not call.own else ""
+    if call.kind not in KINDS:
+        name += f" ({own_word(call.kind)})"
     counts = (0, 0)
     if call.kind == "edit" and asks is None and (edited := edits(call)):
         path, counts = edited
@@ -77,7 +82,9 @@ def _around(
     parts: list[tuple[str, str | None]] = []
     if any(counts):
         parts += [(f" +{counts[0]}", "AcpAdded"), (f" -{counts[1]}", "AcpRemoved")]
-    told = "AcpMuted" if end == ASSUMED["completed"] else group if asks else "AcpToolFailed"
+    failed = status in ("completed", "failed", "cancelled")
+    told = group if asks or not failed else "AcpToolFailed"
+    told = "AcpMuted" if end == ASSUMED["completed"] else told
     parts += [(f" · {end}", told)] if end else []
     after, behind, _ = pieces(parts)
     return before, after, (*spans, *((a + at, b + at, group) for a, b, group in behind))
@@ -112,7 +119,8 @@ def _ended(entry: ToolEntry) -> str:
     if call.status == "completed" and not entry.terminals and not call.raw_output:
         return ""
     if call.status not in ("completed", "failed"):
-        return "cancelled" if call.status == "cancelled" else ""
+        said = call.status != "cancelled" and call.status in ICONS
+        return "" if said else own_word(call.status)
     told = _exit(entry)
     return told or (_reason(call) or "failed" if call.status == "failed" else "")
 

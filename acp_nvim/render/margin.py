@@ -15,7 +15,7 @@ from acp_nvim.render.cutting import more
 from acp_nvim.render.rows import Row, Target, indent, pieces, row
 from acp_nvim.render.stream import RULE
 from acp_nvim.render.terminals import terminal_rows
-from acp_nvim.render.text import one_line, visible
+from acp_nvim.render.text import one_line, own_word, visible
 from acp_nvim.session import lists
 from acp_nvim.session.entries import (
     Compaction,
@@ -87,8 +87,8 @@ def _past(lines: Sequence[str]) -> list[Row]:
 
 
 def plan_rows(entries: object, *, left: int = 0) -> list[Row]:
-    """Return plan entries as a task list with their priority, unless that is medium
-    (v1/agent-plan). `left`: how many more there are.
+    """Return plan entries as a task list, with statuses that have no mark in words, and priorities
+    but medium ones (v1/agent-plan). `left`: how many more there are.
     """
     rows: list[Row] = []
     for item in entries if isinstance(entries, (list, tuple)) else ():
@@ -98,8 +98,10 @@ def plan_rows(entries: object, *, left: int = 0) -> list[Row]:
             (f"- {mark} ", "AcpListMarker"),
             (one_line(item.content, 400), group),
         ]
-        if item.priority != "medium":
-            parts.append((f" ({one_line(item.priority, 20)})", "AcpMuted"))
+        said = [] if item.status in PLAN_MARKS else [item.status]
+        said += [item.priority] if item.priority != "medium" else []
+        if said:
+            parts.append((f" ({', '.join(map(own_word, said))})", "AcpMuted"))
         rows.append(pieces(parts))
     return [*rows, row(lists.more(left), "AcpMuted")] if left else rows
 

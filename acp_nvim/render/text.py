@@ -81,6 +81,13 @@ def one_line(text: str, limit: int = 200) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
+def own_word(word: str) -> str:
+    """Return a word that the protocol does not know: a status, a kind. Those of extensions begin
+    with an underscore (v2/extensibility).
+    """
+    return one_line(word.lstrip("_"), 40)
+
+
 def path_line(path: str) -> str:
     """Return a path on one line, all of it: line breaks and tabs are spelled out as well."""
     if path.isascii() and path.isprintable():

@@ -35,6 +35,8 @@ def put_held(session: Session, prompts: Sequence[Prompt]) -> None:
     for prompt in session.queue:
         prompt.free = prompt.free or not session.held
     session.held = True
+    for prompt in prompts:
+        prompt.free = False
     replace(session, [*prompts, *session.queue])
 
 

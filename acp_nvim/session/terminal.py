@@ -63,6 +63,8 @@ class Terminal:
         """The agent ends it on its own when asked to."""
         self.resets = 0
         """How often its output was replaced."""
+        self._begin = 0
+        """Where its output begins since then."""
         self.output = Output(limit)
         """For the agent: plain text with newlines as the program wrote them."""
         self.replay = Output(REPLAY)
@@ -101,6 +103,7 @@ class Terminal:
         self._ansi, self._newlines, self._tail = Ansi(), Newlines(), Tail()
         self._returned = False
         self.replay.clear()
+        self._begin = self.replay.end
         self.resets += 1
         self.feed_lines(data)
 
@@ -153,6 +156,11 @@ class Terminal:
     def line_count(self) -> int:
         """Lines ever written."""
         return self._tail.count
+
+    @property
+    def size(self) -> int:
+        """Bytes of its output, those included that are not kept."""
+        return self.replay.end - self._begin
 
     @property
     def ended(self) -> str:

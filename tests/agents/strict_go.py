@@ -85,7 +85,8 @@ def strict_go(agent: Agent, refusal: str = "-32602") -> None:
             if refusal == "unread":
                 agent.refuse({"id": None}, -32700, "Parse error")
             else:
-                agent.refuse(frame, int(refusal), "Invalid params")
+                why = "Invalid params" if refusal == "-32602" else str(error)
+                agent.refuse(frame, int(refusal), why)
 
 
 def _answer(agent: Agent, frame: Frame) -> None:

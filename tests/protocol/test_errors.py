@@ -21,6 +21,7 @@ from acp_nvim.protocol.errors import DETAIL_LINES, RequestError, details
         ({"details": "first\nsecond"}, ["first", "second"]),
         ("overloaded", ["data: overloaded"]),
         ({"reason": "overloaded"}, ["reason: overloaded"]),
+        ({"why": "a\nb", "id": 7}, ["why:", "  a", "  b", "id: 7"]),
         ({"a": 1, "b": [None, True]}, ['{"a":1,"b":[null,true]}']),
         (["x", {"y": 1}], ['["x",{"y":1}]']),
         (7, ["data: 7"]),

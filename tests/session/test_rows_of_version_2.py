@@ -138,7 +138,22 @@ def test_an_unknown_status_and_kind_are_kept(chat: ToldChat) -> None:
     chat.tell("tool_call_update", toolCallId="c", title="Work", status="dreaming", kind="paint")
     [call] = chat.session.tool_calls
     assert not call.finished
-    assert any("Work" in line for line in chat.lines)
+    assert "◐ Work (paint) · dreaming" in chat.lines
+
+
+def test_a_call_that_has_stopped_for_a_while_says_so(chat: ToldChat) -> None:
+    chat.tell("tool_call_update", toolCallId="c", title="Work", status="paused", kind="_my_kind")
+    assert "◐ Work (my_kind) · paused" in chat.lines
+    chat.tell("tool_call_update", toolCallId="c", status="in_progress", kind="execute")
+    assert "◐ Work" in chat.lines
+
+
+def test_a_plan_entry_of_an_unknown_status_says_it(chat: ToldChat) -> None:
+    entry = {"content": "Look", "priority": "high", "status": "_put_off"}
+    plan = {"type": "items", "planId": "i", "entries": [entry, {**entry, "priority": "medium"}]}
+    chat.tell("plan_update", plan=plan)
+    assert "- [?] Look (put_off, high)" in chat.lines
+    assert "- [?] Look (put_off)" in chat.lines
 
 
 def test_meta_of_upserts_is_merged_by_key(chat: ToldChat) -> None:

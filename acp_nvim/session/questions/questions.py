@@ -23,16 +23,18 @@ def permission_decision(
     decision_id: str,
     call: ToolCall,
     params: schema.RequestPermissionRequest | updates.PermissionRequest,
+    shown: ToolCall | None = None,
 ) -> Decision:
     """Return the decision for a permission request, with options in the agent's order. Of very many
-    only the first are kept, and the first of each kind.
+    only the first are kept, and the first of each kind. ``shown`` is the call under which the chat
+    asks.
     """
     if len(params.options) > LISTED:
         params = msgspec.structs.replace(params, options=_fewer(params.options))
     title = call.title or call.name or call.id
     details: Sequence[str] = ()
     if isinstance(params, updates.PermissionRequest):
-        title, details = params.title, _details(call, params)
+        title, details = params.title, _details(shown, params)
     return Decision(
         decision_id,
         "permission",
@@ -45,9 +47,9 @@ def permission_decision(
     )
 
 
-def _details(call: ToolCall, asked: updates.PermissionRequest) -> list[str]:
+def _details(shown: ToolCall | None, asked: updates.PermissionRequest) -> list[str]:
     """Return what a request tells beside its tool call: title, description, subject."""
-    title = asked.title if asked.tool_call is not None and asked.title != call.title else ""
+    title = asked.title if shown is not None and asked.title != shown.title else ""
     found = [title, asked.description or ""]
     about = asked.subject
     if about is not None and about.command is not None:

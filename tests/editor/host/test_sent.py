@@ -81,3 +81,13 @@ def test_held_prompts_wait_while_what_went_by_itself_goes_on() -> None:
     queue.release(session)
     assert queue.first(session) is not held
     assert [prompt.text for prompt in session.queue] == ["more", "held"]
+
+
+def test_a_prompt_that_went_ahead_of_held_ones_can_be_held_itself() -> None:
+    session = Session(1, "agent", "/")
+    ahead = Prompt("ahead")
+    queue.put_held(session, [Prompt("held")])
+    queue.add(session, ahead)
+    assert queue.take(session) is ahead
+    queue.put_held(session, [ahead])
+    assert queue.first(session) is None

@@ -106,14 +106,19 @@ def test_an_agent_that_speaks_the_protocol_has_no_dialect(editor: Editor) -> Non
     assert editor.state()["agents"]["hello"]["dialect"] == "acp"
 
 
-@pytest.mark.parametrize("refusal", ["-32602", "unread", "fatal", "silent"])
-def test_an_agent_that_wants_its_version_in_words(editor: Editor, refusal: str) -> None:
-    traffic = editor.agent("strict_go", refusal)
+@pytest.mark.parametrize(
+    ("refusal", "version"),
+    [("-32602", 1), ("unread", 1), ("fatal", 1), ("silent", 1), ("fatal", 2), ("-32603", 2)],
+)
+def test_an_agent_that_wants_its_version_in_words(
+    editor: Editor, refusal: str, version: int
+) -> None:
+    traffic = editor.agent("strict_go", refusal, protocol=version)
     end = editor.turn("look around")
     assert (end["stop_reason"], end.get("error")) == ("end_turn", None)
     asked = [frame["params"]["protocolVersion"] for frame in traffic.received("initialize")]
-    assert asked == [1, "2025-01-01"]
-    assert len(traffic.pids()) == (2 if refusal in ("fatal", "silent") else 1)
+    assert asked == [version, "2025-01-01"]
+    assert len(traffic.pids()) == (2 if version == 2 or refusal in ("fatal", "silent") else 1)
     [opened] = traffic.received("session/new")
     assert opened["params"]["metadata"]["workDir"] == str(editor.work)
     session = editor.session()

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.told_conversation import told, words
+from tests.support.waiting import until
 
 MODES = {
     "modes": {
@@ -92,6 +93,7 @@ def test_a_session_that_is_lost_at_another_call_is_opened_again(editor: Editor) 
         "#vim.tbl_filter(function(l) return l:find('had lost the session') end,"
         " vim.api.nvim_buf_get_lines(vim.fn.bufnr('acp://chat/1'), 0, -1, false)) == 1"
     )
+    until(lambda: len(traffic.received("session/set_mode")) == 2)
     assert [f["params"]["sessionId"] for f in traffic.received("session/set_mode")] == ["s1", "s2"]
     editor.turn("second")
     assert "> first" in told(traffic.received("session/prompt")[-1])
@@ -117,6 +119,23 @@ def test_a_limit_is_no_login_and_is_told_with_its_wait(editor: Editor, protocol:
     editor.cmd("Acp queue clear")
     editor.turn(refusing("HTTP 429"))
     assert "Scripted is at its rate limit. :Acp queue run" in "\n".join(editor.chat(1))
+
+
+def test_at_a_limit_nothing_is_sent_before_the_user_wants_it(editor: Editor) -> None:
+    traffic = editor.agent("script")
+    go = editor.home / "go"
+    editor.prompt(f"until_there {go}\n{refusing('HTTP 429')}")
+    traffic.wait("session/prompt")
+    for text in ("say one", "say two"):
+        editor.prompt(text)
+    editor.wait("#require('acp').state().sessions[1].queue == 2")
+    go.touch()
+    editor.wait_event("AcpTurnEnd")
+    editor.turn(refusing("HTTP 429"))
+    editor.turn("say three")
+    assert editor.session(1)["queue"][2:] == ["say one", "say two"]
+    assert len(traffic.received("session/prompt")) == 3
+    editor.cmd("Acp queue clear")
 
 
 def test_silence_is_told_once_and_ends_nothing(editor: Editor) -> None:

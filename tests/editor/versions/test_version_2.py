@@ -106,6 +106,20 @@ def test_a_permission_about_a_command(editor: Editor) -> None:
     assert "allow" in editor.chat()
 
 
+def test_a_permission_about_a_command_of_a_tool_call_that_is_shown(editor: Editor) -> None:
+    editor.agent("script2", protocol=2)
+    call = told(sessionUpdate="tool_call_update", toolCallId="t", title="Tidy", kind="other")
+    subject = {"type": "command", "command": "make clean", "cwd": "/tmp", "toolCallId": "t"}
+    asks = {"title": "Clean up?", "description": "It is a mess.", "subject": subject}
+    editor.prompt(f"{call}\nasks2 {json.dumps(asks)}")
+    editor.wait_event("AcpPermission")
+    chat = [line.strip() for line in editor.chat()]
+    for line in ("Clean up?", "It is a mess.", "$ make clean", "in /tmp"):
+        assert chat.count(line) == 1
+    editor.cmd("Acp allow")
+    editor.wait_event("AcpTurnEnd")
+
+
 def test_a_prompt_is_given_to_the_agent_while_it_works(editor: Editor) -> None:
     traffic = editor.agent("script2", protocol=2)
     editor.prompt("takes_one_more")

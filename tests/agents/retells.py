@@ -1,0 +1,99 @@
+"""An agent of version 2 that replays a session whenever it is opened again, asked or not: what it
+told is kept in a file, and read by its next process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from tests.agents.agent import Agent, Frame
+from tests.agents.loop import handshake, prompt_text, whole_life
+
+
+class Memory:
+    """The updates of a session: a line of JSON for each."""
+
+    def __init__(self, agent: Agent, path: str, ids: str) -> None:
+        self.news = Path(path).with_suffix(".news")
+        """Lines of what the agent tells while the session is opened, each once."""
+        self.script: dict[str, list[Frame]] = json.loads(Path(path).read_text())
+        """The updates that a word of a prompt stands for."""
+        self._agent, self._renames = agent, ids == "other"
+        self._kept = Path(path).with_suffix(".kept")
+
+    def tell(self, update: Frame, *, keeps: bool = True) -> None:
+        """One `session/update`, as it is."""
+        params = {"sessionId": "s1", "update": update}
+        Agent.send(self._agent, {"jsonrpc": "2.0", "method": "session/update", "params": params})
+        if keeps:
+            with self._kept.open("a") as file:
+                file.write(json.dumps(update) + "\n")
+
+    def replay(self) -> None:
+        """All of it, with the news in the middle."""
+        told = [json.loads(line) for line in self._kept.read_text().splitlines()]
+        for update in told[: len(told) // 2]:
+            self.tell(self._again(update), keeps=False)
+        self.tell_news()
+        for update in told[len(told) // 2 :]:
+            self.tell(self._again(update), keeps=False)
+
+    def tell_news(self) -> None:
+        """What has come to pass meanwhile, once."""
+        news = self.news.read_text().splitlines() if self.news.exists() else []
+        self.news.unlink(missing_ok=True)
+        for line in news:
+            self.tell(json.loads(line))
+
+    def _again(self, update: Frame) -> Frame:
+        if not self._renames or "messageId" not in update:
+            return update
+        return {**update, "messageId": f"{update['messageId']}-{os.getpid()}"}
+
+
+def _turn(memory: Memory, agent: Agent, request: Frame) -> None:
+    """The words of a prompt are names of updates in a file, or `die`."""
+    id = f"user-{os.getpid()}-{request['id']}"
+    Agent.reply(agent, request, {"messageId": id})
+    content = request["params"]["prompt"]
+    memory.tell({"sessionUpdate": "user_message", "messageId": id, "content": content})
+    memory.tell({"sessionUpdate": "state_update", "state": "running"}, keeps=False)
+    for word in prompt_text(request).split():
+        if word == "die":
+            agent.die()
+        for update in memory.script.get(word, ()):
+            memory.tell(update)
+    idle = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}
+    memory.tell(idle, keeps=False)
+
+
+@whole_life
+def retells(agent: Agent, path: str, ids: str = "same", when: str = "before") -> None:
+    """What the file PATH has for the words of a prompt is told, and replayed `before` or `after`
+    the answer that opens the session, or `never`; messages have the `same` IDS then, or `other`
+    ones.
+    """
+    handshake(agent)
+    memory = Memory(agent, path, ids)
+    while True:
+        frame = Agent.next(agent)
+        match frame["method"]:
+            case "session/new":
+                Agent.reply(agent, frame, {"sessionId": "s1"})
+            case "session/resume" | "session/load":
+                if when == "never":
+                    memory.tell_news()
+                if when == "before":
+                    memory.replay()
+                Agent.reply(agent, frame, {})
+                if when == "after":
+                    memory.replay()
+            case "session/prompt":
+                _turn(memory, agent, frame)
+            case "session/list":
+                info = {"sessionId": "s1", "cwd": str(Path.cwd()), "title": "Retold"}
+                Agent.reply(agent, frame, {"sessions": [info]})
+            case _ if "id" in frame:
+                Agent.reply(agent, frame, {})
