@@ -319,6 +319,8 @@ class Document:
         """Return an entry's rows; an error in drawing becomes a row, and the chat goes on."""
         try:
             if entry.__class__ is ToolEntry:
+                if (words := tools.words(entry, self._look)) is not None:
+                    return [words[0], *((text, (), None) for text in words[1])]
                 return tools.draw(entry, self._look)
             return draw_entry(entry, self._look.tool_lines, self._look.cwd)
         except Exception as error:

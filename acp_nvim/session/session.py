@@ -25,7 +25,7 @@ from acp_nvim.session.entries import (
     ToolEntry,
 )
 from acp_nvim.session.prompts import Prompt
-from acp_nvim.session.questions.decisions import Decision, Decisions, Outcome
+from acp_nvim.session.questions.decisions import IN_STATE, Decision, Decisions, Outcome
 from acp_nvim.session.terminals import Terminals
 from acp_nvim.session.tool_calls import ToolCall, ToolCalls
 from acp_nvim.session.tool_use import ToolUse
@@ -335,16 +335,17 @@ class Session:
             id=decision.id,
             tool_call=decision.tool_call_id,
             title=decision.title,
-            options=snapshot.options(decision),
+            options=decision.options,
         )
 
     def _tell_asked(self, decision: Decision) -> None:
-        """Mark the lists of pending decisions as changed, or the count of those that wait
-        behind.
+        """Mark the list of pending decisions that one came to or has left as changed, or the count
+        of those that wait behind.
         """
-        if not decision.behind:
+        pending = len(self.decisions)
+        if not decision.behind or decision.outcome is not None or pending <= IN_STATE:
             self.change(decision.listed)
-        if decision.behind or self.decisions.waiting:
+        if decision.behind or pending >= IN_STATE:
             self.root.change("more")
 
     def redraw(self, entry: Entry) -> None:

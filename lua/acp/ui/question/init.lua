@@ -410,6 +410,14 @@ local function follow_cursor()
   end
 end
 
+--- Who looks at the cards gets those of all questions that are listed.
+local function ask_for_more()
+  local host = require('acp.base.host')
+  if M.is_current() and behind() > 0 and host.running() then
+    host.notify('cards', vim.empty_dict())
+  end
+end
+
 local function dodge()
   if #cards == 0 then return end
   follow_cursor()
@@ -442,6 +450,7 @@ end
 local function register()
   local on = require('acp.base.autocmds').group('acp.permission')
   on({ 'WinClosed', 'TabEnter', 'VimResized' }, on_window)
+  on('WinEnter', vim.schedule_wrap(ask_for_more))
   local moves = { 'WinEnter', 'WinLeave', 'WinScrolled', 'CursorMoved', 'CursorMovedI' }
   on(moves, vim.schedule_wrap(dodge))
   require('acp.ui.highlights').define()
@@ -487,6 +496,7 @@ function M.set(n, list, more)
   table.sort(cards, comes_first)
   legend.update(cards)
   redraw()
+  ask_for_more()
   vim.schedule(dodge)
 end
 
