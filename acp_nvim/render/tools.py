@@ -51,7 +51,7 @@ def words(entry: ToolEntry, look: Look) -> tuple[Row, list[str]] | None:
     call = entry.call
     if call.locations or len(call.content) > lists.ITEMS:
         return None
-    if entry.decisions and not all(decision.behind for decision in entry.decisions):
+    if entry.decisions and not _all_wait(entry):
         return None
     if call.raw_input and (not call.content or may_hold_patch(call.raw_input)):
         return None
@@ -65,6 +65,14 @@ def words(entry: ToolEntry, look: Look) -> tuple[Row, list[str]] | None:
         if text:
             under += (UNDER + visible(text).replace("\n", "\n" + UNDER)).split("\n")
     return call_line(entry, entry.asks if entry.decisions else None, look.cwd), under
+
+
+def _all_wait(entry: ToolEntry) -> bool:
+    """Whether the turn of none of its questions has come, so that the chat shows none."""
+    for decision in entry.decisions:  # noqa: SIM110 - this is asked for each of very many
+        if not decision.behind:
+            return False
+    return True
 
 
 def _short_text(item: Any, call: ToolCall, look: Look) -> str | None:

@@ -93,7 +93,7 @@ class Changes:
             return list(events)
         ready: list[Event] = []
         left = EVENTS_AT_ONCE
-        while left and self.waits(drawn):
+        while self.waits(drawn) and (left or events[0].name == "AcpToolCall"):
             event = events.popleft()
             ready.append(event)
             left -= event.name != "AcpToolCall"

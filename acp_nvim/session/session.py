@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Literal, Protocol, TypeVar
 
+from msgspec import UNSET
+
 from acp_nvim import wording
 from acp_nvim.protocol import schema
-from acp_nvim.session import lists, snapshot
+from acp_nvim.session import lists
 from acp_nvim.session.changes import Changes, Event
 from acp_nvim.session.entries import (
     Entry,
@@ -252,9 +254,11 @@ class Session:
         """Queue a `User` event behind the text that came before it; none of a replay."""
         if self.silent:
             return
-        self.changes.events.append(
-            Event(name, {"session": self.n, **snapshot.compact(**data)}, self.transcript.written)
-        )
+        told: dict[str, Any] = {"session": self.n}
+        for key, value in data.items():
+            if value is not None and value is not UNSET:
+                told[key] = value
+        self.changes.events.append(Event(name, told, self.transcript.written))
         self.observer.changed(self)
 
     def let_go(self) -> None:
@@ -343,9 +347,12 @@ class Session:
         of those that wait behind.
         """
         pending = len(self.decisions)
-        if not decision.behind or decision.outcome is not None or pending <= IN_STATE:
-            self.change(decision.listed)
-        if decision.behind or pending >= IN_STATE:
+        listed = not decision.behind or decision.outcome is not None or pending <= IN_STATE
+        if not decision.behind and pending < IN_STATE:
+            self.root.change(decision.listed)
+        elif listed:
+            self.root.change(decision.listed, "more")
+        else:
             self.root.change("more")
 
     def redraw(self, entry: Entry) -> None:

@@ -20,7 +20,7 @@ KINDS = ("allow_once", "allow_always", "reject_once", "reject_always")
 AT_ONCE: Final = 1000
 IN_STATE: Final = 50
 """How many pending decisions of a session are listed in the snapshot."""
-CARDS: Final = 10
+CARDS: Final = 5
 """How many of them have cards, more than fit on a screen; a user who goes to the cards gets those
 of all that are listed. The rest waits behind.
 """
