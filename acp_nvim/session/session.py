@@ -254,10 +254,8 @@ class Session:
         """Queue a `User` event behind the text that came before it; none of a replay."""
         if self.silent:
             return
-        told: dict[str, Any] = {"session": self.n}
-        for key, value in data.items():
-            if value is not None and value is not UNSET:
-                told[key] = value
+        there = {key: it for key, it in data.items() if it is not None and it is not UNSET}
+        told = {"session": self.n, **there}
         self.changes.events.append(Event(name, told, self.transcript.written))
         self.observer.changed(self)
 

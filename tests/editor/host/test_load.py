@@ -23,13 +23,20 @@ from acp_nvim.agent.settings import Settings
 from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.agent.wire.endpoint import AT_ONCE as EVENTS_HANDLED
 from acp_nvim.editor.screen import Screen
+from acp_nvim.editor.unscoped_questions import UnscopedQuestions
 from acp_nvim.protocol import schema
 from acp_nvim.render.cards import card
 from acp_nvim.render.tools import Look, draw
 from acp_nvim.session import call_updates, lists, options, updates
 from acp_nvim.session.changes import EVENTS_AT_ONCE
 from acp_nvim.session.named_files import MAX_NAMED, named
-from acp_nvim.session.questions.decisions import CARDS, IN_STATE, Outcome
+from acp_nvim.session.questions.decisions import (
+    CANCELLED,
+    CARDS,
+    IN_STATE,
+    Decision,
+    Outcome,
+)
 from acp_nvim.session.session import Session
 from acp_nvim.workspace.turns import Attribution, Turn, Turns
 from bench.agents import load as agent
@@ -144,6 +151,90 @@ def test_the_oldest_have_cards_and_the_next_moves_up() -> None:
     rows = [line for op in told(ops, "chat") for line in op[4]]
     assert any("wants to" in row for row in rows), "the card of the one that moved up"
     assert asked.answers[0].outcome.option_id == "o0"
+
+
+def test_two_hundred_questions_and_their_cancel_are_few_operations() -> None:
+    asked = Asked()
+    for n in range(200):
+        asked.ask(n)
+    frames = list(asked.frames())
+    assert len(frames) <= 2
+    ops = [op for frame in frames for op in frame]
+    assert len(ops) <= 16
+    assert events(ops) == ["AcpToolCall", "AcpPermission"] * 200, "each call before its question"
+    values = [value for op in told(ops, "happened") for value in op[2]]
+    assert values[3::7] == [decision.id for decision in asked.session.decisions]
+    assert all(len(op[3]) == 1 for op in told(ops, "happened")), "the same options stand there once"
+    lines = [line for op in told(ops, "chat") for line in op[4]]
+    assert sum("wants to" in line for line in lines) == CARDS
+    assert sum("permission needed" in line for line in lines) == 200 - CARDS
+    assert asked.session.decisions.cancel_all("cancel")
+    call_updates.close_open(asked.session, "cancelled")
+    frames = list(asked.frames())
+    assert len(frames) <= 2
+    ops = [op for frame in frames for op in frame]
+    assert len(ops) <= 16 + 3 * CARDS
+    assert events(ops) == ["AcpPermissionDone"] * 200 + ["AcpToolCall"]
+    assert state(ops, "permissions")[-1] == []
+
+
+def test_who_looks_at_the_cards_gets_those_of_all_that_are_listed() -> None:
+    asked = Asked()
+    for n in range(IN_STATE + 3):
+        asked.ask(n)
+    asked.drain()
+    decisions = asked.session.decisions
+    assert decisions.bring_listed()
+    assert not decisions.bring_listed(), "there is nothing to add"
+    assert decisions.front == list(decisions)[:IN_STATE]
+    decisions.front[0].resolve(Outcome("selected", None))
+    assert decisions.front == list(decisions)[:IN_STATE], "the next one moves up"
+    decisions.cancel_all("cancel")
+    for n in range(CARDS + 1):
+        asked.ask(100 + n)
+    assert [it.behind for it in decisions] == [False] * CARDS + [True]
+
+
+def test_a_question_that_is_brought_to_the_front_is_listed_at_its_place() -> None:
+    asked = Asked()
+    for n in range(IN_STATE + 10):
+        asked.ask(n)
+    asked.drain()
+    decisions = asked.session.decisions
+    first, *_, last = decisions
+    assert decisions.bring(last)
+    assert decisions.listed == [*list(decisions)[: IN_STATE - 1], last]
+    assert decisions.unlisted == {"permissions": 10}
+    first.resolve(CANCELLED)
+    assert len(decisions.front) == CARDS, "nobody moves up while so many are there"
+    assert decisions.unlisted == {"permissions": 9}
+
+
+def test_a_question_behind_that_its_agent_takes_back_leaves_the_list() -> None:
+    asked = Asked()
+    for n in range(CARDS + 3):
+        asked.ask(n)
+    asked.drain()
+    asked.calls[-1].cancel("cancelled by the agent")
+    ops = asked.drain()
+    assert len(state(ops, "permissions")[-1]) == CARDS + 2
+    assert told(ops, "cards")[-1][3] == 2
+    assert len(asked.answers) == 1
+
+
+def test_questions_of_no_session_are_listed_beyond_their_cards() -> None:
+    ops: list[Op] = []
+    listed: list[Any] = []
+    questions = UnscopedQuestions(lambda *op: ops.append(list(op)), lambda _, it: listed.append(it))
+    asked = [Decision(f"d{n}", "elicitation", "Name?", kind="form") for n in range(CARDS + 2)]
+    for decision in asked:
+        questions.ask(decision)
+    assert len(listed[-1]) == CARDS + 2
+    assert (len(told(ops, "cards")[-1][2]), told(ops, "cards")[-1][3]) == (CARDS, 2)
+    questions.bring_listed()
+    assert (len(told(ops, "cards")[-1][2]), told(ops, "cards")[-1][3]) == (CARDS + 2, 0)
+    asked[-1].resolve(CANCELLED)
+    assert len(listed[-1]) == CARDS + 1
 
 
 def test_a_cancel_answers_each_of_very_many_once_and_all_before_anything_else() -> None:
