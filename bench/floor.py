@@ -44,10 +44,12 @@ class Call(msgspec.Struct):
     title: str = ""
 
 
-class Choice(msgspec.Struct):
+class Choice(msgspec.Struct, rename="camel"):
     """An option of a permission."""
 
+    option_id: str = ""
     name: str = ""
+    kind: str = ""
 
 
 class Params(msgspec.Struct, rename="camel"):
@@ -84,7 +86,7 @@ class Floor:
         self.drawn: set[str] = set()
         self.session = ""
         self.asked: list[int] = []
-        self.questions: list[str] = []
+        self.questions: list[tuple[int, str, list[dict[str, str]]]] = []
         self.timer: asyncio.TimerHandle | None = None
         self.last = 0.0
         self.tasks: set[asyncio.Task[None]] = set()
@@ -105,6 +107,7 @@ class Floor:
         for id in self.asked:
             self.send({"jsonrpc": "2.0", "id": id, "result": {"outcome": {"outcome": "cancelled"}}})
         self.asked.clear()
+        self.bridge.notify("nvim_exec_lua", "require('bench.floor').cancelled()", [])
 
     def task(self, work: Any) -> None:
         task = self.bridge.loop.create_task(work)
@@ -172,7 +175,8 @@ class Floor:
     def question(self, id: int | None, title: str, options: list[Choice]) -> None:
         assert id is not None
         self.asked.append(id)
-        self.questions.append(f"{title}: {', '.join(option.name for option in options)}")
+        offered = [{"id": it.option_id, "name": it.name, "kind": it.kind} for it in options]
+        self.questions.append((id, title, offered))
         if len(self.questions) == 1:  # the agent waits: no pause, only what came with it
             self.bridge.loop.call_soon(self.flush)
 

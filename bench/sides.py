@@ -25,10 +25,13 @@ function _G.bench_done()
   _G.bench_ended = vim.uv.hrtime()
   vim.rpcnotify(0, 'done')
 end
-function _G.bench_asked(count)
-  _G.bench_questions = _G.bench_questions - count
-  if _G.bench_questions == 0 then _G.bench_done() end
-end
+vim.api.nvim_create_autocmd('User', {{
+  pattern = 'AcpPermission',
+  callback = function()
+    _G.bench_questions = _G.bench_questions - 1
+    if _G.bench_questions == 0 then _G.bench_done() end
+  end,
+}})
 """
 
 PRODUCT = """
@@ -39,10 +42,6 @@ require('acp').setup({{
   history = {{ enabled = {history} }},
 }})
 vim.api.nvim_create_autocmd('User', {{ pattern = 'AcpTurnEnd', callback = _G.bench_done }})
-vim.api.nvim_create_autocmd('User', {{
-  pattern = 'AcpPermission',
-  callback = function() _G.bench_asked(1) end,
-}})
 """
 
 FLOOR = """

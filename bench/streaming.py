@@ -274,7 +274,7 @@ def asked(side: Side, count: int) -> None:
 
 
 def _asked_lines(chat: list[str]) -> list[str]:
-    return [line.split(":")[0] for line in chat if line.startswith("run command")]
+    return [line[2:].split(" ·")[0] for line in chat if line.startswith("○ run command")]
 
 
 def permissions() -> list[Figure]:

@@ -34,7 +34,7 @@ from acp_nvim.session import retries
 from acp_nvim.session.own_tools import needs_no_question
 from acp_nvim.session.questions import permissions
 from acp_nvim.session.questions.decisions import CANCELLED, Outcome
-from acp_nvim.session.questions.questions import permission_decision, rule_case
+from acp_nvim.session.questions.questions import named_paths, permission_decision, rule_case
 from acp_nvim.session.session import Session
 from acp_nvim.workspace import guard
 
@@ -90,10 +90,18 @@ class Client:
         self._report_limit = report_limit
         self._extensions = extensions or Extensions()
         self._on_auth_status = on_auth_status
-        self._on_mcp_message = on_mcp_message
         self._told: set[str] = set()
-        self._files = files
         self._terminals = terminals
+        self._handlers: Mapping[str, Handler] = {
+            **terminals.handlers,
+            "session/request_permission": self._permission,
+            "elicitation/create": self._elicitation,
+            "mcp/message": lambda _, params, __: on_mcp_message(params),
+            "fs/read_text_file": lambda session, params, _: files.read(session.root, params),
+            "fs/write_text_file": lambda session, params, call: files.write(
+                session.root, params, call.answer
+            ),
+        }
 
     def forget(self, session: Session) -> None:
         """Stop routing to a session and its subagents, and end their terminals."""
@@ -165,7 +173,7 @@ class Client:
         self, method: str, params: msgspec.Raw, call: IncomingCall
     ) -> Awaitable[Any] | None:
         """Start to answer a request; a returned awaitable is awaited in a task of its own."""
-        handler = self._handlers().get(method)
+        handler = self._handlers.get(method)
         if handler is None and self._extensions.knows(method):
             return self._extensions.asked(method, params, self.name, self._number(params), call)
         if handler is None:
@@ -188,18 +196,6 @@ class Client:
         if session is not None:
             self.router.hears(session)
         return handler(session, request, call)
-
-    def _handlers(self) -> Mapping[str, Handler]:
-        return {
-            **self._terminals.handlers,
-            "session/request_permission": self._permission,
-            "elicitation/create": self._elicitation,
-            "mcp/message": lambda _, params, __: self._on_mcp_message(params),
-            "fs/read_text_file": lambda session, params, _: self._files.read(session.root, params),
-            "fs/write_text_file": lambda session, params, call: self._files.write(
-                session.root, params, call.answer
-            ),
-        }
 
     def _addressed(self, params: Any) -> Any:
         """The session of a request; None where an elicitation is about a request of ours that has
@@ -232,10 +228,14 @@ class Client:
         tool_call = permissions.subject(session, params)
         shown = permissions.shown_at(session, tool_call)
         decision = permission_decision(decision_id(), tool_call, params, shown)
-        case = rule_case(tool_call, self.name, session.cwd)
         settings = self._settings()
-        action = judge(case, session, settings)
-        decision.guarded = guard.reasons(case.kind, case.paths, session.roots, settings.files)
+        paths = named_paths(tool_call, session.cwd)
+        action = None
+        if settings.permission.rules:
+            action = judge(rule_case(tool_call, self.name, session.cwd), session, settings)
+        if paths:
+            kind = tool_call.kind
+            decision.guarded = guard.reasons(kind, paths, session.roots, settings.files)
         if session.root.status == "cancelling":
             decision.resolve(CANCELLED, "cancel")
         elif self._too_many(session):

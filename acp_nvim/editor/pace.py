@@ -52,7 +52,9 @@ class Pace:
         self._woken = False
         """As `_wake` is set: asked for each chunk of text, so it has to cost next to nothing."""
         self._due = asyncio.Event()
-        self._urgent = self._flooded = False
+        self.hurried = False
+        """Something urgent is to be told already: no wake changes anything."""
+        self._flooded = False
         self._quick = QUICK
         self._free = asyncio.Event()
         self._free.set()
@@ -67,7 +69,7 @@ class Pace:
             self._woken = True
             self._wake.set()
         if urgent:
-            self._urgent = True
+            self.hurried = True
             self._due.set()
 
     def pulse(self, waiting: int) -> float:
@@ -113,7 +115,7 @@ class Pace:
             await asyncio.sleep(0)  # what else happens now is told with it
             await self._free.wait()
         self._wake.clear()
-        self._woken = self._urgent = self._flooded = False
+        self._woken = self.hurried = self._flooded = False
 
     async def go_on(self, started: float, took: float) -> None:
         """Wait a moment after a frame that did not hold all: it started then, and Neovim worked for
@@ -128,7 +130,7 @@ class Pace:
         at most, or until something urgent comes.
         """
         until = started + self._gap(took)
-        if self._urgent or (self._woken and (self._flooded or self._clock() >= until)):
+        if self.hurried or (self._woken and (self._flooded or self._clock() >= until)):
             return
         self._due.clear()
         self._earliest = until

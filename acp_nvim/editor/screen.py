@@ -5,10 +5,10 @@ date with them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from acp_nvim.agent.settings import Settings
-from acp_nvim.editor.plain import legible, legible_all, plain
+from acp_nvim.editor.plain import legible, plain
 from acp_nvim.editor.proposed_edits import shows_edits
 from acp_nvim.render import cards
 from acp_nvim.render.document import ENTRY, Document
@@ -16,13 +16,15 @@ from acp_nvim.render.margin import plan_rows
 from acp_nvim.render.rows import decor
 from acp_nvim.render.tools import Look, entry_of, float_rows
 from acp_nvim.session import snapshot
-from acp_nvim.session.changes import EVENTS_AT_ONCE
 from acp_nvim.session.entries import Past
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
 from acp_nvim.session.state import ALL, take_calls, take_changes
 from acp_nvim.session.terminal import Terminal
 from acp_nvim.session.tool_calls import ToolCall
+
+if TYPE_CHECKING:
+    from acp_nvim.editor.happened import Happened
 
 Op = list[Any]
 
@@ -32,7 +34,10 @@ ASKED = frozenset({"permissions", "elicitations", "questions"})
 WRITES = ("edit", "delete", "move")
 """Kinds of calls whose title says no more than their diffs."""
 
-EVENTS = ("event", "called")
+MANY = ("AcpToolCall", "AcpPermission", "AcpPermissionDone")
+"""Events that are told many at once (`happened.Happened`)."""
+
+EVENTS = ("event", "happened")
 """Operations that run the user's own handlers: last, when all else is as they will find it."""
 
 
@@ -138,7 +143,7 @@ class Screen:
                 # What waits may stand right behind the text that is drawn, so that does not do.
                 drawn_before = document.drawn - 1 if transcript.dirty else transcript.written
                 events = self._events(session, drawn_before)
-                more = more or len(events) >= EVENTS_AT_ONCE
+                more = more or session.changes.waits(drawn_before)
                 tail += self._told(session, drawn_before) + events
         ops += self._state + [op for op in tail if op[0] not in EVENTS] + self._pushed
         ops += [op for op in tail if op[0] in EVENTS]
@@ -161,15 +166,20 @@ class Screen:
         return ops
 
     def _events(self, session: Session, drawn: int) -> list[Op]:
-        """Events whose text is on the screen; those of tool calls that follow one another are one
-        operation.
+        """Events whose text is on the screen; those of tool calls and permissions that follow one
+        another are one operation.
         """
         ops: list[Op] = []
+        many: Happened | None = None
         for event in session.changes.take_events(drawn):
             data = event.data
-            if event.name == "AcpToolCall":
-                ops.append(["called", session.n, legible_all(data["calls"])])
+            if event.name in MANY and "subagent" not in data:
+                if many is None:
+                    many = _happened(session.n)
+                    ops.append(many.op)
+                many.add(event)
                 continue
+            many = None
             if event.name == "AcpLocation":
                 ops.append(["location", session.n, data["path"], data.get("line")])
             ops.append(["event", event.name, plain(data)])
@@ -180,9 +190,9 @@ class Screen:
         ops: list[Op] = []
         if changed & ASKED and session.root is session:
             front = [self._card(session, decision) for decision in session.decisions.front]
-            ops.append(["cards", session.n, front, sum(session.decisions.waiting.values())])
+            ops.append(["cards", session.n, front, session.decisions.behind])
         elif "more" in changed and session.root is session:
-            ops.append(["cards_more", session.n, sum(session.decisions.waiting.values())])
+            ops.append(["cards_more", session.n, session.decisions.behind])
         if "plan" in changed:
             rows = plan_rows(session.plan, left=session.cut.get("plan", 0))
             ops.append(["plan", session.n, [text for text, _, _ in rows], decor(rows)[0]])
@@ -205,7 +215,7 @@ class Screen:
             "head": len(rows) - cards.option_rows(decision),
             "lines": [text for text, _, _ in rows],
             "spans": decor(rows)[0],
-            "options": snapshot.options(decision),
+            "options": snapshot.options(decision.options),
         }
 
     # -- how much waits ---------------------------------------------------------------------------
@@ -240,6 +250,13 @@ def _calls(calls: Iterable[tuple[int, ToolCall]]) -> list[Any]:
             plain(snapshot.locations(call)) if call.locations else False,
         )
     return told
+
+
+def _happened(n: int) -> Happened:
+    """Imported late, since no first prompt needs it."""
+    from acp_nvim.editor.happened import Happened
+
+    return Happened(n)
 
 
 def _status(session: Session) -> tuple[str, int]:

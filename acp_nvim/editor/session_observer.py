@@ -37,7 +37,8 @@ class HostObserver:
 
     def changed(self, session: Session) -> None:
         """The start and the end of a turn or a question are urgent, what streams between is not."""
-        self._pace.wake(self._screen.is_urgent(session))
+        if not self._pace.hurried:
+            self._pace.wake(self._screen.is_urgent(session))
 
     def own_turn(self, session: Session) -> None:
         """Files that the agent changes by itself are looked at."""

@@ -11,7 +11,7 @@ from acp_nvim.editor.plain import plain
 from acp_nvim.render.cards import card, option_rows, title_text
 from acp_nvim.render.rows import decor
 from acp_nvim.session import snapshot
-from acp_nvim.session.questions.decisions import Decision, Decisions
+from acp_nvim.session.questions.decisions import IN_STATE, Decision, Decisions
 
 NO_SESSION = 0
 """Stands for the session's number where cards have none."""
@@ -34,20 +34,21 @@ class UnscopedQuestions:
             return
         self.decisions.add(decision)
         decision.drawn_by(self._tell)
-        decision.waiters.append(lambda _: self._decided(decision))
-        if not decision.behind:
+        decision.waiters.append(lambda _: self._tell())
+        if len(self.decisions) <= IN_STATE:
             self._tell()
         self._push("event", "AcpElicitation", plain({"id": decision.id, "mode": decision.kind}))
 
-    def _decided(self, decision: Decision) -> None:
-        if not decision.behind:
+    def bring_listed(self) -> None:
+        """Show the cards of all that are listed."""
+        if self.decisions.bring_listed():
             self._tell()
 
     def _tell(self) -> None:
-        shown = self.decisions.front
-        self._state(["elicitations"], [snapshot.elicitation(it) for it in shown])
-        waiting = sum(self.decisions.waiting.values())
-        self._push("cards", NO_SESSION, [card_of(it) for it in shown], waiting)
+        decisions = self.decisions
+        self._state(["elicitations"], [snapshot.elicitation(it) for it in decisions.listed])
+        shown = [card_of(decision) for decision in decisions.front]
+        self._push("cards", NO_SESSION, shown, decisions.behind)
 
 
 def card_of(decision: Decision) -> dict[str, Any]:
@@ -60,5 +61,5 @@ def card_of(decision: Decision) -> dict[str, Any]:
         "head": len(rows) - option_rows(decision),
         "lines": [text for text, _, _ in rows],
         "spans": decor(rows)[0],
-        "options": snapshot.options(decision),
+        "options": snapshot.options(decision.options),
     }

@@ -87,6 +87,10 @@ class Static(Struct, eq=False):
     def _change(
         self, start: int, at_top: bool, old: list[Row], rows: list[Row], batch: Batch
     ) -> int:
+        if len(old) == len(rows) == 1:
+            if old[0] == rows[0]:
+                return 0
+            return batch.put(start, start + 1 + at_top, rows, joins=not self.folded)
         top = _common(old, rows)
         bottom = _common(old[top:][::-1], rows[top:][::-1])
         if top == len(old) == len(rows):
@@ -319,6 +323,8 @@ class Document:
         """Return an entry's rows; an error in drawing becomes a row, and the chat goes on."""
         try:
             if entry.__class__ is ToolEntry:
+                if (words := tools.words(entry, self._look)) is not None:
+                    return [words[0], *((text, (), None) for text in words[1])]
                 return tools.draw(entry, self._look)
             return draw_entry(entry, self._look.tool_lines, self._look.cwd)
         except Exception as error:

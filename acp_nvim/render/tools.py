@@ -49,7 +49,9 @@ def words(entry: ToolEntry, look: Look) -> tuple[Row, list[str]] | None:
     texts or none, as they mostly are; the same as `draw`, but faster.
     """
     call = entry.call
-    if entry.decisions or call.locations or len(call.content) > lists.ITEMS:
+    if call.locations or len(call.content) > lists.ITEMS:
+        return None
+    if entry.decisions and not _all_wait(entry):
         return None
     if call.raw_input and (not call.content or may_hold_patch(call.raw_input)):
         return None
@@ -57,19 +59,31 @@ def words(entry: ToolEntry, look: Look) -> tuple[Row, list[str]] | None:
         return None
     under: list[str] = []
     for item in call.content:
-        if item.__class__ is not schema.Content:
+        text = _short_text(item, call, look)
+        if text is None:
             return None
-        block = item.content
-        if block.__class__ is not schema.TextContent or (block.annotations and is_aside(block)):
-            return None
-        text = block.text.rstrip("\n")
         if text:
-            if len(text) > SHORT or text.count("\n") >= look.tool_lines:
-                return None
-            if may_hold_diff(text) or may_hold_code(text, call):
-                return None
             under += (UNDER + visible(text).replace("\n", "\n" + UNDER)).split("\n")
-    return call_line(entry, None, look.cwd), under
+    return call_line(entry, entry.asks if entry.decisions else None, look.cwd), under
+
+
+def _all_wait(entry: ToolEntry) -> bool:
+    """Whether the turn of none of its questions has come, so that the chat shows none."""
+    for decision in entry.decisions:  # noqa: SIM110 - this is asked for each of very many
+        if not decision.behind:
+            return False
+    return True
+
+
+def _short_text(item: Any, call: ToolCall, look: Look) -> str | None:
+    """A part of a call's content that is a short text and nothing else; None for any other."""
+    block = item.content if item.__class__ is schema.Content else None
+    if block.__class__ is not schema.TextContent or (block.annotations and is_aside(block)):
+        return None
+    text: str = block.text.rstrip("\n")
+    if text and (len(text) > SHORT or text.count("\n") >= look.tool_lines):
+        return None
+    return None if may_hold_diff(text) or may_hold_code(text, call) else text
 
 
 def draw(entry: ToolEntry, look: Look) -> list[Row]:

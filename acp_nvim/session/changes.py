@@ -84,12 +84,21 @@ class Changes:
         return calls
 
     def take_events(self, drawn: int) -> list[Event]:
-        """Return the events whose text is drawn, in order and at most `EVENTS_AT_ONCE`."""
+        """Return the events whose text is drawn, in order and at most `EVENTS_AT_ONCE`; those of
+        tool calls do not count, since few listen to them.
+        """
         events = self.events
         if 0 < len(events) <= EVENTS_AT_ONCE and events[-1].mark <= drawn:  # marks never fall
             self.events = deque()
             return list(events)
         ready: list[Event] = []
-        while events and len(ready) < EVENTS_AT_ONCE and events[0].mark <= drawn:
-            ready.append(events.popleft())
+        left = EVENTS_AT_ONCE
+        while self.waits(drawn) and (left or events[0].name == "AcpToolCall"):
+            event = events.popleft()
+            ready.append(event)
+            left -= event.name != "AcpToolCall"
         return ready
+
+    def waits(self, drawn: int) -> bool:
+        """Whether there is an event whose text is drawn."""
+        return bool(self.events) and self.events[0].mark <= drawn

@@ -18,6 +18,8 @@ _BEFORE: Final = r"(?:tool: ?)?(?:mcp[_./: -]+)?neovim[_./: -]+"
 _BEHIND: Final = r" \(neovim(?: mcp server)?\)"
 _PREFIX: Final = "nvim_"
 """Names that are ours wherever they stand. The user's tools may be named like an agent's own."""
+_IN_ALL: Final = "vim"
+"""A part of the prefix, and of the server's name."""
 _KEYS: Final = ("toolName", "tool_name", "name")
 """Under which agents say the tool's name in `_meta`, or one level below."""
 
@@ -33,8 +35,11 @@ def own_tool(call: ToolCall, use: ToolUse | None) -> str | None:
     """Return the tool of ours that a call names exactly; None for any other call."""
     if use is None or not use.names:
         return None
+    said = [text for text in _said(call) if _IN_ALL in text.lower()]
+    if not said:
+        return None  # nearly all others, of which there may be very many
     pattern = _pattern(tuple(use.names))
-    for text in _said(call):
+    for text in said:
         found = pattern.fullmatch(text.strip())
         if found and (found[1] or found[3] or found[2].startswith(_PREFIX)):
             return found[2]

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Literal, Protocol, TypeVar
 
+from msgspec import UNSET
+
 from acp_nvim import wording
 from acp_nvim.protocol import schema
-from acp_nvim.session import lists, snapshot
+from acp_nvim.session import lists
 from acp_nvim.session.changes import Changes, Event
 from acp_nvim.session.entries import (
     Entry,
@@ -25,7 +27,7 @@ from acp_nvim.session.entries import (
     ToolEntry,
 )
 from acp_nvim.session.prompts import Prompt
-from acp_nvim.session.questions.decisions import Decision, Decisions, Outcome
+from acp_nvim.session.questions.decisions import IN_STATE, Decision, Decisions, Outcome
 from acp_nvim.session.terminals import Terminals
 from acp_nvim.session.tool_calls import ToolCall, ToolCalls
 from acp_nvim.session.tool_use import ToolUse
@@ -252,9 +254,9 @@ class Session:
         """Queue a `User` event behind the text that came before it; none of a replay."""
         if self.silent:
             return
-        self.changes.events.append(
-            Event(name, {"session": self.n, **snapshot.compact(**data)}, self.transcript.written)
-        )
+        there = {key: it for key, it in data.items() if it is not None and it is not UNSET}
+        told = {"session": self.n, **there}
+        self.changes.events.append(Event(name, told, self.transcript.written))
         self.observer.changed(self)
 
     def let_go(self) -> None:
@@ -335,16 +337,20 @@ class Session:
             id=decision.id,
             tool_call=decision.tool_call_id,
             title=decision.title,
-            options=snapshot.options(decision),
+            options=decision.options,
         )
 
     def _tell_asked(self, decision: Decision) -> None:
-        """Mark the lists of pending decisions as changed, or the count of those that wait
-        behind.
+        """Mark the list of pending decisions that one came to or has left as changed, or the count
+        of those that wait behind.
         """
-        if not decision.behind:
-            self.change(decision.listed)
-        if decision.behind or self.decisions.waiting:
+        pending = len(self.decisions)
+        listed = not decision.behind or decision.outcome is not None or pending <= IN_STATE
+        if not decision.behind and pending < IN_STATE:
+            self.root.change(decision.listed)
+        elif listed:
+            self.root.change(decision.listed, "more")
+        else:
             self.root.change("more")
 
     def redraw(self, entry: Entry) -> None:

@@ -4,7 +4,7 @@ things None.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from msgspec import UNSET
@@ -12,7 +12,7 @@ from msgspec import UNSET
 from acp_nvim.protocol import schema
 from acp_nvim.session.entries import Subagent
 from acp_nvim.session.lists import ITEMS, OPTIONS
-from acp_nvim.session.questions.decisions import Decision
+from acp_nvim.session.questions.decisions import Decision, Option
 from acp_nvim.session.tool_calls import ToolCall
 from acp_nvim.session.tool_use import ToolUse
 
@@ -104,15 +104,14 @@ def permission(decision: Decision) -> dict[str, Any]:
         tool_call=decision.tool_call_id,
         title=decision.title,
         kind=decision.kind,
-        options=options(decision),
+        options=options(decision.options),
         more_options=max(len(decision.options) - OPTIONS, 0) or None,
     )
 
 
-def options(decision: Decision) -> list[dict[str, Any]]:
+def options(offered: Sequence[Option]) -> list[dict[str, Any]]:
     """`{id, name, kind}` of each option, the first `OPTIONS` of them."""
-    shown = decision.options[:OPTIONS]
-    return [{"id": it.id, "name": it.name, "kind": it.kind} for it in shown]
+    return [{"id": it.id, "name": it.name, "kind": it.kind} for it in offered[:OPTIONS]]
 
 
 def elicitation(decision: Decision) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def _value(session: Session, name: str) -> Any:
 
 def _more(session: Session) -> dict[str, int] | None:
     """How many of a list are not shown, by its name."""
-    waiting = session.decisions.waiting if session.root is session else {}
+    waiting = session.decisions.unlisted if session.root is session else {}
     terminals = max(len(session.terminals) - lists.NEWEST, 0)
     left = {**session.cut, **waiting, "terminals": terminals}
     return {name: count for name, count in left.items() if count} or None
@@ -70,7 +70,7 @@ def _pending(session: Session, name: str) -> list[dict[str, Any]]:
     if session.root is not session:
         return []
     shown = snapshot.elicitation if name == "elicitations" else snapshot.permission
-    return [shown(decision) for decision in session.decisions.front if decision.listed == name]
+    return [shown(decision) for decision in session.decisions.listed if decision.listed == name]
 
 
 _SHOWN: Final[dict[str, Callable[[Session], Any]]] = {

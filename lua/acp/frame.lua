@@ -71,16 +71,7 @@ end
 
 functions.event = require('acp.base.events').fire
 
---- Many tool calls may change in one frame: tables are made for those who listen.
----@param calls string[] id and status of each, one after the other
-function functions.called(n, calls)
-  local events = require('acp.base.events')
-  if events.listened('AcpToolCall') then
-    for i = 1, #calls, 2 do
-      events.fire('AcpToolCall', { session = n, id = calls[i], status = calls[i + 1] })
-    end
-  end
-end
+functions.happened = require('acp.base.events').fire_all
 
 --- Apply one frame.
 ---@param ops any[][] each `{name, ...}`

@@ -46,6 +46,18 @@ async def test_bytes_go_in_and_come_out_and_the_environment_is_the_given_one(
     assert process.exit == Exit(0, None)
 
 
+async def test_what_is_sent_together_comes_whole_and_in_order(start: Start) -> None:
+    process = await start(["cat"])
+    lines = [b"%d\n" % n for n in range(1000)]
+    for line in lines[:700]:
+        process.send(line)
+    seen = await read_line(process)
+    for line in lines[700:]:
+        process.send(line)
+    await process.stop()
+    assert seen + await read_all(process) == b"".join(lines), "also what was sent right before"
+
+
 async def test_a_child_leads_a_session_of_its_own(start: Start) -> None:
     process = await start(["cat"])
     assert process.pid is not None

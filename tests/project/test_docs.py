@@ -106,7 +106,7 @@ def test_the_help_names_nothing_that_is_not_there(names: dict[str, Any]) -> None
 
 def test_the_map_lists_every_frame_operation() -> None:
     lua = (ROOT / "lua/acp/frame.lua").read_text(encoding="utf-8")
-    known = set(re.findall(r"^  (\w+) = \{ 'acp\.", lua, re.MULTILINE)) | {"event", "called"}
+    known = set(re.findall(r"^  (\w+) = \{ 'acp\.", lua, re.MULTILINE)) | {"event", "happened"}
     page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     table = page.partition("## Frame operations")[2]
     told = set(re.findall(r"`(\w+)`", " ".join(re.findall(r"^\|([^|]*)\|", table, re.MULTILINE))))

@@ -102,8 +102,8 @@ def permission(number: int | str) -> dict[str, Any]:
     return {"id": number, "tool_call": "t", "title": "run", "options": OPTIONS}
 
 
-def cards(editor: Editor, *ids: int | str, n: int = 1) -> None:
-    """Cards of these decisions, three lines each."""
+def cards(editor: Editor, *ids: int | str, n: int = 1, behind: int = 0) -> None:
+    """Cards of these decisions, three lines each; so many wait behind them."""
     found = [
         {
             "id": i,
@@ -113,7 +113,7 @@ def cards(editor: Editor, *ids: int | str, n: int = 1) -> None:
         }
         for i in ids
     ]
-    editor.lua("require('acp.ui.question').set(...)", n, found)
+    editor.lua("require('acp.ui.question').set(...)", n, found, behind)
 
 
 def float_lines(editor: Editor) -> list[str] | None:

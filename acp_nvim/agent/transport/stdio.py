@@ -34,6 +34,8 @@ READ_AHEAD = 1 << 20
 """Bytes of stdout that may wait to be received before reading stops; the pipe then holds the agent
 back.
 """
+JOINED = 64
+"""Messages that are joined to one write at most, so that the agent reads while others are made."""
 LAST_WORDS = 4 << 20
 """Bytes that are read beyond that after the exit: more than any pipe holds, so no output of a dead
 agent is lost.
@@ -125,6 +127,8 @@ class StdioTransport:
         self._running: _Running | None = None
         self._ending: asyncio.Task[None] | None = None
         self._deaf = False
+        self._joined: list[bytes] | None = None
+        """What is sent in this pass of the loop beside the first, until it is written."""
 
     async def start(self) -> None:
         """Start the process, or take over the early one. Raises AgentStartError."""
@@ -210,8 +214,28 @@ class StdioTransport:
 
     def send(self, data: bytes) -> None:
         """Queue `data` for stdin; never blocks. Once the pipe is broken it is dropped: only the
-        exit is reported.
+        exit is reported. The first of one pass of the loop is written at once, more is joined.
         """
+        if self._joined is None:
+            self._joined = []
+            asyncio.get_running_loop().call_soon(self._write_joined)
+            self._write(data)
+        else:
+            self._joined.append(data)
+            if len(self._joined) >= JOINED:
+                self._write_all()
+
+    def _write_joined(self) -> None:
+        """A pass of the loop is over."""
+        self._write_all()
+        self._joined = None
+
+    def _write_all(self) -> None:
+        if self._joined:
+            self._write(b"".join(self._joined))
+            self._joined.clear()
+
+    def _write(self, data: bytes) -> None:
         if self._pipes.stdin is not None and not self._pipes.stdin.is_closing():
             self._pipes.stdin.write(data)
 
@@ -284,6 +308,7 @@ class StdioTransport:
             self._reaper.remove(self._started.pid)
 
     def _close_stdin(self) -> None:
+        self._write_all()
         if self._pipes.stdin is not None:
             self._pipes.stdin.close()
 

@@ -39,6 +39,15 @@ def answer(host: Host, args: Args) -> None:
         _choose(host, decision, str(choice), args)
 
 
+@verb("cards")
+def cards(host: Host, args: Args) -> None:
+    """The user looks at the cards: all questions that are listed get theirs."""
+    for session in host.sessions.all():
+        if session.root is session and session.decisions.bring_listed():
+            session.change(*{decision.listed for decision in session.decisions.front})
+    host.unscoped_questions.bring_listed()
+
+
 def _choose_meant(host: Host, decision: Decision, args: Args) -> None:
     number = int(args.get("number") or 0)
     by_number = decision.options[number - 1] if 0 < number <= len(decision.options) else None

@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 KINDS = ("allow_once", "allow_always", "reject_once", "reject_always")
 
 AT_ONCE: Final = 1000
-IN_FRONT: Final = 50
-"""How many pending decisions of a session have cards and are listed; the rest waits behind."""
+IN_STATE: Final = 50
+"""How many pending decisions of a session are listed in the snapshot."""
+CARDS: Final = 5
+"""How many of them have cards, more than fit on a screen; a user who goes to the cards gets those
+of all that are listed. The rest waits behind.
+"""
 
 Listed = Literal["permissions", "elicitations", "questions"]
 Subject = Literal["permission", "access", "command", "elicitation", "consent"]
@@ -173,8 +177,10 @@ class Decisions:
         self._front: dict[str, Decision] = {}
         self._behind: deque[Decision] = deque()
         """In order; ones that were resolved meanwhile are skipped."""
-        self._waiting: Counter[Listed] = Counter()
-        """How many of `_behind` are pending."""
+        self._counts: Counter[Listed] = Counter()
+        """How many are pending, by their list."""
+        self._room = CARDS
+        """How many may stand in front."""
         self._ending = False
 
     def __iter__(self) -> Iterator[Decision]:
@@ -191,38 +197,73 @@ class Decisions:
         return list(self._front.values())
 
     @property
-    def waiting(self) -> dict[str, int]:
-        """How many wait behind, by their list."""
-        return {name: count for name, count in self._waiting.items() if count}
+    def behind(self) -> int:
+        """How many have no card yet."""
+        return len(self._pending) - len(self._front)
+
+    @property
+    def listed(self) -> list[Decision]:
+        """The oldest ones, which are in the snapshot, and all that have cards."""
+        found: list[Decision] = []
+        cards, others = len(self._front), max(IN_STATE - len(self._front), 0)
+        for decision in self._pending.values():
+            if not cards and not others:
+                break
+            if not decision.behind:
+                cards -= 1
+            elif others:
+                others -= 1
+            else:
+                continue
+            found.append(decision)
+        return found
+
+    @property
+    def unlisted(self) -> dict[str, int]:
+        """How many others there are, by their list."""
+        left = self._counts - Counter(decision.listed for decision in self.listed)
+        return {name: left[name] for name in left}
 
     def add(self, decision: Decision) -> None:
         """Make it pending until it is resolved; one that a rule has resolved is not."""
         if decision.outcome is not None:
             return
+        if not self._pending:
+            self._room = CARDS
         self._pending[decision.id] = decision
-        decision.behind = len(self._front) >= IN_FRONT
+        self._counts[decision.listed] += 1
+        decision.behind = len(self._front) >= self._room
         if decision.behind:
             self._behind.append(decision)
-            self._waiting[decision.listed] += 1
         else:
             self._front[decision.id] = decision
         decision.waiters.append(lambda _: self._drop(decision))
 
     def _drop(self, decision: Decision) -> None:
         del self._pending[decision.id]
-        if decision.behind:
-            self._waiting[decision.listed] -= 1
-            return
-        del self._front[decision.id]
-        while self._behind and len(self._front) < IN_FRONT and not self._ending:
-            if self.bring(self._behind.popleft()):
-                break
+        self._counts[decision.listed] -= 1
+        if not decision.behind:
+            del self._front[decision.id]
+            if not self._ending:
+                self._move_up()
+
+    def _move_up(self) -> None:
+        while self._behind and len(self._front) < self._room:
+            self.bring(self._behind.popleft())
+
+    def bring_listed(self) -> bool:
+        """Bring all that are listed to the front, until none is pending: the user looks at the
+        cards. False where none came.
+        """
+        before = len(self._front)
+        self._room = IN_STATE
+        self._move_up()
+        return len(self._front) > before
 
     def bring(self, decision: Decision) -> bool:
         """Bring one from behind to the front, where it gets its card; False for any other."""
         if not decision.behind or decision.outcome is not None:
             return False
-        self._waiting[decision.listed] -= 1
         decision.behind = False
         self._front[decision.id] = decision
         decision.redraw()

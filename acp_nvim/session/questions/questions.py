@@ -71,21 +71,26 @@ def _option(id: str, name: str, kind: str) -> Option:
     return Option(id, name, kind)
 
 
+def named_paths(call: ToolCall, cwd: str) -> list[str]:
+    """Return every file that a tool call names, absolute; `cwd` is the session's."""
+    return _whole(requests.paths(call), cwd)
+
+
+def _whole(paths: list[str], cwd: str) -> list[str]:
+    joined = (posixpath.normpath(posixpath.join(cwd, path)) for path in paths)
+    return list(dict.fromkeys(joined))
+
+
 def rule_case(call: ToolCall, agent: str, cwd: str) -> Case:
     """Return the case that permission rules judge; `cwd` is the session's."""
-
-    def whole(paths: list[str]) -> list[str]:
-        joined = (posixpath.normpath(posixpath.join(cwd, path)) for path in paths)
-        return list(dict.fromkeys(joined))
-
     return Case(
         kind=call.kind,
-        paths=whole(requests.paths(call)),
+        paths=named_paths(call, cwd),
         commands=requests.commands(call),
         agent=agent,
         cwd=cwd,
         roots=[cwd],
-        written=whole(requests.written(call)),
+        written=_whole(requests.written(call), cwd),
         texts=[call.title, *requests.texts(call)],
     )
 

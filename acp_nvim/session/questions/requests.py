@@ -134,6 +134,8 @@ def paths(call: ToolCall) -> list[str]:
     """Return every file that a tool call names, as it is spelled, each once: in locations, diffs,
     patches and under the keys of its raw input.
     """
+    if not (call.locations or call.content or call.raw_input):
+        return []  # a mere title, of which there may be very many
     found = [location.path for location in call.locations]
     found += written(call)
     for raw in (call.raw_input, *(raw for raw, _ in _unknown(call))):

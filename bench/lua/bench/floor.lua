@@ -4,6 +4,8 @@ local M = {}
 local api = vim.api
 local bufnr, channel, window
 local rows = {}
+local asked = {} ---@type {[1]: integer, [2]: string, [3]: string[]}[] the questions that are open
+local card, card_window
 
 --- Send a prompt, starting the host on first use.
 ---@param text string
@@ -64,12 +66,71 @@ function M.tools(list)
   api.nvim_win_set_cursor(window, { api.nvim_buf_line_count(bufnr), 0 })
 end
 
---- What the agent asks, a line each.
----@param lines string[]
-function M.questions(lines)
+--- The first question that is open in a float, with its options; none where all are answered.
+local function show_card()
+  local first = asked[1]
+  if not first then
+    if card_window then api.nvim_win_close(card_window, true) end
+    card_window = nil
+    return
+  end
+  local lines = { first[2] }
+  for i, option in ipairs(first[3]) do
+    lines[i + 1] = ('  %d. %s'):format(i, option.name)
+  end
+  card = card or api.nvim_create_buf(false, true)
+  api.nvim_buf_set_lines(card, 0, -1, true, lines)
+  card_window = api.nvim_open_win(card, false, {
+    relative = 'editor',
+    anchor = 'NE',
+    row = 0,
+    col = vim.o.columns,
+    width = 40,
+    height = #lines,
+    style = 'minimal',
+    border = 'rounded',
+    title = (' %d questions '):format(#asked),
+    zindex = 45,
+  })
+end
+
+--- What the agent asks: a line each in the chat, a card of the first one, an event of each.
+---@param questions {[1]: integer, [2]: string, [3]: table[]}[] id, title and options
+function M.questions(questions)
+  local lines = {}
+  for i, question in ipairs(questions) do
+    lines[i] = ('○ %s · permission needed'):format(question[2])
+    asked[#asked + 1] = question
+  end
+  local at = api.nvim_buf_line_count(bufnr)
   api.nvim_buf_set_lines(bufnr, -1, -1, false, lines)
   api.nvim_win_set_cursor(window, { api.nvim_buf_line_count(bufnr), 0 })
-  _G.bench_asked(#lines)
+  for i, question in ipairs(questions) do
+    rows[question[1]] = at + i - 1
+  end
+  if not card_window then
+    show_card()
+  else
+    api.nvim_win_set_config(card_window, { title = (' %d questions '):format(#asked) })
+  end
+  for _, question in ipairs(questions) do
+    api.nvim_exec_autocmds('User', {
+      pattern = 'AcpPermission',
+      modeline = false,
+      data = { session = 1, id = question[1], title = question[2], options = question[3] },
+    })
+  end
+end
+
+--- All that was asked is cancelled: said at its line in the chat, and the card goes.
+function M.cancelled()
+  local first, lines = rows[asked[1][1]], {}
+  for i, question in ipairs(asked) do
+    lines[i] = ('⊘ %s · cancelled'):format(question[2])
+  end
+  api.nvim_buf_set_lines(bufnr, first, first + #lines, true, lines)
+  asked = {}
+  show_card()
 end
 
 function M.done()

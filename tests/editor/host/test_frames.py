@@ -249,7 +249,7 @@ def test_a_tool_call_is_told_of_when_its_row_is_there() -> None:
         ops, more = screen.collect(ENTRY)
         shown += [line for op in ops if op[0] == "chat" for line in op[4] if "call" in line]
         told += [id for op in ops if op[0] == "calls" for id in op[2][1::6]]
-        heard += [id for op in ops if op[0] == "called" for id in op[2][::2]]
+        heard += [id for op in ops if op[0] == "happened" for id in op[2][1][::2]]
         assert len(told) <= len(shown)
         assert len(heard) <= len(shown)
     assert told == heard == [f"c{number}" for number in range(9)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -21,13 +23,20 @@ from acp_nvim.agent.settings import Settings
 from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.agent.wire.endpoint import AT_ONCE as EVENTS_HANDLED
 from acp_nvim.editor.screen import Screen
+from acp_nvim.editor.unscoped_questions import UnscopedQuestions
 from acp_nvim.protocol import schema
 from acp_nvim.render.cards import card
 from acp_nvim.render.tools import Look, draw
 from acp_nvim.session import call_updates, lists, options, updates
 from acp_nvim.session.changes import EVENTS_AT_ONCE
 from acp_nvim.session.named_files import MAX_NAMED, named
-from acp_nvim.session.questions.decisions import IN_FRONT, Outcome
+from acp_nvim.session.questions.decisions import (
+    CANCELLED,
+    CARDS,
+    IN_STATE,
+    Decision,
+    Outcome,
+)
 from acp_nvim.session.session import Session
 from acp_nvim.workspace.turns import Attribution, Turn, Turns
 from bench.agents import load as agent
@@ -35,6 +44,14 @@ from tests.support.memory_endpoint import MemoryEndpoint, Running
 from tests.support.waiting import eventually
 
 Op = list[Any]
+
+
+WORDS = {
+    "calls": ("AcpToolCall", 1),
+    "asked": ("AcpPermission", 4),
+    "done": ("AcpPermissionDone", 3),
+}
+"""The event of each word of `happened`, and how many values follow."""
 
 
 class Asked:
@@ -79,6 +96,21 @@ def told(ops: list[Op], name: str) -> list[Op]:
     return [op for op in ops if op[0] == name]
 
 
+def events(ops: list[Op]) -> list[str]:
+    """The events of operations `event` and `happened`, in their order."""
+    names = []
+    for op in ops:
+        if op[0] == "event":
+            names.append(op[1])
+        elif op[0] == "happened":
+            values = iter(op[2])
+            for word in values:
+                name, size = WORDS[word]
+                names.append(name)
+                deque(islice(values, size), 0)
+    return names
+
+
 def state(ops: list[Op], name: str) -> list[Any]:
     return [op[2] for op in ops if op[0] == "state" and op[1][2:] == [name]]
 
@@ -95,30 +127,114 @@ def test_what_a_further_question_tells_does_not_grow_with_those_that_wait() -> N
     assert before == []
     asked.ask(2000)
     ops = asked.drain()
-    assert state(ops, "more") == [{"permissions": 2001 - IN_FRONT, "tool_calls": 1800}]
-    assert told(ops, "cards_more") == [["cards_more", 1, 2001 - IN_FRONT]]
+    assert state(ops, "more") == [{"permissions": 2001 - IN_STATE, "tool_calls": 1800}]
+    assert told(ops, "cards_more") == [["cards_more", 1, 2001 - CARDS]]
     assert not told(ops, "cards")
-    assert len(told(ops, "event")) == 1
+    assert events(ops) == ["AcpToolCall", "AcpPermission"]
     assert len(msgspec.json.encode(ops, enc_hook=str)) < 2000
 
 
 def test_the_oldest_have_cards_and_the_next_moves_up() -> None:
     asked = Asked()
-    for n in range(IN_FRONT + 2):
+    for n in range(IN_STATE + 2):
         asked.ask(n)
     ops = asked.drain()
     first, *others = asked.session.decisions
-    assert len(told(ops, "cards")[-1][2]) == IN_FRONT
-    assert len(state(ops, "permissions")[-1]) == IN_FRONT
-    assert [it.behind for it in others[-2:]] == [True, True]
+    assert len(told(ops, "cards")[-1][2]) == CARDS
+    assert len(state(ops, "permissions")[-1]) == IN_STATE
+    assert [it.behind for it in others] == [False] * (CARDS - 1) + [True] * (IN_STATE + 2 - CARDS)
     first.resolve(Outcome("selected", first.first("allow_once")))
     ops = asked.drain()
     (permissions,) = state(ops, "permissions")
     assert [permissions[0]["id"], permissions[-1]["id"]] == [others[0].id, others[-2].id]
-    assert told(ops, "cards")[-1][3] == 1
+    assert told(ops, "cards")[-1][3] == IN_STATE + 1 - CARDS
     rows = [line for op in told(ops, "chat") for line in op[4]]
     assert any("wants to" in row for row in rows), "the card of the one that moved up"
     assert asked.answers[0].outcome.option_id == "o0"
+
+
+def test_two_hundred_questions_and_their_cancel_are_few_operations() -> None:
+    asked = Asked()
+    for n in range(200):
+        asked.ask(n)
+    frames = list(asked.frames())
+    assert len(frames) <= 2
+    ops = [op for frame in frames for op in frame]
+    assert len(ops) <= 16
+    assert events(ops) == ["AcpToolCall", "AcpPermission"] * 200, "each call before its question"
+    values = [value for op in told(ops, "happened") for value in op[2]]
+    assert values[3::7] == [decision.id for decision in asked.session.decisions]
+    assert all(len(op[3]) == 1 for op in told(ops, "happened")), "the same options stand there once"
+    lines = [line for op in told(ops, "chat") for line in op[4]]
+    assert sum("wants to" in line for line in lines) == CARDS
+    assert sum("permission needed" in line for line in lines) == 200 - CARDS
+    assert asked.session.decisions.cancel_all("cancel")
+    call_updates.close_open(asked.session, "cancelled")
+    frames = list(asked.frames())
+    assert len(frames) <= 2
+    ops = [op for frame in frames for op in frame]
+    assert len(ops) <= 16 + 3 * CARDS
+    assert events(ops) == ["AcpPermissionDone"] * 200 + ["AcpToolCall"]
+    assert state(ops, "permissions")[-1] == []
+
+
+def test_who_looks_at_the_cards_gets_those_of_all_that_are_listed() -> None:
+    asked = Asked()
+    for n in range(IN_STATE + 3):
+        asked.ask(n)
+    asked.drain()
+    decisions = asked.session.decisions
+    assert decisions.bring_listed()
+    assert not decisions.bring_listed(), "there is nothing to add"
+    assert decisions.front == list(decisions)[:IN_STATE]
+    decisions.front[0].resolve(Outcome("selected", None))
+    assert decisions.front == list(decisions)[:IN_STATE], "the next one moves up"
+    decisions.cancel_all("cancel")
+    for n in range(CARDS + 1):
+        asked.ask(100 + n)
+    assert [it.behind for it in decisions] == [False] * CARDS + [True]
+
+
+def test_a_question_that_is_brought_to_the_front_is_listed_at_its_place() -> None:
+    asked = Asked()
+    for n in range(IN_STATE + 10):
+        asked.ask(n)
+    asked.drain()
+    decisions = asked.session.decisions
+    first, *_, last = decisions
+    assert decisions.bring(last)
+    assert decisions.listed == [*list(decisions)[: IN_STATE - 1], last]
+    assert decisions.unlisted == {"permissions": 10}
+    first.resolve(CANCELLED)
+    assert len(decisions.front) == CARDS, "nobody moves up while so many are there"
+    assert decisions.unlisted == {"permissions": 9}
+
+
+def test_a_question_behind_that_its_agent_takes_back_leaves_the_list() -> None:
+    asked = Asked()
+    for n in range(CARDS + 3):
+        asked.ask(n)
+    asked.drain()
+    asked.calls[-1].cancel("cancelled by the agent")
+    ops = asked.drain()
+    assert len(state(ops, "permissions")[-1]) == CARDS + 2
+    assert told(ops, "cards")[-1][3] == 2
+    assert len(asked.answers) == 1
+
+
+def test_questions_of_no_session_are_listed_beyond_their_cards() -> None:
+    ops: list[Op] = []
+    listed: list[Any] = []
+    questions = UnscopedQuestions(lambda *op: ops.append(list(op)), lambda _, it: listed.append(it))
+    asked = [Decision(f"d{n}", "elicitation", "Name?", kind="form") for n in range(CARDS + 2)]
+    for decision in asked:
+        questions.ask(decision)
+    assert len(listed[-1]) == CARDS + 2
+    assert (len(told(ops, "cards")[-1][2]), told(ops, "cards")[-1][3]) == (CARDS, 2)
+    questions.bring_listed()
+    assert (len(told(ops, "cards")[-1][2]), told(ops, "cards")[-1][3]) == (CARDS + 2, 0)
+    asked[-1].resolve(CANCELLED)
+    assert len(listed[-1]) == CARDS + 1
 
 
 def test_a_cancel_answers_each_of_very_many_once_and_all_before_anything_else() -> None:
@@ -139,13 +255,13 @@ def test_a_cancel_answers_each_of_very_many_once_and_all_before_anything_else() 
     assert len(asked.answers) == 3000
     assert {type(it.outcome) for it in asked.answers} == {schema.CancelledPermissionOutcome}
     assert not asked.session.decisions
-    assert asked.session.decisions.waiting == {}
-    assert all(decision.behind for decision in decisions[IN_FRONT:]), "nobody moved up for that"
+    assert asked.session.decisions.unlisted == {}
+    assert all(decision.behind for decision in decisions[CARDS:]), "nobody moved up for that"
 
 
 def test_questions_end_with_the_connection() -> None:
     asked = Asked()
-    for n in range(IN_FRONT + 5):
+    for n in range(IN_STATE + 5):
         asked.ask(n)
     for call in asked.calls:
         call.abandon("gone")
@@ -156,7 +272,7 @@ def test_events_are_told_some_at_a_time() -> None:
     asked = Asked()
     for n in range(3 * EVENTS_AT_ONCE):
         asked.ask(n)
-    counts = [len(told(ops, "event")) for ops in asked.frames()]
+    counts = [events(ops).count("AcpPermission") for ops in asked.frames()]
     assert sum(counts) == 3 * EVENTS_AT_ONCE
     assert max(counts) <= EVENTS_AT_ONCE
 

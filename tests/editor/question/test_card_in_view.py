@@ -86,8 +86,8 @@ def test_a_card_in_part_is_not_in_view(editor: Editor) -> None:
 
 def test_all_that_is_asked_has_to_be_in_view(editor: Editor) -> None:
     editor.agent("script")
-    editor.prompt("permissions 12")
-    editor.wait_event("AcpPermission", 12)
+    editor.prompt("permissions 40")
+    editor.wait_event("AcpPermission", 40)
     editor.cmd("wincmd l")
     editor.keys("G")
     float_is(editor, "shown")

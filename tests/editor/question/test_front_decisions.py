@@ -55,6 +55,36 @@ def test_the_float_counts_as_the_line_above_the_chat_does(front: Editor) -> None
     front.wait_screen("╭ 2 questions ─")
 
 
+def test_a_question_that_moves_up_is_no_news(front: Editor) -> None:
+    front.lua("vim.g.acp_focused = false")
+    cards(front, 1, 2, behind=3)
+    front.wait("#_G.told == 1")
+    assert told(front) == ["acp: decision 1 (and 4 more)"]
+    front.cmd("Acp permissions")
+    front.keys("q")
+    cards(front, 2, 3, behind=2)
+    front.lua("vim.schedule(function() _G.later = true end)")
+    front.wait("_G.later")
+    assert float_lines(front) is None, "closed by the user until another one comes"
+    cards(front, 3, 4, behind=3)
+    front.wait("#_G.told == 2")
+    assert told(front)[-1] == "acp: decision 4 (and 1 more)"
+    assert (float_lines(front) or [])[-1] == "… and 3 more"
+
+
+def test_who_goes_to_the_cards_asks_for_those_behind(front: Editor) -> None:
+    cards(front, 1, 2, behind=3)
+    assert sent(front) == []
+    front.cmd("Acp permissions")
+    front.wait("#_G.sent == 1")
+    assert last(front) == ["cards", {}]
+    cards(front, 1, 2, 3, 4, 5)
+    front.keys("G")
+    front.keys("y")
+    assert last(front) == ["answer", {"id": 5, "choice": "yes"}]
+    assert [verb for verb, _ in sent(front)] == ["cards", "answer"]
+
+
 def test_the_keys_that_the_float_lists_are_its_own(front: Editor) -> None:
     cards(front, 1)
     front.cmd("Acp permissions")

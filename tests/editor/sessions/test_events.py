@@ -40,3 +40,43 @@ def test_the_data_of_every_event_is_a_table(editor: Editor) -> None:
     editor.turn("plan 1")
     editor.wait("_G.kinds.AcpState and _G.kinds.AcpTurnEnd and _G.kinds.AcpPlan")
     assert set(editor.lua("return vim.tbl_values(_G.kinds)")) == {"table"}
+
+
+HEARD = """
+vim.api.nvim_clear_autocmds({ event = 'User' }) -- the fixture's, which hears all
+local heard, group = {}, vim.api.nvim_create_augroup('test.heard', {})
+local hear
+function hear(name, more)
+  vim.api.nvim_create_autocmd('User', { group = group, pattern = name, callback = function(args)
+    table.insert(heard, args.match .. ' ' .. args.data.id)
+    _G.last = args.data
+    if more then hear(more) end
+    if more then return true end
+  end })
+end
+hear('AcpPermission', 'AcpToolCall')
+local offered = { { { id = 'yes', name = 'Yes', kind = 'allow_once' } } }
+require('acp.base.events').fire_all(3, {
+  'calls', { 'a', 'pending' }, 'asked', 'd1', 'a', 'Run a', 1,
+  'calls', { 'b', 'pending', 'a', 'completed' }, 'asked', 'd2', false, 'Run b', 1,
+  'done', 'd1', 'selected', 'yes',
+}, offered)
+vim.api.nvim_del_augroup_by_id(group)
+return heard
+"""
+
+
+def test_of_many_events_each_is_heard_by_whoever_listens_at_its_time(editor: Editor) -> None:
+    heard = editor.lua(HEARD)
+    # The first call had no listener; that of the permission began to listen to those after it.
+    assert heard == ["AcpPermission d1", "AcpToolCall b", "AcpToolCall a"]
+    editor.lua(
+        "vim.api.nvim_create_autocmd('User', { pattern = 'AcpPer*', callback = function(it) "
+        "_G.last = it.data end })"
+    )
+    fire = "require('acp.base.events').fire_all(3, ..., { { { id = 'yes' } } })"
+    editor.lua(fire, ["asked", "d2", False, "Run b", 1])
+    wanted = {"session": 3, "id": "d2", "title": "Run b", "options": [{"id": "yes"}]}
+    assert editor.lua("return _G.last") == wanted
+    editor.lua(fire, ["done", "d2", "cancelled", False])
+    assert editor.lua("return _G.last") == {"session": 3, "id": "d2", "outcome": "cancelled"}

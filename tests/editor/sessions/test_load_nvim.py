@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acp_nvim.session.questions.decisions import IN_FRONT
+from acp_nvim.session.questions.decisions import IN_STATE
 from tests.support.editor import Editor
 
 
@@ -10,7 +10,7 @@ def test_questions_that_wait_behind_are_counted_answered_and_cancelled(editor: E
     traffic = editor.agent("permissions", "120")
     editor.prompt("go")
     editor.wait("(require('acp').state().sessions[1].more or {}).permissions == 70")
-    assert len(editor.session(1)["permissions"]) == IN_FRONT
+    assert len(editor.session(1)["permissions"]) == IN_STATE
     editor.wait_screen("120 questions")
     editor.cmd("Acp permissions")
     editor.wait("#vim.api.nvim_buf_get_lines(0, 0, -1, false) > 300")

@@ -410,6 +410,14 @@ local function follow_cursor()
   end
 end
 
+--- Who looks at the cards gets those of all questions that are listed.
+local function ask_for_more()
+  local host = require('acp.base.host')
+  if M.is_current() and behind() > 0 and host.running() then
+    host.notify('cards', vim.empty_dict())
+  end
+end
+
 local function dodge()
   if #cards == 0 then return end
   follow_cursor()
@@ -442,6 +450,7 @@ end
 local function register()
   local on = require('acp.base.autocmds').group('acp.permission')
   on({ 'WinClosed', 'TabEnter', 'VimResized' }, on_window)
+  on('WinEnter', vim.schedule_wrap(ask_for_more))
   local moves = { 'WinEnter', 'WinLeave', 'WinScrolled', 'CursorMoved', 'CursorMovedI' }
   on(moves, vim.schedule_wrap(dodge))
   require('acp.ui.highlights').define()
@@ -465,21 +474,38 @@ local function comes_first(a, b)
   return a.order < b.order
 end
 
+--- How many questions have come: a card that is new may be that of one that waited behind, of
+--- which the user has been told.
+---@param list acp.Card[]
+---@param order table<integer|string, integer> the cards that were there
+---@param grown integer by how many more wait behind
+local function came_to(list, order, grown)
+  local fresh = 0
+  for _, card in ipairs(list) do
+    fresh = fresh + (order[card.id] and 0 or 1)
+  end
+  return math.max(fresh + grown, 0)
+end
+
 --- Pending decisions of session `n`, oldest first; an empty list takes them away.
 ---@param list acp.Card[] as the host sends them: `id`, `lines`, `spans`, `options`
 ---@param more? integer how many wait behind these
 function M.set(n, list, more)
-  waiting[n] = more ~= 0 and more or nil
   if arrivals == 0 then register() end
   local order = known(n)
+  local came = came_to(list, order, (more or 0) - (waiting[n] or 0))
+  waiting[n] = more ~= 0 and more or nil
   if #list == 0 and not next(order) then return end
+  dismissed = dismissed and came == 0
   cards = vim.tbl_filter(function(card) return card.session ~= n end, cards)
   for _, card in ipairs(list) do
     if not order[card.id] then
       arrivals = arrivals + 1
-      dismissed = false
-      if not news then vim.schedule(announce) end
-      news = { card = news and news.card or card, count = (news and news.count or 0) + 1 }
+      if came > 0 then
+        if not news then vim.schedule(announce) end
+        news = { card = news and news.card or card, count = (news and news.count or 0) + came }
+        came = 0
+      end
     end
     local own = { session = n, order = order[card.id] or arrivals }
     cards[#cards + 1] = vim.tbl_extend('force', card, own)
@@ -487,6 +513,7 @@ function M.set(n, list, more)
   table.sort(cards, comes_first)
   legend.update(cards)
   redraw()
+  ask_for_more()
   vim.schedule(dodge)
 end
 
