@@ -73,7 +73,7 @@ class HostDelegate(Struct, frozen=True, eq=False):
 
     def turn_comes(self, session: Session) -> None:
         """A prompt waits until the session is open: the files are looked at meanwhile."""
-        self.pace.hold()
+        self.pace.hold(opening=True)
         self.workspace.turn_comes(session)
 
     async def turn_began(self, session: Session, prompt: Prompt) -> None:

@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 
@@ -20,8 +20,6 @@ from acp_nvim.tools import relay
 from acp_nvim.tools.door import Door
 from acp_nvim.tools.grants import Entrance
 from acp_nvim.tools.over_acp import McpOverAcp
-from acp_nvim.tools.read_file import Files, read_tool
-from acp_nvim.tools.tool import Tool
 from acp_nvim.tools.toolbox import Toolbox
 
 if TYPE_CHECKING:
@@ -32,17 +30,6 @@ PATIENCE_S: Final = 30.0
 LATE: Final = ("tutor",)
 """Agents that connect when they need a tool, not before."""
 RELAY: Final = str(Path(relay.__file__).resolve())
-
-
-def own_tools(
-    files: Files,
-    others: Sequence[Tool[Any]] = (),
-    on_read: Callable[[Session], None] = lambda session: None,
-) -> list[Tool[Any]]:
-    """All tools of the editor, in the order in which they are listed; ``on_read`` is told of each
-    session whose agent reads by one of them.
-    """
-    return [*others, read_tool(files, on_read)]
 
 
 def http_door(toolbox: Toolbox, tasks: Tasks) -> HttpDoor:

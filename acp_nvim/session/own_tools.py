@@ -31,9 +31,10 @@ def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
 
 def own_tool(call: ToolCall, use: ToolUse | None) -> str | None:
     """Return the tool of ours that a call names exactly; None for any other call."""
-    if use is None or not use.names:
+    names = () if use is None else tuple(use.offered().names)
+    if not names:
         return None
-    pattern = _pattern(tuple(use.names))
+    pattern = _pattern(names)
     for text in _said(call):
         found = pattern.fullmatch(text.strip())
         if found and (found[1] or found[3] or found[2].startswith(_PREFIX)):
@@ -98,7 +99,7 @@ def needs_no_question(call: ToolCall, use: ToolUse | None) -> bool:
     name = own_tool(call, use)
     if name is None or use is None or _shows_more(call.content):
         return False
-    return call.kind in (_READING | {"edit"} if name in use.writing else _READING)
+    return call.kind in (_READING | {"edit"} if name in use.offered().writing else _READING)
 
 
 def _shows_more(content: Any) -> bool:

@@ -55,7 +55,7 @@ class Grants:
         """
         self.withdraw(session)
         tools = SessionTools(self._toolbox, session, enabled)
-        if not tools.listed():
+        if not tools.has_any():
             return None
         address = listen()
         grant = self._grants[session.key] = Grant(session, tools)

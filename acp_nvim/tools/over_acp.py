@@ -39,7 +39,7 @@ class McpOverAcp:
         """Give a session a server, by its id; an earlier one ends. None: it has no tools."""
         self.withdraw(session)
         tools = SessionTools(self._toolbox, session, enabled)
-        if not tools.listed():
+        if not tools.has_any():
             return None
         id = secrets.token_urlsafe(32)
         self._servers[id] = session, tools

@@ -87,7 +87,7 @@ class UserTools:
         self,
         toolbox: Toolbox,
         runner: Runner,
-        permissions: CallPermissions,
+        permissions: Callable[[], CallPermissions],
         changed: Callable[[], None],
         run_s: float = RUN_S,
     ) -> None:
@@ -122,7 +122,7 @@ class UserTools:
             if not told.write:
                 return await self._called(call.session, told.name, given)
             about = (call.session, told.name, given.values, call.shown)
-            asked = self._permissions.asked_to_call(*about)
+            asked = self._permissions().asked_to_call(*about)
             async with asked as refused:
                 if refused:
                     raise ToolError(refused)
