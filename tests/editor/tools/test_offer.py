@@ -30,7 +30,6 @@ from tests.support.fake_workspace import fake_workspace
 from tests.support.tool_door import ECHO
 from tests.support.waiting import eventually
 
-
 PLAIN = {"ignore_case"}
 """Arguments whose names say all."""
 
