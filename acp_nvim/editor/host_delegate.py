@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 
@@ -73,13 +74,13 @@ class HostDelegate(Struct, frozen=True, eq=False):
 
     def turn_comes(self, session: Session) -> None:
         """A prompt waits until the session is open: the files are looked at meanwhile."""
-        self.pace.hold(opening=True)
+        self.pace.hold()
         self.workspace.turn_comes(session)
 
     async def turn_began(self, session: Session, prompt: Prompt) -> None:
         """A prompt is about to be sent: the files' state is kept."""
-        if session.tools is not None:
-            self.tool_editor.turn_began(session)
+        if session.tools is not None:  # Neovim has time until the agent calls one
+            asyncio.get_running_loop().call_soon(self.tool_editor.turn_began, session)
         self.buffers.settle(session.n, real_roots(session))
         unsaved = prompt.fresh_unsaved(time.monotonic())
         self.opened(session)

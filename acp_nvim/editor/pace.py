@@ -29,11 +29,10 @@ QUICK = 6
 next one is made and sent while Neovim applies the one before.
 """
 HOLD_S = 0.0025
-"""How long the frame of a prompt may wait for it to be sent: Neovim is busy with that while the
-agent reads the prompt, and where all three of us work at once a prompt waits for a processor.
+"""How long the first frame of a new session may wait for its prompt to be sent: Neovim is busy with
+a new chat as long as an agent with a new session, and where all three of us work at once a prompt
+waits for a processor instead.
 """
-OPENING_S = 0.02
-"""The same for a session that has to be opened first: less than one sees."""
 FLOOD: Final = 32_000
 """Characters that do not wait for the end of a pause."""
 
@@ -83,14 +82,11 @@ class Pace:
             return 0.0
         return REST_S + (left if left > 0 else GAP_S)
 
-    def hold(self, *, opening: bool = False) -> None:
-        """A prompt is about to be sent: what begins is told after it, `HOLD_S` later at most, or
-        `OPENING_S` where its session is to be opened.
-        """
+    def hold(self) -> None:
+        """A prompt is about to be sent: what begins is told after it, `HOLD_S` later at most."""
         if self._free.is_set():
             self._free.clear()
-            seconds = OPENING_S if opening else HOLD_S
-            self._held = asyncio.get_running_loop().call_later(seconds, self._free.set)
+            self._held = asyncio.get_running_loop().call_later(HOLD_S, self._free.set)
 
     def release(self) -> None:
         """It is sent, or will not be."""
@@ -115,7 +111,7 @@ class Pace:
         if self._clock() - rested > GAP_S:
             self._quick = QUICK
             await asyncio.sleep(0)  # what else happens now is told with it
-        await self._free.wait()
+            await self._free.wait()
         self._wake.clear()
         self._woken = self._urgent = self._flooded = False
 
