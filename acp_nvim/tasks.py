@@ -28,6 +28,16 @@ class Tasks:
         """Run an async function in a task of its own."""
         self._group.start_soon(self._run, function, args)
 
+    def start_later(self, function: Callable[..., Awaitable[Any]], *args: Any) -> None:
+        """The same once what runs now waits: it goes first, and a task takes a while to be made."""
+        asyncio.get_running_loop().call_soon(self._start_unless_over, function, args)
+
+    def _start_unless_over(
+        self, function: Callable[..., Awaitable[Any]], args: tuple[Any, ...]
+    ) -> None:
+        if not self._group.cancel_scope.cancel_called:
+            self.start_soon(function, *args)
+
     @contextmanager
     def if_slow(self, seconds: float, tell: Callable[[], None]) -> Iterator[None]:
         """Call `tell`, once, when the body takes longer than that; the body goes on."""

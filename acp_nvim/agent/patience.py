@@ -82,7 +82,7 @@ class Patience:
         """
         self.rest()
         self._listening = anyio.CancelScope()
-        self._tasks.start_soon(self._listen, heard, self._listening)
+        self._tasks.start_later(self._listen, heard, self._listening)
 
     async def _listen(self, heard: Callable[[], object], scope: anyio.CancelScope) -> None:
         with scope:

@@ -7,7 +7,6 @@ secrets are left out.
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
@@ -69,4 +68,8 @@ def _marked(text: str) -> str:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        return value
+    import json  # no server is described before a first prompt but one that the user has to allow
+
+    return json.dumps(value, ensure_ascii=False)

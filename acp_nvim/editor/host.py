@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+from collections.abc import Iterator
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -25,7 +26,6 @@ from acp_nvim.editor.async_calls import AsyncCalls
 from acp_nvim.editor.bridge import Bridge
 from acp_nvim.editor.buffers import NvimBuffers
 from acp_nvim.editor.comments import Comments
-from acp_nvim.editor.documents import NvimDocuments
 from acp_nvim.editor.earlier_prompts import EarlierPrompts
 from acp_nvim.editor.environment import agent_environment
 from acp_nvim.editor.extending import in_lua
@@ -34,7 +34,6 @@ from acp_nvim.editor.foreign_sessions import ForeignSessions
 from acp_nvim.editor.frames import Frames
 from acp_nvim.editor.history import History
 from acp_nvim.editor.host_delegate import HostDelegate
-from acp_nvim.editor.language_servers import NvimLanguageServers
 from acp_nvim.editor.limit_reports import LimitReports
 from acp_nvim.editor.live_terminals import TerminalViews
 from acp_nvim.editor.logins import Logins
@@ -43,7 +42,6 @@ from acp_nvim.editor.notices import Notices
 from acp_nvim.editor.overwrites import Overwrites
 from acp_nvim.editor.own_turns import OwnTurns
 from acp_nvim.editor.pace import Pace
-from acp_nvim.editor.proposal_check import ProposalCheck
 from acp_nvim.editor.proposed_edits import ProposedEdits, shows_patches
 from acp_nvim.editor.review_view import ReviewView
 from acp_nvim.editor.screen import Screen
@@ -53,8 +51,7 @@ from acp_nvim.editor.sessions import SessionNumbers, Sessions
 from acp_nvim.editor.subagent_registry import SubagentRegistry
 from acp_nvim.editor.tool_call_watch import ToolCallWatch
 from acp_nvim.editor.tool_editor import ToolEditor
-from acp_nvim.editor.tool_permissions import ToolPermissions
-from acp_nvim.editor.tools import EditorTools, http_door, own_tools
+from acp_nvim.editor.tools import EditorTools, http_door
 from acp_nvim.editor.unsaved_changes import UnsavedChanges
 from acp_nvim.editor.unscoped_questions import UnscopedQuestions
 from acp_nvim.editor.user_options import UserOptions
@@ -62,18 +59,18 @@ from acp_nvim.editor.user_tools import NvimUserTools
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
-from acp_nvim.tools.changes import Changes
 from acp_nvim.tools.door import Door
-from acp_nvim.tools.files import ToolFiles
 from acp_nvim.tools.over_acp import McpOverAcp
-from acp_nvim.tools.reading import reading_tools
-from acp_nvim.tools.searcher import ProgramSearcher
 from acp_nvim.tools.toolbox import Toolbox
 from acp_nvim.tools.user_tools import UserTools
-from acp_nvim.tools.writing import writing_tools
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.ports import SessionInfo
 from acp_nvim.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from acp_nvim.editor.proposal_check import ProposalCheck
+    from acp_nvim.editor.tool_permissions import ToolPermissions
+    from acp_nvim.tools.tool import Tool
 
 
 class Host:
@@ -115,7 +112,6 @@ class Host:
         self.tasks: Tasks
         self.workspace: Workspace[Session]
         self.proposed: ProposedEdits
-        self.proposal_check: ProposalCheck
         self.observer: HostObserver
         self.tools: EditorTools
         self.user_tools: UserTools
@@ -267,31 +263,45 @@ class Host:
 
     def _amends(self, edits: PendingEdits) -> ProposedEdits:
         self.proposed = ProposedEdits(edits, self.comments)
-        self.proposal_check = ProposalCheck(
-            self.async_calls, self.proposed, self.tasks, self.settings, self.screen.push
-        )
         return self.proposed
 
+    @cached_property
+    def proposal_check(self) -> ProposalCheck:
+        """What language servers say of edits that are asked for."""
+        from acp_nvim.editor.proposal_check import ProposalCheck
+
+        return ProposalCheck(
+            self.async_calls, self.proposed, self.tasks, self.settings, self.screen.push
+        )
+
     def _own_tools(self) -> EditorTools:
-        files = self.workspace.files
-        seen = ToolFiles(files, self.workspace.edits.buffers, self.options.files)
-        servers = NvimLanguageServers(self.async_calls)
-        reading = reading_tools(servers, self.tool_editor, seen, ProgramSearcher())
-        permissions = ToolPermissions(self.settings)
-        writing = writing_tools(
-            servers,
-            NvimDocuments(self.bridge, self.async_calls),
-            Changes(files, self.workspace.change_sets, permissions),
-        )
-        toolbox = Toolbox(
-            own_tools(files, [*reading, *writing], self.unsaved.reads), self.notices.failed
-        )
+        toolbox = Toolbox(self._tool_list(), self.notices.failed)
         door = Door(toolbox, self.tasks, lambda: self.settings().stdpath.get("run"))
         new_http_door = partial(http_door, toolbox, self.tasks)
         tools = EditorTools(toolbox, door, McpOverAcp(toolbox), self.tasks, new_http_door)
         runner = NvimUserTools(self.async_calls)
-        self.user_tools = UserTools(toolbox, runner, permissions, tools.refresh)
+        self.user_tools = UserTools(toolbox, runner, lambda: self._tool_permissions, tools.refresh)
         return tools
+
+    def _tool_list(self) -> Iterator[Tool[Any]]:
+        from acp_nvim.editor.tool_list import own_tools
+
+        yield from own_tools(
+            self.bridge,
+            self.async_calls,
+            self.tool_editor,
+            self.workspace,
+            self.options.files,
+            self._tool_permissions,
+            self.unsaved.reads,
+        )
+
+    @cached_property
+    def _tool_permissions(self) -> ToolPermissions:
+        """Those of all tools: what the user has allowed is known there."""
+        from acp_nvim.editor.tool_permissions import ToolPermissions
+
+        return ToolPermissions(self.settings)
 
     def _surroundings(self) -> Surroundings[Connection]:
         return Surroundings(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 
@@ -78,8 +79,8 @@ class HostDelegate(Struct, frozen=True, eq=False):
 
     async def turn_began(self, session: Session, prompt: Prompt) -> None:
         """A prompt is about to be sent: the files' state is kept."""
-        if session.tools is not None:
-            self.tool_editor.turn_began(session)
+        if session.tools is not None:  # Neovim has time until the agent calls one
+            asyncio.get_running_loop().call_soon(self.tool_editor.turn_began, session)
         self.buffers.settle(session.n, real_roots(session))
         unsaved = prompt.fresh_unsaved(time.monotonic())
         self.opened(session)

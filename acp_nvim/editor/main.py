@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import math
 import os
 import sys
 from collections.abc import Coroutine
 from threading import Thread, main_thread
 from typing import Any
-
-import anyio
 
 from acp_nvim.agent.child.early import EarlyAgent
 from acp_nvim.editor.bridge import Bridge, Verb
@@ -27,19 +24,18 @@ def core(bridge: Bridge, agent: EarlyAgent | None = None) -> tuple[Coroutine[Any
     """Return the root task of a host, and the function that takes verbs for it. The agent was
     started before.
     """
-    send, receive = anyio.create_memory_object_stream[VerbCall](math.inf)
+    waiting: asyncio.Queue[VerbCall] = asyncio.Queue()
     host = Host(bridge, agent)
 
     async def dispatch(host: Host) -> None:
-        async with receive:
-            async for name, args in receive:
-                verbs.run(host, name, args)
+        while True:
+            verbs.run(host, *await waiting.get())
 
     def deliver(name: str, args: dict[str, Any]) -> None:
         if name in VERBS:
             on_buffer_event(host.workspace, name, args)
         else:
-            send.send_nowait((name, args))
+            waiting.put_nowait((name, args))
 
     return host.run(dispatch), deliver
 

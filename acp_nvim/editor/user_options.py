@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -62,5 +61,9 @@ class UserOptions:
         """Return a directory of ours for files that may go at any time; only the user may look into
         it.
         """
-        root = self._settings.stdpath.get("cache") or str(Path(tempfile.gettempdir()))
+        root = self._settings.stdpath.get("cache")
+        if not root:
+            from tempfile import gettempdir
+
+            root = gettempdir()
         return private_files.directory(Path(root) / "acp" / name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final
@@ -96,6 +95,8 @@ def _text(key: str, text: str, whole: Target, indent: str) -> Iterator[Row]:
 
 
 def _short(value: Any) -> str:
+    import json  # nothing is shown so before a first prompt
+
     return json.dumps(value, ensure_ascii=False)
 
 

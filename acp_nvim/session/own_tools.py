@@ -33,12 +33,13 @@ def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
 
 def own_tool(call: ToolCall, use: ToolUse | None) -> str | None:
     """Return the tool of ours that a call names exactly; None for any other call."""
-    if use is None or not use.names:
+    names = () if use is None else tuple(use.offered().names)
+    if not names:
         return None
     said = [text for text in _said(call) if _IN_ALL in text.lower()]
     if not said:
         return None  # nearly all others, of which there may be very many
-    pattern = _pattern(tuple(use.names))
+    pattern = _pattern(names)
     for text in said:
         found = pattern.fullmatch(text.strip())
         if found and (found[1] or found[3] or found[2].startswith(_PREFIX)):
@@ -103,7 +104,7 @@ def needs_no_question(call: ToolCall, use: ToolUse | None) -> bool:
     name = own_tool(call, use)
     if name is None or use is None or _shows_more(call.content):
         return False
-    return call.kind in (_READING | {"edit"} if name in use.writing else _READING)
+    return call.kind in (_READING | {"edit"} if name in use.offered().writing else _READING)
 
 
 def _shows_more(content: Any) -> bool:

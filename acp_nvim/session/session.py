@@ -7,7 +7,7 @@ editor ring is told at once that something changed (`SessionObserver`) and reads
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, Protocol, TypeVar
 
 from msgspec import UNSET
@@ -30,7 +30,7 @@ from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.questions.decisions import IN_STATE, Decision, Decisions, Outcome
 from acp_nvim.session.terminals import Terminals
 from acp_nvim.session.tool_calls import ToolCall, ToolCalls
-from acp_nvim.session.tool_use import ToolUse
+from acp_nvim.session.tool_use import Offered, ToolUse
 from acp_nvim.session.transcript import Transcript
 
 T = TypeVar("T")
@@ -218,13 +218,12 @@ class Session:
             if not silent:
                 self.change("edits")
 
-    def offer_tools(self, names: Sequence[str], writing: Collection[str]) -> None:
-        """The agent may use these of the editor's own tools; `writing` are those that change
-        files.
+    def offer_tools(self, offered: Callable[[], Offered]) -> None:
+        """The agent may use these of the editor's own tools. Whoever offers them says when that is
+        shown: it loads them.
         """
         self.tools = self.tools or ToolUse()
-        self.tools.offer(names, writing)
-        self.change("tools")
+        self.tools.offer(offered)
 
     def keep_checkpoints(self, listed: list[dict[str, Any]]) -> None:
         """Its checkpoints, as `state().checkpoints` has them."""

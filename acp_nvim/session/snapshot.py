@@ -127,7 +127,7 @@ def tools(use: ToolUse | None) -> dict[str, Any] | None:
     if use is None:
         return None
     counts = {name: getattr(use, name) for name in ("connected", "calls", "failed", "slowest_ms")}
-    return {"names": list(use.names), **counts}
+    return {"names": list(use.offered().names), **counts}
 
 
 def subagent(link: Subagent) -> dict[str, Any]:

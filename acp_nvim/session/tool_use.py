@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 
 
-class ToolUse(msgspec.Struct):
-    """Names of the tools on offer, connections that are open, and calls so far."""
+class Offered(msgspec.Struct, frozen=True):
+    """Names of tools; `writing` are those of them that change files."""
 
     names: Sequence[str] = ()
     writing: Collection[str] = ()
-    """Those of them that change files."""
+
+
+class ToolUse(msgspec.Struct):
+    """The tools on offer, connections that are open, and calls so far."""
+
+    offered: Callable[[], Offered] = Offered
+    """Returns those of now. Tools are loaded when somebody asks for their names."""
     connected: int = 0
     calls: int = 0
     failed: int = 0
@@ -20,9 +26,9 @@ class ToolUse(msgspec.Struct):
     ever: bool = False
     """Whether the agent has connected at all."""
 
-    def offer(self, names: Sequence[str], writing: Collection[str]) -> None:
-        """These tools are on offer from now on; `writing` are those that change files."""
-        self.names, self.writing = names, writing
+    def offer(self, offered: Callable[[], Offered]) -> None:
+        """These tools are on offer from now on."""
+        self.offered = offered
 
     def connect(self, connected: int) -> None:
         """So many connections are open."""

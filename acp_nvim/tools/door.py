@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
 import socket
 import struct
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
@@ -91,7 +89,7 @@ class Door:
     def _listen(self) -> str:
         """The address; listens from now on."""
         if self._socket is None:
-            self._path = path = self._directory() / f"{os.getpid()}-{secrets.token_hex(4)}.sock"
+            self._path = path = self._directory() / f"{os.getpid()}-{os.urandom(4).hex()}.sock"
             listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             listener.setblocking(False)
             listener.bind(str(path))
@@ -106,14 +104,14 @@ class Door:
         """A directory that only the user may enter: the first of the usual ones that will do, else
         a new one that goes with the door.
         """
-        run, temporary = self._run(), Path(tempfile.gettempdir())
-        usual = [temporary / f"acp.nvim-{os.getuid()}"]
-        if run is not None:
-            usual.insert(0, Path(run) / "acp.nvim")
-        for path in usual:
-            if len(os.fsencode(path)) + NAME_BYTES < PATH_BYTES and _is_private(path):
-                _sweep(path)
-                return path
+        run = self._run()
+        if run is not None and _will_do(usual := Path(run) / "acp.nvim"):
+            return usual
+        import tempfile  # most users have the other one
+
+        temporary = Path(tempfile.gettempdir())
+        if _will_do(usual := temporary / f"acp.nvim-{os.getuid()}"):
+            return usual
         short = len(os.fsencode(temporary)) + 2 * NAME_BYTES < PATH_BYTES
         made = tempfile.mkdtemp(prefix="acp-", dir=temporary if short else "/tmp")
         self._own_directory = Path(made)
@@ -219,6 +217,14 @@ def _is_ours(client: socket.socket) -> bool:
     told = client.getsockopt(socket.SOL_SOCKET, credentials, size)
     uid: int = struct.unpack("3i", told)[1]
     return uid == os.getuid()
+
+
+def _will_do(path: Path) -> bool:
+    """Whether sockets may be in this directory; those of hosts that were killed are taken away."""
+    usable = len(os.fsencode(path)) + NAME_BYTES < PATH_BYTES and _is_private(path)
+    if usable:
+        _sweep(path)
+    return usable
 
 
 def _is_private(path: Path) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hmac
-import secrets
+import os
 from collections.abc import Callable
 
 import anyio
@@ -28,7 +27,7 @@ class Grant:
         """Nobody has come yet."""
         self.session = session
         self.tools = tools
-        self.token = secrets.token_urlsafe(32)
+        self.token = os.urandom(32).hex()
         self.connections: set[anyio.CancelScope] = set()
 
     def tell(self, connected: int) -> None:
@@ -55,7 +54,7 @@ class Grants:
         """
         self.withdraw(session)
         tools = SessionTools(self._toolbox, session, enabled)
-        if not tools.listed():
+        if not tools.has_any():
             return None
         address = listen()
         grant = self._grants[session.key] = Grant(session, tools)
@@ -64,6 +63,8 @@ class Grants:
 
     def opened_by(self, token: bytes) -> Grant | None:
         """The grant of that token. How long this takes says nothing of the tokens there are."""
+        import hmac  # clients come after the first prompt
+
         found = None
         for grant in self._grants.values():
             if hmac.compare_digest(token, grant.token.encode()):

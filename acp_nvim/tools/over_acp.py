@@ -6,7 +6,7 @@ request in it. The protocol inside is the one without a handshake.
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,9 +39,9 @@ class McpOverAcp:
         """Give a session a server, by its id; an earlier one ends. None: it has no tools."""
         self.withdraw(session)
         tools = SessionTools(self._toolbox, session, enabled)
-        if not tools.listed():
+        if not tools.has_any():
             return None
-        id = secrets.token_urlsafe(32)
+        id = os.urandom(32).hex()
         self._servers[id] = session, tools
         tools.offer()
         return id

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
 from acp_nvim.session.session import Session
+from acp_nvim.session.tool_use import Offered
 from acp_nvim.tools.list_changes import ListChanges
 from acp_nvim.tools.tool import Tool
 from acp_nvim.tools.toolbox import Enabled, Outcome, Toolbox
+
+_Listing = list[tuple[Any, ...]]
 
 
 class SessionTools:
@@ -20,33 +23,35 @@ class SessionTools:
         self._toolbox = toolbox
         self._session = session
         self._enabled = enabled
-        self._told = self._listing()
+        self._told: _Listing | None = None
+        """What was said of them last; None while nobody has asked since they changed."""
         self.changes = ListChanges()
+
+    def has_any(self) -> bool:
+        """Whether there are any."""
+        return self._toolbox.has_any(self._enabled)
 
     def offer(self) -> None:
         """Let the session know which there are."""
+        self._session.offer_tools(self._offered)
+
+    def _offered(self) -> Offered:
         tools = self.listed()
-        writing = {tool.name for tool in tools if tool.writes}
-        self._session.offer_tools([tool.name for tool in tools], writing)
+        return Offered([it.name for it in tools], {it.name for it in tools if it.writes})
 
     def refresh(self) -> None:
         """The toolbox has changed: where that shows here, session and clients are told."""
-        listing = self._listing()
-        if listing != self._told:
-            self._told = listing
-            self.offer()
+        told, self._told = self._told, None
+        if told is None or _listing(self.listed()) != told:
+            self._session.change("tools")
             self.changes.tell()
 
     def listed(self) -> list[Tool[Any]]:
         """Those on offer."""
-        return self._toolbox.listed(self._enabled)
-
-    def _listing(self) -> list[tuple[Any, ...]]:
-        """What clients are told of the tools. Their functions are new ones each time."""
-        return [
-            (it.name, it.title, it.description, it.arguments, it.writes, it.schema)
-            for it in self.listed()
-        ]
+        tools = self._toolbox.listed(self._enabled)
+        if self._told is None:
+            self._told = _listing(tools)
+        return tools
 
     async def call(
         self, name: str, arguments: msgspec.Raw | None, progress: Callable[[str], None]
@@ -55,3 +60,8 @@ class SessionTools:
         return await self._toolbox.call(
             self._session, name, arguments, enabled=self._enabled, progress=progress
         )
+
+
+def _listing(tools: Sequence[Tool[Any]]) -> _Listing:
+    """What clients are told of the tools. Their functions are new ones each time."""
+    return [(it.name, it.title, it.description, it.arguments, it.writes, it.schema) for it in tools]

@@ -49,25 +49,35 @@ class Toolbox:
         fault: Callable[[str, Exception], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``fault`` hears of errors that are ours: which tool, and the error."""
-        self._tools = {tool.name: tool for tool in tools}
+        """``tools`` are asked for once, when it matters which there are. ``fault`` hears of errors
+        that are ours: which tool, and the error.
+        """
+        self._coming: Iterable[Tool[Any]] | None = tools
+        self._there: dict[str, Tool[Any]] = {}
         self._fault = fault
         self._clock = clock
         self._running: dict[str, set[anyio.CancelScope]] = {}
 
     def put(self, tool: Tool[Any]) -> None:
         """Add a tool; one of the same name is replaced."""
-        self._tools[tool.name] = tool
+        self._there[tool.name] = tool
 
     def drop(self, name: str) -> None:
         """Take a tool away, if it is there."""
-        self._tools.pop(name, None)
+        self._there.pop(name, None)
+
+    def has_any(self, enabled: Enabled) -> bool:
+        """Whether there are tools for a session with that option."""
+        return (enabled is True and self._coming is not None) or bool(self.listed(enabled))
 
     def listed(self, enabled: Enabled) -> list[Tool[Any]]:
         """The tools for a session with that option."""
-        if isinstance(enabled, bool):
-            return list(self._tools.values()) if enabled else []
-        return [tool for tool in self._tools.values() if tool.name in enabled]
+        if not enabled:
+            return []
+        if self._coming is not None:
+            coming, self._coming = self._coming, None
+            self._there = {**{tool.name: tool for tool in coming}, **self._there}
+        return [it for it in self._there.values() if enabled is True or it.name in enabled]
 
     async def call(
         self,

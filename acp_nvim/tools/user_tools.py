@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, Protocol
@@ -87,7 +86,7 @@ class UserTools:
         self,
         toolbox: Toolbox,
         runner: Runner,
-        permissions: CallPermissions,
+        permissions: Callable[[], CallPermissions],
         changed: Callable[[], None],
         run_s: float = RUN_S,
     ) -> None:
@@ -122,7 +121,7 @@ class UserTools:
             if not told.write:
                 return await self._called(call.session, told.name, given)
             about = (call.session, told.name, given.values, call.shown)
-            asked = self._permissions.asked_to_call(*about)
+            asked = self._permissions().asked_to_call(*about)
             async with asked as refused:
                 if refused:
                     raise ToolError(refused)
@@ -140,8 +139,9 @@ class UserTools:
         )
 
     async def _called(self, session: Session, name: str, given: AnyArguments) -> ToolResult:
+        import json  # which writes whole numbers of any size
+
         with anyio.move_on_after(self._run_s):
-            # The standard library writes whole numbers of any size.
             return result(await self._runner.run(session, name, json.dumps(given.values)))
         raise ToolError(f"{name} took more than {self._run_s:g} s")
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
-import tempfile
 from collections.abc import Iterator
 from io import FileIO
 from typing import Final
@@ -138,13 +136,19 @@ def _overwrite(at: Spot, info: os.stat_result, data: bytes) -> None:
             raise OSError(error.errno or errno.EIO, words) from error
 
 
+def _temporary() -> str:
+    from tempfile import gettempdir  # hardly ever needed, and slow to import
+
+    return gettempdir()
+
+
 def _backup(at: Spot, data: bytes, cleanup: contextlib.ExitStack) -> str:
     """Copy bytes to a file beside this one, or to a temporary file where that is not allowed.
     Returns its path; ``cleanup`` removes it. OSError.
     """
-    name = f".{at.name[:40]}.{secrets.token_hex(6)}.acp-old"
+    name = f".{at.name[:40]}.{os.urandom(6).hex()}.acp-old"
     beside = at.may(os.W_OK | os.X_OK, ".")
-    folder = os.path.dirname(at.path) if beside else tempfile.gettempdir()  # noqa: PTH120
+    folder = os.path.dirname(at.path) if beside else _temporary()  # noqa: PTH120
     path = os.path.join(folder, name)  # noqa: PTH118
     where = at.folder if beside else None
     handle = os.open(name if beside else path, _NEW, _PRIVATE, dir_fd=where)
@@ -181,7 +185,7 @@ def _beside(at: Spot, mode: int) -> Iterator[tuple[FileIO, str]]:
     """A new file in the same directory, and its name. It is gone afterwards, if it still has that
     name.
     """
-    name = f".{at.name[:50]}.{secrets.token_hex(6)}"
+    name = f".{at.name[:50]}.{os.urandom(6).hex()}"
     handle = os.open(name, _NEW, mode, dir_fd=at.folder)
     try:
         with FileIO(handle, "wb") as file:

@@ -355,7 +355,7 @@ class Workspace(Generic[S]):
         if checkpoint is not None:
             self.rewind.complete(checkpoint, turn.session)
             self.persistence.touch()
-        self._tasks.start_soon(self._tidy, turn.session)
+        self._tasks.start_later(self._tidy, turn.session)
 
     async def _tidy(self, session: AgentSession) -> None:
         """Work that no prompt waits for."""

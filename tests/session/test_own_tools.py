@@ -9,9 +9,9 @@ import pytest
 from acp_nvim.protocol import schema
 from acp_nvim.session.own_tools import needs_no_question, own_tool
 from acp_nvim.session.tool_calls import ToolCall
-from acp_nvim.session.tool_use import ToolUse
+from acp_nvim.session.tool_use import Offered, ToolUse
 
-USE = ToolUse(["nvim_read", "nvim_edit"], {"nvim_edit"})
+USE = ToolUse(lambda: Offered(["nvim_read", "nvim_edit"], {"nvim_edit"}))
 
 
 def call(title: str = "Tool", **fields: Any) -> ToolCall:
@@ -73,13 +73,13 @@ def test_what_shows_a_diff_or_a_terminal_is_asked_about() -> None:
     "named", [call("mcp__neovim__bash"), call("bash (neovim MCP Server)"), call("neovim/bash")]
 )
 def test_a_tool_of_the_user_is_known_by_the_servers_name_with_it(named: ToolCall) -> None:
-    use = ToolUse(["nvim_read", "bash"])
+    use = ToolUse(lambda: Offered(["nvim_read", "bash"]))
     assert own_tool(named, use) == "bash"
     assert needs_no_question(named, use)
 
 
 def test_an_agents_own_tool_of_the_same_name_is_another_one() -> None:
-    use = ToolUse(["nvim_read", "bash"])
+    use = ToolUse(lambda: Offered(["nvim_read", "bash"]))
     for other in (call("bash"), call(name="bash"), call(meta={"toolName": "bash"})):
         assert own_tool(other, use) is None
         assert not needs_no_question(other, use)

@@ -39,7 +39,7 @@ async def test_a_relay_carries_calls(tmp_path: Path) -> None:
         assert (await relay.ask("tools/call", CALL))["result"]["structuredContent"] == {"said": "a"}
         use = house.session.tools
         assert use is not None
-        assert (use.names, use.connected, use.calls, use.ever) == (["echo"], 1, 1, True)
+        assert (use.offered().names, use.connected, use.calls, use.ever) == (["echo"], 1, 1, True)
         assert not house.faults
         assert not house.door.refused
 

@@ -319,12 +319,12 @@ async def test_a_client_that_shook_hands_is_told_of_other_tools(client: Client) 
 
 async def test_the_same_tools_with_other_functions_are_no_news(client: Client) -> None:
     client.say({"method": "notifications/initialized"})
-    await turns()
+    await client.ask("tools/list")
     same = msgspec.structs.replace(ECHO, run=Waits().tool.run)
     await client.change(same)
-    assert not client.lines
+    assert len(client.lines) == 1
     await client.change(msgspec.structs.replace(same, description="Says it."))
-    assert [line["method"] for line in client.lines] == [CHANGED]
+    assert [line["method"] for line in client.lines[1:]] == [CHANGED]
 
 
 async def test_a_client_without_a_handshake_is_told_what_it_listens_for(client: Client) -> None:

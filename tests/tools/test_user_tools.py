@@ -67,7 +67,7 @@ class Users:
         self.box = Toolbox([], fault)
         self.runs, self.permits = runs or Runs(), Permits(why_not)
         self.changes = 0
-        self.tools = UserTools(self.box, self.runs, self.permits, self._changed, run_s=0.05)
+        self.tools = UserTools(self.box, self.runs, lambda: self.permits, self._changed, run_s=0.05)
 
     def _changed(self) -> None:
         self.changes += 1

@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 
 from acp_nvim import wording
-from acp_nvim.agent import clipboard, git_changes
 from acp_nvim.agent.media import TEXT_BYTES, attachment, mime_of
 from acp_nvim.editor.buffers import texts_of
 from acp_nvim.editor.environment import agent_environment
@@ -32,6 +31,8 @@ async def attach(host: Host, args: Args) -> None:
     """
     paths = [str(path) for path in args.get("paths") or ()]
     if args.get("clipboard"):
+        from acp_nvim.agent import clipboard
+
         try:
             data = await clipboard.image(agent_environment())
         except clipboard.NoImage as error:
@@ -127,6 +128,8 @@ def _variable(item: Args) -> Variable:
 
 async def _diff(cwd: str, unsaved: str) -> Sequence[Attachment]:
     """What git says at the moment of sending, and what buffers have that files have not."""
+    from acp_nvim.agent import git_changes
+
     text = await git_changes.diff(cwd, agent_environment())
     private_files = "\n".join(part for part in (text, unsaved) if part)
     return [Variable("diff", _cut(private_files) or "no changes")]

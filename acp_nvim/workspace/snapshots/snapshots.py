@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import anyio
 import msgspec
@@ -21,7 +21,6 @@ from acp_nvim.workspace.nofollow import Rights, SizeError
 from acp_nvim.workspace.paths import is_below
 from acp_nvim.workspace.snapshots import store as limits
 from acp_nvim.workspace.snapshots.copy_store import CopyStore
-from acp_nvim.workspace.snapshots.git_store import GitStore
 from acp_nvim.workspace.snapshots.pruning import StoreLock
 from acp_nvim.workspace.snapshots.rights import UnusualRights
 from acp_nvim.workspace.snapshots.store import (
@@ -37,6 +36,9 @@ from acp_nvim.workspace.snapshots.store import (
     names,
     too_large,
 )
+
+if TYPE_CHECKING:
+    from acp_nvim.workspace.snapshots.git_store import GitStore
 
 MAX_NESTED: Final = 20
 """Repositories within one work tree (submodules too) that are looked at."""
@@ -78,6 +80,8 @@ class Snapshots:
         self._trees: dict[str, str] = {}
         self._reasons: dict[str, StoreError] = {}
         self._locks: dict[str, anyio.Lock] = {}
+        self._of_git: dict[str, GitStore] = {}
+        """Those of them that are in repositories."""
         self._in_use: dict[str, StoreLock] = {}
         """As long as this process lives nobody prunes these stores."""
         self._single: dict[str, bytes | None] = {}
@@ -231,8 +235,8 @@ class Snapshots:
         """HEAD's commit, when it became that in nanoseconds (0: not known), and those of these
         files that it changed, if it is another one than ``known`` and was not just checked out.
         """
-        store = self._stores.get(root)
-        if not isinstance(store, GitStore):
+        store = self._of_git.get(root)
+        if store is None:
             return "", 0, {}
 
         def ask() -> tuple[str, int, dict[str, bytes | None]]:
@@ -323,8 +327,10 @@ class Snapshots:
         home = self._home(root)
         self._in_use[root] = StoreLock(home)
         own = home.parents[1]
+        from acp_nvim.workspace.snapshots.git_store import GitStore
+
         try:
-            self._stores[root] = GitStore(root, home, own)
+            self._stores[root] = self._of_git[root] = GitStore(root, home, own)
         except StoreError:
             self._stores[root] = CopyStore(root, home, own)
         return self._stores[root]
@@ -332,6 +338,7 @@ class Snapshots:
     def _give_up(self, root: str, reason: StoreError) -> None:
         """A directory that cannot be stored now is not tried again before the next `retry`."""
         self._stores.pop(root, None)
+        self._of_git.pop(root, None)
         self._reasons[root] = reason
         self._warn(wording.NO_STORE.format(reason=reason))
 

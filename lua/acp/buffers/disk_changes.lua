@@ -143,7 +143,10 @@ function M.lay(bufnr, layout)
 end
 
 --- The prompt is on its way.
-function M.after_prompt() M.quiet(true) end
+function M.after_prompt()
+  watch.expected()
+  M.quiet(true)
+end
 
 --- Text of all loaded files with unsaved edits: `{ path, lines, eol }` each.
 ---@param most? integer bytes; nil is returned where there are more

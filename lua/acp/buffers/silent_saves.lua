@@ -54,6 +54,13 @@ local function check_all()
   end
 end
 
+--- Look at all buffers, so that the saves so far are told.
+function M.look()
+  for _, bufnr in ipairs(api.nvim_list_bufs()) do
+    M.check(bufnr)
+  end
+end
+
 --- Come after all autocommands that the user has by now, so that what they save is seen at once.
 function M.come_last()
   local add = require('acp.base.autocmds').group('acp.silent_saves')
@@ -65,9 +72,7 @@ function M.come_last()
   on({ 'TextChanged', 'TextChangedI', 'TextChangedP' }, M.check)
   on({ 'InsertLeave', 'CursorHold', 'CursorHoldI' }, M.check)
   on({ 'BufLeave', 'WinLeave', 'TabLeave', 'FocusLost', 'FocusGained', 'VimSuspend' }, check_all)
-  for _, bufnr in ipairs(api.nvim_list_bufs()) do
-    M.check(bufnr)
-  end
+  M.look()
 end
 
 return M

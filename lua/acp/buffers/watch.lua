@@ -297,13 +297,12 @@ function M.pending(paths)
   end
 end
 
-local function settle()
+local function settle_roots()
   local all = vim.list_extend({}, running)
   for _, prompt in ipairs(expected) do
     vim.list_extend(all, homes[prompt[2]])
   end
   roots = vim.tbl_map(function(root) return (root:gsub('/+$', '')) .. '/' end, all)
-  silent_saves.come_last()
 end
 
 --- The directories in which turns run now: files saved there are told.
@@ -313,7 +312,8 @@ end
 function M.turns(list, heard)
   running = list
   expected = vim.tbl_filter(function(one) return one[1] > (heard or 0) end, expected)
-  settle()
+  settle_roots()
+  silent_saves.come_last()
   return #roots > 0
 end
 
@@ -323,16 +323,20 @@ end
 function M.home(n, list) homes[n] = list end
 
 --- A prompt goes to session `n`, whose turn runs from now on: nobody need ask whether the saves
---- before it were told, and those from now on will be.
+--- before it were told, and those from now on will be. `expected` comes before anything else.
 ---@param n integer
 ---@return integer|nil number of the prompt; nil where the host has to ask
 function M.expect(n)
   if not homes[n] then return nil end
   prompts = prompts + 1
   expected[#expected + 1] = { prompts, n }
-  settle()
+  settle_roots()
+  silent_saves.look()
   return prompts
 end
+
+--- That prompt is on its way: do what it need not wait for.
+function M.expected() silent_saves.come_last() end
 
 --- The host is gone: what it knew of buffers, the next one does not, and no turn runs.
 function M.host_gone()

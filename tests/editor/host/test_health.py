@@ -20,7 +20,7 @@ from tests.support.rpc import EditorError
 Start = Callable[..., Editor]
 FAILED = "require('acp').state().host == 'failed'"
 NEEDED = {"anyio": "4.8", "h11": "0.16", "msgspec": "0.19", "pynvim": "0.6", "unidiff": "0.7.5"}
-BARE = "No module named 'anyio'"
+BARE = "No module named 'pynvim'"
 
 
 def program(path: Path, text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,8 @@ import msgspec
 import pytest
 
 from acp_nvim.agent.session_params import own_way
-from acp_nvim.editor.tools import RELAY, EditorTools, http_door, own_tools
+from acp_nvim.editor.tool_list import own_tools
+from acp_nvim.editor.tools import RELAY, EditorTools, http_door
 from acp_nvim.protocol import schema
 from acp_nvim.session.entries import Line
 from acp_nvim.session.session import Session
@@ -23,22 +24,18 @@ from acp_nvim.tasks import Tasks
 from acp_nvim.tools import arguments
 from acp_nvim.tools.door import Door
 from acp_nvim.tools.over_acp import McpOverAcp
+from acp_nvim.tools.tool import Tool
 from acp_nvim.tools.toolbox import Toolbox
+from tests.support.fake_workspace import fake_workspace
 from tests.support.tool_door import ECHO
 from tests.support.waiting import eventually
+
+PLAIN = {"ignore_case"}
+"""Arguments whose names say all."""
 
 
 def no_fault(name: str, error: Exception) -> None:
     raise AssertionError(f"{name}: {error}")
-
-
-class Unread:
-    """Files that nobody reads."""
-
-    async def read(
-        self, session: Session, path: str, line: int | None = None, limit: int | None = None
-    ) -> str:
-        raise AssertionError(path)
 
 
 @asynccontextmanager
@@ -54,19 +51,47 @@ async def tools_of(run: Path, patience_s: float) -> AsyncIterator[EditorTools]:
         group.cancel_scope.cancel()
 
 
+async def test_tools_are_loaded_when_somebody_asks_for_their_names(tmp_path: Path) -> None:
+    loads: list[str] = []
+
+    def loaded() -> Iterator[Tool[Any]]:
+        loads.append("all")
+        yield ECHO
+
+    toolbox = Toolbox(loaded(), no_fault)
+    session = Session(1, "agent", "/")
+    assert McpOverAcp(toolbox).admit(session, False) is None
+    over_acp = McpOverAcp(toolbox)
+    assert over_acp.admit(session, True) is not None
+    toolbox.put(msgspec.structs.replace(ECHO, name="mine"))
+    over_acp.refresh()
+    assert loads == []
+    assert session.tools is not None
+    assert session.tools.offered().names == ["echo", "mine"]
+    assert McpOverAcp(toolbox).admit(session, ["other"]) is None
+    assert loads == ["all"]
+
+
 def told(session: Session) -> list[str]:
     return [entry.title for entry in session.transcript.entries if isinstance(entry, Line)]
 
 
-def test_every_tool_of_ours_is_described_and_can_be_called() -> None:
+async def test_every_tool_of_ours_is_described_and_can_be_called(tmp_path: Path) -> None:
     """Also by agents that show nothing but the name of a tool."""
-    tools = own_tools(Unread())
+    nobody: Any = None
+    async with fake_workspace(tmp_path) as fake:
+        options = fake.options
+        tools = own_tools(
+            nobody, nobody, nobody, fake.review, lambda: options, nobody, lambda session: None
+        )
+    assert len(tools) > 10
     assert len({tool.name for tool in tools}) == len(tools)
     for tool in tools:
         assert tool.name.startswith("nvim_")
         assert len(tool.title.split()) <= 2
         schema = arguments.input_schema(tool.arguments)
-        assert all("description" in it for it in schema["properties"].values()), tool.name
+        bare = {name for name, it in schema["properties"].items() if "description" not in it}
+        assert bare <= PLAIN, tool.name
         msgspec.json.Decoder(tool.arguments)  # raises where a bound does not fit its type
 
 

@@ -3,7 +3,10 @@ local M = {}
 
 --- The directory a session would be started in: that of the current window.
 ---@return string absolute
-function M.cwd() return vim.fs.normalize(vim.fn.getcwd()) end
+function M.cwd()
+  local cwd = vim.fn.getcwd()
+  return vim.fn.has('win32') == 1 and vim.fs.normalize(cwd) or cwd
+end
 
 --- The same for what cannot do without: nil, and said in one line, where it is deleted.
 ---@return string|nil absolute

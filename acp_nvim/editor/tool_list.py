@@ -1,0 +1,47 @@
+"""Which tools of the editor there are. Nothing else loads them: no first prompt waits for that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from acp_nvim.editor.async_calls import AsyncCalls
+from acp_nvim.editor.bridge import Bridge
+from acp_nvim.editor.documents import NvimDocuments
+from acp_nvim.editor.language_servers import NvimLanguageServers
+from acp_nvim.editor.tool_editor import ToolEditor
+from acp_nvim.session.session import Session
+from acp_nvim.tools.change_ports import Permissions
+from acp_nvim.tools.changes import Changes
+from acp_nvim.tools.files import ToolFiles
+from acp_nvim.tools.read_file import read_tool
+from acp_nvim.tools.reading import reading_tools
+from acp_nvim.tools.searcher import ProgramSearcher
+from acp_nvim.tools.tool import Tool
+from acp_nvim.tools.writing import writing_tools
+from acp_nvim.workspace.ports import FileOptions
+from acp_nvim.workspace.workspace import Workspace
+
+
+def own_tools(
+    bridge: Bridge,
+    calls: AsyncCalls,
+    editor: ToolEditor,
+    workspace: Workspace[Session],
+    options: Callable[[], FileOptions],
+    permissions: Permissions,
+    on_read: Callable[[Session], None],
+) -> list[Tool[Any]]:
+    """All of them, in the order in which they are listed; ``on_read`` is told of each session whose
+    agent reads by one of them.
+    """
+    files = workspace.files
+    seen = ToolFiles(files, workspace.edits.buffers, options)
+    servers = NvimLanguageServers(calls)
+    documents = NvimDocuments(bridge, calls)
+    changes = Changes(files, workspace.change_sets, permissions)
+    return [
+        *reading_tools(servers, editor, seen, ProgramSearcher()),
+        *writing_tools(servers, documents, changes),
+        read_tool(files, on_read),
+    ]
