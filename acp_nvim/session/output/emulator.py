@@ -11,7 +11,7 @@ from acp_nvim import wording
 from acp_nvim.patterns import late
 from acp_nvim.session.output.cells import Line
 from acp_nvim.session.output.grid import Grid, used
-from acp_nvim.session.output.looks import DEFAULT, DIM, rendition
+from acp_nvim.session.output.looks import NOTE, rendition
 from acp_nvim.session.output.scrollback import Scrollback
 from acp_nvim.session.output.sequences import control, escape, sequence
 from acp_nvim.session.output.tail import KEPT
@@ -166,7 +166,7 @@ class Emulator:
 
     def _note(self, words: str) -> None:
         grid, look = self._grid, self._grid.look
-        grid.dress((DEFAULT, DEFAULT, DIM))
+        grid.dress(NOTE)
         if grid.column:
             grid.next_line()
         grid.write(words)

@@ -23,6 +23,9 @@ REVERSE: Final = 32
 CONCEAL: Final = 64
 STRIKE: Final = 128
 
+NOTE: Final[Look] = (DEFAULT, DEFAULT, DIM)
+"""Words of ours among a program's."""
+
 _ON: Final = {
     **{1: BOLD, 2: DIM, 3: ITALIC, 4: UNDERLINE, 5: BLINK, 6: BLINK, 7: REVERSE, 8: CONCEAL},
     **{9: STRIKE, 21: UNDERLINE},
