@@ -25,8 +25,6 @@ MOST_ROWS: Final = 200
 """Larger sizes are taken as these."""
 OLD_LINES: Final = 100
 """Lines kept of a terminal that ended long ago."""
-LOOKS_BACK: Final = 4 << 10
-"""How far back in a part that is left out colours are looked for."""
 
 _TOKEN: Final = late(
     r"((?:[ -~]*+\r?\n){16,}+)"
@@ -154,15 +152,16 @@ class Emulator:
     # -- floods -----------------------------------------------------------------------------------
 
     def _leave_out(self, text: str) -> None:
-        """Take over what bears on later text, and say that this one is not shown."""
+        """Say that this text is not shown, and take over what bears on later text."""
         grid = self._grid
         self._left_out += text.count("\n")
-        for found in _LASTING.finditer(text):
-            self._run(found.group())
-        for found in _SGR.finditer(text, max(len(text) - LOOKS_BACK, 0)):
-            grid.dress(rendition(grid.look, found.group(1)))
         if not grid.alternate:
             self._note(wording.PART_BYTES_LEFT_OUT.format(count=len(text)))
+        for found in _LASTING.finditer(text):
+            self._run(found.group())
+        reset = max(text.rfind("\x1b[m"), text.rfind("\x1b[0m"), 0)
+        for found in _SGR.finditer(text, reset):
+            grid.dress(rendition(grid.look, found.group(1)))
 
     def _note(self, words: str) -> None:
         grid, look = self._grid, self._grid.look
