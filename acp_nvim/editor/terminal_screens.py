@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import Any, Final
 
 from acp_nvim.editor.plain import legible
-from acp_nvim.session.output.cells import Line
+from acp_nvim.session.output.cells import Line, Span
 from acp_nvim.session.output.emulator import Emulator
 from acp_nvim.session.output.looks import NOTE
 
@@ -75,6 +75,12 @@ def _drawn(lines: Sequence[Line]) -> tuple[list[str], list[list[Any]], list[int]
     rows: list[int] = []
     for at, (_, spans) in enumerate(lines):
         if spans:
-            look = tuple([part for a, b, one in spans for part in (a, b, "%d,%d,%d" % one)])
+            look = tuple([part for span in spans for part in _named(span)])
             rows += (at, looks.setdefault(look, len(looks) + 1))
     return [legible(text) for text, _ in lines], [list(look) for look in looks], rows
+
+
+def _named(span: Span) -> tuple[int, int, str]:
+    """A span whose look is a word, of which Neovim makes a highlight group."""
+    first, last, (foreground, background, style) = span
+    return first, last, f"{foreground},{background},{style}"

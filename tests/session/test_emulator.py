@@ -13,7 +13,7 @@ from pyte import modes
 
 from acp_nvim.session.output.ansi import Ansi
 from acp_nvim.session.output.emulator import Emulator
-from acp_nvim.session.output.looks import BOLD, RGB
+from acp_nvim.session.output.looks import BOLD, RGB, Look
 
 COLUMNS, ROWS = 12, 5
 NUMBER = st.sampled_from(["", "0", "1", "2", "3", "5", "9", "40"])
@@ -91,11 +91,9 @@ class Judge:
             return True  # From outside of the margins it jumps to them, where text wraps as well.
         if piece == "\x1b8\x1b7" and screen.margins is not None:
             return True  # It goes to the margins even where origin mode is off.
-        if modes.DECOM in screen.mode and final in "Hd":
-            # In origin mode it does not go where a place outside of the margins is meant, and
-            # fails where there are no margins.
-            return True
-        return False
+        # In origin mode it does not go where a place outside of the margins is meant, and fails
+        # where there are no margins.
+        return modes.DECOM in screen.mode and final in "Hd"
 
     def lines(self) -> list[str]:
         """The rows, without blanks at the end."""
@@ -126,7 +124,7 @@ def test_the_screen_is_that_of_pyte(pieces: list[str], cuts: list[int]) -> None:
 
 def attributes(judge: Judge) -> list[list[tuple[bool, ...]]]:
     """Bold, italic, underlined, struck, reverse of each character but blanks."""
-    rows = []
+    rows: list[list[tuple[bool, ...]]] = []
     for at in range(ROWS):
         row = [judge.screen.buffer[at][column] for column in range(COLUMNS)]
         rows.append([(c.bold, c.italics, c.underscore, c.strikethrough, c.reverse) for c in row])
@@ -144,7 +142,7 @@ def test_characters_look_as_in_pyte(pieces: list[str], cuts: list[int]) -> None:
     emulator = emulated(judge.feed(pieces), cuts)
     told = attributes(judge)
     for at, (text, spans) in enumerate(emulator.screen()):
-        looks = {}
+        looks: dict[int, Look] = {}
         for first, last, look in spans:
             looks |= dict.fromkeys(range(first, last), look)
         byte = 0
@@ -155,6 +153,7 @@ def test_characters_look_as_in_pyte(pieces: list[str], cuts: list[int]) -> None:
             byte += len(character.encode())
 
 
+@settings(max_examples=40)
 @given(st.lists(st.one_of(WORDS, st.just("\r\n"), LOOKS, st.just("\r")), max_size=30), CUTS)
 def test_lines_that_leave_the_screen_are_kept_in_their_order(
     pieces: list[str], cuts: list[int]
@@ -174,6 +173,7 @@ WIDE = st.lists(
 )
 
 
+@settings(max_examples=60)
 @given(WIDE, CUTS)
 def test_wide_and_combining_characters_take_their_columns(
     pieces: list[str], cuts: list[int]
@@ -334,15 +334,15 @@ def test_modes_of_what_is_left_out_go_on() -> None:
     assert "not shown" in emulator.lines()[0], "the main screen is as it was"
 
 
-def test_what_is_kept_is_bounded() -> None:
-    for columns in (80, 500, 1 << 15):
-        emulator = Emulator(columns, 1 << 15)
-        for _ in range(20):
-            emulator.add("y\r\n" * 200 + "z" * 1000)
-            emulator.screen()
-        back = emulator.scrollback
-        assert back.end - back.start <= 2000
-        assert sum(len(text) for text, _ in back.part(0, back.end)) <= 1 << 18
+@pytest.mark.parametrize("columns", [80, 500, 1 << 15])
+def test_what_is_kept_is_bounded(columns: int) -> None:
+    emulator = Emulator(columns, 1 << 15)
+    for _ in range(20):
+        emulator.add("y\r\n" * 200 + "z" * 1000)
+        emulator.screen()
+    back = emulator.scrollback
+    assert back.end - back.start <= 2000
+    assert sum(len(text) for text, _ in back.part(0, back.end)) <= 1 << 18
     assert len(emulator.lines()) <= 200
 
 

@@ -15,13 +15,17 @@ from acp_nvim.patterns import late
 from acp_nvim.session.output.looks import PLAIN, Look
 
 Cells = Sequence[str]
-Line = tuple[str, tuple[tuple[int, int, Look], ...]]
-"""Text without the blanks at its end, and spans (bytes) that do not look plain."""
+Span = tuple[int, int, Look]
+"""First byte, byte after the last, look."""
+Line = tuple[str, tuple[Span, ...]]
+"""Text without the blanks at its end, and the spans that do not look plain."""
 
 DEEPEST: Final = 12
 """The most characters in one cell."""
 
-_NARROW: Final = late("[ -~\xa1-\xac\xae-\u02ff\u0370-\u0482\u2010-\u2027\u2190-\u2319\u2500-\u25fc]*")
+_NARROW: Final = late(
+    "[ -~\xa1-\xac\xae-\u02ff\u0370-\u0482\u2010-\u2027\u2190-\u2319\u2500-\u25fc]*"
+)
 """Characters of one column, each in a cell of its own."""
 
 

@@ -18,7 +18,7 @@ from acp_nvim.session.output.tail import KEPT
 
 BEHIND: Final = 64 << 10
 NEWEST: Final = 16 << 10
-"""Where more than `BEHIND` characters wait only the `NEWEST` are processed: a flood costs little."""
+"""Where more than `BEHIND` characters wait only the `NEWEST` are processed: floods cost little."""
 LEAST: Final = 2
 MOST_COLUMNS: Final = 500
 MOST_ROWS: Final = 200
@@ -37,12 +37,13 @@ _TOKEN: Final = late(
     re.DOTALL,
 )
 _LINES, _TEXT, _LOOK, _CONTROL, _ARGS, _FINAL, _ESCAPE = range(1, 8)
-"""Groups of a token: many lines of ASCII, text, SGR, a control character, another CSI, an escape."""
+"""Groups of a token: lines of ASCII, text, SGR, a control character, another CSI, an escape."""
 _LASTING: Final = late(
     r"\x1b\[(?:\?[0-9;]*?(?:[67]|47|104[79])[hl]|4[hl]|[0-9;]*r|!p)|\x1b(?:[()].|c)|[\x0e\x0f]"
 )
 """What bears on text that comes later: modes, margins, character sets, resets."""
 _SGR: Final = late(r"\x1b\[([0-9;:]*)m")
+
 
 class Emulator:
     """Takes text filtered by `ansi.Ansi`; it is processed when somebody asks for lines."""

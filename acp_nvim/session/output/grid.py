@@ -15,9 +15,7 @@ from acp_nvim.session.output.cells import Cells, Line, Row, cells_of
 from acp_nvim.session.output.looks import DEFAULT, PLAIN, Look, background
 from acp_nvim.session.output.scrollback import Scrollback
 
-_DRAWING: Final = dict(
-    zip(range(0x60, 0x7F), "◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·", strict=True)
-)
+_DRAWING: Final = dict(zip(range(0x60, 0x7F), "◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·", strict=True))
 """DEC Special Graphics: boxes in place of small letters."""
 
 

@@ -27,12 +27,25 @@ NOTE: Final[Look] = (DEFAULT, DEFAULT, DIM)
 """Words of ours among a program's."""
 
 _ON: Final = {
-    **{1: BOLD, 2: DIM, 3: ITALIC, 4: UNDERLINE, 5: BLINK, 6: BLINK, 7: REVERSE, 8: CONCEAL},
-    **{9: STRIKE, 21: UNDERLINE},
+    1: BOLD,
+    2: DIM,
+    3: ITALIC,
+    4: UNDERLINE,
+    5: BLINK,
+    6: BLINK,
+    7: REVERSE,
+    8: CONCEAL,
+    9: STRIKE,
+    21: UNDERLINE,
 }
 _OFF: Final = {
-    **{22: BOLD | DIM, 23: ITALIC, 24: UNDERLINE, 25: BLINK, 27: REVERSE, 28: CONCEAL},
-    **{29: STRIKE},
+    22: BOLD | DIM,
+    23: ITALIC,
+    24: UNDERLINE,
+    25: BLINK,
+    27: REVERSE,
+    28: CONCEAL,
+    29: STRIKE,
 }
 _BASES: Final = {3: (0, 0), 4: (1, 0), 9: (0, 8), 10: (1, 8)}
 """Tens of a code that sets a colour: foreground or background, and its first colour."""

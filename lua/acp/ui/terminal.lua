@@ -78,9 +78,11 @@ local function take_lines(terminal)
   local bufnr = terminal.bufnr
   require('acp.ui.scratch').set_options(bufnr, { modifiable = false, undolevels = -1 })
   require('acp.ui.terminal_lines').watch(bufnr)
-  require('acp.base.autocmds').in_buffer(bufnr, 'BufWinEnter', function()
-    require('acp.ui.win').set(0, 'wrap', false)
-  end)
+  require('acp.base.autocmds').in_buffer(
+    bufnr,
+    'BufWinEnter',
+    function() require('acp.ui.win').set(0, 'wrap', false) end
+  )
   require('acp.ui.scratch').on_read(bufnr, function()
     require('acp.ui.terminal_lines').watch(bufnr)
     by_name[name_of(terminal.n, terminal.id)], by_buffer[bufnr] = terminal, terminal

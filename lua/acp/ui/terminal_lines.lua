@@ -7,12 +7,27 @@ local ns = api.nvim_create_namespace('acp.terminal')
 
 ---@alias acp.TerminalLook any[] column, end column (bytes), colours and style of each span
 
-local looks_of = {} ---@type table<integer, table<integer, acp.TerminalLook>> by buffer and row (from 1)
+---@type table<integer, table<integer, acp.TerminalLook>> by buffer and row (from 1)
+local looks_of = {}
 
 --- The first sixteen colours, where no `g:terminal_color_` says: those of Neovim's terminal.
 local ANSI = {
-  [0] = 0x000000, 0xe00000, 0x00e000, 0xe0e000, 0x0000e0, 0xe000e0, 0x00e0e0, 0xe0e0e0,
-  0x808080, 0xff4040, 0x40ff40, 0xffff40, 0x4040ff, 0xff40ff, 0x40ffff, 0xffffff,
+  [0] = 0x000000,
+  0xe00000,
+  0x00e000,
+  0xe0e000,
+  0x0000e0,
+  0xe000e0,
+  0x00e0e0,
+  0xe0e0e0,
+  0x808080,
+  0xff4040,
+  0x40ff40,
+  0xffff40,
+  0x4040ff,
+  0xff40ff,
+  0x40ffff,
+  0xffffff,
 }
 local CUBE = { [0] = 0, 95, 135, 175, 215, 255 }
 local RGB = 0x1000000
