@@ -93,7 +93,8 @@ class Work(Struct, frozen=True, gc=False):
 
 class TerminalState(Struct, frozen=True, gc=False):
     """A terminal that the agent runs by itself. `output` is all of its bytes from now on;
-    `exit` is how it ended, None that it runs.
+    `exit` is how it ended, None that it runs. `size` is its columns and rows, None that they are
+    not known.
     """
 
     terminal_id: str
@@ -101,6 +102,7 @@ class TerminalState(Struct, frozen=True, gc=False):
     cwd: str | UnsetType = UNSET
     output: bytes | UnsetType = UNSET
     exit: schema.TerminalExitStatus | UnsetType | None = UNSET
+    size: tuple[int, int] | UnsetType | None = UNSET
     cancellable: bool | UnsetType = UNSET
 
 

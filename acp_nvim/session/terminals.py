@@ -181,7 +181,7 @@ class Terminals:
         if len(self._ended) > FRESH:
             old = next(iter(self._ended))
             del self._ended[old]
-            old.replay.shrink(OLD_REPLAY)
+            old.shrink(OLD_REPLAY)
         self.written(terminal)
         self._on_status()
 
