@@ -33,12 +33,10 @@ def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
 
 def own_tool(call: ToolCall, use: ToolUse | None) -> str | None:
     """Return the tool of ours that a call names exactly; None for any other call."""
-    names = () if use is None else tuple(use.offered().names)
-    if not names:
-        return None
     said = [text for text in _said(call) if _IN_ALL in text.lower()]
-    if not said:
-        return None  # nearly all others, of which there may be very many
+    names = tuple(use.offered().names) if said and use is not None else ()
+    if not names:
+        return None  # nearly all calls, of which there may be very many
     pattern = _pattern(names)
     for text in said:
         found = pattern.fullmatch(text.strip())
