@@ -104,5 +104,5 @@ class ToldTerminal:
 
     def news(self) -> Iterator[Any]:
         """Yield the output, where there is more than is known."""
-        if self._shadow.size > self._known.size:
+        if self._shadow.written > self._known.written:
             yield updates.TerminalState(self._known.id, output=bytes(self._data[-KEPT:]))

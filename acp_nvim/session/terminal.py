@@ -190,7 +190,7 @@ class Terminal:
         return self._tail.count
 
     @property
-    def size(self) -> int:
+    def written(self) -> int:
         """Bytes of its output, those included that are not kept."""
         return self.replay.end - self._begin
 
