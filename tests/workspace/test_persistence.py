@@ -297,7 +297,12 @@ async def test_a_decision_in_one_is_seen_in_the_other(started: Neovims) -> None:
     assert shown(first) == shown(second) == {"a.txt": ("modified", False, HUNKS[1:])}
 
 
-async def test_the_second_to_decide_is_told_and_does_nothing(started: Neovims) -> None:
+async def test_the_second_to_decide_is_told_and_does_nothing(
+    started: Neovims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        persistence, "DELAY_S", 60.0
+    )  # neither hears of the other before it decides
     first = await wrote(started)
     path = first.work / "a.txt"
     second = await started.neovim("second", agents=0)
@@ -435,7 +440,7 @@ async def test_nobody_looks_at_the_journal_while_it_is_exchanged_for_a_fresh_one
             closed.set()
             assert go_on.wait(10)
 
-    monkeypatch.setattr(module.os, "close", slowly)
+    monkeypatch.setattr(os, "close", slowly)
     async with anyio.create_task_group() as both:
         both.start_soon(second.exchange)
         await anyio.to_thread.run_sync(closed.wait, 10)
