@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
@@ -38,15 +38,18 @@ class Frames:
         pace: Pace,
         collect: Collect,
         drained: Callable[[], None],
+        kept: Callable[[], Awaitable[None]],
         failed: Callable[[str], None],
     ) -> None:
         """`collect` is asked for the next frame, and `drained` is called when it has taken what
-        waited (`Flow.drained`); `failed` hears what Neovim could not apply.
+        waited (`Flow.drained`); `kept` waits a moment until what it tells is on disk, where that
+        has to be; `failed` hears what Neovim could not apply.
         """
         self._bridge = bridge
         self._pace = pace
         self._collect = collect
         self._drained = drained
+        self._kept = kept
         self._failed = failed
         self._budget = 64_000
         self._unanswered: deque[asyncio.Future[Any]] = deque()
@@ -64,6 +67,7 @@ class Frames:
             started = loop.time()
             ops, more = self._next()
             if ops:
+                await self._kept()
                 await self._answered(but=1 if pace.quick else 0)
                 self._send(ops, more)
                 if more or not pace.quick:

@@ -88,7 +88,9 @@ class Host:
         self.limit_reports = LimitReports(self.screen)
         self.terminal_views = TerminalViews(self.screen.terminal)
         self.flow = Flow(self.screen, self.pace, self.settings, self.limit_reports.tell)
-        self.frames = Frames(bridge, self.pace, self.collect, self.flow.drained, self.problem)
+        self.frames = Frames(
+            bridge, self.pace, self.collect, self.flow.drained, self._kept, self.problem
+        )
         self.history = self._history()
         self.access = Access()
         self.comments = Comments(self.screen.push)
@@ -192,6 +194,10 @@ class Host:
         ops, more = self.screen.collect(budget)
         output, waits = self.terminal_views.collect(budget)
         return ops + output, more or waits
+
+    async def _kept(self) -> None:
+        """What is pending is in the journal before it is seen."""
+        await self.workspace.persistence.kept()
 
     def _current(self) -> Session | None:
         conversation = self.sessions.conversation(None)

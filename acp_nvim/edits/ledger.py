@@ -109,6 +109,11 @@ class Ledger:
         """
         return self._untold.get(path)
 
+    @property
+    def has_untold(self) -> bool:
+        """Whether there are any."""
+        return bool(self._untold)
+
     def told(self, path: str, entry: Pending | None) -> None:
         """Others know this entry of the file."""
         if self._files.get(path) is entry:

@@ -39,6 +39,8 @@ DELAY_S: Final = 0.003
 SHARE: Final = 4.0
 """Writing is followed by a pause of so many times its length, but not of more than `PAUSE_S`."""
 PAUSE_S: Final = 0.5
+KEPT_S: Final = 0.5
+"""How long the screen may wait for the journal, once: not again before that is up to date."""
 RETRY_S: Final = 5.0, 300.0
 """First and longest pause before what could not be written is tried again, though nothing else
 happens.
@@ -88,7 +90,12 @@ class Persistence:
         self._problem = problem
         self._data: Path | None = None
         self._locks: dict[str, anyio.Lock] = {}
-        self._touched = anyio.Event()
+        self._touched, self._hurry = anyio.Event(), anyio.Event()
+        self._written, self._writing = anyio.Event(), anyio.Event()
+        """Set at the end of the next exchange, and of the one that runs or was the last."""
+        self._writing.set()
+        self._is_late = False
+        """Whether the screen has waited in vain."""
         self._failing = set[str]()
         """The roots whose journals could not be read or written the last time."""
         self._followed = set[str]()
@@ -164,18 +171,41 @@ class Persistence:
         """Something may have changed."""
         self._touched.set()
 
+    async def kept(self) -> None:
+        """Wait until the journal has what agents have written here, a moment at most: what the user
+        sees pending outlives Neovim, however soon that is killed.
+        """
+        if self._data is None or self._failing or self._is_late:
+            return
+        if not self._edits.ledger.has_untold:
+            return
+        is_due = self._touched.is_set()
+        if is_due:
+            self._hurry.set()
+        with anyio.move_on_after(KEPT_S) as waiting:
+            await (self._written if is_due else self._writing).wait()
+        self._is_late = waiting.cancelled_caught
+
     async def _run(self) -> None:
         """Write until cancelled."""
         retry, longest = RETRY_S
         while True:
             with anyio.move_on_after(retry if self._failing else math.inf):
                 await self._touched.wait()
-            await anyio.sleep(DELAY_S)
-            self._touched = anyio.Event()
+            await self._pause(DELAY_S)
+            self._touched, self._hurry = anyio.Event(), anyio.Event()
+            self._written, self._writing = anyio.Event(), self._written
             began = anyio.current_time()
             await self.exchange()
+            self._writing.set()
+            self._is_late = self._is_late and self._edits.ledger.has_untold
             retry = min(2 * retry, longest) if self._failing else RETRY_S[0]
-            await anyio.sleep(min(PAUSE_S, SHARE * (anyio.current_time() - began)))
+            await self._pause(min(PAUSE_S, SHARE * (anyio.current_time() - began)))
+
+    async def _pause(self, seconds: float) -> None:
+        """Rest so long, unless somebody waits."""
+        with anyio.move_on_after(seconds):
+            await self._hurry.wait()
 
     async def close(self) -> None:
         """This process ends: what is not written yet is."""

@@ -1,11 +1,13 @@
-"""Drafts on a full disk, and those of a newer version of the plugin: nothing of them is lost."""
+"""Drafts on a full disk, those of a newer version of the plugin, and one that stands behind an
+earlier prompt: nothing of them is lost.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.editor.composer.drafts_on_disk import SharedWorkspace, run, write
+from tests.editor.composer.drafts_on_disk import SharedWorkspace, composer, run, write
 from tests.support.editor import Editor
 from tests.support.small_disk import small_disk
 
@@ -46,3 +48,32 @@ def test_a_draft_is_kept_once_a_full_disk_has_room(
         disk.free()
         shared.wait("first" + text)
         first.kill()
+
+
+def test_a_draft_is_kept_behind_an_earlier_prompt(
+    edit: Callable[..., Editor], tmp_path: Path
+) -> None:
+    shared = SharedWorkspace(edit, tmp_path)
+    first = shared.start()
+    first.turn("say one")
+    write(first, "my draft")
+    shared.wait("my draft")
+    first.keys("<Esc><C-p>")
+    assert first.lines("acp://composer/1") == ["say one"]
+    shared.wait("my draft")
+    first.keys("<C-s>")
+    first.wait_event("AcpTurnEnd", 2)
+    assert first.lines("acp://composer/1") == ["my draft"], "it is back when that is sent"
+    first.keys("<C-p>Ax<Esc>")
+    shared.wait("say onex", "my draft")
+    first.kill()
+    second = shared.start()
+    assert composer(second) == ["say onex"]
+    second.keys("<Esc><C-p>")
+    assert second.lines("acp://composer/1") == ["my draft"]
+    shared.wait("say onex")
+    second.kill()
+    third = shared.start()
+    assert composer(third) == ["say onex"]
+    third.keys("<Esc><C-p>")
+    assert third.lines("acp://composer/1") == ["my draft"]

@@ -157,32 +157,6 @@ def test_a_text_that_is_there_is_never_overwritten(shared: SharedWorkspace) -> N
     assert third.lines("acp://composer/1") == ["the draft"], "it outlives a second kill"
 
 
-def test_a_draft_is_kept_behind_an_earlier_prompt(shared: SharedWorkspace) -> None:
-    first = shared.start()
-    first.turn("say one")
-    write(first, "my draft")
-    shared.wait("my draft")
-    first.keys("<Esc><C-p>")
-    assert first.lines("acp://composer/1") == ["say one"]
-    shared.wait("my draft")
-    first.keys("<C-s>")
-    first.wait_event("AcpTurnEnd", 2)
-    assert first.lines("acp://composer/1") == ["my draft"], "it is back when that is sent"
-    first.keys("<C-p>Ax<Esc>")
-    shared.wait("say onex", "my draft")
-    first.kill()
-    second = shared.start()
-    assert composer(second) == ["say onex"]
-    second.keys("<Esc><C-p>")
-    assert second.lines("acp://composer/1") == ["my draft"]
-    shared.wait("say onex")
-    second.kill()
-    third = shared.start()
-    assert composer(third) == ["say onex"]
-    third.keys("<Esc><C-p>")
-    assert third.lines("acp://composer/1") == ["my draft"]
-
-
 def test_a_draft_of_another_directory_stays_there(shared: SharedWorkspace, tmp_path: Path) -> None:
     first = shared.start()
     write(first, "hello")

@@ -68,9 +68,13 @@ class Shown:
         self.run = self._frames.run
 
 
+async def at_once() -> None:
+    """Nothing has to be on disk."""
+
+
 def frames(neovim: Neovim, pace: Pace, collect: Collect, **options: Any) -> Frames:
     """Frames that go to this Neovim."""
-    options = {"drained": lambda: None, "failed": lambda problem: None, **options}
+    options = {"drained": lambda: None, "failed": lambda _: None, "kept": at_once, **options}
     return Frames(cast("Bridge", neovim), pace, collect, **options)
 
 

@@ -28,6 +28,15 @@ COUNT = """
 local session = require('acp').state().sessions[1]
 return ((session and session.edits[1] or {}).hunks or 0) == ...
 """
+KILL_BOTH = """
+local name, host = ...
+vim.api.nvim_create_autocmd('User', { pattern = 'AcpEdit', callback = function(args)
+  if vim.fs.basename(args.data.path) == name then
+    vim.uv.kill(host, 'sigkill')
+    vim.uv.kill(vim.fn.getpid(), 'sigkill')
+  end
+end })
+"""
 STOPPED = "return require('acp').state().host == 'stopped'"
 
 
@@ -86,6 +95,24 @@ def test_a_neovim_that_is_killed_with_its_host_loses_nothing(edit: Edit, tmp_pat
     third.wait("vim.bo.filetype == 'acpcheckpoints'")
     third.cmd("Acp restore 1")
     until(lambda: path.read_text() == "one\ntwo\nthree\n")
+
+
+def test_what_is_shown_is_kept_already(edit: Edit, tmp_path: Path) -> None:
+    env = same_data(tmp_path)
+    first = edit(env=env)
+    first.agent("script")
+    path, other = first.write("a.txt", "one\ntwo\nthree\n"), first.work / "b.txt"
+    first.turn("say hello")
+    host = first.lua(HOST_PID)
+    first.errors_expected = True
+    first.lua(KILL_BOTH, "b.txt", host)
+    first.prompt(f'write {path} "one\\nTWO\\nthree\\n"\nsay between\nwrite {other} "new\\n"')
+    first.rpc.process.wait(20)
+    second = edit(env=env, work=first.work)
+    second.open("a.txt")
+    second.wait("#((require('acp').state().sessions[1] or {}).edits or {}) == 2")
+    kinds = {Path(it["path"]).name: it["kind"] for it in second.state()["sessions"][0]["edits"]}
+    assert kinds == {"a.txt": "modified", "b.txt": "created"}
 
 
 def test_after_quitting_a_command_may_be_what_asks_first(edit: Edit, tmp_path: Path) -> None:
