@@ -297,7 +297,12 @@ async def test_a_decision_in_one_is_seen_in_the_other(started: Neovims) -> None:
     assert shown(first) == shown(second) == {"a.txt": ("modified", False, HUNKS[1:])}
 
 
-async def test_the_second_to_decide_is_told_and_does_nothing(started: Neovims) -> None:
+async def test_the_second_to_decide_is_told_and_does_nothing(
+    started: Neovims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        persistence, "DELAY_S", 60.0
+    )  # neither hears of the other before it decides
     first = await wrote(started)
     path = first.work / "a.txt"
     second = await started.neovim("second", agents=0)
