@@ -8,19 +8,27 @@ import sys
 from tests.support.editor import ROOT
 
 LATER = {
+    "acp_nvim.agent.clipboard": "the clipboard's image",
     "acp_nvim.agent.fork_points": "forks",
+    "acp_nvim.agent.git_changes": "the variable {diff}",
+    "acp_nvim.editor.tool_list": "right after the first prompt",
+    "acp_nvim.editor.tool_permissions": "right after the first prompt",
     "acp_nvim.protocol.tolerance": "agents with faults",
     "acp_nvim.protocol.v2.schema": "agents of version 2",
     "acp_nvim.session.transcript_prompt": "a session that an agent is told anew",
     "acp_nvim.tools.http_mcp": "option tools_http",
     "acp_nvim.tools.mcp_methods": "when an agent connects",
     "acp_nvim.tools.mcp_server": "when an agent connects",
+    "acp_nvim.workspace.snapshots.git_store": "checkpoints in a repository",
     "anyio.streams.buffered": "nvim_search",
     "ctypes": "after the first turn",
     "difflib": "diffs in words",
     "h11": "option tools_http",
+    "json": "servers of a project",
     "mimetypes": "files without a known end",
     "pkgutil": "the second verb",
+    "random": "nothing: tokens are bytes of the system",
+    "tempfile": "a system without a directory for sockets",
     "unidiff": "patches",
 }
 """Modules that are imported when somebody needs them."""
