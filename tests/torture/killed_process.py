@@ -11,11 +11,12 @@ import anyio
 from anyio import to_thread
 from msgspec import Struct
 
+from acp_nvim.workspace.refusals import Refusal
 from tests.support.fake_workspace import FakeWorkspace
 from tests.support.neovims import Neovims
 from tests.torture import reborn, remembered
 
-GO, MEET, END = "go", "meet", "end"
+MEET, END = "meet", "end"
 
 
 class State(Struct):
@@ -57,9 +58,9 @@ class Failed(Struct):
 class Life:
     """One process, from its start to its death."""
 
-    def __init__(self, root: Path, number: int, seed: int, pipe: Connection) -> None:
+    def __init__(self, root: Path, number: int, seed: int, pipe: Connection, *, both: bool) -> None:
         self.started = Neovims(root)
-        self.world = reborn.History(self.started, seed, both=False)
+        self.world = reborn.History(self.started, seed, both)
         self.world.words = 1000 * number
         self.world.names = number - 1
         past = remembered.History(root / "history.db", seed, both=False, process=number)
@@ -79,35 +80,42 @@ class Life:
         self.pipe.send(kind(self.step, world.words, *rest))
 
     async def run(self) -> None:
-        """Take steps until somebody kills it, or says that it is over."""
+        """Take steps until somebody kills it, or says that it is over; it is told which files it
+        may write.
+        """
         neovim = await self.world.start()
         self.send(Done, neovim)
-        while (word := await to_thread.run_sync(self.pipe.recv)) != END:
-            if word == MEET:
+        while (told := await to_thread.run_sync(self.pipe.recv)) != END:
+            if told == MEET:
                 await neovim.exchange()
                 await neovim.review.sync_all()
             else:
+                self.world.files = told
                 await self._take_step(neovim)
             assert not self.started.failures, "\n".join(self.started.failures)
             self.send(Done, neovim)
         self.started.kill_all()
 
     async def _take_step(self, neovim: FakeWorkspace) -> None:
-        step = self.world.rng.choice(self.world.steps())
+        world = self.world
+        step = world.rng.choice(world.steps_of_two() if world.both else world.steps())
         self.step = step.__name__
         self.pipe.send(Started(self.step))
         for _ in range(self.world.rng.randrange(4)):
             self.host.act()
-        await step(neovim)
+        try:
+            await step(neovim)
+        except Refusal as refusal:  # the other process has changed the same lines
+            self.world.note("   ", refusal)
         self.send(Acted, neovim)
         await neovim.exchange()
         self.prompts += self.host.sent
         self.host.flush()
 
 
-def live(root: str, number: int, seed: int, pipe: Connection) -> None:
+def live(root: str, number: int, seed: int, pipe: Connection, both: bool) -> None:
     """The life of the process with that number."""
     try:
-        anyio.run(Life(Path(root), number, seed, pipe).run)
+        anyio.run(Life(Path(root), number, seed, pipe, both=both).run)
     except BaseException:
         pipe.send(Failed(traceback.format_exc()))

@@ -26,7 +26,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -165,9 +165,12 @@ class Run:
 
     def kill(self, how: str) -> None:
         """It is killed, and its host where they go ``together``; nothing of it is left."""
-        if how == "together" and self.editor.state()["host"] == "running":
-            os.kill(self.editor.lua(HOST_PID), signal.SIGKILL)
-        self.editor.kill()
+        together = how == "together" and self.editor.state()["host"] == "running"
+        host = self.editor.lua(HOST_PID) if together else None
+        self.editor.kill()  # first: it gives back what its host was at
+        if host is not None:
+            with suppress(ProcessLookupError):
+                os.kill(host, signal.SIGKILL)
         self.editor.close()
 
 
