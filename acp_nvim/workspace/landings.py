@@ -56,8 +56,8 @@ class Landings:
         self._under_way: list[int] = []
         """The first numbers of the writes that no ledger has yet."""
         self._left: list[LeftNotes] = []
-        self._unknown: dict[str, list[WriteNote]] = {}
-        """Writes that are in no journal, by path."""
+        self.unknown: dict[str, list[WriteNote]] = {}
+        """Writes that are in no journal, by path; each is `adopt`ed once."""
 
     # -- under way --------------------------------------------------------------------------------
 
@@ -106,7 +106,7 @@ class Landings:
     def mark(self) -> Mark:
         """How much the ledger has now."""
         number = min(self._under_way) - 1 if self._under_way else self._notes.number
-        return Mark(number, not self._unknown)
+        return Mark(number, not self.unknown)
 
     def marked(self, values: Values) -> Values:
         """These values of the journal, and which of the noted writes they tell of."""
@@ -116,7 +116,7 @@ class Landings:
     @property
     def has_left(self) -> bool:
         """Whether notes that others had left can go."""
-        return bool(self._left) and not self._unknown
+        return bool(self._left) and not self.unknown
 
     def published(self, mark: Mark, values: Values) -> None:
         """The journal has these values; no notes on them are needed. Raises OSError."""
@@ -142,9 +142,9 @@ class Landings:
             known = self._replica.stored.get((WRITES, left.owner), 0)
             for note in left.notes:
                 if note.number > known:
-                    self._unknown.setdefault(decoded(note.path), []).append(note)
+                    self.unknown.setdefault(decoded(note.path), []).append(note)
         self._drop_marks()
-        return list(self._unknown)
+        return list(self.unknown)
 
     def _drop_marks(self) -> None:
         """What the journal says of the notes of processes that have none any more goes with the
@@ -159,10 +159,16 @@ class Landings:
 
     async def adopt(self, path: str) -> None:
         """Enter the writes of a file that a process was killed over, those that it has."""
-        notes = self._unknown.pop(path, [])
+        if path in self.unknown:
+            try:
+                await self._adopt(path, self.unknown[path])
+            finally:
+                del self.unknown[path]
+
+    async def _adopt(self, path: str, notes: Sequence[WriteNote]) -> None:
         try:
-            text = await self._edits.live(path) if notes else None
-        except Refusal:
+            text = await self._edits.live(path)
+        except Refusal:  # it is no text any more
             return
         made = self._made(path, text, notes)
         if made and made[0][1] is not None:

@@ -392,6 +392,15 @@ class Persistence:
             await self._edits.sync(path)
             await self._settle_conflict(path)
 
+    async def adopt(self) -> None:
+        """Know all writes that a process before this one was killed over: somebody wants to know
+        what is pending.
+        """
+        for root, landings in list(self._landings.items()):
+            for path in list(landings.unknown):
+                async with self._locks[root], self._edits.alone(path):
+                    await landings.adopt(path)
+
     async def _settle_conflict(self, path: str) -> None:
         """A conflict is over where buffer and file are one text again: the user has saved."""
         entry, live = self._edits.ledger.get(path), self._edits.buffers.get(path)

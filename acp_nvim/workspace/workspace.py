@@ -404,4 +404,5 @@ class Workspace(Generic[S]):
 
     async def sync_all(self) -> None:
         """Bring all entries up to date with their files."""
+        await self.persistence.adopt()
         await self.edits.compare(self.disk.before_use)
