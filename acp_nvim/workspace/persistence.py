@@ -215,23 +215,25 @@ class Persistence:
 
     async def exchange(self) -> None:
         """Take over what other Neovims have written, and write what is new here."""
-        for root, replica in list(self._state.replicas.items()):
-            landings = self._landings.get(root)
-            try:
-                is_due = (
-                    replica.file.has_news()
-                    or (landings is not None and landings.has_left)
-                    or replica.differs(self._state.values(root))
-                )
-            except OSError as error:
-                self._failed(replica, error)
-                continue
-            if is_due:
+        for replica in list(self._state.replicas.values()):
+            if await self._is_due(replica):
                 try:
                     async with self._held(replica, CLAIM_S):
                         pass
                 except BusyError:
                     self.touch()
+
+    async def _is_due(self, replica: Replica) -> bool:
+        """Whether there is anything to take over or to write."""
+        async with self._locks[replica.root]:  # a thread may be reading the file
+            try:
+                values = self._state.values(replica.root)
+                landings = self._landings.get(replica.root)
+                is_due = replica.file.has_news() or replica.differs(values)
+                return is_due or (landings is not None and landings.has_left)
+            except OSError as error:
+                self._failed(replica, error)
+                return False
 
     @asynccontextmanager
     async def claim(self, paths: Sequence[str]) -> AsyncIterator[Seen]:

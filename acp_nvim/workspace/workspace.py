@@ -48,6 +48,8 @@ from acp_nvim.workspace.turns import HEARD_NS, Turn, Turns
 
 PATIENCE_S: Final = 0.05
 """How long a prompt waits for the look at the files before it."""
+FIRST_S: Final = 0.5
+"""And for the first one ever: what its agent changes meanwhile would pass for what was there."""
 SLOW_S: Final = 1.0
 """A first look that takes longer than this is reported to the user."""
 
@@ -301,12 +303,16 @@ class Workspace(Generic[S]):
             self._look_done(start, checkpoint)
             begun.set()
         else:
-            looked = await self._briefly(self._begin, start, checkpoint, begun)
+            is_first = not self.snapshots.looked(turn.roots)
+            patience = max(PATIENCE_S, FIRST_S) if is_first else PATIENCE_S
+            looked = await self._briefly(patience, self._begin, start, checkpoint, begun)
         if sent is None:
             start.goes(time.time_ns() - GRAIN_NS, looked=looked)
 
-    async def _briefly(self, work: Callable[..., Awaitable[None]], *args: Any) -> bool:
-        """Start the work, and wait for it a moment that no user notices; whether it is done."""
+    async def _briefly(
+        self, patience: float, work: Callable[..., Awaitable[None]], *args: Any
+    ) -> bool:
+        """Start the work, and wait for it so many seconds; returns whether it is done."""
         done = anyio.Event()
 
         async def run() -> None:
@@ -316,7 +322,7 @@ class Workspace(Generic[S]):
                 done.set()
 
         self._tasks.start_soon(run)
-        with anyio.move_on_after(PATIENCE_S):
+        with anyio.move_on_after(patience):
             await done.wait()
         return done.is_set()
 
@@ -378,7 +384,7 @@ class Workspace(Generic[S]):
         await self._amends.ended(session)
         kept = None if own else self._open_checkpoints.pop(session.n, None)
         opened = kept or (None, None)
-        await self._briefly(self._end, session, *opened)
+        await self._briefly(PATIENCE_S, self._end, session, *opened)
 
     async def _end(
         self, session: S, checkpoint: Checkpoint | None, begun: anyio.Event | None

@@ -71,6 +71,13 @@ return lines
 """The lines of all buffers."""
 
 
+STAND_STILL = """
+local stands, goes_on = ...
+io.open(stands, 'w'):close()
+while not vim.uv.fs_stat(goes_on) do vim.uv.sleep(1) end
+"""
+
+
 class Stage:
     """A folder for each swap, with a file that is there and one that the agent makes."""
 
@@ -92,16 +99,24 @@ class Stage:
         return [work / f"{case}/d/e/{case}{name}.txt" for case in self.folders.values()]
 
     def swap(self) -> None:
-        """Swap all when nothing is looked at any more."""
+        """Swap all when no turn runs any more."""
         self.editor.wait(
             "not require('acp.buffers.watch').at_work(...)", str(self.editor.work / "x")
         )
         self.swap_now()
 
     def swap_now(self) -> None:
+        """Swap all, while Neovim stands still: it would wait for ever for a pipe that comes between
+        its look at a file and its reading.
+        """
+        stands, goes_on = self.editor.home / "stands", self.editor.home / "goes on"
+        number = self.editor.rpc.send("nvim_exec_lua", STAND_STILL, [str(stands), str(goes_on)])
+        until(stands.exists)
         for name, swap in SWAPS.items():
             case = self.folders[name]
             swap(self.editor.work / case, self.editor.home / "outside" / case)
+        goes_on.touch()
+        self.editor.rpc.answer(number)
 
     def outside(self) -> dict[str, tuple[int, int, str]]:
         """All that is outside: times, modes, texts."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -296,7 +297,12 @@ async def test_a_decision_in_one_is_seen_in_the_other(started: Neovims) -> None:
     assert shown(first) == shown(second) == {"a.txt": ("modified", False, HUNKS[1:])}
 
 
-async def test_the_second_to_decide_is_told_and_does_nothing(started: Neovims) -> None:
+async def test_the_second_to_decide_is_told_and_does_nothing(
+    started: Neovims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        persistence, "DELAY_S", 60.0
+    )  # neither hears of the other before it decides
     first = await wrote(started)
     path = first.work / "a.txt"
     second = await started.neovim("second", agents=0)
@@ -417,6 +423,34 @@ async def test_one_that_a_newer_version_takes_over_meanwhile_is_left_alone(
     await first.review.persistence.close()
     assert contents(folder(first)) == before
     assert len(first.told) == 1
+
+
+async def test_nobody_looks_at_the_journal_while_it_is_exchanged_for_a_fresh_one(
+    started: Neovims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread reads it then, and closes the old file."""
+    first = await wrote(started)
+    second = await started.neovim("second")
+    await first.decide("accept")  # it is removed, and made anew with the next edit
+    await first.write(first.work / "b.txt", TEXT)
+    await first.exchange()
+    closed, go_on, close = threading.Event(), threading.Event(), os.close
+
+    def slowly(handle: int) -> None:
+        close(handle)
+        if threading.current_thread() is not threading.main_thread():
+            closed.set()
+            assert go_on.wait(10)
+
+    monkeypatch.setattr(module.os, "close", slowly)
+    async with anyio.create_task_group() as both:
+        both.start_soon(second.exchange)
+        await anyio.to_thread.run_sync(closed.wait, 10)
+        both.start_soon(second.exchange)
+        await anyio.wait_all_tasks_blocked()
+        go_on.set()
+    assert second.told == []
+    assert list(shown(second)) == ["b.txt"]
 
 
 async def test_edits_beside_a_newer_journal_go_to_no_other_workspace(

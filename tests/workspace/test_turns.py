@@ -6,10 +6,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import anyio
 import pytest
 
 from acp_nvim.session.session import Session
+from acp_nvim.workspace import workspace as module
 from acp_nvim.workspace.disk_changes import DiskChanges
+from acp_nvim.workspace.snapshots.snapshots import Snapshots
 from acp_nvim.workspace.turns import Turns
 from acp_nvim.workspace.workspace import Workspace
 from tests.support.fake_workspace import fake_workspace
@@ -93,3 +96,37 @@ async def test_a_turn_is_over_after_the_look_that_follows_its_last_prompt() -> N
     assert turns.get(session) is turn
     DiskChanges.leave(disk, session)
     assert turns.get(session) is None
+
+
+async def test_a_prompt_waits_for_the_first_of_all_looks_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What its agent changes before that is done would pass for what was there."""
+    look, gate = Snapshots.look, anyio.Event()
+
+    async def stopped(self: Snapshots, *args: Any) -> Any:
+        await gate.wait()
+        return await look(self, *args)
+
+    monkeypatch.setattr(Snapshots, "look", stopped)
+    monkeypatch.setattr(module, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(module, "FIRST_S", 10.0)
+    async with fake_workspace(tmp_path) as workspace, anyio.create_task_group() as group:
+        review, session = workspace.review, workspace.sessions[0]
+        sent = anyio.Event()
+
+        async def begin() -> None:
+            await review.turn_began(session, object(), "x")
+            sent.set()
+
+        group.start_soon(begin)
+        await anyio.wait_all_tasks_blocked()
+        assert not sent.is_set()
+        gate.set()
+        await sent.wait()
+        await workspace.end()
+        (workspace.work / "a.txt").write_text("the user's\n")
+        gate = anyio.Event()
+        await review.turn_began(session, object(), "y")
+        gate.set()
+        await workspace.end()

@@ -287,16 +287,19 @@ def test_the_checkpoint_of_a_prompt_right_after_a_turn(gate: Gate) -> None:
     """The last look of which is not done yet."""
     slow, path = gate.editor, gate.editor.work / "a.txt"
     gate.open()
+    slow.turn("say first")
+    slow.cmd("Acp checkpoints")  # waits for the look
+    slow.wait("vim.fn.bufnr('acp://checkpoints/1') > 0", timeout=20.0)
     slow.prompt("runs b.txt " + json.dumps("rm b.txt") + f"\nuntil_there {slow.home}/end")
     slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1", timeout=20.0)
     gate.close()
     (slow.home / "end").touch()
-    slow.wait_event("AcpTurnEnd")
+    slow.wait_event("AcpTurnEnd", 2)
     slow.turn("silently " + json.dumps("sed -i s/two/TWO/ a.txt"))
     gate.open()
     slow.wait("#(require('acp').state().sessions[1].edits or {}) == 2", timeout=20.0)
     slow.wait("not require('acp.buffers.watch').at_work(...)", str(path), timeout=20.0)
-    restore(slow, 2, "1 file")
+    restore(slow, 3, "1 file")
     assert path.read_text() == "one\ntwo\n"
 
 
