@@ -42,6 +42,7 @@ def test_processes_that_are_killed_at_random_lose_nothing_that_was_written(both:
     assert not failed, "\n".join(f"{seed}\n{why}" for seed, why in failed.items())
 
 
-@pytest.mark.parametrize(("seed", "both"), [(110, False), (4, True)])
+@pytest.mark.timeout(180)  # several Neovims and hosts, one after the other
+@pytest.mark.parametrize(("seed", "both"), [(5, False), (2, True)])
 def test_what_is_not_sent_outlives_random_deaths(seed: int, both: bool) -> None:
-    assert not (why := unsent.run(seed, both, 6)), why
+    assert not (why := unsent.run(seed, both, 5)), why

@@ -27,6 +27,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +36,17 @@ from acp_nvim.history.database import Database
 from tests.support.editor import Editor
 from tests.support.killed_host import HOST_PID, kill_host, wait_host
 from tests.support.rpc import EditorError
-from tests.support.waiting import until
+from tests.support.waiting import until as waited
 from tests.torture.unsent_model import Talk, Waiting, Words
 
 STEPS = 14
 AGENTS = ("one", "two")
 """A scripted agent has one turn at a time, so each session has its own."""
 IDLE = "((require('acp').state().sessions[...] or {}).status) == 'idle'"
+
+PATIENCE_S = 60.0
+"""Many of these run at once, beside others."""
+until = partial(waited, timeout=PATIENCE_S)
 
 LOOK = """
 local state, found = require('acp').state(), { drafts = {}, queue = {}, running = {} }
@@ -98,7 +103,7 @@ class Run:
         editor.errors_expected = True
         self.agents = [editor.agent("script", name=name) for name in reversed(AGENTS)]
         editor.cmd("AcpPrompt")
-        editor.wait(IDLE, 1)
+        editor.wait(IDLE, 1, timeout=PATIENCE_S)
         editor.cmd("stopinsert")
         drafts = editor.lua("return require('acp.base.draft_file').path(...)", str(editor.work))
         self._drafts = Path(drafts)
@@ -143,7 +148,7 @@ class Run:
     def earlier(self) -> list[str]:
         """The earlier prompts that the composer offers."""
         self.editor.lua(EARLIER)
-        found: list[str] = self.editor.wait("_G.earlier and { _G.earlier }")[0]
+        found: list[str] = self.editor.wait("_G.earlier and { _G.earlier }", timeout=PATIENCE_S)[0]
         return found
 
     def settle(self) -> None:
@@ -171,7 +176,7 @@ class Run:
         if host is not None:
             with suppress(ProcessLookupError):
                 os.kill(host, signal.SIGKILL)
-        self.editor.close()
+        self.editor.close(PATIENCE_S)
 
 
 def _same(found: Callable[[], Any], wanted: Callable[[], Any], what: str) -> None:
@@ -252,11 +257,13 @@ class History:
         if len(run.words.talks) == len(AGENTS):
             return False
         run.editor.cmd("Acp new two")
-        n = run.editor.wait("local n = require('acp').state().current return n ~= 1 and n")
+        n = run.editor.wait(
+            "local n = require('acp').state().current return n ~= 1 and n", timeout=PATIENCE_S
+        )
         self.note("opens", n)
         run.words.talks[n] = Talk()
         run.words.current = n
-        run.editor.wait(IDLE, n)
+        run.editor.wait(IDLE, n, timeout=PATIENCE_S)
         return True
 
     def edits_queue(self, run: Run) -> bool:
@@ -278,7 +285,7 @@ class History:
         self.note("edits the queue", texts)
         talk.edit(texts)
         run.editor.cmd("Acp queue")
-        run.editor.wait("vim.bo.filetype == 'acpqueue'")
+        run.editor.wait("vim.bo.filetype == 'acpqueue'", timeout=PATIENCE_S)
         run.editor.lua(EDIT_QUEUE, f"\n{RULE}\n".join(texts).split("\n"))
         return True
 
