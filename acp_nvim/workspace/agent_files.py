@@ -7,6 +7,7 @@ saved) goes into the present text, whole or not at all. Nothing that a user type
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Generic, Literal, Protocol, TypeVar
 
@@ -17,7 +18,7 @@ from acp_nvim.edits.agent_bases import Act, AgentBases
 from acp_nvim.edits.merge import overlaid
 from acp_nvim.edits.text import EMPTY, Text, parse
 from acp_nvim.workspace import disk, key_files
-from acp_nvim.workspace.agent_write import AgentWrite, Made
+from acp_nvim.workspace.agent_write import AgentWrite, Lands, Made
 from acp_nvim.workspace.buffer_cache import BufferCache
 from acp_nvim.workspace.path_guard import Ask, PathGuard
 from acp_nvim.workspace.paths import Place
@@ -41,6 +42,10 @@ class Observer(Protocol[S_contra]):
 
     async def before_write(self, real: str) -> None:
         """An agent is about to write: other changes of the file are taken up first."""
+        ...
+
+    def landing(self, session: S_contra, real: str) -> AbstractContextManager[Lands]:
+        """A write that is told by `wrote` in this context, or is not made."""
         ...
 
     def was_read(self, real: str, text: Text) -> None:
@@ -190,24 +195,32 @@ class AgentFiles(Generic[S]):
         remember: Callable[[AgentWrite, Text | None], None] | None = None,
     ) -> Landed | None:
         file = self._files[where.real]
-        async with file.in_line():  # the write that came last stands
-            await self._observer.before_write(where.real)
-            async with file.alone():
-                amend = partial(self._amends.amend, session)
-                options = self._options()
-                work = AgentWrite(
-                    self._buffers, options, where, content, self._bases, session.key, amend, base
-                )
-                made = await work.run()
-                if remember is None:
-                    self._bases.wrote(
-                        session.key, where.real, work.base, work.believed, work.present
+        with self._observer.landing(session, where.real) as lands:
+            async with file.in_line():  # the write that came last stands
+                await self._observer.before_write(where.real)
+                async with file.alone():
+                    amend = partial(self._amends.amend, session)
+                    work = AgentWrite(
+                        self._buffers,
+                        self._options(),
+                        where,
+                        content,
+                        self._bases,
+                        session.key,
+                        amend,
+                        lands,
+                        base,
                     )
-                else:
-                    remember(work, made.before if made else work.present)
-        if made is None or not made.unsaved:
-            answer()
-        return self._landed(session, where, made)
+                    made = await work.run()
+                    if remember is None:
+                        self._bases.wrote(
+                            session.key, where.real, work.base, work.believed, work.present
+                        )
+                    else:
+                        remember(work, made.before if made else work.present)
+            if made is None or not made.unsaved:
+                answer()
+            return self._landed(session, where, made)
 
     def _landed(self, session: S, where: Place, made: Made | None) -> Landed | None:
         """A write is done: follow it, and review it."""

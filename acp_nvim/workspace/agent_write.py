@@ -7,7 +7,7 @@ turns out not to hold the saved text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 import anyio
@@ -34,6 +34,11 @@ PAUSE_S: Final = 0.05
 
 Amend = Callable[[str, Text], Text]
 """The text to write to a file (by real path) in place of this one."""
+
+Lands = Callable[[Text | None, Text, Sequence[Hunk]], None]
+"""Called right before a file gets an agent's text: the one before (None: there is no such file),
+the agent's, and the hunks between them.
+"""
 
 _REASONS: Final[dict[str, Reason]] = {
     "readonly": "readonly",
@@ -72,6 +77,7 @@ class AgentWrite:
         bases: AgentBases,
         session: str,
         amend: Amend,
+        lands: Lands,
         given: Text | UnsetType | None = UNSET,
     ) -> None:
         """``bases`` has the text that the ``session`` last saw. With ``given`` that is the base
@@ -85,6 +91,7 @@ class AgentWrite:
         self._bases = bases
         self._session = session
         self._amend = amend
+        self._lands = lands
         self._given = given
         self._created = False
         self._fresh = False
@@ -221,6 +228,7 @@ class AgentWrite:
             unsaved=self._created,
             verify=self._where,
         )
+        self._lands(None if self._created else live.text, merged.text, merged.hunks)
         written = await self._buffers.write(self._where, live, change)
         if written.outcome not in {"done", "moved", "busy"}:
             raise self._refuse(_REASONS.get(written.outcome, "failed"), written.why)
@@ -249,6 +257,7 @@ class AgentWrite:
             data = encode(merged.text, stored.format)
         except UnicodeEncodeError as error:
             raise self._refuse("failed", f"cannot be written: {error.reason}") from error
+        self._lands(None if self._created else stored.text, merged.text, merged.hunks)
         await to_thread.run_sync(disk.write, self._where, data)
         if disk.read(self._where, None) != data:
             raise self._refuse("failed", "the file does not hold what was written")

@@ -25,6 +25,8 @@ if sys.platform != "win32":
     import fcntl
 
 MODE: Final = 0o600
+NOTES: Final = "writes."
+"""What the names of files of notes begin with (`write_notes.py`)."""
 SLACK: Final = 1024 * 1024
 """Bytes that may be superseded before all is written anew, at the least; else as many as count."""
 
@@ -171,6 +173,10 @@ class JournalFile:
         self._stop_reading()
         self._reading = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         self._offset = self._least = len(data)
+
+    def has_notes(self) -> bool:
+        """Whether a process notes its writes beside it, or has left such notes."""
+        return any(self.folder.glob(f"{NOTES}*"))
 
     def remove(self) -> None:
         """Leave no file behind that has nothing to say."""

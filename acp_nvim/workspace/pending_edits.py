@@ -196,6 +196,13 @@ class PendingEdits:
         self.attribute(session, path, before, agents or after, after)
         self.announce(session, path, "created" if before is None else "modified", "fs")
 
+    def adopt(self, n: int, path: str, before: Text | None, after: Text) -> None:
+        """An agent's write has landed that a process before this one was killed over."""
+        self.ledger.agent_wrote(path, before, after, n)
+        self.checkpoints.touched(path, before)
+        self.checkpoints.record(path, before, after)
+        self.changed(path)
+
     def attribute(
         self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
     ) -> None:
@@ -332,7 +339,7 @@ class PendingEdits:
         if isinstance(found, Closed):
             await self.sync(path)
         else:
-            await self._found(path, await self._text(path, found))
+            await self.found(path, await self._text(path, found))
 
     async def sync(self, path: str) -> Text | None:
         """Bring the ledger up to date with the file as it is; returns its live text."""
@@ -340,10 +347,10 @@ class PendingEdits:
             text = await self.live(path)
         except Refusal:
             return None  # no text any more: its edits stay as they were until it is one again
-        await self._found(path, text)
+        await self.found(path, text)
         return text
 
-    async def _found(self, path: str, text: Text | None) -> None:
+    async def found(self, path: str, text: Text | None) -> None:
         """The file has this text; the user changed it unless an agent may have."""
         entry = self.ledger.followed(path)
         is_same = entry is None or entry.live == text

@@ -10,10 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import (
+    AbstractContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    nullcontext,
+)
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import msgspec
@@ -23,6 +28,7 @@ from acp_nvim import wording
 from acp_nvim.edits.pending import Pending
 from acp_nvim.tasks import Tasks
 from acp_nvim.workspace import disk, roots
+from acp_nvim.workspace.agent_write import Lands
 from acp_nvim.workspace.commits import Commits
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.pending_edits import PendingEdits
@@ -33,6 +39,9 @@ from acp_nvim.workspace.rewind import Rewind
 from acp_nvim.workspace.session_keys import SessionKeys
 from acp_nvim.workspace.shared_state import SharedState, in_order
 from acp_nvim.workspace.tracked_file import ConflictOver
+
+if TYPE_CHECKING:
+    from acp_nvim.workspace.landings import Landings
 
 DELAY_S: Final = 0.003
 """The answer to an agent's request comes first."""
@@ -90,6 +99,7 @@ class Persistence:
         self._problem = problem
         self._data: Path | None = None
         self._locks: dict[str, anyio.Lock] = {}
+        self._landings: dict[str, Landings] = {}
         self._touched, self._hurry = anyio.Event(), anyio.Event()
         self._written, self._writing = anyio.Event(), anyio.Event()
         """Set at the end of the next exchange, and of the one that runs or was the last."""
@@ -136,6 +146,8 @@ class Persistence:
             self._edits.restored.update(paths)
         for path in paths:
             replica.own[FILE, path] = self._state.file_value(path)
+        if replica.has_notes():
+            paths += set(self._landings_of(replica).take_left()) - set(paths)
         self._settle(replica)
         if keys:
             self._follow(replica)
@@ -218,12 +230,16 @@ class Persistence:
             except OSError as error:
                 self._failed(replica, error)
         self._state.replicas.clear()
+        for landings in self._landings.values():
+            landings.close()
 
     def abandon(self) -> None:
         """Read and write no more, as if the process were killed."""
         for replica in self._state.replicas.values():
             replica.file.close()
         self._state.replicas.clear()
+        for landings in self._landings.values():
+            landings.abandon()
 
     # -- with others ------------------------------------------------------------------------------
 
@@ -242,7 +258,9 @@ class Persistence:
         async with self._locks[replica.root]:  # a thread may be reading the file
             try:
                 values = self._state.values(replica.root)
-                return replica.file.has_news() or replica.differs(values)
+                landings = self._landings.get(replica.root)
+                is_due = replica.file.has_news() or replica.differs(values)
+                return is_due or (landings is not None and landings.has_left)
             except OSError as error:
                 self._failed(replica, error)
                 return False
@@ -314,9 +332,32 @@ class Persistence:
             reason = str(error) or type(error).__name__
         self._problem(wording.JOURNAL_FAILED.format(reason=reason))
 
+    def landing(self, session: AgentSession, path: str) -> AbstractContextManager[Lands]:
+        """An agent's write of a file, which the ledger has afterwards, unless it is not made. It is
+        the agent's also where this process is killed before the journal has it.
+        """
+        replica = self._state.replicas.get(self._state.home(path))
+        if replica is None:
+            return nullcontext(lambda *_: None)
+        return self._landings_of(replica).landing(session, path)
+
+    def _landings_of(self, replica: Replica) -> Landings:
+        """Imported when they are first needed."""
+        from acp_nvim.workspace.landings import Landings
+
+        if replica.root not in self._landings:
+            made = Landings(replica, self._edits, self.keys, self._failed)
+            self._landings[replica.root] = made
+        return self._landings[replica.root]
+
     async def _publish(self, replica: Replica) -> None:
-        now = self._state.values(replica.root)
-        await to_thread.run_sync(replica.write, now)
+        now, landings = self._state.values(replica.root), self._landings.get(replica.root)
+        if landings is None:
+            await to_thread.run_sync(replica.write, now)
+        else:
+            mark, now = landings.mark(), landings.marked(now)
+            await to_thread.run_sync(replica.write, now)
+            landings.published(mark, now)
         self._failing.discard(replica.root)
         for (kind, path), value in now.items():
             if kind == FILE:
@@ -378,8 +419,19 @@ class Persistence:
     async def _catch_up(self, path: str) -> None:
         root = self._state.home(path)
         async with self._locks[root], self._edits.alone(path):
+            if root in self._landings:
+                await self._landings[root].adopt(path)
             await self._edits.sync(path)
             await self._settle_conflict(path)
+
+    async def adopt(self) -> None:
+        """Know all writes that a process before this one was killed over: somebody wants to know
+        what is pending.
+        """
+        for root, landings in list(self._landings.items()):
+            for path in list(landings.unknown):
+                async with self._locks[root], self._edits.alone(path):
+                    await landings.adopt(path)
 
     async def _settle_conflict(self, path: str) -> None:
         """A conflict is over where buffer and file are one text again: the user has saved."""

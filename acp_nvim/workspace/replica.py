@@ -34,8 +34,10 @@ MAX_BYTES: Final = 64 * 1024 * 1024
 
 META, SESSION, FILE, REJECT = "meta", "session", "file", "reject"
 CHECKPOINT, UNDO, HEAD, TREE = "checkpoint", "undo", "head", "tree"
+WRITES = "writes"
+"""By process: the number of its last note on writes (`write_notes.py`) that the values tell of."""
 
-ALONG: Final = (SESSION, HEAD, TREE)
+ALONG: Final = (SESSION, HEAD, TREE, WRITES)
 """Two Neovims may not agree on these for a while: their changes go along with others."""
 
 Key = tuple[str, str]
@@ -146,6 +148,10 @@ class Replica:
         else:
             self.stored[key] = value
 
+    def has_notes(self) -> bool:
+        """Whether processes have noted writes, or had (`write_notes.py`)."""
+        return self.file.has_notes() or any(kind == WRITES for kind, _ in self.stored)
+
     def settle(self) -> bool:
         """All news are taken over. Returns whether any were lost."""
         lost, self.damaged = self.damaged or self._reader.settle(), False
@@ -162,7 +168,7 @@ class Replica:
         if kind in (CHECKPOINT, UNDO):
             made = reader.value(kind, at, snapshots.Record)
             return None if made is None else snapshots.checkpoint(reader, sessions, made)
-        plain = {SESSION: SessionInfo, HEAD: str, TREE: Mark}.get(kind)
+        plain = {SESSION: SessionInfo, HEAD: str, TREE: Mark, WRITES: int}.get(kind)
         return None if plain is None else reader.value(kind, at, plain)
 
     def _file(self, path: str, found: _File | None) -> FileValue | None:
@@ -201,9 +207,9 @@ class Replica:
         after = {**self.stored, **changed}
         for key in gone:
             after.pop(key, None)
-        self.file.mark(pending=_is_pending(after.values()) or _is_pending(self.stored.values()))
+        self.file.mark(pending=is_pending(after.values()) or is_pending(self.stored.values()))
         self._put(changed, gone, after)
-        self.file.mark(pending=_is_pending(after.values()))
+        self.file.mark(pending=is_pending(after.values()))
         self.own, self.stored = (dict(now), after) if after else ({}, after)
 
     def close(self) -> None:
@@ -272,7 +278,7 @@ class Replica:
 
 def _counts(values: Mapping[Key, Any]) -> bool:
     """Whether anything can be decided or brought back."""
-    return _is_pending(values.values()) or any(
+    return is_pending(values.values()) or any(
         kind in (REJECT, CHECKPOINT, UNDO) for kind, _ in values
     )
 
@@ -281,7 +287,7 @@ def _differ(some: Any, other: Any) -> bool:
     return some is not other and bool(some != other)
 
 
-def _is_pending(values: Iterable[Any]) -> bool:
+def is_pending(values: Iterable[Any]) -> bool:
     """Whether any file has something to decide, now or when its branch is back."""
     return any(isinstance(it, FileValue) and (it.entry or it.parked) for it in values)
 

@@ -64,11 +64,16 @@ class SessionKeys:
             if not self.is_ours(key):
                 found[key] = self.infos.get(key, UNKNOWN)
             elif session is not None:
-                found[key] = SessionInfo(
-                    session.agent,
-                    session.title or "",
-                    session.cwd,
-                    list(session.directories),
-                    session.id,
-                )
+                found[key] = info_of(session)
         return found
+
+
+def info_of(session: AgentSession) -> SessionInfo:
+    """What others are told of a session."""
+    return SessionInfo(
+        session.agent,
+        session.title or "",
+        session.cwd,
+        list(session.directories),
+        session.id,
+    )

@@ -27,6 +27,7 @@ from acp_nvim.workspace.replica import (
     SESSION,
     TREE,
     UNDO,
+    WRITES,
     FileValue,
     Key,
     Replica,
@@ -196,7 +197,7 @@ class SharedState:
             replica.own.pop(key, None)
         elif kind in (CHECKPOINT, UNDO):
             replica.own[key] = _copy(value)
-        elif kind != FILE:
+        elif kind not in (FILE, WRITES):
             replica.own[key] = value
 
     def _take_file(self, replica: Replica, path: str, theirs: FileValue) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
@@ -17,6 +18,7 @@ from acp_nvim.edits.text import Text
 from acp_nvim.tasks import Tasks
 from acp_nvim.workspace import disk, roots
 from acp_nvim.workspace.agent_files import AgentFiles, Amends, OnLocation
+from acp_nvim.workspace.agent_write import Lands
 from acp_nvim.workspace.change_set import ChangeSets
 from acp_nvim.workspace.commits import Commits
 from acp_nvim.workspace.decisions import ReviewDecisions
@@ -184,6 +186,10 @@ class Workspace(Generic[S]):
     async def before_write(self, path: str) -> None:
         """An agent is about to write a file through the editor."""
         await self.disk.before_write(path)
+
+    def landing(self, session: S, path: str) -> AbstractContextManager[Lands]:
+        """A write through the editor is under way."""
+        return self.persistence.landing(session, path)
 
     def was_read(self, path: str, text: Text) -> None:
         """An agent at work was given a text. Of a file in no store that is the old content."""
@@ -404,4 +410,5 @@ class Workspace(Generic[S]):
 
     async def sync_all(self) -> None:
         """Bring all entries up to date with their files."""
+        await self.persistence.adopt()
         await self.edits.compare(self.disk.before_use)

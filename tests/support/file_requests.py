@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from acp_nvim.agent.file_requests import FileRequests
@@ -10,6 +11,7 @@ from acp_nvim.edits.agent_bases import AgentBases
 from acp_nvim.edits.text import Text
 from acp_nvim.protocol import schema
 from acp_nvim.workspace.agent_files import AgentFiles
+from acp_nvim.workspace.agent_write import Lands
 from acp_nvim.workspace.buffer_cache import BufferCache
 from acp_nvim.workspace.ports import FileOptions
 from acp_nvim.workspace.tracked_file import TrackedFiles
@@ -28,6 +30,11 @@ class Recorder:
     async def before_write(self, real: str) -> None:
         for look in self.first:
             await look(real)
+
+    @contextmanager
+    def landing(self, _session: Any, _real: str) -> Iterator[Lands]:
+        """Nobody notes it."""
+        yield lambda *_: None
 
     def was_read(self, real: str, text: Text) -> None:
         """Nobody keeps it."""

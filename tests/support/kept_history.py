@@ -40,12 +40,15 @@ class KeptHistory:
         secrets: Sequence[str] = (),
         full_text: bool = True,
         clock: Callable[[], float] | None = None,
+        number: int | None = None,
     ) -> None:
+        """``number`` tells writers in several processes apart."""
         self.database = Database(path, full_text=full_text)
         more: dict[str, Any] = {} if clock is None else {"clock": clock}
-        self.store = Store(self.database, next(_writers), lambda: Hidden(secrets), **more)
+        number = number or next(_writers)
+        self.store = Store(self.database, number, lambda: Hidden(secrets), **more)
         self.sessions: list[Session] = []
-        self.name = f"run{next(_writers)}"
+        self.name = f"run{number}"
         self.now = 0.0
         self.batches: list[Sequence[Change]] = []
         self.recorder = Recorder(

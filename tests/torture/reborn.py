@@ -111,6 +111,8 @@ class History:
         self.rng = random.Random(seed)
         self.started = started
         self.both = both
+        self.files: Sequence[str] = FILES
+        """Those that are written next."""
         self.work = started.root / "work"
         self.log: list[str] = []
         self.words = self.names = 0
@@ -130,7 +132,7 @@ class History:
         self.log.append(" ".join(map(str, words)))
 
     def path(self) -> Path:
-        return self.work / self.rng.choice(FILES)
+        return self.work / self.rng.choice(self.files)
 
     def put(self, path: Path, text: Text) -> None:
         """A program writes the file."""
@@ -277,6 +279,10 @@ class History:
             name = str(Path(path).relative_to(self.work))
             assert (name, f"+{line}") not in first, f"decided and pending: {line}"
 
+    def steps_of_two(self) -> list[Callable[[FakeWorkspace], Awaitable[None]]]:
+        """What may be done where another Neovim does the like."""
+        return [*[self.agent] * 6, *[self.decide] * 6, *[self.user] * 2]
+
     def steps(self) -> list[Callable[[FakeWorkspace], Awaitable[None]]]:
         """What may be done; what is there twice is done twice as often."""
         once = [self.unreject, self.prompt, self.restore]
@@ -303,7 +309,7 @@ class History:
             await self.start()
             await self.meet()
         else:
-            await self.rng.choice([*[self.agent] * 6, *[self.decide] * 6, *[self.user] * 2])(neovim)
+            await self.rng.choice(self.steps_of_two())(neovim)
             await self.exchange(neovim)
 
 

@@ -52,10 +52,12 @@ Kept = tuple[dict[str, list[Any]], list[str]]
 class History:
     """Hosts that write to one file, one or two at a time."""
 
-    def __init__(self, path: Path, seed: int, both: bool) -> None:
+    def __init__(self, path: Path, seed: int, both: bool, process: int | None = None) -> None:
+        """``process`` numbers those of several over one file."""
         self.rng = random.Random(seed)
         self.path = path
-        self.words = 0
+        self.process = process
+        self.words = 0 if process is None else process * 1000
         self.log: list[str] = []
         self.past: dict[str, list[Any]] = {}
         """Records of hosts that are dead, by their first prompt."""
@@ -107,7 +109,7 @@ class Host:
 
     def __init__(self, world: History) -> None:
         self.world = world
-        self.kept = KeptHistory(world.path)
+        self.kept = KeptHistory(world.path, number=world.process)
         self.chats: list[Chat] = []
         self.sent: list[str] = []
         """Prompts that are not handed over yet."""

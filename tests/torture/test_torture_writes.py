@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from tests.support.editor import Editor
-from tests.torture import reborn, remembered, writes_nvim
+from tests.torture import killed, reborn, remembered, unsent, writes_nvim
 from tests.torture.writes import run
 
 EACH = 10
@@ -34,3 +34,15 @@ def test_random_deaths_of_neovim_lose_nothing(both: bool) -> None:
 def test_random_deaths_of_the_host_lose_nothing_of_what_was_said(both: bool) -> None:
     failed = {seed: why for seed in range(10) if (why := remembered.run(seed, both))}
     assert not failed, "\n".join(f"{seed}\n{why}" for seed, why in failed.items())
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_processes_that_are_killed_at_random_lose_nothing_that_was_written(both: bool) -> None:
+    failed = {seed: why for seed in range(2) if (why := killed.run(seed, both, 10))}
+    assert not failed, "\n".join(f"{seed}\n{why}" for seed, why in failed.items())
+
+
+@pytest.mark.timeout(180)  # several Neovims and hosts, one after the other
+@pytest.mark.parametrize(("seed", "both"), [(5, False), (2, True)])
+def test_what_is_not_sent_outlives_random_deaths(seed: int, both: bool) -> None:
+    assert not (why := unsent.run(seed, both, 5)), why

@@ -98,6 +98,7 @@ async def _decide(host: Host, args: Args, verdict: Verdict) -> None:
         row, tick = int(args.get("line", 1)) - 1, args.get("tick")
         notes = await review.decisions.hunk(verdict, _real(host, args), row, tick)
     else:
+        await review.persistence.adopt()
         entries = _meant(host, args)
         notes = await review.decisions.files(verdict, entries) or [_decided(verdict, entries)]
         host.screen.push("next_hunk", *(review.edits.next_hunk(str(args.get("path", "")), 0) or ()))

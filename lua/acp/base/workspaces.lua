@@ -41,13 +41,15 @@ function M.has(root, file)
   return uv.fs_stat(('%s/%s/%s'):format(directory(), M.digits(root), file)) ~= nil
 end
 
---- Directories from one up whose workspace has a file of this name, and was not opened yet.
----@param file 'pending'|'journal'
+--- Directories from one up whose workspace was not opened yet and has something to decide, or with
+--- `all` anything.
+---@param all? boolean
 ---@return string[] roots
-local function above(path, file)
+local function above(path, all)
   local found = {}
   while true do
-    if not opened[path] and M.has(path, file) then found[#found + 1] = path end
+    local kept = not opened[path] and (M.has(path, 'pending') or all and M.has(path, 'journal'))
+    if kept then found[#found + 1] = path end
     local parent = vim.fs.dirname(path)
     if parent == path or not parent then return found end
     path = parent
@@ -80,7 +82,7 @@ end
 function M.waiting(bufnr)
   if not uv.fs_stat(directory()) then return {} end
   local path = file_of(bufnr)
-  return path and above(vim.fs.dirname(path), 'pending') or {}, path
+  return path and above(vim.fs.dirname(path)) or {}, path
 end
 
 --- The user has entered a buffer: what Neovims have left in its workspace is shown.
@@ -95,8 +97,8 @@ function M.ask()
   if uv.fs_stat(directory()) then
     local path = file_of(vim.api.nvim_get_current_buf())
     local cwd = uv.fs_realpath(vim.fn.getcwd())
-    open(path and above(vim.fs.dirname(path), 'journal') or {}, path)
-    open(cwd and above(cwd, 'journal') or {}, path)
+    open(path and above(vim.fs.dirname(path), true) or {}, path)
+    open(cwd and above(cwd, true) or {}, path)
   end
   return next(opened) ~= nil
 end

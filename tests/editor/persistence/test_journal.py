@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import stat
@@ -113,6 +114,32 @@ def test_what_is_shown_is_kept_already(edit: Edit, tmp_path: Path) -> None:
     second.wait("#((require('acp').state().sessions[1] or {}).edits or {}) == 2")
     kinds = {Path(it["path"]).name: it["kind"] for it in second.state()["sessions"][0]["edits"]}
     assert kinds == {"a.txt": "modified", "b.txt": "created"}
+
+
+def test_a_write_is_the_agents_though_its_journal_was_never_written(
+    edit: Edit, tmp_path: Path
+) -> None:
+    env = same_data(tmp_path)
+    first = edit(env=env)
+    first.agent("script")
+    path = first.write("a.txt", "one\ntwo\nthree\n")
+    journal = journal_path(first)
+    journal.parent.mkdir(parents=True)
+    lock = os.open(journal.parent / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)  # no process gets to write its journal
+    first.turn(f'write {path} "one\\nTWO\\nthree\\nfour\\n"')
+    first.wait(COUNT, 2)
+    kill_both(first)
+    os.close(lock)
+    assert path.read_text() == "one\nTWO\nthree\nfour\n"
+    assert not journal.exists()
+    second = edit(env=env, work=first.work)
+    second.cmd("Acp edits")
+    second.wait("#vim.fn.getqflist() == 2")
+    session = second.state()["sessions"][0]
+    assert (session["agent"], session["status"]) == ("script", "closed")
+    second.cmd("Acp reject all")
+    until(lambda: path.read_text() == "one\ntwo\nthree\n")
 
 
 def test_after_quitting_a_command_may_be_what_asks_first(edit: Edit, tmp_path: Path) -> None:

@@ -1,0 +1,500 @@
+"""What was written and not sent outlives Neovim and host: either is killed, or both at once.
+
+`python -m tests.torture.unsent SEED STEPS COUNT` runs COUNT histories in real Neovims with a real
+host and a scripted agent, and prints the steps of those that fail; with the word `both` behind that
+two Neovims live over one folder.
+
+Each prompt is written once, so where it is and whether the agent has got it is known by its words.
+
+- What had been written when Neovim was killed is there in the next one as the model says: the
+  current session's draft in the composer, the others among the earlier prompts, what waited in its
+  order and on hold.
+- Killed in the midst of an act, each prompt is where it was before it or after it: in one place,
+  and never both there and at the agent.
+- What the history has is among the earlier prompts. (A prompt that is killed within the
+  milliseconds in which the history writes it, and which the agent has got, is not.)
+- Nobody gets what a Neovim that lives has written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from acp_nvim.history import search
+from acp_nvim.history.database import Database
+from tests.support.editor import Editor
+from tests.support.killed_host import HOST_PID, kill_host, wait_host
+from tests.support.rpc import EditorError
+from tests.support.waiting import until as waited
+from tests.torture.unsent_model import Talk, Waiting, Words
+
+STEPS = 14
+AGENTS = ("one", "two")
+"""A scripted agent has one turn at a time, so each session has its own."""
+IDLE = "((require('acp').state().sessions[...] or {}).status) == 'idle'"
+
+PATIENCE_S = 60.0
+"""Many of these run at once, beside others."""
+until = partial(waited, timeout=PATIENCE_S)
+
+LOOK = """
+local state, found = require('acp').state(), { drafts = {}, queue = {}, running = {} }
+for _, draft in ipairs(require('acp.ui.composer').contents()) do
+  found.drafts[#found.drafts + 1] = { draft.n, draft.text }
+end
+for n, session in pairs(state.sessions) do
+  if #session.queue > 0 then found.queue[#found.queue + 1] = { n, session.queue } end
+  local works = session.status == 'running' or session.status == 'cancelling'
+  if works then found.running[#found.running + 1] = n end
+end
+found.held = require('acp.ui.composer.held_prompts').texts()
+require('acp.ui.composer.delivery').when_taken(function() found.taken = true end)
+found.current = state.current
+return found
+"""
+"""All that is not sent, as this Neovim has it."""
+
+EARLIER = """
+_G.earlier = nil
+local history = require('acp.ui.composer.history')
+history.when_whole(function()
+  _G.earlier = vim.tbl_map(function(one) return one.text end, history.list())
+end)
+"""
+
+TYPE = """
+local n, text = ...
+local bufnr = require('acp.ui.composer').ensure(n)
+vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, vim.split(text, '\\n', { plain = true }))
+"""
+
+EDIT_QUEUE = """
+local lines = ...
+vim.api.nvim_buf_set_lines(0, 0, -1, false, lines)
+vim.cmd('silent write | close')
+"""
+RULE = "─" * 24
+
+
+class Run:
+    """One Neovim, from its start to its end."""
+
+    def __init__(self, world: History, name: str, words: Words) -> None:
+        self.world = world
+        self.words = words
+        home = world.root / name
+        home.mkdir()
+        env = {
+            "XDG_STATE_HOME": str(world.root / "state"),
+            "XDG_DATA_HOME": str(world.root / "data"),
+        }
+        self.editor = editor = Editor(home, work=world.root / "work", env=env)
+        editor.errors_expected = True
+        self.agents = [editor.agent("script", name=name) for name in reversed(AGENTS)]
+        editor.cmd("AcpPrompt")
+        editor.wait(IDLE, 1, timeout=PATIENCE_S)
+        editor.cmd("stopinsert")
+        drafts = editor.lua("return require('acp.base.draft_file').path(...)", str(editor.work))
+        self._drafts = Path(drafts)
+
+    # ---- what there is
+
+    def shown(self) -> Any:
+        """What Neovim has, in the model's terms."""
+        found = self.editor.lua(LOOK)
+        queue = dict(found["queue"])
+        running = sorted(found["running"])
+        return dict(found["drafts"]), queue, found["held"], running, found["current"]
+
+    def wanted(self) -> Any:
+        words = self.words
+        queue = {n: talk.texts for n, talk in words.talks.items() if talk.queue}
+        running = sorted(n for n, talk in words.talks.items() if talk.running)
+        return words.drafts, queue, [], running, words.current
+
+    def stored(self) -> Any:
+        """What would outlive this Neovim."""
+        try:
+            kept = json.loads(self._drafts.read_text())
+        except FileNotFoundError:
+            return {}, [], []
+        drafts = {draft["n"]: draft["text"] for draft in kept["drafts"]}
+        earlier = [one["text"] for one in kept["earlier"]]
+        return drafts, [one["text"] for one in kept["queue"]], sorted(earlier)
+
+    def is_quiet(self) -> bool:
+        """Whether all that is shown would outlive this Neovim, and no more."""
+        drafts, queue, held, *_ = self.shown()
+        claimed = list(self._drafts.parent.glob(f"{self._drafts.stem}.*.json"))
+        all_taken = self.editor.lua(LOOK).get("taken") and not held and not claimed
+        return bool(all_taken) and self.stored()[:2] == (drafts, queue.get(1, []))
+
+    def got(self) -> list[str]:
+        """The prompts that the agent has got, line by line."""
+        asked = [one for agent in self.agents for one in agent.received("session/prompt")]
+        return [line for one in asked for line in one["params"]["prompt"][0]["text"].split("\n")]
+
+    def earlier(self) -> list[str]:
+        """The earlier prompts that the composer offers."""
+        self.editor.lua(EARLIER)
+        found: list[str] = self.editor.wait("_G.earlier and { _G.earlier }", timeout=PATIENCE_S)[0]
+        return found
+
+    def settle(self) -> None:
+        """Neovim, disk and agent are as the model says."""
+        words = self.words
+        running = [
+            line for talk in words.talks.values() for line in talk.running.split("\n") if line
+        ]
+        _same(self.shown, self.wanted, "shown")
+        on_disk = words.drafts, words.queue, sorted(words.earlier)
+        _same(self.stored, lambda: on_disk, "stored")
+        until(lambda: set(running) <= set(self.got()), what=f"at the agent: {running}")
+        got = self.got()
+        twice = {line for line, count in Counter(got).items() if count > 1} - self.world.back
+        assert not twice, f"sent twice: {twice}"
+        assert not set(got) & set(words.all()) - self.world.back, "sent, and not"
+
+    # ---- ends
+
+    def kill(self, how: str) -> None:
+        """It is killed, and its host where they go ``together``; nothing of it is left."""
+        together = how == "together" and self.editor.state()["host"] == "running"
+        host = self.editor.lua(HOST_PID) if together else None
+        self.editor.kill()  # first: it gives back what its host was at
+        if host is not None:
+            with suppress(ProcessLookupError):
+                os.kill(host, signal.SIGKILL)
+        self.editor.close(PATIENCE_S)
+
+
+def _same(found: Callable[[], Any], wanted: Callable[[], Any], what: str) -> None:
+    try:
+        until(lambda: found() == wanted())
+    except AssertionError as error:
+        raise AssertionError(f"{what}\nfound  {found()}\nwanted {wanted()}") from error
+
+
+class History:
+    """One folder, and one or two Neovims."""
+
+    def __init__(self, root: Path, seed: int, both: bool) -> None:
+        self.rng = random.Random(seed)
+        self.root = root
+        self.log: list[str] = []
+        self.names = 0
+        self.written: list[str] = []
+        self.sent: list[str] = []
+        """What agents of earlier Neovims have got."""
+        self.back = set[str]()
+        """What an agent had got when its host was killed: it is the user's again."""
+        self.alive = [self.start(Words()) for _ in range(2 if both else 1)]
+
+    def note(self, *words: object) -> None:
+        self.log.append(" ".join(map(str, words)))
+
+    def start(self, words: Words) -> Run:
+        self.names += 1
+        self.note("starts", self.names)
+        return Run(self, f"n{self.names}", words)
+
+    def prompt(self) -> str:
+        """A prompt that nobody has written before; its turn lasts until `end`."""
+        order = self.root / "orders" / f"w{len(self.written) + 1}"
+        order.mkdir(parents=True)
+        self.written.append(f"obeys {order}")
+        return self.written[-1]
+
+    # ---- what users do: each returns whether it can be done, and does it in model and Neovim
+
+    def types(self, run: Run) -> bool:
+        """In the composer of a session."""
+        n, talk = self.rng.choice(sorted(run.words.talks.items()))
+        roll = self.rng.random()
+        if talk.draft and roll < 0.15:
+            talk.draft = ""
+        elif talk.draft and roll < 0.5:
+            talk.draft += "\n" + self.prompt()
+        else:
+            talk.draft = self.prompt()
+        self.note("types", n, talk.draft)
+        run.editor.lua(TYPE, n, talk.draft)
+        return True
+
+    def sends(self, run: Run) -> bool:
+        """What a composer holds."""
+        ready = [(n, talk) for n, talk in run.words.talks.items() if talk.draft]
+        if not ready:
+            return False
+        n, talk = self.rng.choice(ready)
+        self.note("sends", n, talk.draft)
+        talk.send(talk.draft)
+        talk.draft = ""
+        run.editor.lua("require('acp.ui.composer').send(...)", n)
+        return True
+
+    def commands(self, run: Run) -> bool:
+        """`:AcpPrompt` with a text."""
+        text = self.prompt()
+        self.note(":AcpPrompt", text)
+        run.words.talks[run.words.current].send(text)
+        run.editor.cmd(f"AcpPrompt {text}")
+        return True
+
+    def opens(self, run: Run) -> bool:
+        """One more session."""
+        if len(run.words.talks) == len(AGENTS):
+            return False
+        run.editor.cmd("Acp new two")
+        n = run.editor.wait(
+            "local n = require('acp').state().current return n ~= 1 and n", timeout=PATIENCE_S
+        )
+        self.note("opens", n)
+        run.words.talks[n] = Talk()
+        run.words.current = n
+        run.editor.wait(IDLE, n, timeout=PATIENCE_S)
+        return True
+
+    def edits_queue(self, run: Run) -> bool:
+        """In the queue's window: one is taken out, changed, added, or put elsewhere."""
+        talk = run.words.talks[run.words.current]
+        texts = talk.texts
+        if not texts:
+            return False
+        at = self.rng.randrange(len(texts))
+        match self.rng.randrange(4):
+            case 0:
+                del texts[at]
+            case 1:
+                texts[at] = self.prompt()
+            case 2:
+                texts.insert(at, self.prompt())
+            case _:
+                self.rng.shuffle(texts)
+        self.note("edits the queue", texts)
+        talk.edit(texts)
+        run.editor.cmd("Acp queue")
+        run.editor.wait("vim.bo.filetype == 'acpqueue'", timeout=PATIENCE_S)
+        run.editor.lua(EDIT_QUEUE, f"\n{RULE}\n".join(texts).split("\n"))
+        return True
+
+    def runs_queue(self, run: Run) -> bool:
+        """`:Acp queue run`."""
+        talk = run.words.talks[run.words.current]
+        if not talk.queue:
+            return False
+        self.note("runs the queue")
+        talk.release()
+        run.editor.cmd("Acp queue run")
+        return True
+
+    def clears_queue(self, run: Run) -> bool:
+        """`:Acp queue clear`."""
+        talk = run.words.talks[run.words.current]
+        if not talk.queue or self.rng.random() < 0.6:
+            return False
+        self.note("clears the queue")
+        talk.queue = []
+        run.editor.cmd("Acp queue clear")
+        return True
+
+    def cancels(self, run: Run) -> bool:
+        """`:AcpCancel`."""
+        talk = run.words.talks[run.words.current]
+        if not talk.running:
+            return False
+        self.note("cancels")
+        talk.cancel()
+        run.editor.cmd("AcpCancel")
+        return True
+
+    def ends(self, run: Run) -> bool:
+        """An agent ends its turn."""
+        busy = [(n, talk) for n, talk in run.words.talks.items() if talk.running]
+        if not busy:
+            return False
+        n, talk = self.rng.choice(busy)
+        self.note("ends", n, talk.running)
+        for line in talk.running.split("\n"):
+            order = Path(line.partition(" ")[2])
+            (order / "new").write_text('["end"]')
+            (order / "new").rename(order / "1.json")
+        talk.end()
+        return True
+
+    # ---- deaths
+
+    def host_dies(self, run: Run) -> bool:
+        """The host is killed: all words come back into the composers."""
+        if run.editor.state()["host"] != "running":
+            return False
+        self._remembered(run)
+        self.note("the host dies")
+        for talk in run.words.talks.values():
+            self.back |= {line for line in talk.running.split("\n") if line}
+            talk.host_killed()
+        kill_host(run.editor)
+        shown = [run.words.drafts, {}, []]
+        _same(lambda: list(run.shown()[:3]), lambda: shown, "shown without a host")
+        if self.rng.random() < 0.5:
+            run.editor.cmd("Acp edits")
+            wait_host(run.editor)
+        return True
+
+    def dies(self, run: Run) -> bool:
+        """Neovim is killed when all is written; the next one has the same."""
+        self._remembered(run)
+        how = self.rng.choice(["alone", "together"])
+        self.note("dies", how)
+        run.kill(how)
+        self.sent += run.got()
+        after = self.start(run.words.reborn())
+        self.alive[self.alive.index(run)] = after
+        after.settle()
+        wanted = lines_of(after.words.earlier) | self._history()
+        missing = wanted - lines_of(after.earlier())
+        assert not missing, f"not among the earlier prompts: {missing}"
+        return True
+
+    def dies_at_it(self, run: Run) -> bool:
+        """It is killed in the midst of an act."""
+        before = Counter(run.words.all())
+        act = self.rng.choice([self.types, self.sends, self.commands, self.edits_queue, self.ends])
+        if not act(run):
+            return False
+        after = Counter(run.words.all())
+        run.editor.rpc.pump(self.rng.random() ** 3 * 0.4)
+        how = self.rng.choice(["alone", "together"])
+        self.note("dies at it", how)
+        run.kill(how)
+        self.sent += run.got()
+        found = self.start(Words())
+        self.alive[self.alive.index(run)] = found
+        self._compare(found, before, after)
+        found.settle()
+        return True
+
+    def _compare(self, run: Run, before: Counter[str], after: Counter[str]) -> None:
+        """Each prompt is in one place; then the model goes on with what there is."""
+        until(run.is_quiet, what="shown and stored")
+        drafts, texts, earlier = run.stored()
+        assert not run.shown()[3], "sent by itself"
+        there = [*drafts.values(), *texts, *earlier]
+        everywhere = Counter(line for text in there for line in text.split("\n"))
+        self.note("found", drafts, texts, earlier)
+        twice = [line for line, count in everywhere.items() if count > 1]
+        assert not twice, f"in two places: {twice}"
+        nowhere = set(everywhere) - set(before) - set(after) - set(self.written[-2:])
+        assert not nowhere, f"gone before, and there: {nowhere}"
+        again = set(everywhere) & set(self.sent) - self.back
+        assert not again, f"sent, and there: {again}"
+        offered = lines_of(run.earlier())
+        lost = set(before & after) - set(everywhere)
+        assert not lost, f"lost: {lost}"
+        lost = (
+            set(before) - set(everywhere) - offered - set(self.sent) - self.dropped(before, after)
+        )
+        assert not lost, f"lost while it was sent: {lost}"
+        talk = Talk(drafts.get(1, ""), [Waiting(text) for text in texts], held=bool(texts))
+        run.words = Words({1: talk}, earlier)
+
+    def _remembered(self, run: Run) -> None:
+        """Wait until the history has what the agent has got."""
+        wanted = set(run.got()) - self.back
+        until(lambda: wanted <= self._history(), what="the history has all prompts")
+
+    def _history(self) -> set[str]:
+        """The prompts in the history, line by line."""
+        path = self.root / "data/nvim/acp/history.db"
+        if not path.exists():
+            return set()
+        with closing(Database(path)) as database:
+            found = search.prompts(database, len(self.written))
+        return lines_of(found)
+
+    def dropped(self, before: Counter[str], after: Counter[str]) -> set[str]:
+        """What the last act has taken away without sending it."""
+        return set(before - after) if not self.log[-2].startswith(("sends", "ends")) else set()
+
+    # ---- a history
+
+    def step(self) -> None:
+        """One step, by chance."""
+        run = self.rng.choice(self.alive)
+        self.note(f"[{run.editor.home.name}]")
+        roll = self.rng.random()
+        acts = [
+            *[self.types] * 4,
+            *[self.sends] * 3,
+            *[self.commands] * 2,
+            *[self.edits_queue] * 3,
+            *[self.ends] * 3,
+            self.opens,
+            self.runs_queue,
+            self.clears_queue,
+            self.cancels,
+        ]
+        if roll < 0.22:
+            acts = [self.dies, self.dies_at_it, self.dies_at_it, self.host_dies]
+        while not self.rng.choice(acts)(run):
+            pass
+        for one in self.alive:
+            one.settle()
+
+
+def lines_of(texts: Iterable[str]) -> set[str]:
+    """The prompts of texts in which several may have come together."""
+    return {line for text in texts for line in text.split("\n")}
+
+
+def history(root: Path, seed: int, both: bool, steps: int = STEPS) -> None:
+    """One random history; AssertionError with its steps where something is not as it must be."""
+    world = History(root, seed, both)
+    try:
+        for _ in range(steps):
+            world.step()
+        for run in world.alive:
+            run.kill("together")
+    except (AssertionError, EditorError) as error:
+        raise AssertionError("\n".join([*world.log, str(error)])) from error
+    finally:
+        for run in world.alive:
+            run.editor.kill()
+
+
+def run(seed: int, both: bool = False, steps: int = STEPS) -> str:
+    """One history in a directory of its own; why it failed."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as root:
+        try:
+            history(Path(os.path.realpath(root)), seed, both, steps)
+        except AssertionError as error:
+            return str(error).replace(os.path.realpath(root), "") or repr(error)
+    return ""
+
+
+def main(words: Sequence[str]) -> int:
+    """Run histories from a seed on; the number of those that failed."""
+    first, steps, count = (int(word) for word in [*words[:3], str(STEPS), "1"][:3])
+    failed = 0
+    for seed in range(first, first + count):
+        why = run(seed, "both" in words, steps)
+        if why:
+            failed += 1
+            print(seed, "FAILED", why[-5000:], sep="\n", flush=True)
+    print(f"{count} histories, {failed} failed")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,183 @@
+"""An agent's write that Neovim was killed over, before its journal had it, is the agent's in the
+next one; and nothing else is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from acp_nvim.workspace import roots
+from acp_nvim.workspace.refusals import Refusal
+from tests.support.fake_workspace import FakeWorkspace
+from tests.support.neovims import Neovims, shown, writers
+
+LINES = [f"line {n}" for n in range(1, 13)]
+TEXT = "\n".join(LINES) + "\n"
+TWO = TEXT.replace("line 2\n", "two\n").replace("line 10\n", "ten\n")
+HUNKS = [(("line 2",), ("two",)), (("line 10",), ("ten",))]
+
+
+@pytest.fixture
+async def started(tmp_path: Path) -> AsyncIterator[Neovims]:
+    found = Neovims(tmp_path)
+    yield found
+    found.kill_all()
+
+
+@pytest.fixture
+async def first(started: Neovims) -> FakeWorkspace:
+    """A Neovim whose agent has read a file."""
+    found = await started.neovim("first")
+    path = found.work / "a.txt"
+    path.write_text(TEXT)
+    await found.read(path)
+    return found
+
+
+def folder(neovim: FakeWorkspace) -> Path:
+    return roots.folder(neovim.root / "data", roots.root_of(str(neovim.work)))
+
+
+async def reborn(started: Neovims, killed: FakeWorkspace, name: str = "second") -> FakeWorkspace:
+    """That one is killed, before anything else happens; the next one in its place."""
+    started.kill(killed)
+    return await started.neovim(name, agents=0)
+
+
+async def test_a_write_that_no_journal_has_is_pending(
+    started: Neovims, first: FakeWorkspace
+) -> None:
+    first.sessions[0].agent = "claude"
+    await first.write(first.work / "a.txt", TWO)
+    assert not (folder(first) / "journal").exists()
+    assert (folder(first) / "pending").exists(), "without it nobody starts a process to look"
+    second = await reborn(started, first)
+    assert shown(second) == {"a.txt": ("modified", False, HUNKS)}
+    assert writers(second) == {"a.txt": {"claude"}}
+    await second.decide("reject")
+    assert (first.work / "a.txt").read_text() == TEXT
+
+
+async def test_so_are_several_writes_and_new_files(started: Neovims, first: FakeWorkspace) -> None:
+    path = first.work / "a.txt"
+    await first.write(path, TEXT.replace("line 2\n", "two\n"))
+    await first.exchange()
+    await first.write(path, TWO)
+    await first.write(path, TWO.replace("line 5\n", "").replace("ten\n", "ten\nand more\n"))
+    await first.write(first.work / "new", "new\n")
+    second = await reborn(started, first)
+    found = shown(second)
+    assert found["new"] == ("created", False, [((), ("new",))])
+    last = (("line 10",), ("ten", "and more"))
+    assert found["a.txt"] == ("modified", False, [HUNKS[0], (("line 5",), ()), last])
+    await second.decide("reject")
+    assert path.read_text() == TEXT
+    assert not (first.work / "new").exists()
+
+
+async def test_what_the_user_does_with_the_file_then_is_theirs(
+    started: Neovims, first: FakeWorkspace
+) -> None:
+    path = first.work / "a.txt"
+    await first.write(path, TWO)
+    started.kill(first)
+    path.write_text(TWO.replace("line 6\n", "six\n"))
+    second = await started.neovim("second", agents=0)
+    assert shown(second) == {"a.txt": ("modified", False, HUNKS)}
+    await second.decide("reject")
+    assert path.read_text() == TEXT.replace("line 6\n", "six\n")
+
+
+@pytest.mark.parametrize("found", [TEXT, TWO.replace("ten", "10"), "else\n"])
+async def test_lines_that_are_not_there_are_nobodys(
+    started: Neovims, first: FakeWorkspace, found: str
+) -> None:
+    await first.write(first.work / "a.txt", TWO)
+    started.kill(first)
+    (first.work / "a.txt").write_text(found)
+    second = await started.neovim("second", agents=0)
+    await second.exchange()
+    assert shown(second) == {}
+    assert (first.work / "a.txt").read_text() == found
+    assert [one.name for one in folder(first).iterdir()] == ["lock"], "nobody looks again"
+
+
+async def test_a_write_that_is_refused_is_none(started: Neovims, first: FakeWorkspace) -> None:
+    path = first.work / "a.txt"
+    path.write_text(TWO.replace("two", "2"))
+    with pytest.raises(Refusal):
+        await first.write(path, TEXT.replace("line 2\n", "zwei\n"))
+    assert shown(await reborn(started, first)) == {}
+
+
+@pytest.mark.parametrize("verdict", ["accept", "reject"])
+async def test_what_is_decided_stays_decided(
+    started: Neovims, first: FakeWorkspace, verdict: str
+) -> None:
+    path = first.work / "a.txt"
+    await first.write(first.work / "b.txt", "other\n")  # the journal stays
+    await first.exchange()
+    await first.write(path, TWO)
+    entry = first.review.edits.ledger.get(str(path))
+    assert entry is not None
+    decisions = first.review.decisions
+    assert await decisions.files("accept" if verdict == "accept" else "reject", [entry]) == []
+    second = await reborn(started, first)
+    assert "a.txt" not in shown(second)
+
+
+async def test_the_notes_go_once_the_journal_has_the_write(
+    started: Neovims, first: FakeWorkspace
+) -> None:
+    def notes() -> list[int]:
+        return [one.stat().st_size for one in folder(first).glob("writes.*")]
+
+    await first.write(first.work / "a.txt", TWO)
+    assert notes() > [0]
+    await first.exchange()
+    assert notes() == [0]
+    second = await reborn(started, first)
+    await second.exchange()
+    assert notes() == []
+    third = await reborn(started, second, "third")
+    assert shown(third) == {"a.txt": ("modified", False, HUNKS)}
+    await third.decide("accept")
+    await third.review.persistence.close()
+    assert [one.name for one in folder(first).iterdir()] == ["lock"]
+
+
+async def test_nobody_takes_those_of_a_neovim_that_lives(
+    started: Neovims, first: FakeWorkspace
+) -> None:
+    path = first.work / "a.txt"
+    await first.write(path, TWO)
+    second = await started.neovim("second", agents=0)
+    assert shown(second) == {}, "the journal does not have it yet"
+    await first.exchange()
+    await second.exchange()
+    assert shown(first) == shown(second) == {"a.txt": ("modified", False, HUNKS)}
+    await second.decide("accept")
+    await first.exchange()
+    assert shown(await reborn(started, first, "third")) == {}
+
+
+async def test_a_write_stands_where_it_cannot_be_noted(
+    started: Neovims, first: FakeWorkspace
+) -> None:
+    folder(first).parent.mkdir(parents=True, exist_ok=True)
+    folder(first).write_text("no folder")
+    await first.write(first.work / "a.txt", TWO)
+    assert (first.work / "a.txt").read_text() == TWO
+    assert shown(first) == {"a.txt": ("modified", False, HUNKS)}
+    assert len(first.told) == 1, first.told
+
+
+async def test_a_long_write_costs_no_long_note(started: Neovims, first: FakeWorkspace) -> None:
+    long = "".join(f"{n} {'x' * 100}\n" for n in range(20_000))
+    await first.write(first.work / "long", long)
+    await first.write(first.work / "a.txt", TWO)
+    assert sum(one.stat().st_size for one in folder(first).glob("writes.*")) < 1000
+    assert list(shown(await reborn(started, first))) == ["a.txt"]
