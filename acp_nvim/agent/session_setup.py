@@ -16,7 +16,7 @@ import anyio
 from msgspec import Struct, field, structs
 
 from acp_nvim import wording
-from acp_nvim.agent import initial_options, replays
+from acp_nvim.agent import initial_options
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.initial_options import InitialOptions
 from acp_nvim.agent.mcp import Fate
@@ -216,7 +216,7 @@ class SessionSetup:
             return await self._retold(connection)
 
     async def _forked(self, connection: Connection) -> Any:
-        from acp_nvim.agent import fork_points
+        from acp_nvim.agent import fork_points, replays
 
         session, origin = self.session, self._origin
         at = fork_points.meta(connection.agent, origin.point) if origin.point else {}
@@ -277,6 +277,8 @@ class SessionSetup:
         before = self._origin.before()
         if not before:
             return await self._resume(connection, self._origin.id)
+        from acp_nvim.agent import replays
+
         async with replays.withheld(connection.router, self.session, before):
             return await self._resume(connection, self._origin.id)
 
@@ -285,9 +287,12 @@ class SessionSetup:
         nothing when it is loaded, not even after the answer.
         """
         before = () if self._is_told() else self._origin.before()
-        if before:
-            await anyio.sleep(replays.QUIET_S)
-        if before and not self._is_told():
+        if not before:
+            return
+        from acp_nvim.agent.replays import QUIET_S
+
+        await anyio.sleep(QUIET_S)
+        if not self._is_told():
             self.session.transcript.inherit(before)
             self.session.observer.changed(self.session)
 
@@ -361,6 +366,8 @@ class SessionSetup:
         """What is told is on the screen already; an agent that names all things by ids tells what
         is new beside that.
         """
+        from acp_nvim.agent import replays
+
         if connection.agent.tells_by_id:
             return replays.compared(connection.router, self.session, asked=asked)
         return replays.muted(connection.router, self.session.id)
