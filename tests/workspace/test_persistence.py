@@ -440,7 +440,7 @@ async def test_nobody_looks_at_the_journal_while_it_is_exchanged_for_a_fresh_one
             closed.set()
             assert go_on.wait(10)
 
-    monkeypatch.setattr(module.os, "close", slowly)
+    monkeypatch.setattr(os, "close", slowly)
     async with anyio.create_task_group() as both:
         both.start_soon(second.exchange)
         await anyio.to_thread.run_sync(closed.wait, 10)
