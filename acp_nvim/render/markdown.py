@@ -28,8 +28,8 @@ LONGEST = 2000
 # Patterns begin with a literal or a set: there the engine skips ahead instead of trying each place.
 _OPENS = late(r"\n {0,3}(?P<fence>`{3,}(?=[^`\n]*(?:\n|\Z))|~{3,})[^\n]*")
 _BLOCK = late(
-    # Most lines are none of these: they are told apart by how they begin, before each is tried. What
-    # was taken there is not given back, since no shorter number would do.
+    # Most lines are none of these: they are told apart by how they begin, before each is tried.
+    # There no shorter number would do, so that nothing is given back.
     r"\n(?=[ \t]*+(?:[-#*_>|+]|\d{1,9}+[.)]))"
     r"(?: {0,3}(?:(?P<AcpHeading>\#{1,6}(?:[^\S\n][^\n]*)?(?=\n|\Z))"
     r"|(?P<AcpRule>(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})(?=\n|\Z)))"

@@ -55,8 +55,8 @@ end
 
 --- Events of tool calls and permissions of one session, in their order. There may be hundreds:
 --- tables are made for those who listen.
----@param values any[] flat: `'calls'` and a list, or a word of `SHAPES` and a value (false: none) of
---- each key
+---@param values any[] flat: `'calls'` and a list, or a word of `SHAPES` and a value for each key,
+--- false where there is none
 ---@param options acp.PermissionOption[][] what permissions offer, by the number in `values`
 function M.fire_all(n, values, options)
   local audience = { ran = false, names = {} }
