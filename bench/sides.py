@@ -25,6 +25,7 @@ function _G.bench_done()
   _G.bench_ended = vim.uv.hrtime()
   vim.rpcnotify(0, 'done')
 end
+_G.bench_questions = 0
 vim.api.nvim_create_autocmd('User', {{
   pattern = 'AcpPermission',
   callback = function()
