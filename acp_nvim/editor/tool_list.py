@@ -1,4 +1,4 @@
-"""Which tools of the editor there are. Nothing else loads them: no first prompt waits for that."""
+"""Which tools of the editor there are. Only this loads them: no agent waits for that to start."""
 
 from __future__ import annotations
 

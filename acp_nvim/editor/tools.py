@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -30,10 +29,6 @@ PATIENCE_S: Final = 30.0
 """How long an agent may take to connect after its first prompt, in seconds."""
 LATE: Final = ("tutor",)
 """Agents that connect when they need a tool, not before."""
-SHOWN_S: Final = 0.1
-"""When the tools of a new session are shown in its state without a prompt, in seconds: they are
-loaded for that, which takes as long as an agent with a new session.
-"""
 RELAY: Final = str(Path(relay.__file__).resolve())
 
 
@@ -68,19 +63,10 @@ class EditorTools:
         self._tasks = tasks
         self._patience_s = patience_s
         self._prompted: set[str] = set()
-        self._unshown: set[str] = set()
-        """Sessions whose state does not show yet what they were offered."""
 
     def offer(self, session: Session, wanted: bool | Sequence[str], way: Way) -> OwnServer | None:
         """See `OwnTools`. Where nothing can listen the session goes without."""
         self.withdraw(session)
-        server = self._server(session, wanted, way)
-        if server is not None:
-            self._unshown.add(session.key)
-            asyncio.get_running_loop().call_later(SHOWN_S, self._show, session)
-        return server
-
-    def _server(self, session: Session, wanted: bool | Sequence[str], way: Way) -> OwnServer | None:
         if way == "acp":
             id = self._over_acp.admit(session, wanted)
             return None if id is None else OwnServer(schema.McpServerAcp(OWN, id), [id])
@@ -95,14 +81,8 @@ class EditorTools:
         server = _by_relay(entrance) if door is self._door else _by_address(entrance)
         return OwnServer(server, [entrance.token])
 
-    def _show(self, session: Session) -> None:
-        if session.key in self._unshown:
-            self._unshown.remove(session.key)
-            session.change("tools")
-
     def prompted(self, session: Session) -> None:
         """A prompt goes to the agent: after the first one it should connect before long."""
-        asyncio.get_running_loop().call_soon(self._show, session)
         if session.agent in LATE:
             return
         if session.tools is not None and session.key not in self._prompted:

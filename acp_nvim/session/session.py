@@ -219,11 +219,10 @@ class Session:
                 self.change("edits")
 
     def offer_tools(self, offered: Callable[[], Offered]) -> None:
-        """The agent may use these of the editor's own tools. Whoever offers them says when that is
-        shown: it loads them.
-        """
+        """The agent may use these of the editor's own tools."""
         self.tools = self.tools or ToolUse()
         self.tools.offer(offered)
+        self.change("tools")
 
     def keep_checkpoints(self, listed: list[dict[str, Any]]) -> None:
         """Its checkpoints, as `state().checkpoints` has them."""
