@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -65,8 +66,12 @@ class EditorTools:
         self._prompted: set[str] = set()
 
     def offer(self, session: Session, wanted: bool | Sequence[str], way: Way) -> OwnServer | None:
-        """See `OwnTools`. Where nothing can listen the session goes without."""
+        """See `OwnTools`. Where nothing can listen the session goes without. Tools are loaded while
+        the agent opens the session: not before, and not when it has a prompt.
+        """
         self.withdraw(session)
+        if wanted:
+            asyncio.get_running_loop().call_soon(self._toolbox.load)
         if way == "acp":
             id = self._over_acp.admit(session, wanted)
             return None if id is None else OwnServer(schema.McpServerAcp(OWN, id), [id])

@@ -66,6 +66,12 @@ class Toolbox:
         """Take a tool away, if it is there."""
         self._there.pop(name, None)
 
+    def load(self) -> None:
+        """See which there are, unless that is known."""
+        if self._coming is not None:
+            coming, self._coming = self._coming, None
+            self._there = {**{tool.name: tool for tool in coming}, **self._there}
+
     def has_any(self, enabled: Enabled) -> bool:
         """Whether there are tools for a session with that option."""
         return (enabled is True and self._coming is not None) or bool(self.listed(enabled))
@@ -74,9 +80,7 @@ class Toolbox:
         """The tools for a session with that option."""
         if not enabled:
             return []
-        if self._coming is not None:
-            coming, self._coming = self._coming, None
-            self._there = {**{tool.name: tool for tool in coming}, **self._there}
+        self.load()
         return [it for it in self._there.values() if enabled is True or it.name in enabled]
 
     async def call(
