@@ -113,6 +113,7 @@ class User:
         self.editor = editor
         self.traffic = traffic
         self._begun = False
+        self._answered = ""
 
     def do(self, index: int, message: dict[str, Any]) -> None:
         """One message of the recorder that a user causes."""
@@ -147,16 +148,21 @@ class User:
 
     def _decide(self, result: dict[str, Any]) -> None:
         """Answer the oldest question; cancelled ones are so by the cancel that follows."""
-        code = "local s = require('acp').state() s = s.sessions[s.current] return s.{}[1]"
+        code = (
+            "local s = require('acp').state() local one = s.sessions[s.current].{}[1] "
+            f"return one and one.id ~= '{self._answered}' and one"
+        )
         answer = "require('acp').answer(...)"
         if "action" in result:
             asked = self.editor.wait(code.format("elicitations"))
             self.editor.lua(answer, asked["id"], result["action"], result.get("content"))
+            self._answered = asked["id"]
             return
         outcome = result["outcome"]
         if outcome["outcome"] == "selected":
             asked = self.editor.wait(code.format("permissions"))
             self.editor.lua(answer, asked["id"], outcome["optionId"])
+            self._answered = asked["id"]
         elif not self.traffic.received("session/cancel"):
             self.editor.wait(code.format("permissions"))
             self.editor.cmd("AcpCancel")
