@@ -132,12 +132,20 @@ class Landings:
 
     # -- left -------------------------------------------------------------------------------------
 
-    def take_left(self) -> list[str]:
-        """Take over what dead processes have noted, and no journal has. Returns the paths."""
+    def take_left(self) -> None:
+        """Take over what dead processes have noted: first their sessions, which the journal names
+        too.
+        """
         try:
             self._left = left_notes(self._replica.file.folder)
         except OSError as error:
             self._failed(self._replica, error)
+        for left in self._left:
+            for note in left.notes:
+                self._keys.learn(note.session, note.info)
+
+    def lacking(self) -> list[str]:
+        """The files of writes that the journal, which is read now, does not tell of."""
         for left in self._left:
             known = self._replica.stored.get((WRITES, left.owner), 0)
             for note in left.notes:
@@ -174,7 +182,6 @@ class Landings:
         if made and made[0][1] is not None:
             await self._edits.found(path, made[0][1])
         for note, before, after in made:
-            self._keys.learn(note.session, note.info)
             self._edits.adopt(self._keys.number(note.session), path, before, after)
 
     def _made(

@@ -34,7 +34,7 @@ from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.ports import AgentSession, OtherSessions
 from acp_nvim.workspace.refusals import Refusal
-from acp_nvim.workspace.replica import FILE, NOTHING, Key, NewerVersionError, Replica
+from acp_nvim.workspace.replica import FILE, NOTHING, WRITES, Key, NewerVersionError, Replica
 from acp_nvim.workspace.rewind import Rewind
 from acp_nvim.workspace.session_keys import SessionKeys
 from acp_nvim.workspace.shared_state import SharedState, in_order
@@ -139,6 +139,8 @@ class Persistence:
         keys = self._first_read(replica)
         if root in self._state.newer:
             return []
+        if replica.file.has_notes() or any(kind == WRITES for kind, _ in keys):
+            self._landings_of(replica).take_left()
         for key in in_order(keys):
             self._state.take_over(replica, key)
         paths = [name for kind, name in keys if kind == FILE]
@@ -146,8 +148,8 @@ class Persistence:
             self._edits.restored.update(paths)
         for path in paths:
             replica.own[FILE, path] = self._state.file_value(path)
-        if replica.has_notes():
-            paths += set(self._landings_of(replica).take_left()) - set(paths)
+        if root in self._landings:
+            paths += set(self._landings[root].lacking()) - set(paths)
         self._settle(replica)
         if keys:
             self._follow(replica)

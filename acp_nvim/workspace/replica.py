@@ -148,10 +148,6 @@ class Replica:
         else:
             self.stored[key] = value
 
-    def has_notes(self) -> bool:
-        """Whether processes have noted writes, or had (`write_notes.py`)."""
-        return self.file.has_notes() or any(kind == WRITES for kind, _ in self.stored)
-
     def settle(self) -> bool:
         """All news are taken over. Returns whether any were lost."""
         lost, self.damaged = self.damaged or self._reader.settle(), False

@@ -26,7 +26,8 @@ def test_random_writes_in_a_real_neovim(editor: Editor, seed: int) -> None:
 
 @pytest.mark.parametrize("both", [False, True])
 def test_random_deaths_of_neovim_lose_nothing(both: bool) -> None:
-    failed = {seed: why for seed in range(10) if (why := reborn.run(seed, both))}
+    seeds = [*range(10), 700916]  # that one names an agent that only a note knows
+    failed = {seed: why for seed in seeds if (why := reborn.run(seed, both))}
     assert not failed, "\n".join(f"{seed}\n{why}" for seed, why in failed.items())
 
 
