@@ -21,8 +21,8 @@ AT_ONCE: Final = 1000
 IN_STATE: Final = 50
 """How many pending decisions of a session are listed in the snapshot."""
 CARDS: Final = 5
-"""How many of them have cards, more than fit on a screen; a user who goes to the cards gets those
-of all that are listed. The rest waits behind.
+"""How many of them have cards, as many as fit on most screens; a user who goes to the cards gets
+those of all that are listed. The rest waits behind.
 """
 
 Listed = Literal["permissions", "elicitations", "questions"]
