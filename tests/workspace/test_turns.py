@@ -32,6 +32,10 @@ async def test_what_changes_after_the_answer_is_the_users_from_the_first_moment(
 
     review = SimpleNamespace(
         disk=SimpleNamespace(turns=turns),
+        edits=SimpleNamespace(
+            ledger=SimpleNamespace(files=list),
+            trees=SimpleNamespace(known={}, read=lambda _: {}),
+        ),
         _amends=SimpleNamespace(ended=later),
         _briefly=later,
         _end=None,
