@@ -293,7 +293,7 @@ class DiskChanges:
 
     async def _take_up(self, changes: Sequence[FileChange]) -> None:
         for change in changes:
-            if change.after is None:
+            if change.after is None and self._edits.state(change.path).disk is not None:
                 self._edits.gone(change.path, change.rights, change.executable)
             turn, at = await self._attribution.last(change.path)
             if turn is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import time
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,30 @@ def test_a_rejected_deletion_and_a_restored_file_have_their_rights_again(project
     until(lambda: all(path.exists() and path.read_text() for path in paths))
     project.wait_message("Files restored to before prompt 2: 4 files")
     assert {path: rights(path) for path in paths} == before
+
+
+@pytest.mark.parametrize("by_agent", [False, True])
+def test_a_file_has_the_mode_that_it_had_last(project: Editor, by_agent: bool) -> None:
+    """Also where it has been looked at before, and nothing but its mode has changed since."""
+    path, other = project.work / "plain", project.work / "other"
+    until(lambda: int(time.time()) > int(path.stat().st_ctime))  # git compares whole seconds
+    project.turn("runs " + json.dumps("echo new > other"))
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+    if by_agent:
+        project.turn("runs " + json.dumps("chmod 600 plain other"))
+    else:
+        path.chmod(0o600)
+        other.chmod(0o600)
+    project.turn("runs " + json.dumps("rm plain"))
+    project.wait("#require('acp').state().sessions[1].edits == 2")
+    project.cmd("Acp reject all")
+    until(lambda: path.exists() and path.read_text() and not other.exists())
+    project.wait("#require('acp').state().sessions[1].edits == 0")
+    project.turn("say hello")  # it is found gone
+    assert rights(path)[0] == 0o600
+    project.cmd("Acp unreject")
+    until(lambda: other.exists() and other.read_text() == "new\n")
+    assert rights(other)[0] == 0o600
 
 
 def test_a_new_file_of_the_agents_comes_back_with_its_mode(project: Editor) -> None:

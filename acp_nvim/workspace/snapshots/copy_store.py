@@ -88,7 +88,7 @@ class CopyStore:
         before, self._tree = self._tree, self._name()
         changes = left_out.news(self.differences(before, self._tree)) if before else []
         told = [path for path, blob in self._out.items() if blob.is_missed]
-        return Scan(self._tree, changes, told)
+        return Scan(self._tree, changes, told, list(room.fitting))
 
     def is_unchanged(self) -> bool:
         """Whether the next look finds nothing. Reads no file; a tree of more than `FEW`

@@ -91,7 +91,7 @@ class GitStore:
         before, self._tree = self._tree, self._tree_name()
         changes = left_out.news(self.differences(before, self._tree)) if before else []
         told = [path for path, blob in self._out.items() if blob.is_missed]
-        return Scan(self._tree, changes, told, self._nested)
+        return Scan(self._tree, changes, told, list(room.fitting), self._nested)
 
     def held(self) -> list[str]:
         """The files (absolute paths) of the present tree. StoreError."""

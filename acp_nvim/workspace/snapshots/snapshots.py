@@ -283,7 +283,7 @@ class Snapshots:
             self._warn_limits(root, scan)
             changes = [change for change in scan.changes if change.path not in self._single]
             found = self._split(store, changes)
-            self._unusual_rights.learn([it.path for it in scan.changes] if learnt else store.held())
+            self._unusual_rights.learn(scan.read if learnt else store.held())
             return found
         except StoreError as error:
             self._give_up(root, error)

@@ -117,6 +117,8 @@ class Scan(msgspec.Struct, frozen=True):
     tree: str
     changes: list[Change]
     left_out: list[str]
+    read: list[str]
+    """The files that are not as they were at the last look; perhaps in nothing but their mode."""
     nested: list[str] = []
 
 
