@@ -18,6 +18,8 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
+import anyio
+
 from acp_nvim.edits.pending import Pending
 from acp_nvim.tasks import Tasks
 from tests.support.fake_workspace import FakeWorkspace
@@ -27,6 +29,7 @@ class MortalGroup:
     """The tasks of one process, which end with it; no block of code has to be left for that."""
 
     def __init__(self) -> None:
+        self.cancel_scope = anyio.CancelScope()
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def start_soon(self, function: Callable[..., Coroutine[Any, Any, Any]], *args: Any) -> None:
@@ -37,6 +40,7 @@ class MortalGroup:
 
     def kill(self) -> None:
         """Nothing of the process goes on."""
+        self.cancel_scope.cancel()
         for task in self._tasks:
             task.cancel()
 
@@ -52,6 +56,7 @@ class Neovims:
 
     async def neovim(self, name: str, agents: int = 1) -> FakeWorkspace:
         """A new one; its user enters a buffer of the workspace."""
+        asyncio.get_running_loop().set_exception_handler(self._raised)
         group: Any = MortalGroup()
         found = FakeWorkspace(self.root, Tasks(group, self._failed), agents, name)
         self._groups[id(found)] = group
@@ -70,8 +75,12 @@ class Neovims:
             self.kill(neovim)
         assert not self.failures, "\n".join(self.failures)
 
-    def _failed(self, _: str, error: Exception) -> None:
+    def _failed(self, _: str, error: BaseException) -> None:
         self.failures.append("".join(traceback.format_exception(error)))
+
+    def _raised(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """A callback of the loop has raised, or a task that nobody awaits."""
+        self._failed("", context.get("exception") or RuntimeError(context["message"]))
 
 
 Shown = dict[str, tuple[str, bool, list[tuple[tuple[str, ...], tuple[str, ...]]]]]
