@@ -15,7 +15,7 @@ from acp_nvim.render.diffs import changes
 from acp_nvim.render.markdown import Span
 from acp_nvim.render.rows import Row, Target, pieces, width
 from acp_nvim.render.text import one_line, own_word, shown_path
-from acp_nvim.render.titles import ABOUT_FILES, done_title, shown_title
+from acp_nvim.render.titles import own_title
 from acp_nvim.session.entries import ToolEntry
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.tool_calls import ToolCall
@@ -36,15 +36,7 @@ _REASON = 80
 def call_line(entry: ToolEntry, asks: Decision | None, cwd: str) -> Row:
     """Return the line of a tool call."""
     call = entry.call
-    title, verb = call.own or call.title or call.name or call.id, 0
-    if call.own:
-        title = one_line(title)
-    elif call.kind in ABOUT_FILES:
-        title, verb = done_title(shown_title(title, call.kind, cwd), call.kind, call.status)
-    elif call.kind == "fetch":
-        title, verb = done_title(one_line(title), call.kind, call.status)
-    else:
-        title = one_line(title)
+    title, verb = own_title(call, cwd)
     long = len(title) if title.isascii() else width(title)
     name = _name(call.name, title) if call.name and not call.own else ""
     if call.kind not in KINDS:

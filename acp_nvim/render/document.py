@@ -15,11 +15,11 @@ from acp_nvim import wording
 from acp_nvim.render import tools
 from acp_nvim.render.batch import Batch, Op
 from acp_nvim.render.cards import legend
+from acp_nvim.render.gathered import gathered_title, gathers
 from acp_nvim.render.margin import draw_entry
 from acp_nvim.render.rows import Row, Target, row
 from acp_nvim.render.stream import Stream
 from acp_nvim.render.text import one_line
-from acp_nvim.render.titles import gathered_title, gathers
 from acp_nvim.session.entries import (
     Entry,
     Message,
@@ -353,7 +353,7 @@ class Document:
         for kind, calls in groupby(run, self._gathers_as):
             alike = list(calls)
             if kind and len(alike) > 1:
-                self._gather(kind, alike, batch)
+                self._gather(alike, batch)
 
     def _gathers_as(self, entry: ToolEntry) -> str:
         """The kind under which a call is gathered with others; empty for one that stays alone."""
@@ -362,14 +362,15 @@ class Document:
         alone = entry.asks is not None or _is_shown_by_another(entry)
         return call.kind if done and not alone and gathers(call.kind) else ""
 
-    def _gather(self, kind: str, calls: list[ToolEntry], batch: Batch) -> None:
+    def _gather(self, calls: list[ToolEntry], batch: Batch) -> None:
         top, bottom = self._at[calls[0]], self._at[calls[-1]]
         block = self._blocks[top]
         first = self._start(top) + (isinstance(block, Static) and block.separated)
         last = self._start(bottom) + self._blocks[bottom].rows - 1
         name = f"g{self._generation}{top}"
         self._gathered.update(dict.fromkeys(calls, name))
-        batch.add(["gather", self.n, name, first, last, gathered_title(kind, len(calls))])
+        title = gathered_title([it.call for it in calls], self._look.cwd)
+        batch.add(["gather", self.n, name, first, last, title])
 
     def _ungather(self, entry: ToolEntry, batch: Batch) -> None:
         """A call that goes on is seen again, and so are those beside it."""

@@ -41,7 +41,12 @@ TITLE = 400
 """The most characters of a notice."""
 DETAILS = 5
 """How many details of a notice are shown where there are more."""
-_LEVELS = {"info": "AcpMuted", "warning": "AcpWarning", "error": "AcpError"}
+_LEVELS = {
+    "info": ("— ", "AcpMuted"),
+    "warning": ("⚠ ", "AcpWarning"),
+    "error": ("✗ ", "AcpError"),
+}
+"""The sign and the highlight group of a notice."""
 
 
 def draw_entry(entry: Entry, lines: int | None = None, cwd: str = "") -> list[Row]:
@@ -52,7 +57,7 @@ def draw_entry(entry: Entry, lines: int | None = None, cwd: str = "") -> list[Ro
         case Heading():
             return [row("## " + one_line(entry.name, 60), "AcpAgent")]
         case PlanEntry():
-            return [row("Plan", "AcpPlanHead"), *plan_rows(entry.entries, left=entry.left)]
+            return [_plan_head(entry), *plan_rows(entry.entries, left=entry.left)]
         case Question():
             return _question(entry)
         case Line():
@@ -84,6 +89,14 @@ def _past(lines: Sequence[str]) -> list[Row]:
         ends = not line and "".join(lines[at + 1 : at + 2]).startswith("## ")
         rows.append((text, ((0, 0, RULE), *spans) if users and not ends else spans, target))
     return rows
+
+
+def _plan_head(entry: PlanEntry) -> Row:
+    """The heading of a plan, and how far it is: `Plan · 2 of 5`."""
+    statuses = [item.status for item in entry.entries]
+    told = f" · {statuses.count('completed')} of {len(statuses)}" if statuses else ""
+    told = "" if entry.left else told
+    return pieces([("Plan", "AcpPlanHead"), *([(told, "AcpMuted")] if told else [])])
 
 
 def plan_rows(entries: object, *, left: int = 0) -> list[Row]:
@@ -118,14 +131,14 @@ def _question(entry: Question) -> list[Row]:
 
 def _notice(entry: Line) -> list[Row]:
     """A line and its details, of many the first ones; `<CR>` shows all."""
-    group = _LEVELS[entry.level]
+    sign, group = _LEVELS[entry.level]
     title, lines = one_line(entry.title, TITLE), notice_details(entry)
     whole: Target = {"kind": "notice", "number": entry.number}
     cut = len(lines) > DETAILS + 1
     shown = [row(line, group) for line in (lines[:DETAILS] if cut else lines)]
     shown += [more(len(lines) - DETAILS, whole)] if cut else []
     opens = cut or title != one_line(entry.title, TITLE + 1)
-    return [row("— " + title, group, whole if opens else None), *indent(shown, "  ")]
+    return [row(sign + title, group, whole if opens else None), *indent(shown, "  ")]
 
 
 def notice_details(entry: Line) -> list[str]:

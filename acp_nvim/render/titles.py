@@ -7,11 +7,14 @@ from functools import lru_cache
 
 from acp_nvim.patterns import late
 from acp_nvim.render.text import one_line
+from acp_nvim.session.tool_calls import ToolCall
 
 ABOUT_FILES = frozenset(("read", "edit", "delete", "move", "search"))
 """Kinds whose titles name files. Titles of other kinds may be commands, which are never
 shortened.
 """
+FILE_VERBS = ABOUT_FILES - {"search"}
+"""Kinds that do something to a file."""
 
 _VERBS = {
     "read": ("Read", "Reading", "Read"),
@@ -26,17 +29,9 @@ may be commands: these are said as they are.
 """
 _TENSES = {"in_progress": 1, "completed": 2}
 
-_NOUNS = {
-    "read": ("Read", "file"),
-    "edit": ("Edited", "file"),
-    "delete": ("Deleted", "file"),
-    "move": ("Moved", "file"),
-    "search": ("Searched", "time"),
-    "fetch": ("Fetched", "page"),
-    "execute": ("Ran", "command"),
-}
-
 _FIRST = late(r"[^\s:]+")
+_QUOTED = late(r"`([^`]+)`")
+_COMMAND = late(r"(?:Running: )?(?:`(?P<quoted>[^`]+)`|(?P<plain>[^`]+))\Z")
 _PLACE = late(r"[`'\"]?[\w~./-]*[\w~][./][\w./~-]*[`'\"]?(?=$|[\s:,(])|https?://")
 
 
@@ -73,12 +68,25 @@ def done_title(title: str, kind: str, status: str) -> tuple[str, int]:
     return title, 0
 
 
-def gathers(kind: str) -> bool:
-    """Whether calls of a kind that follow one another are said as one."""
-    return kind in _NOUNS
+def command_title(title: str) -> str:
+    """Return the command in the title of a call that runs one, without what agents put around it:
+    marks of Markdown, `Running: `. Every character of the command itself stays.
+    """
+    found = _COMMAND.match(title)
+    return title if found is None else found["quoted"] or found["plain"]
 
 
-def gathered_title(kind: str, count: int) -> str:
-    """Return the words for several calls of a kind: `Read 5 files`."""
-    verb, noun = _NOUNS[kind]
-    return f"{verb} {count} {noun}{'' if count == 1 else 's'}"
+def own_title(call: ToolCall, cwd: str) -> tuple[str, int]:
+    """Return the title of a call on one line, in the tense of its status, and the length of the
+    verb that it begins with.
+    """
+    title = call.own or call.title or call.name or call.id
+    if call.own:
+        return one_line(title), 0
+    if call.kind in ABOUT_FILES:
+        shown, verb = done_title(shown_title(title, call.kind, cwd), call.kind, call.status)
+        return _QUOTED.sub(r"\1", shown), verb
+    if call.kind == "fetch":
+        return done_title(one_line(title), call.kind, call.status)
+    line = one_line(title)
+    return (command_title(line) if call.kind == "execute" else line), 0

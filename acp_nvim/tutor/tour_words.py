@@ -62,7 +62,7 @@ WAITED: Final = "Your prompt waited its turn."
 END: Final = """\
 ## That's the tour
 
-{help} lists the keys of each of these windows, `:Acp` lists everything else. `/check` tells what \
+{help} lists the keys of each of these windows, `:Acp` lists everything else. `/check` says what \
 is left to review.
 
 Part two covers plans, terminals, modes, comments, language servers, blame, checkpoints, rewind, \
@@ -95,7 +95,7 @@ Got it. Now misspell a name in `{name}`, as `amout` for `amount`. Don't save. Th
 I ask your editor what its language server says.
 """
 MISTAKE: Final = """\
-It told me, though nothing is saved: {said}.
+It told me, although nothing is saved: {said}.
 
 `u` in the file takes your mistake back.
 """
@@ -123,11 +123,11 @@ CHECKPOINTS: Final = """\
 """
 
 REWIND: Final = """\
-Oh dear: I made the honey ten times as dear. `:Acp rewind` goes back to before a prompt, files and \
-talk: choose the newest. Then send what you like.
+Oh dear: now the honey costs ten times as much. `:Acp rewind` takes files and conversation \
+back to before a prompt: choose the newest. Then send what you like.
 """
 NO_REWIND: Final = """\
-`:Acp rewind` goes back to before a prompt, files and talk. Try it, or send anything.
+`:Acp rewind` takes files and conversation back to before a prompt. Try it, or send anything.
 """
 REWOUND: Final = """\
 The honey has its old price, and I forgot what we said since. `:Acp restore` would undo that.
@@ -139,8 +139,8 @@ anything.
 """
 
 HISTORY: Final = """\
-All that was said is kept. `:Acp history honey` finds it: choose a session, then *open*. Come back \
-here and send anything.
+Everything we said is kept. `:Acp history honey` finds it: choose a session, then *open*. Come \
+back here and send anything.
 """
 
 LEAVE: Final = """\
@@ -148,8 +148,8 @@ I added a line to `{name}`. Decide nothing: leave with `:qa!`, start Neovim agai
 and type `:Acp tutor`.
 """
 RETURNED: Final = """\
-You are back, and my line in `{name}` waits still. {next} goes there; {accept} keeps it, {reject} \
-undoes it. Your talk is in `:Acp history`. Then send anything.
+You are back, and my line in `{name}` is still waiting. {next} goes there; {accept} keeps it, \
+{reject} undoes it. Our conversation is in `:Acp history`. Then send anything.
 """
 STAYED: Final = "You stayed. My line would wait for you after `:qa!`, too."
 

@@ -176,7 +176,7 @@ def test_a_session_gets_them_and_the_log_does_not(edit: Any) -> None:
         },
         {"name": "three", "command": shutil.which("sh"), "args": [], "env": []},
     ]
-    assert any(f"MCP servers of {file}: three" in line for line in editor.chat())
+    assert any(f"MCP servers in {file}: three" in line for line in editor.chat())
     left_out = "The MCP server two was left out: the agent takes no servers of type http"
     assert any(left_out in line for line in editor.chat())
     for redact in (True, False):
@@ -267,14 +267,14 @@ def test_what_became_of_each_server_is_known_without_any_value() -> None:
         mcp.Fate("off", left_out="it is disabled"),
         mcp.Fate("?", left_out="it has no name"),
         mcp.Fate("twice", "http"),
-        mcp.Fate("twice", left_out="another one has its name"),
+        mcp.Fate("twice", left_out="another server has that name"),
     ]
     assert "s3cret" not in repr(result.fates)
 
 
 def test_servers_of_a_project_wait_for_the_user(tmp_path: Path) -> None:
     (tmp_path / ".mcp.json").write_text('{"mcpServers": {"theirs": {"command": "sh"}}}')
-    answers = {None: "you have not allowed it yet", False: "you have said no"}
+    answers = {None: "you have not allowed it yet", False: "you declined it"}
     for said, why in answers.items():
         result = mcp.servers([], str(tmp_path), BOTH, ENV, lambda project, said=said: said)  # type: ignore[misc]
         assert result.fates == [mcp.Fate("theirs", left_out=why)]

@@ -9,10 +9,10 @@ import pytest
 from acp_nvim.protocol import schema
 from acp_nvim.render.content import describe
 from acp_nvim.render.diffs import diff_rows
-from acp_nvim.render.margin import plan_rows
+from acp_nvim.render.margin import draw_entry, plan_rows
 from acp_nvim.render.text import shown_path
 from acp_nvim.render.tools import Look, draw
-from acp_nvim.session.entries import ToolEntry
+from acp_nvim.session.entries import PlanEntry, ToolEntry
 from acp_nvim.session.tool_calls import ToolCall
 
 
@@ -97,6 +97,21 @@ def test_lines_of_a_diff_that_are_left_out_are_counted_without_what_parts_them()
     rows = diff_rows(hunks(3), 4, whole=7)
     assert texts(rows)[-3:] == ["- 1", "+ new 1", "… +2 lines"]
     assert rows[-1][2] == 7
+
+
+@pytest.mark.parametrize(
+    ("statuses", "left", "head"),
+    [
+        (["completed", "in_progress", "pending"], 0, "Plan · 1 of 3"),
+        (["completed"], 7, "Plan"),
+        ([], 0, "Plan"),
+    ],
+)
+def test_the_heading_of_a_plan_says_how_far_it_is(
+    statuses: list[Any], left: int, head: str
+) -> None:
+    plan = [schema.PlanEntry("Look", "medium", status) for status in statuses]
+    assert texts(draw_entry(PlanEntry(plan, left)))[0] == head
 
 
 def test_an_ordinary_priority_is_said_in_the_plan_window_alone() -> None:

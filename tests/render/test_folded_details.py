@@ -10,7 +10,7 @@ from acp_nvim.session.session import Session
 
 def test_few_details_are_shown_as_they_are() -> None:
     rows = draw_entry(Line("error", "it failed", ["a", "b\nc"]))
-    assert [text for text, _, _ in rows] == ["— it failed", "  a", "  b", "  c"]
+    assert [text for text, _, _ in rows] == ["✗ it failed", "  a", "  b", "  c"]
     assert [target for _, _, target in rows] == [None] * 4
 
 

@@ -57,7 +57,7 @@ def test_output_of_a_tool_is_cut_and_told_once_a_call(editor: Editor) -> None:
     assert title == (
         "The output of Dump was cut: 200 B, more than 100 B (limits.tool_output_bytes)"
     )
-    assert f"— {title}" in editor.chat()
+    assert f"⚠ {title}" in editor.chat()
     assert "limits hit: 1 × limits.tool_output_bytes" in info(editor)
     editor.cmd("Acp log")
     editor.wait("vim.fn.bufexists('acp://log/script') == 1")
@@ -70,7 +70,7 @@ def test_a_message_that_is_too_long_is_told_where_it_is_missing(editor: Editor) 
     editor.turn("say before\nsay " + "x" * 6000 + "\nsay after")
     [title] = notices(editor)
     assert "limits.message_bytes" in title
-    assert f"— {title}" in editor.chat()
+    assert f"⚠ {title}" in editor.chat()
     assert "limits hit: 1 × limits.message_bytes" in info(editor)
 
 

@@ -371,7 +371,7 @@ async def test_while_the_other_decides_that_is_said(
     other = JournalFile(folder(first))
     assert other.try_lock()
     said = await first.review.decisions.hunk("accept", str(first.work / "a.txt"), 1)
-    assert said == ["Another Neovim is at work on these edits; try again"]
+    assert said == ["Another Neovim is working on these edits. Try again"]
     other.close()  # as when its process is killed
     assert await first.review.decisions.hunk("accept", str(first.work / "a.txt"), 1) == []
 
@@ -413,9 +413,7 @@ async def test_a_journal_of_a_newer_version_is_left_alone(started: Neovims) -> N
     await second.review.persistence.close()
     assert contents(folder(first)) == before
     path = folder(first) / "journal"
-    assert second.told == [
-        f"Pending edits will not outlive this Neovim: a newer version wrote {path}"
-    ]
+    assert second.told == [f"Pending edits are lost when Neovim ends: a newer version wrote {path}"]
 
 
 async def test_one_that_a_newer_version_takes_over_meanwhile_is_left_alone(
@@ -489,7 +487,7 @@ async def test_one_that_cannot_be_read_at_all_is_set_aside(started: Neovims) -> 
     second = await started.neovim("second", agents=0)
     (aside,) = folder(second).glob("journal.*")
     assert second.told == [
-        f"The journal of pending edits cannot be read; it is set aside as {aside}"
+        f"The journal of pending edits could not be read and was moved to {aside}"
     ]
 
 

@@ -107,8 +107,9 @@ local function status(n, session)
   end
   local reason = session.error and 'error' or session.stop_reason
   if word == 'idle' and reason and turn and turn.took then
-    reason = reason == 'end_turn' and 'done' or reason:gsub('_', ' ')
-    return ('%s after %s'):format(reason, time(elapsed(turn)))
+    local took = time(elapsed(turn))
+    if reason == 'end_turn' then return 'done in ' .. took end
+    return ('%s after %s'):format(reason:gsub('_', ' '), took)
   end
   return word
 end
@@ -117,7 +118,7 @@ end
 ---@field agent string
 ---@field status string
 ---@field waits boolean whether `status` says that the agent waits for the user
----@field counts string[] what else waits
+---@field counts string[] what else waits, the most pressing first
 
 --- The words of session `n`.
 ---@param session acp.Session
@@ -125,10 +126,10 @@ end
 ---@return acp.Activity
 function M.of(n, session, edits)
   local waits, asked, counts = M.waits(session), M.asked(session), {}
-  counts[#counts + 1] = counted(#(session.queue or {}), 'queued', 'queued')
-  counts[#counts + 1] = counted(M.hunks(edits), 'to review', 'to review')
   local more = not waits or asked > 1
   counts[#counts + 1] = more and counted(asked, 'question', 'questions') or nil
+  counts[#counts + 1] = counted(M.hunks(edits), 'to review', 'to review')
+  counts[#counts + 1] = counted(#(session.queue or {}), 'queued', 'queued')
   return {
     agent = M.agent(session.agent),
     status = status(n, session),

@@ -29,7 +29,7 @@ M.groups = {
   AcpLink = 'Underlined',
   -- tool calls
   AcpToolTitle = 'Function',
-  AcpToolKind = 'Type',
+  AcpToolKind = 'Comment',
   AcpToolCode = 'Normal',
   AcpToolRunning = 'DiagnosticInfo',
   AcpToolCompleted = 'DiagnosticOk',

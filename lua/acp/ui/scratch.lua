@@ -4,6 +4,9 @@ local M = {}
 --- 'formatlistpat' of what we draw: items of lists and plans, quotes, tool calls.
 M.ITEM = [[^\s*\%(\d\+[.)]\|[-*+>○◐✓✗⊘—→↳]\%( \[.\]\)\?\)\s\+]]
 
+--- The same in a chat, where one sign stands for `- [x]`.
+M.SIGNED_ITEM = [[^\s*\%(\d\+[.)]\|[-*+>○◐✓✗⊘⚠—→↳]\)\s\+]]
+
 --- The buffer of exactly this name, nil when there is none.
 ---@return integer|nil bufnr
 function M.find(name)

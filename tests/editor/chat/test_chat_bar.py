@@ -13,7 +13,7 @@ BAR = """
   return vim.api.nvim_eval_statusline(vim.wo[win].winbar, { winid = win, use_winbar = true }).str
 end)()
 """
-ENDED = re.compile(r" Scripted · done after \d+ s ")
+ENDED = re.compile(r" Scripted · done in \d+ s ")
 
 
 def shows(editor: Editor, *texts: str) -> None:
@@ -39,7 +39,7 @@ def test_the_bar_says_what_the_session_is_at_and_for_how_long(editor: Editor) ->
     shows(editor, "cancelled after ")
     assert "queued" not in bar(editor)
     editor.turn("say done")
-    shows(editor, "done after 0 s")
+    shows(editor, "done in 0 s")
     editor.turn("stop error")
     shows(editor, "error after 0 s")
     editor.turn("stop max_tokens")
@@ -63,7 +63,7 @@ def test_a_question_stands_in_the_bar_until_it_is_answered(editor: Editor) -> No
     editor.wait(f"{BAR}:find('waiting for you', 1, true) and not {BAR}:find('question')")
     editor.cmd("Acp allow")
     editor.wait_event("AcpTurnEnd")
-    shows(editor, "done after")
+    shows(editor, "done in")
     assert "waiting" not in bar(editor)
 
 
@@ -72,7 +72,7 @@ def test_changes_that_wait_for_a_word_stand_in_the_bar(editor: Editor) -> None:
     path = editor.write("a.txt", "".join(f"line {number}\n" for number in range(20)))
     editor.open(path)
     editor.turn(f"replace {path} 'line 3' three\nreplace {path} 'line 12' twelve")
-    shows(editor, "done after 0 s · 2 to review ")
+    shows(editor, "done in 0 s · 2 to review ")
     editor.cmd("normal! gg")
     editor.keys("]h\\a")
     shows(editor, "· 1 to review ")
@@ -100,7 +100,7 @@ def test_a_title_and_a_mode_are_text(editor: Editor) -> None:
 def test_the_bar_can_be_left_out(editor: Editor) -> None:
     editor.agent("script")
     editor.turn("say hi")
-    shows(editor, "done after")
+    shows(editor, "done in")
     editor.setup({"chat": {"bar": False}})
     assert bar(editor) == ""
 
@@ -108,13 +108,13 @@ def test_the_bar_can_be_left_out(editor: Editor) -> None:
 def test_the_bar_stays_with_the_chat(editor: Editor) -> None:
     editor.agent("script")
     editor.turn("say hi")
-    shows(editor, "done after")
+    shows(editor, "done in")
     editor.cmd("wincmd l")
     editor.cmd("setlocal nowinfixbuf")
     editor.cmd("enew")
     assert editor.lua("return vim.wo.winbar") == ""
     editor.cmd("buffer acp://chat/1")
-    shows(editor, "done after")
+    shows(editor, "done in")
 
 
 def test_in_a_narrow_window_the_title_gives_way_first_and_no_word_is_cut_in_its_middle(
@@ -127,15 +127,15 @@ def test_in_a_narrow_window_the_title_gives_way_first_and_no_word_is_cut_in_its_
     shows(editor, "17%")
     editor.cmd("wincmd l")
     for width, right in (
-        (60, " a long title… · Ask first · 17% "),
-        (44, "  Ask first · 17% "),
-        (34, "  17% "),
+        (57, " a long title… · Ask first · 17% "),
+        (41, "  Ask first · 17% "),
+        (31, "  17% "),
     ):
         editor.cmd(f"vertical resize {width}")
         editor.wait(f"vim.endswith({BAR}, ...)", right)
         assert ENDED.match(bar(editor))
         assert len(bar(editor)) == width
-    editor.cmd("vertical resize 28")
+    editor.cmd("vertical resize 25")
     editor.wait(f"not {BAR}:find('%', 1, true) and not {BAR}:find('Ask', 1, true)")
     assert ENDED.match(bar(editor))
 
@@ -147,7 +147,7 @@ def test_the_agents_name_comes_first_then_who_waits_for_whom(editor: Editor) -> 
     name = bar(editor).split(" · ")[0]
     assert name == " Scripted", "as it names itself"
     editor.cmd("Acp allow")
-    shows(editor, f"{name} · done after ")
+    shows(editor, f"{name} · done in ")
 
 
 TOLD = """
@@ -169,7 +169,7 @@ def test_the_time_in_which_the_user_thinks_is_none_of_the_agents(editor: Editor)
     editor.lua("_G.ms = 3600e3")
     editor.cmd("Acp allow")
     editor.wait_event("AcpTurnEnd")
-    shows(editor, "done after 0 s")
+    shows(editor, "done in 0 s")
 
 
 def test_how_much_is_used_and_what_it_has_cost(editor: Editor) -> None:
@@ -197,5 +197,5 @@ def test_a_statusline_says_the_same_at_the_same_moment(editor: Editor) -> None:
     shows(editor, "waiting for you")
     rows_with(editor, "Scripted · waiting for you")
     editor.cmd("Acp allow")
-    shows(editor, "done after 0 s")
-    rows_with(editor, "Scripted · done after")
+    shows(editor, "done in 0 s")
+    rows_with(editor, "Scripted · done in")

@@ -31,19 +31,19 @@ def text(words: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("severity", "group"),
+    ("severity", "sign", "group"),
     [
-        ("info", "AcpMuted"),
-        ("warning", "AcpWarning"),
-        ("error", "AcpError"),
-        ("cosmic", "AcpMuted"),
+        ("info", "—", "AcpMuted"),
+        ("warning", "⚠", "AcpWarning"),
+        ("error", "✗", "AcpError"),
+        ("cosmic", "—", "AcpMuted"),
     ],
 )
-def test_a_notice(editor: Editor, severity: str, group: str) -> None:
+def test_a_notice(editor: Editor, severity: str, sign: str, group: str) -> None:
     notice = {"sessionUpdate": "notice", "severity": severity, "title": "Quota low"}
     chat = told(editor, {**notice, "description": "10 left\nrenews at noon"})
-    assert "— Quota low" in chat
-    at = chat.index("— Quota low")
+    assert f"{sign} Quota low" in chat
+    at = chat.index(f"{sign} Quota low")
     assert chat[at + 1 : at + 3] == ["  10 left", "  renews at noon"]
     event = editor.wait_event("AcpNotice")
     assert event == {
@@ -56,8 +56,9 @@ def test_a_notice(editor: Editor, severity: str, group: str) -> None:
         """
         local chat = require('acp.ui.chat.buffers').of(vim.fn.bufnr('acp://chat/1'))
         local lines = vim.api.nvim_buf_get_lines(chat.bufnr, 0, -1, true)
-        return chat.looks[vim.fn.index(lines, '— Quota low') + 1]
-        """
+        return chat.looks[vim.fn.index(lines, ...) + 1]
+        """,
+        f"{sign} Quota low",
     )
     assert group in groups
 

@@ -155,9 +155,9 @@ def test_a_header_that_is_none_is_a_mistake_that_shows_no_value(
 
 def test_an_address_takes_the_place_of_a_command(front: Editor) -> None:
     both = mistakes_of(front, "{ url = 'ws://host', command = { 'x' } }")
-    assert both == ["agents.far has both url and command. Leave one of the two out"]
+    assert both == ["agents.far has both url and command. Give only one of the two"]
     alone = mistakes_of(front, "{ command = { 'x' }, headers = { A = 'b' } }")
-    assert alone == ["agents.far.headers are of no use without a url"]
+    assert alone == ["agents.far.headers need a url"]
     known = "require('acp').setup({ agents = { gemini = { url = 'ws://host' } } })"
     agent = front.lua(f"{known} return require('acp.config').get().agents.gemini")
     assert (agent["url"], "command" in agent, "title" in agent) == ("ws://host", False, True)

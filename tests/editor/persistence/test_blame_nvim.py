@@ -94,7 +94,7 @@ def test_the_prompt_of_a_line(edit: Callable[..., Editor], tmp_path: Path) -> No
     second.turn(shell(f"mv {path} {moved}", path, moved))
     second.wait_event("AcpEdit", 2)
     second.cmd(f"Acp blame export {tmp_path / 'trace.json'}")
-    second.wait_message("The trace of agents' lines is in")
+    second.wait_message("Agent trace exported to")
     (file,) = json.loads((tmp_path / "trace.json").read_text())["files"]
     assert file["path"] == "b.txt"
     lines = [one["ranges"] for one in file["conversations"]]

@@ -71,7 +71,7 @@ def test_a_users_day(days: Days) -> None:
     assert words(prompt) == ["say back again"]
     assert "the zebra is in" in told(prompt), "the new session is told"
     assert "back again" not in told(prompt), "which goes on from there"
-    assert any("brings the conversation so far along" in line for line in second.chat(2))
+    assert any("includes the conversation so far" in line for line in second.chat(2))
     assert chat_lines(second, 2)[: len(expected)] == expected
     second.turn("say once more")
     assert "zebra" not in str(second.traffic[0].received("session/prompt")[-1])
@@ -87,7 +87,7 @@ def test_a_users_day(days: Days) -> None:
     pick(third, "Acp history once more", title, "delete")
     third.wait_message("Deleted from the history")
     third.cmd("Acp history zebra")
-    third.wait_message("Nothing in the history with: zebra")
+    third.wait_message("No match in the history: zebra")
     third.quit()
     assert days.records() == []
 

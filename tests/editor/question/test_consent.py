@@ -57,10 +57,10 @@ def test_the_first_prompt_goes_without_them_and_does_not_wait(editor: Editor) ->
     agent = editor.agent("hello")
     editor.turn("hi")
     assert passed(agent) == [[]]
-    left_out = f"MCP servers of {file}: theirs: left out until you allow them"
+    left_out = f"MCP servers in {file}: theirs: left out until you allow them"
     assert any(left_out in line for line in editor.chat())
     [question] = editor.session(1)["questions"]
-    assert question["title"] == f"Pass on MCP servers of {file}: theirs?"
+    assert question["title"] == f"Pass on MCP servers in {file}: theirs?"
     assert questions(editor) == [question["title"]]
     assert [option["kind"] for option in question["options"]] == [
         "allow_once",
@@ -209,7 +209,7 @@ def test_the_float_has_them_in_the_order_of_the_answers(editor: Editor) -> None:
     lines = float_lines(editor) or []
     heads = [line for line in lines if line and not line.startswith(" ")]
     assert heads[0] == "Scripted wants to run p1"
-    assert heads[-1].startswith("Question: Pass on MCP servers of ")
+    assert heads[-1].startswith("Question: Pass on MCP servers in ")
 
 
 def test_a_key_on_the_question_answers_it(editor: Editor) -> None:

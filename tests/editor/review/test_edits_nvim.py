@@ -81,7 +81,7 @@ def test_where_no_hunk_is_one_is_told(project: Editor) -> None:
     wait_hunks(project, 1)
     project.cmd("7")
     project.cmd("Acp reject")
-    project.wait_message("No pending hunk in line 7")
+    project.wait_message("No pending hunk on line 7")
     wait_hunks(project, 1)
 
 

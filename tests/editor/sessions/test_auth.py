@@ -57,8 +57,8 @@ def test_a_composer_that_meets_a_login_loses_no_prompt(picker: Editor) -> None:
     traffic = agent(picker)
     picker.keys(":AcpPrompt<CR>say")
     wait_asked(picker)
-    picker.wait_screen("The agent asks for a login")
-    picker.wait_message("asks for a login: :Acp login")
+    picker.wait_screen("Log in with :Acp login")
+    picker.wait_message("needs you to log in: :Acp login")
     picker.keys(" done<C-s><Esc>:Acp login<CR>")
     picker.wait_event("AcpTurnEnd")
     assert traffic.prompts() == ["say done"]
@@ -196,7 +196,7 @@ def test_a_value_is_typed_unseen_and_stands_in_no_log(picker: Editor) -> None:
     assert "got kept-from-logs" in picker.chat(1), "the agent was started again, the prompt went"
     assert len(traffic.pids()) == 2
     picker.cmd(f"Acp log save {picker.home}/log.jsonl")
-    picker.wait_message("lines of traffic are in")
+    picker.wait_message("lines of traffic to")
     log = (picker.home / "log.jsonl").read_text()
     assert "say got" in log
     assert "kept-from-logs" not in log
@@ -212,7 +212,7 @@ def test_a_value_may_come_from_the_users_environment(edit: Callable[..., Editor]
     agent(editor, "e", env={"ACP_TEST_KEY": "$ENV{MY_OWN_KEY}", "ACP_MARK_2": "$ENV{NOT_SET}"})
     assert editor.turn("say from-elsewhere")["stop_reason"] == "end_turn"
     editor.cmd(f"Acp log save {editor.home}/log.jsonl")
-    editor.wait_message("lines of traffic are in")
+    editor.wait_message("lines of traffic to")
     assert "from-elsewhere" not in (editor.home / "log.jsonl").read_text()
     editor.cmd("Acp info")
     editor.wait("vim.fn.bufexists('acp://info') == 1")

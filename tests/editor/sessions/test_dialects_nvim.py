@@ -74,7 +74,7 @@ def test_an_error_as_a_stop_reason(editor: Editor) -> None:
     editor.agent("dialect_typed")
     end = editor.turn("fail")
     assert end["error"] == "out of tokens"
-    assert "— out of tokens" in editor.chat()
+    assert "✗ out of tokens" in editor.chat()
     assert editor.session()["status"] == "idle"
 
 

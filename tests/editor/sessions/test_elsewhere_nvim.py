@@ -135,7 +135,7 @@ def test_a_header_comes_from_the_environment_and_is_in_no_log(
         assert "needs the variable FAR_NONE, which is not set" in error_of(editor)
         editor.setup({"agents": {"far": {"headers": {"Authorization": "Bearer wrong"}}}})
         editor.prompt("hello")
-        until_error(editor, "HTTP 401: it wants a login. See agents.*.headers")
+        until_error(editor, "HTTP 401: it requires a login. See agents.*.headers")
         editor.setup({"agents": {"far": {"headers": {"Authorization": "Bearer $ENV{FAR_TOKEN}"}}}})
         editor.prompt("hello")
         editor.wait("require('acp').state().agents.far.status == 'ready'")
@@ -190,7 +190,7 @@ def test_an_agent_that_lets_nobody_in_any_more_is_given_up(
         editor.lua("require('acp').prompt('one') require('acp').prompt('two')")
         exit = editor.wait_event("AcpAgentExit")
         assert (exit["agent"], exit.get("code")) == ("far", None)
-        until_error(editor, "HTTP 403: it wants a login")
+        until_error(editor, "HTTP 403: it requires a login")
         editor.wait("require('acp').state().sessions[1].status == 'failed'")
         assert len(editor.events("AcpAgentExit")) == 1
         composer = editor.session()["composer_bufnr"]

@@ -115,7 +115,7 @@ def test_names_without_underscore_are_the_protocols(editor: Editor) -> None:
     message = editor.lua(
         "local ok, why = pcall(require('acp').on_extension, 'my/x', print) return why"
     )
-    assert message == "An extension's name starts with '_', not 'my/x'"
+    assert message == "An extension's name must start with '_': 'my/x'"
     editor.turn("extension my/x")
     assert json.dumps(-32601) in "".join(editor.chat())
 
@@ -179,7 +179,7 @@ def test_a_request_of_the_user_is_answered_when_the_host_dies(editor: Editor) ->
 
 
 @pytest.mark.parametrize(
-    ("args", "wrong"), [("'my/x', {}, print", "starts with '_'"), ("'_my/x', {}", "not a nil")]
+    ("args", "wrong"), [("'my/x', {}, print", "must start with '_'"), ("'_my/x', {}", "not a nil")]
 )
 def test_a_request_of_the_user_that_cannot_be_is_an_error(
     editor: Editor, args: str, wrong: str

@@ -155,7 +155,7 @@ def test_9_errors_of_the_model(editor: Editor, which: str) -> None:
 def test_9_an_error_without_a_word_is_told_by_its_number(editor: Editor) -> None:
     editor.agent("script")
     assert editor.turn("field_errors silent") == {"session": 1, "error": "error -32603"}
-    assert "— error -32603" in editor.chat()
+    assert "✗ error -32603" in editor.chat()
     assert editor.session()["error"] == "error -32603"
 
 

@@ -30,7 +30,7 @@ def test_a_provider_is_set_with_headers_that_nobody_sees(editor: Editor, protoco
     editor.wait_message("main is at https://here.example.com/v1 for new sessions")
     assert "Authorization" in editor.lua("return _G.secret_prompt")
     editor.cmd(f"Acp log save {editor.home}/log.jsonl")
-    editor.wait_message("lines of traffic are in")
+    editor.wait_message("lines of traffic to")
     log = (editor.home / "log.jsonl").read_text()
     assert "providers/set" in log
     assert "abc-123" not in log

@@ -31,7 +31,7 @@ def notices(editor: Editor) -> list[str]:
     [
         ("resume", "It was resumed, and your prompt was sent again"),
         ("load", "It was loaded, and your prompt was sent again"),
-        ("new", "A new one has the conversation, and your prompt was sent again"),
+        ("new", "A new one was given the conversation, and your prompt was sent again"),
     ],
 )
 def test_a_lost_session_is_opened_again_and_the_prompt_sent_again(
@@ -112,7 +112,7 @@ def test_a_limit_is_no_login_and_is_told_with_its_wait(editor: Editor, protocol:
     assert lines_with(editor, "  Too many requests")
     assert len(editor.session(1)["queue"]) == 1
     editor.wait_event("AcpNotice")
-    assert notices(editor) == ["Scripted should take prompts again. :Acp queue run sends yours"]
+    assert notices(editor) == ["Scripted should accept prompts again. :Acp queue run sends yours"]
     editor.cmd("Acp queue run")
     editor.wait_event("AcpTurnEnd", 2)
     assert traffic.prompts()[0] == traffic.prompts()[1]
@@ -143,8 +143,10 @@ def test_silence_is_told_once_and_ends_nothing(editor: Editor) -> None:
     editor.agent("script")
     editor.prompt("wait_for_cancel")
     editor.wait_event("AcpNotice")
-    assert notices(editor) == ["script is silent for 0.2 s. :AcpCancel or :Acp restart ends it"]
+    assert notices(editor) == [
+        "script has been silent for 0.2 s. :AcpCancel or :Acp restart ends it"
+    ]
     assert editor.session(1)["status"] == "running"
-    assert lines_with(editor, "is silent for")
+    assert lines_with(editor, "has been silent for")
     editor.cmd("AcpCancel")
     assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "cancelled"

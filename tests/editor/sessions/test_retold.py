@@ -12,7 +12,7 @@ def test_after_the_end_of_a_process_nothing_is_sent_again(editor: Editor) -> Non
     editor.turn("say the answer is 42")
     editor.cmd("Acp restart")
     agent.wait("session/new", 2)
-    editor.wait("table.concat(vim.fn.getbufline('acp://chat/1', 1, '$')):find('A new session')")
+    editor.wait("table.concat(vim.fn.getbufline('acp://chat/1', 1, '$')):find('New session')")
     assert "does not remember" in " ".join(" ".join(editor.chat()).split())
     editor.turn("say and now")
     prompt = agent.received("session/prompt")[-1]

@@ -101,7 +101,7 @@ def test_a_prompt_that_the_server_does_not_take_is_told_of_and_cancelled_at_once
         editor.turn("hello")
         editor.prompt("stuck")
         notice = editor.wait_event("AcpNotice")
-        assert "far is silent for 0.4 s. :AcpCancel" in notice["title"]
+        assert "far has been silent for 0.4 s. :AcpCancel" in notice["title"]
         editor.cmd("AcpCancel")
         assert editor.wait_event("AcpTurnEnd", 2)["stop_reason"] == "cancelled"
         assert editor.turn("hello again")["stop_reason"] == "end_turn"

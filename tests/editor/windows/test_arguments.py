@@ -108,7 +108,7 @@ def test_a_session_is_not_of_another_agent(editor: Editor) -> None:
     editor.lua("require('acp').prompt('say two', { session = 1, agent = 'other' })")
     assert (
         editor.messages()
-        == "acp: Session 1 belongs to script, not to other. Leave one of the two out"
+        == "acp: Session 1 belongs to script, not to other. Give only one of the two"
     )
     editor.lua("require('acp').prompt('say two', { session = 1, agent = 'script' })")
     editor.wait_event("AcpTurnEnd", 2)

@@ -95,7 +95,7 @@ def test_the_snapshot_and_the_statusline_are_there_at_once(editor: Editor) -> No
     editor.turn("say hello")
     assert fast(editor, "return require('acp').state().sessions[1].status") == "idle"
     said = fast(editor, "return require('acp').statusline()")
-    assert re.fullmatch(r"Scripted · done after \d+ s", said)
+    assert re.fullmatch(r"Scripted · done in \d+ s", said)
 
 
 def test_a_handler_may_be_made_and_may_answer_there(editor: Editor) -> None:

@@ -105,8 +105,12 @@ local function text(n, width)
   local told = activity.of(n, session, session.edits or {})
   local parts = { told.agent, told.status }
   vim.list_extend(parts, told.counts)
-  if api.nvim_strwidth(joined(parts, 1, #parts)) > width - 2 then
-    parts[2] = parts[2]:gsub(' after [%d:]+[ %l]*$', '') -- how long it took can be left out
+  local function is_wide() return api.nvim_strwidth(joined(parts, 1, #parts)) > width - 2 end
+  if is_wide() then
+    parts[2] = parts[2]:gsub(' %l+ [%d:]+[ %l]*$', '') -- how long it took can be left out
+  end
+  while #parts > 2 and is_wide() do
+    parts[#parts] = nil -- nothing is cut in its middle
   end
   local room = width - api.nvim_strwidth(joined(parts, 1, #parts)) - MARGIN
   local words = vim.tbl_map(function(part) return literal(notify.one_line(part)) end, parts)

@@ -47,9 +47,16 @@ local function link(text)
   return text:match('^<.*>$') and ends(1)(text) or {}
 end
 
+--- What the state of a task is drawn as, as that of a tool call is.
+local TASKS = { [' '] = '○', ['-'] = '◐', ['x'] = '✓', ['~'] = '⊘' }
+
 ---@param text string
 ---@return acp.Concealed
-local function item(text) return text:match('^[-*+]$') and { { 0, 1, '•' } } or {} end
+local function item(text)
+  local task = TASKS[text:match('^%- %[(.)%] $')]
+  if task then return { { 0, 1, task }, { 1, 5 } } end
+  return text:match('^[-*+]$') and { { 0, 1, '•' } } or {}
+end
 
 ---@param text string
 ---@return acp.Concealed

@@ -87,12 +87,23 @@ local function title(first, last)
   return chat and require('acp.ui.chat.folds').title(chat, first - 1, last - 1)
 end
 
+--- What a gathering fold says in colours: `Edited 2 files +6 -1 · till.py, README.md`.
 ---@param text string
 ---@param width integer cells
 ---@return { [1]: string, [2]: string? }[] chunks
 local function gathered_line(text, width)
-  local cut = require('acp.base.notify').cut
-  return { { '✓ ', 'AcpToolCompleted' }, { cut(text, width - 2), 'AcpToolTitle' } }
+  local shown = require('acp.base.notify').cut(text, width - 2)
+  local what, names = shown:match('^(.-)( · .*)$')
+  local said, added, removed = (what or shown):match('^(.-)( %+%d+)( %-%d+)$')
+  local verb, object = (said or what or shown):match('^(%S*)(.*)$')
+  return {
+    { '✓ ', 'AcpToolCompleted' },
+    { verb, 'AcpToolKind' },
+    { object, 'AcpToolTitle' },
+    { added or '', 'AcpAdded' },
+    { removed or '', 'AcpRemoved' },
+    { names or '', 'AcpMuted' },
+  }
 end
 
 --- 'foldtext' of the window that is current: asked for each closed fold whenever it is drawn.

@@ -32,7 +32,7 @@ local window_options = {
   foldenable = true,
   foldlevel = 0,
   foldminlines = 1,
-  fillchars = 'fold: ,eob: ',
+  fillchars = 'fold: ,eob: ,lastline:…',
   winhighlight = 'Folded:',
   list = false,
   spell = false,
@@ -111,7 +111,7 @@ function M.create(n, new)
     swapfile = false,
     modeline = false,
     undolevels = -1,
-    formatlistpat = scratch.ITEM,
+    formatlistpat = scratch.SIGNED_ITEM,
     modifiable = false,
   })
   chat = { n = n, bufnr = bufnr, looks = {}, targets = {}, colours = {}, folds = {}, open = 0 }

@@ -1,0 +1,68 @@
+"""What one line says of several tool calls of a kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from acp_nvim.protocol import schema
+from acp_nvim.render.gathered import gathered_title, gathers
+from acp_nvim.session.tool_calls import ToolCall
+
+CWD = "/home/u/p"
+
+
+def call(kind: str, title: str, *paths: str, **fields: Any) -> ToolCall:
+    """A finished call that names these files as its locations."""
+    places = [schema.ToolCallLocation(path) for path in paths]
+    return ToolCall(title, title, kind=kind, status="completed", locations=places, **fields)
+
+
+def edit(name: str, old: str, new: str) -> ToolCall:
+    """A finished edit of a file below the session's directory."""
+    return call("edit", "Mend it", content=[schema.Diff(f"{CWD}/{name}", new, old_text=old)])
+
+
+@pytest.mark.parametrize(
+    ("calls", "text"),
+    [
+        (
+            [call("read", "Read File", f"{CWD}/a.py"), call("read", "Read src/b.py")],
+            "Read 2 files · a.py, b.py",
+        ),
+        (
+            [call("read", "Read", f"{CWD}/a/x.py"), call("read", "Read", f"{CWD}/b/x.py")],
+            "Read 2 files · a/x.py, b/x.py",
+        ),
+        ([call("read", "Read a.py"), call("read", "Read `a.py`")], "Read a.py · 2 times"),
+        (
+            [edit("a.py", "1\n", "2\n"), edit("b.py", "", "1\n2\n")],
+            "Edited 2 files +3 -1 · a.py, b.py",
+        ),
+        ([edit("a.py", "1\n", "2\n"), edit("a.py", "2\n", "")], "Edited a.py +1 -2 · 2 times"),
+        ([call("read", "Look around"), call("read", "Read a.py")], "Read 2 files · a.py"),
+        (
+            [call("execute", "`make`"), call("execute", "git status")],
+            "Ran 2 commands · make, git status",
+        ),
+        (
+            [call("search", "Search for x"), call("search", "grep y")],
+            "Searched 2 times · for x, grep y",
+        ),
+        ([call("delete", "Delete a\x1b.py"), call("delete", "?")], "Deleted 2 files · a^[.py"),
+    ],
+)
+def test_what_was_done_how_much_and_to_what(calls: list[ToolCall], text: str) -> None:
+    assert gathered_title(calls, CWD) == text
+
+
+def test_of_many_files_the_first_ones_are_named() -> None:
+    text = gathered_title([call("read", f"Read {n}.py") for n in range(20)], CWD)
+    assert text.startswith("Read 20 files · 0.py, 1.py")
+    assert text.endswith("11.py, …")
+
+
+def test_calls_of_kinds_that_say_nothing_stay_alone() -> None:
+    assert gathers("read")
+    assert not gathers("other")
