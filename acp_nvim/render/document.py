@@ -15,11 +15,11 @@ from acp_nvim import wording
 from acp_nvim.render import tools
 from acp_nvim.render.batch import Batch, Op
 from acp_nvim.render.cards import legend
-from acp_nvim.render.gathered import gathered_title, gathers
 from acp_nvim.render.margin import draw_entry
 from acp_nvim.render.rows import Row, Target, row
 from acp_nvim.render.stream import Stream
 from acp_nvim.render.text import one_line
+from acp_nvim.render.titles import GATHERED
 from acp_nvim.session.entries import (
     Entry,
     Message,
@@ -360,7 +360,7 @@ class Document:
         call = entry.call
         done = call.status == "completed" and not call.assumed and entry not in self._dirty
         alone = entry.asks is not None or _is_shown_by_another(entry)
-        return call.kind if done and not alone and gathers(call.kind) else ""
+        return call.kind if done and not alone and call.kind in GATHERED else ""
 
     def _gather(self, calls: list[ToolEntry], batch: Batch) -> None:
         top, bottom = self._at[calls[0]], self._at[calls[-1]]
@@ -369,6 +369,8 @@ class Document:
         last = self._start(bottom) + self._blocks[bottom].rows - 1
         name = f"g{self._generation}{top}"
         self._gathered.update(dict.fromkeys(calls, name))
+        from acp_nvim.render.gathered import gathered_title
+
         title = gathered_title([it.call for it in calls], self._look.cwd)
         batch.add(["gather", self.n, name, first, last, title])
 

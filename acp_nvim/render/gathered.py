@@ -26,11 +26,6 @@ _NAMES: Final = 12
 """The most names: a window has no room for more."""
 
 
-def gathers(kind: str) -> bool:
-    """Whether calls of a kind that follow one another are said as one."""
-    return kind in _NOUNS
-
-
 def gathered_title(calls: Sequence[ToolCall], cwd: str) -> str:
     """Return the words for calls of a kind: `Edited 2 files +6 -1 · till.py, README.md`. Files
     below `cwd`, the session's directory, are named relative to it where two have one name.

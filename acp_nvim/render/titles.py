@@ -13,6 +13,8 @@ ABOUT_FILES = frozenset(("read", "edit", "delete", "move", "search"))
 """Kinds whose titles name files. Titles of other kinds may be commands, which are never
 shortened.
 """
+GATHERED = ABOUT_FILES | {"fetch", "execute"}
+"""Kinds of which several calls that follow one another become one line."""
 FILE_VERBS = ABOUT_FILES - {"search"}
 """Kinds that do something to a file."""
 

@@ -191,10 +191,15 @@ M.defaults = {
     form = {
       ['<CR>'] = 'choose',
       ['<C-s>'] = { 'review', mode = { 'i', 'n' } },
+      ['q'] = 'close',
       ['g?'] = 'help',
     },
     -- Prompts that wait.
-    queue = { ['<C-s>'] = { 'apply', mode = { 'i', 'n' } }, ['g?'] = 'help' },
+    queue = {
+      ['<C-s>'] = { 'apply', mode = { 'i', 'n' } },
+      ['q'] = 'close',
+      ['g?'] = 'help',
+    },
     -- The files before each prompt.
     checkpoints = {
       ['<CR>'] = 'changes',

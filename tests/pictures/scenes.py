@@ -44,6 +44,12 @@ class Run:
         """Run an Ex command."""
         self.type(f":{line}\r", *awaited)
 
+    def leave(self) -> None:
+        """Go to Normal mode, out of whatever list or mode there is."""
+        for keys in ("\x03", "\x1c\x0e"):
+            self.terminal.keys(keys)
+            self.terminal.settle()
+
     def pending(self, count: int) -> None:
         """Wait until so many hunks are pending."""
         edits = "((require('acp').state().sessions[1].edits or {})[1] or { hunks = 0 })"
@@ -66,11 +72,9 @@ def run(home: str, path: str, size: tuple[int, int], theme: Theme) -> Iterator[R
         terminal.wait("AcpPrompt hello")
         look = f"set termguicolors background={theme.name}"
         terminal.keys(f":{look} | redraw!\r")
-        yield Run(terminal, theme)
-        terminal.keys("\x03")
-        terminal.settle()
-        terminal.keys("\x1c\x0e")
-        terminal.settle()
+        it = Run(terminal, theme)
+        yield it
+        it.leave()
         terminal.keys(":qa!\r")
         terminal.wait_end()
     finally:
@@ -99,6 +103,9 @@ def scenes(run: Run) -> Iterator[tuple[str, Picture]]:
     run.command("tabclose")
     run.command("Acp")
     yield "overview", run.picture()
+    run.leave()
+    run.command("Acp accept all")  # `make try` would start again for what is pending
+    run.pending(0)
 
 
 def story(run: Run) -> Iterator[tuple[Picture, float]]:

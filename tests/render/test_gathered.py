@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from acp_nvim.protocol import schema
-from acp_nvim.render.gathered import gathered_title, gathers
+from acp_nvim.render.gathered import gathered_title
 from acp_nvim.session.tool_calls import ToolCall
 
 CWD = "/home/u/p"
@@ -61,8 +61,3 @@ def test_of_many_files_the_first_ones_are_named() -> None:
     text = gathered_title([call("read", f"Read {n}.py") for n in range(20)], CWD)
     assert text.startswith("Read 20 files · 0.py, 1.py")
     assert text.endswith("11.py, …")
-
-
-def test_calls_of_kinds_that_say_nothing_stay_alone() -> None:
-    assert gathers("read")
-    assert not gathers("other")

@@ -197,7 +197,7 @@ def test_the_end_of_the_tour_goes_on_in_the_next_neovim(
 
     second = days.start()
     second.cmd("Acp tutor")
-    reads(second, "You are back, and my line in till.py waits still")
+    reads(second, "You are back, and my line in till.py is still waiting")
     assert second.lua("return vim.api.nvim_buf_get_name(vim.fn.bufnr('till.py'))") == path
     edits = "vim.iter(require('acp').state().sessions):map(function(s) return #s.edits end)"
     second.wait(f"{edits}:any(function(n) return n > 0 end)")

@@ -40,8 +40,8 @@ local M = {
     reject_hunk = 'reject the hunk',
   },
   blame = { open = 'show the prompt that wrote this line' },
-  form = { choose = 'tick the box', review = 'review and send' },
-  queue = { apply = 'apply your changes' },
+  form = { choose = 'tick the box', review = 'review and send', close = 'close the window' },
+  queue = { apply = 'apply your changes', close = 'close the window' },
   checkpoints = {
     changes = 'show what changed since',
     restore = 'restore what agents changed',

@@ -22,7 +22,8 @@ return {
   queue_emptied = 'The queue is empty now',
   queued_one = '1 prompt waiting',
   queued_many = '%d prompts waiting',
-  queue_separator = 'Prompts are separated by the line',
+  queue_separator = 'Edit, move or delete prompts; a line separates them',
+  not_applied = 'Your changes are not applied yet. :w applies them',
 
   -- Attachments
   attached = 'With your next prompt: %s',

@@ -36,6 +36,15 @@ local cancel = call('acp.command.everyday', 'cancel_session')
 
 local function close() require('acp.ui.window').close(vim.api.nvim_get_current_win()) end
 
+--- Close a window in which the user writes, unless that would throw away what they wrote.
+local function close_written(bufnr)
+  if vim.bo[bufnr].modified and vim.bo[bufnr].bufhidden == 'wipe' then
+    require('acp.base.notify').echo('warn', require('acp.base.messages').not_applied)
+  else
+    close()
+  end
+end
+
 local function write()
   vim.cmd.stopinsert()
   vim.cmd.write()
@@ -75,8 +84,8 @@ M.list = {
     previous_hunk = step('acp.review.hunk', 'jump', -1),
   },
   blame = { open = on_buffer('acp.review.blame', 'open') },
-  form = { choose = call('acp.ui.form', 'choose'), review = write },
-  queue = { apply = write },
+  form = { choose = call('acp.ui.form', 'choose'), review = write, close = close_written },
+  queue = { apply = write, close = close_written },
   checkpoints = { close = close },
   view = { close = on_buffer('acp.ui.report', 'close') },
   terminal = { close = close, stop = on_buffer('acp.ui.terminal', 'stop') },

@@ -39,7 +39,7 @@ function M.list(window)
   return listed[window]
 end
 
---- The keys of a window with short descriptions, for its winbar: `<C-s> applies · g? keys`.
+--- The keys of a window with short descriptions, for its winbar: `<C-s> apply · g? keys`.
 ---@param words table<string, string> by action
 ---@return string
 function M.words(window, words)

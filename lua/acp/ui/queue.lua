@@ -136,8 +136,9 @@ end
 
 --- The winbar: the format, and the keys.
 local function hint()
-  local words = require('acp.ui.keymaps').words('queue', { apply = 'applies', help = 'keys' })
-  words = words ~= '' and require('acp.ui.win').literal(words) or ':w applies'
+  local words =
+    require('acp.ui.keymaps').words('queue', { apply = 'apply', close = 'close', help = 'keys' })
+  words = words ~= '' and require('acp.ui.win').literal(words) or ':w apply'
   return (' %s %%= %s '):format(require('acp.base.messages').queue_separator, words)
 end
 

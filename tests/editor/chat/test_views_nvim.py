@@ -125,7 +125,7 @@ def test_an_exported_tool_call_is_a_heading_and_a_fence(editor: Editor) -> None:
     update = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "T", "content": content}
     editor.turn("say # Head\nupdate " + json.dumps({**update, "status": "completed"}))
     editor.cmd("Acp export out.md")
-    editor.wait_message("The chat is in")
+    editor.wait_message("Exported to")
     text = (editor.work / "out.md").read_text()
     assert "\n# Head\n" in text
     assert "\n### ✓ T\n\n````\none\n```\ntwo\n````\n" in text

@@ -114,11 +114,11 @@ def test_a_prompt_waits_in_the_queue_until_its_turn_has_begun(editor: Editor) ->
 
 
 def test_the_queue_says_how_it_is_edited(waiting: Editor) -> None:
-    waiting.wait_screen(" Prompts are separated by the line")
+    waiting.wait_screen(" Edit, move or delete prompts; a line separates them")
     waiting.cmd("quit")
     waiting.setup({"keymaps": {"queue": False}})
     waiting.cmd("Acp queue")
-    waiting.wait_screen(":w applies")
+    waiting.wait_screen(":w apply")
 
 
 def test_a_prompt_without_words_has_a_name_and_is_kept_as_it_is(editor: Editor) -> None:
@@ -160,11 +160,19 @@ def test_a_key_applies_the_queue_as_a_write_does(waiting: Editor, keys: str) -> 
 
 
 def test_the_line_above_the_queue_says_the_keys_as_they_are(waiting: Editor) -> None:
-    waiting.wait_screen("<C-s> applies · g? keys")
+    waiting.wait_screen("<C-s> apply · q close · g? keys")
     waiting.setup({"keymaps": {"queue": {"<C-s>": False, "gs": "apply"}}})
     waiting.cmd("quit!")
     waiting.cmd("Acp queue")
-    waiting.wait_screen("gs applies · g? keys")
+    waiting.wait_screen("gs apply · q close · g? keys")
+
+
+def test_a_key_closes_the_queue_unless_changes_would_be_lost(waiting: Editor) -> None:
+    waiting.keys("ggAx<Esc>q")
+    waiting.wait_message("Your changes are not applied yet. :w applies them")
+    assert waiting.lua("return vim.fn.bufname()") == NAME
+    waiting.keys("<C-s>q")
+    waiting.wait("vim.fn.bufwinid(...) == -1", NAME)
 
 
 def test_what_is_for_writing_can_be_written_where_files_cannot(

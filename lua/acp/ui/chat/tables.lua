@@ -57,7 +57,26 @@ local function measured(chat, first, lines)
   return widest, rows
 end
 
---- Align a table, unless it would be wider than a window that shows it.
+--- Cells that the narrowest window that shows a buffer has for a row.
+local function narrowest(bufnr)
+  local room = math.huge
+  for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
+    room = math.min(room, require('acp.ui.win').text_columns(win))
+  end
+  return room
+end
+
+--- Draw blanks, or a rule, before the end of a cell.
+local function fill(bufnr, row, cell, count)
+  if count <= 0 then return end
+  api.nvim_buf_set_extmark(bufnr, ns, row, cell.stop, {
+    virt_text = { { (cell.between and '─' or ' '):rep(count), 'AcpTable' } },
+    virt_text_pos = 'inline',
+  })
+end
+
+--- Align a table. One that would be wider than a window that shows it gets a rule under its head
+--- alone: padded cells would only wrap.
 ---@param chat acp.Chat
 ---@param first integer row
 ---@param lines string[]
@@ -65,22 +84,17 @@ function M.pad(chat, first, lines)
   api.nvim_buf_clear_namespace(chat.bufnr, ns, first, first + #lines)
   if require('acp.ui.chat.conceal').others(chat.bufnr) then return end
   local widest, rows = measured(chat, first, lines)
-  local whole = 1
+  local whole, room = 1, narrowest(chat.bufnr)
   for _, cells in ipairs(widest) do
     whole = whole + cells
   end
-  for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
-    if require('acp.ui.win').text_columns(win) < whole then return end
-  end
   for i, row in ipairs(rows) do
-    for n, cell in ipairs(row) do
-      local missing = widest[n] - cell.cells
-      if missing > 0 then
-        api.nvim_buf_set_extmark(chat.bufnr, ns, first + i - 1, cell.stop, {
-          virt_text = { { (cell.between and '─' or ' '):rep(missing), 'AcpTable' } },
-          virt_text_pos = 'inline',
-        })
-      end
+    local last = row[#row]
+    if whole > room and last and last.between then
+      fill(chat.bufnr, first + i - 1, last, room - api.nvim_strwidth(lines[i]))
+    end
+    for n, cell in ipairs(whole <= room and row or {}) do
+      fill(chat.bufnr, first + i - 1, cell, widest[n] - cell.cells)
     end
   end
 end
