@@ -102,6 +102,19 @@ def test_marks_of_markdown_are_concealed_and_tables_aligned(editor: Editor) -> N
     assert "| longer | x |" in editor.chat()
 
 
+def test_plans_have_the_signs_of_tool_calls_and_tables_that_are_too_wide_a_rule(
+    editor: Editor,
+) -> None:
+    editor.agent("script")
+    wide = f"| {'long ' * 12}| b |\n|---|---|\n| c | d |\n\n"
+    editor.turn("plan 1\n" + say(wide) + "\n" + say("end"))
+    for text in ("  Plan · 1 of 3", "  ✓ Look (high)", "  ◐ Think", "  ○ Act (low)", "│ c │ d │"):
+        editor.wait_screen(text)
+    assert "- [x] Look (high)" in editor.chat()
+    room = editor.lua("return vim.fn.winwidth(vim.fn.bufwinid('acp://chat/1'))")
+    until(lambda: f"  ┼───┼{'─' * (room - 8)}┼" in rows(editor))
+
+
 def test_code_gets_the_colours_of_its_language_once_it_is_complete(editor: Editor) -> None:
     editor.agent("script")
     gate = editor.work / "go on"
