@@ -15,12 +15,24 @@ from acp_nvim.session.tool_calls import ToolCall
 
 _GUTTER = late(r"\s*\d+(?:→|\t)")
 """Agents number the lines of a file that they have read: `     1→import os`."""
+_MARK = late(r"`{3,}|~{3,}")
 _WORD = late(r"[`~]+\s*([\w+#.-]*)")
 
 
 def may_hold_code(text: str, call: ToolCall) -> bool:
     """Whether a text of a call is to be drawn by `code_rows`: cheap, and seldom wrong."""
     return "```" in text or "~~~" in text or (call.kind == "read" and len(call.locations) == 1)
+
+
+def is_one_block(text: str) -> bool:
+    """Whether a text is one fenced block and nothing else. Its fences say nothing to the user, and
+    without the closing one, which may be cut off, all that follows would be code in Markdown.
+    """
+    opening = _MARK.match(text)
+    if opening is None or text.count("\n") < 2:
+        return False
+    mark = opening[0]
+    return text[text.rfind("\n") + 1 :].rstrip() == mark and text.count("\n" + mark) == 1
 
 
 def code_rows(lines: Sequence[str], call: ToolCall) -> list[Row]:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from acp_nvim.protocol import schema
 from acp_nvim.render.call_line import call_line, place
 from acp_nvim.render.cards import UNDER, answered, card, whole_target
-from acp_nvim.render.code_text import code_rows, may_hold_code
+from acp_nvim.render.code_text import code_rows, is_one_block, may_hold_code
 from acp_nvim.render.content import describe, is_aside
 from acp_nvim.render.cutting import folded, head, more
 from acp_nvim.render.diffs import cut, diff_rows, patch_rows, text_rows
@@ -227,13 +227,19 @@ def _block(
 
 
 def _code(text: str, call: ToolCall, limit: int | None, count: int) -> list[Row]:
-    """A text that may hold code; a line that is cut opens in full."""
+    """A text that may hold code, without fences around all of it; a line that is cut opens in
+    full.
+    """
+    bare = limit != WHOLE and is_one_block(text)
+    count -= 2 * bare
     cut_at = limit if limit is not None and limit < count else None
-    lines = visible(text if cut_at is None else head(text, cut_at)).split("\n")
+    lines = visible(text if cut_at is None else head(text, cut_at + bare)).split("\n")
     long = {at for at, line in enumerate(lines) if limit != WHOLE and len(line) > WIDEST}
     rows = code_rows([ends(line) if at in long else line for at, line in enumerate(lines)], call)
     for at in long:
         rows[at] = (*rows[at][:2], call.index)
+    if bare:
+        rows = rows[1:] if cut_at is not None else rows[1:-1]
     return rows if cut_at is None else [*rows, more(count - cut_at, call.index)]
 
 

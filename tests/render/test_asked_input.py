@@ -491,7 +491,7 @@ def test_a_fenced_diff_without_a_head_is_of_the_file_that_the_call_is_at() -> No
     text = content("```diff\n@@ -1 +1 @@\n-old\n+new\n```")
     at = [schema.ToolCallLocation("/w/a.py")]
     assert drawn(content=text, locations=at)[:3] == DRAWN
-    assert drawn(content=text)[0] == "```diff"
+    assert drawn(content=text)[:3] == ["@@ -1 +1 @@", "-old", "+new"]
 
 
 def test_only_a_diff_that_is_closed_and_stands_for_itself_is_one() -> None:

@@ -44,6 +44,25 @@ def test_fences_of_other_calls_name_their_language() -> None:
     assert rows[2][2] == {"kind": "tool", "call": 0, "language": "lua"}
 
 
+def test_fences_around_all_of_a_text_are_left_out() -> None:
+    """What is cut has no closing fence, and Markdown plugins would take the rest for code."""
+    lines = [f"x{n}" for n in range(10)]
+    text = "\n".join(["```lua", *lines, "```"])
+    rows = draw(entry(text, "other"), Look(8, "/w"))[1:]
+    assert [text.strip() for text, _, _ in rows] == [*lines[:8], "… +2 lines"]
+    assert rows[0][2] == {"kind": "tool", "call": 0, "language": "lua"}
+    whole = draw(entry(text, "other"), Look(99, "/w"))[1:]
+    assert [text.strip() for text, _, _ in whole] == lines
+
+
+@pytest.mark.parametrize(
+    "text", ["```\na\n```\nb\n```\nc\n```", "```\na", "```\n```", "a\n```\nb\n```"]
+)
+def test_other_fences_stay(text: str) -> None:
+    rows = draw(entry(text, "other"), Look(99, "/w"))[1:]
+    assert [text.strip() for text, _, _ in rows] == text.split("\n")
+
+
 def test_a_long_one_is_cut_and_says_by_how_much() -> None:
     rows = draw(entry("\n".join(f"x{n}" for n in range(20)), **AT), Look(8, "/w"))
     texts = [text for text, _, _ in rows]
