@@ -84,7 +84,7 @@ def bare(text: str) -> str:
 
 def shown(told: Told, chat: str, work: Path) -> Iterator[str]:
     """What is missing in the chat, or stands in another order. Titles name files below `work`
-    relative to it.
+    relative to it. Marks of Markdown around a name, a command or a text are the client's.
     """
     at = 0
     for text in told.texts:
@@ -96,13 +96,16 @@ def shown(told: Told, chat: str, work: Path) -> Iterator[str]:
     for id, call in told.calls.items():
         title = call.get("title", id)
         if call.get("kind") in ("read", "edit", "delete", "move", "search"):
-            title = VERB.sub("", title).replace(f"{work}/", "")
+            title = VERB.sub("", title).replace(f"{work}/", "").replace("`", "")
+        if call.get("kind") == "execute":
+            title = title.removeprefix("Running: ").strip("`")
         title = bare(title)
         if title[:300] not in chat:
             yield f"title of {id}: {call.get('title')!r}"
         for item in call.get("content") or ():
             text = (item.get("content") or {}).get("text", "") if item["type"] == "content" else ""
-            yield from (f"line of {id}: {x!r}" for x in text.splitlines() if bare(x) not in chat)
+            lines = [line for line in text.splitlines() if not line.startswith("```")]
+            yield from (f"line of {id}: {line!r}" for line in lines if bare(line) not in chat)
     yield from (f"plan entry {entry!r}" for entry in told.plan if bare(entry) not in chat)
 
 
