@@ -85,6 +85,37 @@ def test_the_users_words_are_ruled_and_the_agents_name_stands_once(editor: Edito
     until(lambda: any(row.startswith("┃ ## You") for row in rows(editor)))
 
 
+LOOK = """
+local top = ...
+vim.api.nvim_win_call(vim.fn.bufwinid('acp://chat/1'), function()
+  vim.fn.winrestview({ topline = top, lnum = top, col = 0 })
+end)
+"""
+COLUMN = "return vim.wo[vim.fn.bufwinid('acp://chat/1')].statuscolumn"
+
+
+def test_the_rule_goes_and_comes_back_with_the_users_rows_and_no_text_moves(
+    editor: Editor,
+) -> None:
+    editor.agent("script")
+    editor.turn(say("\n".join(f"line {n}" for n in range(90))))
+    until(
+        lambda: "  line 89" in rows(editor) and editor.lua(COLUMN) == ""
+    )  # with it all is redrawn
+    assert not any("┃" in row for row in rows(editor))
+    editor.lua(LOOK, 1)
+    until(lambda: sum(row.startswith("┃ ") for row in rows(editor)) > 4)  # broken rows, too
+    assert "  line 5" in rows(editor)
+    editor.lua(LOOK, 50)
+    until(lambda: editor.lua(COLUMN) == "")
+    assert "  line 60" in rows(editor)
+    editor.lua("vim.wo[vim.fn.bufwinid('acp://chat/1')].statuscolumn = '>> '")
+    editor.lua(LOOK, 1)
+    assert ">> line 5" in rows(editor)
+    editor.lua(LOOK, 50)
+    assert ">> line 60" in rows(editor)
+
+
 def test_marks_of_markdown_are_concealed_and_tables_aligned(editor: Editor) -> None:
     editor.agent("script")
     editor.turn(say(CODE) + "\n" + say("end"))

@@ -4,7 +4,7 @@ local M = {}
 local api = vim.api
 local marks, buffers = require('acp.ui.chat.marks'), require('acp.ui.chat.buffers')
 local folds, scratch = require('acp.ui.chat.folds'), require('acp.ui.scratch')
-local set = require('acp.ui.win').set
+local set, margin = require('acp.ui.win').set, require('acp.ui.chat.margin')
 local chats = buffers.chats
 
 --- Bytes of a row from which on breaking at words costs more time than a frame has: Neovim then
@@ -14,9 +14,6 @@ local LONG = 8000
 --- When a new chat gets its filetype: its first prompt is on its way then.
 local FILETYPE_MS = 20
 
---- What stands before each row: a rule before the user's.
-local BEFORE = "%!v:lua.require'acp.ui.chat.marks'.before()"
-
 local window_options = {
   wrap = true,
   linebreak = true,
@@ -24,16 +21,16 @@ local window_options = {
   breakindentopt = 'list:-1',
   number = false,
   relativenumber = false,
-  signcolumn = 'no',
+  signcolumn = margin.options.signcolumn,
   foldcolumn = '0',
-  statuscolumn = BEFORE,
+  statuscolumn = margin.options.statuscolumn,
   foldmethod = 'manual',
   foldtext = "v:lua.require'acp.ui.chat.foldtext'.of(v:foldstart)",
   foldenable = true,
   foldlevel = 0,
   foldminlines = 1,
   fillchars = 'fold: ,eob: ,lastline:…',
-  winhighlight = 'Folded:',
+  winhighlight = 'Folded:,SignColumn:LineNr',
   list = false,
   spell = false,
   cursorline = false,
@@ -257,7 +254,7 @@ local function show(bufnr, win)
   local opts = {
     layout = chat.layout,
     size = chat.size,
-    options = { statuscolumn = BEFORE },
+    options = margin.options,
     last = true,
     like = 'acp://chat/',
     replaced = function(other)

@@ -9,7 +9,7 @@ local ns = api.nvim_create_namespace('acp.chat')
 
 ---@alias acp.Look any[] column, end column (bytes) and group of each span of a row
 
-local concealment = require('acp.ui.chat.conceal')
+local concealment, margin = require('acp.ui.chat.conceal'), require('acp.ui.chat.margin')
 
 local chats = {} ---@type table<integer, acp.Chat> by buffer
 local drawn ---@type acp.Chat whose window is being drawn
@@ -36,9 +36,6 @@ local WHOLE = {
 
 --- Groups of what is not coloured as such: tables' marks, code that gets colours of its own.
 local BARE = { AcpTable = true, AcpToolCode = true }
-
---- What marks a row of the user's, and what is drawn before it.
-local USER, RULE = 'AcpUserRule', '%#AcpUserRule#┃ '
 
 local function whole(bufnr, row, group)
   api.nvim_buf_set_extmark(bufnr, ns, row, 0, {
@@ -144,6 +141,7 @@ api.nvim_set_decoration_provider(ns, {
         vim.schedule(function() require('acp.ui.chat.tables').leave(chat) end)
       end
       if chat.blocks then require('acp.ui.chat.blocks').seen(chat, first, last) end
+      margin.seen(chat, win, first, last)
     end
     return chat ~= nil
   end,
@@ -192,14 +190,7 @@ function M.set(chat, first, decor)
   for i = 1, #targets, 2 do
     chat.targets[first + targets[i] + 1] = targets[i + 1]
   end
-end
-
---- What stands before a row of the window that is being drawn: 'statuscolumn'.
----@return string
-function M.before()
-  local chat = chats[api.nvim_win_get_buf(vim.g.statusline_winid)]
-  local look = chat and chat.looks[vim.v.lnum]
-  return look and look[3] == USER and RULE or '  '
+  margin.came(chat, looks)
 end
 
 --- How a row looks: a plain one is empty.
