@@ -24,6 +24,12 @@ _CHUNKS: Final[dict[updates.Role, Callable[[Any], Any]]] = {
     "thought": v1.AgentThoughtChunk,
 }
 
+_ESCAPES: Final = str.maketrans(
+    {"\\": "\\\\", '"': '\\"', "\a": "\\a", "\b": "\\b"}
+    | {"\t": "\\t", "\n": "\\n", "\v": "\\v", "\f": "\\f", "\r": "\\r"}
+)
+"""How git writes characters of a path in quotes."""
+
 # -- updates --------------------------------------------------------------------------------------
 
 
@@ -174,12 +180,12 @@ def changes(diff: s.Diff) -> updates.FileChanges:
     show.
     """
     patch = diff.patch.text if diff.patch and diff.patch.format == "git_patch" else ""
-    lines = [_change(one) for one in diff.changes if not _shown(one, patch)]
+    heads, added, removed = _read(patch)
+    lines = [_change(one) for one in diff.changes if not _shown(one, heads)]
     fence = "```"
     while fence in patch:
         fence += "`"
     fenced = [f"{fence}diff\n{patch.rstrip()}\n{fence}"] if patch.strip() else []
-    added, removed = _counts(patch)
     return updates.FileChanges(
         v1.TextContent("\n".join([*fenced, *lines])),
         paths=_paths(diff.changes),
@@ -194,9 +200,18 @@ def _paths(changed: Sequence[s.DiffChange]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(named))
 
 
-def _shown(change: s.DiffChange, patch: str) -> bool:
+def _shown(change: s.DiffChange, heads: Sequence[str]) -> bool:
+    """Whether the heads of a patch name the file of a change: git has its path at a line's end,
+    in quotes where it is unusual.
+    """
     path = change.path or change.old_path
-    return bool(path) and str(path) in patch
+    if not path:
+        return False
+    plain = path.translate(_ESCAPES)
+    octal = "".join(c if c < "\x7f" else "".join(f"\\{b:o}" for b in c.encode()) for c in plain)
+    names = {path, f'{plain}"', f'{octal}"'}
+    ends = tuple(before + name for name in names for before in (" ", ' "', " a", " b", '"a', '"b'))
+    return any(head.endswith(ends) for head in heads)
 
 
 def _change(change: s.DiffChange) -> str:
@@ -206,15 +221,20 @@ def _change(change: s.DiffChange) -> str:
     return f"{change.operation} {where}" + (f" ({kind})" if kind and kind != "text" else "")
 
 
-def _counts(patch: str) -> tuple[int, int]:
-    """Count the lines that a patch adds and removes; heads of files are none."""
+def _read(patch: str) -> tuple[list[str], int, int]:
+    """Return the lines of a patch that stand outside of hunks, and how many lines it adds and
+    removes.
+    """
+    heads: list[str] = []
     added = removed = 0
     hunk = False
     for line in patch.split("\n"):
         hunk = line.startswith("@@") or (hunk and not line.startswith("diff --git "))
         added += hunk and line.startswith("+")
         removed += hunk and line.startswith("-")
-    return added, removed
+        if not hunk:
+            heads.append(line.rstrip("\t\r"))
+    return heads, added, removed
 
 
 # -- answers --------------------------------------------------------------------------------------
