@@ -249,7 +249,7 @@ def result(told: Any) -> Any:
 def _initialized(told: s.InitializeResponse) -> v1.InitializeResponse:
     capabilities = told.capabilities or s.AgentCapabilities()
     session = capabilities.session or s.SessionCapabilities()
-    methods = [_method(one) for one in told.auth_methods or ()]
+    methods = [_method(one) for one in logins(told)]
     auth = capabilities.auth or s.AgentAuthCapabilities()
     return v1.InitializeResponse(
         told.protocol_version,
@@ -259,7 +259,8 @@ def _initialized(told: s.InitializeResponse) -> v1.InitializeResponse:
             mcp_capabilities=_servers(session.mcp or s.McpCapabilities()),
             session_capabilities=_sessions(session),
             auth=v1.AgentAuthCapabilities(
-                logout=v1.LogoutCapabilities() if methods else UNSET, status=auth.status
+                logout=v1.LogoutCapabilities() if told.auth_methods else UNSET,
+                status=auth.status,
             ),
             providers=capabilities.providers,
             meta=capabilities.meta,
@@ -298,21 +299,22 @@ def _sessions(told: s.SessionCapabilities) -> v1.SessionCapabilities:
     )
 
 
-def _method(method: Any) -> Any:
-    match method:
-        case s.AuthMethodTerminal():
-            env = {one.name: one.value for one in method.env or ()}
-            args = list(method.args or ())
-            return v1.AuthMethodTerminal(
-                method.method_id, method.name, method.description, args, env, method.meta
-            )
-        case s.AuthMethodAgent():
-            return v1.AuthMethodAgent(
-                method.method_id, method.name, method.description, method.meta
-            )
-        case _:
-            raw = method.raw
-            return v1.AuthMethodAgent(str(raw.get("methodId", "")), str(raw.get("name", "")))
+def logins(told: s.InitializeResponse) -> list[s.AuthMethodTerminal | s.AuthMethodAgent]:
+    """Return the logins that can be used: `auth/login` is only for types that say so
+    (v2/authentication).
+    """
+    known = (s.AuthMethodTerminal, s.AuthMethodAgent)
+    return [one for one in told.auth_methods or () if isinstance(one, known)]
+
+
+def _method(method: s.AuthMethodTerminal | s.AuthMethodAgent) -> v1.AuthMethod:
+    if isinstance(method, s.AuthMethodTerminal):
+        env = {one.name: one.value for one in method.env or ()}
+        args = list(method.args or ())
+        return v1.AuthMethodTerminal(
+            method.method_id, method.name, method.description, args, env, method.meta
+        )
+    return v1.AuthMethodAgent(method.method_id, method.name, method.description, method.meta)
 
 
 def _opened(kind: type) -> Callable[[Any], Any]:
