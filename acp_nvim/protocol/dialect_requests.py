@@ -17,7 +17,12 @@ import msgspec
 from msgspec import Struct
 
 from acp_nvim.protocol import schema
-from acp_nvim.protocol.errors import INVALID_PARAMS, PARSE_ERROR, RequestError
+from acp_nvim.protocol.errors import (
+    INVALID_PARAMS,
+    PARSE_ERROR,
+    UNSUPPORTED_VERSION,
+    RequestError,
+)
 from acp_nvim.protocol.fence import quoted
 
 JSON = dict[str, Any]
@@ -34,7 +39,10 @@ def wants_words(error: Exception) -> bool:
     """Whether an agent may have refused `initialize` because its version is a number."""
     if not isinstance(error, RequestError):
         return False
-    return error.code in (INVALID_PARAMS, PARSE_ERROR) or tells_of_version(f"{error} {error.data}")
+    words = f"{error} {error.data}"
+    if error.code == UNSUPPORTED_VERSION:  # it has understood the number
+        return tells_of_type(words)
+    return error.code in (INVALID_PARAMS, PARSE_ERROR) or tells_of_version(words)
 
 
 def tells_of_version(words: str) -> bool:

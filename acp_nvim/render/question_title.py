@@ -87,9 +87,10 @@ def title(decision: Decision, call: ToolCall | None, cwd: str) -> Title:
         return Title([(prefix, "AcpPermission"), (decision.title.strip(), "AcpPermissionTitle")])
     who = f"{one_line(decision.agent, 60) or 'The agent'} "
     if call is None or decision.subject != "permission":
-        wants, named = f"{who}wants to ", decision.title.strip()
-        named = named.removeprefix(f"{decision.agent} › ")
-        return Title([(wants, "AcpPermission"), (named, "AcpPermissionTitle")])
+        # Titles of our own name an act; an agent's says what it likes ("Run the tests?").
+        verb = "asks: " if decision.subject == "permission" else "wants to "
+        named = decision.title.strip().removeprefix(f"{decision.agent} › ")
+        return Title([(who + verb, "AcpPermission"), (named, "AcpPermissionTitle")])
     found = _of_call(decision, call, cwd)
     return msgspec.structs.replace(found, parts=[(who, "AcpPermission"), *found.parts])
 

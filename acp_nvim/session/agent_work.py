@@ -8,7 +8,6 @@ from msgspec import UNSET
 
 from acp_nvim.protocol.updates import Work
 from acp_nvim.session import turns
-from acp_nvim.session.entries import Heading
 from acp_nvim.session.session import Session
 
 
@@ -41,8 +40,7 @@ def _begin(session: Session) -> None:
     """The agent works by itself."""
     session.own_turn = True
     session.stop_reason = session.error = session.plan_entry = None
-    if session.transcript.entries and session.transcript.speaker:
-        session.transcript.add(Heading(session.transcript.speaker))
+    session.transcript.expect_agent()
     session.change("stop_reason", "error")
     session.event("AcpTurnStart")
     session.observer.own_turn(session)

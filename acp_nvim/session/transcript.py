@@ -26,7 +26,9 @@ class Transcript:
         self.speaker: str | None = None
         """The agent's name, for the heading between the user's words and the agent's."""
         self._asked = False
-        """Whether the agent's words would stand right under the user's, notices aside."""
+        """Whether the agent's next words need a heading: they would stand right under the user's,
+        notices aside, or in a turn of its own.
+        """
         self._held: list[Line] = []
         self._named: dict[tuple[Role, str], Message] = {}
         """Messages that the agent tells of by their id."""
@@ -57,6 +59,12 @@ class Transcript:
             self._asked = True
         elif entry.__class__ is Heading:
             self._asked = False
+
+    def expect_agent(self) -> None:
+        """The agent works by itself: its next words stand under a heading of their own. None is
+        shown where a prompt of the user comes first.
+        """
+        self._asked = bool(self.entries)
 
     def hold(self, line: Line) -> None:
         """Append a notice without tearing the agent's message: while its text streams, the notice

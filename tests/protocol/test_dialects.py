@@ -449,6 +449,7 @@ def test_a_cancel_is_a_request_to_such_an_agent() -> None:
         (RequestError(-32602, "Invalid params"), True),
         (RequestError(-32603, "protocolVersion must be a string"), True),
         (RequestError(-32603, "x", {"reason": "json: cannot unmarshal number into …"}), True),
+        (RequestError(-32022, "Unsupported protocol version", {"supported": [7]}), False),
         (RequestError(-32603, "not today"), False),
         (RequestError(-32000, "log in"), False),
         (ValueError("protocolVersion"), False),

@@ -74,3 +74,21 @@ def test_a_chunk_without_an_id_goes_on_as_in_version_1() -> None:
     told = incoming.update(_update(raw))
     assert isinstance(told, v1.AgentMessageChunk)
     assert not isinstance(told, updates.MessageChunk)
+
+
+def test_a_login_of_an_unknown_type_is_told_of_and_not_offered() -> None:
+    counted: list[tuple[str, str]] = []
+    agent = Version2(lambda *note: counted.append(note))
+    agent.sent(1, "initialize", {})
+    methods = [
+        {"methodId": "finger", "type": "_biometric", "name": "Fingerprint"},
+        {"methodId": "browser", "type": "agent", "name": "Browser"},
+    ]
+    result = {"protocolVersion": 2, "info": {"name": "a", "version": "1"}, "capabilities": {}}
+    raw = msgspec.Raw(json.dumps({**result, "authMethods": methods}).encode())
+    [answer] = agent.events([Response(1, "", raw, None)])
+    assert isinstance(answer, Response)
+    assert answer.result is not None
+    found = msgspec.json.decode(answer.result)
+    assert [one["id"] for one in found["authMethods"]] == ["browser"]
+    assert ("unknown login", "Fingerprint: type _biometric") in counted

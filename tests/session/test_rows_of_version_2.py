@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from acp_nvim.session import turns
+from acp_nvim.session.prompts import Prompt
 from tests.support.told_chat import ToldChat
 
 
@@ -217,6 +218,28 @@ def test_a_change_without_a_patch_is_said_in_words(
     assert words in chat.text
 
 
+@pytest.mark.parametrize(
+    ("head", "path", "shown"),
+    [
+        ("diff --git /w/a.py /w/a.py", "/w/a.py", True),
+        ("diff --git /w/a.py /w/a.py", "/w/a", False),
+        ("diff --git a/w/a b b/w/a b", "/w/a b", True),
+        ("--- /dev/null\n+++ /w/a b\t\n@@ -0,0 +1 @@\n+x", "/w/a b", True),
+        ("--- /dev/null\n+++ /w/a b\t\n@@ -0,0 +1 @@\n+x", "/w/a", False),
+        ("--- /w/b\n+++ /w/b\n@@ -1 +1 @@\n-x\n+see /w/a", "/w/a", False),
+        (r'diff --git "/w/\"q\"" "/w/\"q\""', '/w/"q"', True),
+        (r'diff --git "a/w/\303\244" "b/w/\303\244"', "/w/ä", True),
+    ],
+)
+def test_a_change_is_said_in_words_unless_the_patch_names_its_file(
+    chat: ToldChat, head: str, path: str, shown: bool
+) -> None:
+    patch = {"format": "git_patch", "text": head}
+    diff = {"type": "diff", "changes": [{"operation": "modify", "path": path}], "patch": patch}
+    chat.tell("tool_call_update", toolCallId="t", title="Change", content=[diff])
+    assert (f"  modify {path}" in chat.lines) is not shown
+
+
 @pytest.mark.parametrize("patch", [{"format": "svn", "text": "Index: a"}, None])
 def test_a_patch_of_another_format_is_not_taken_for_one(chat: ToldChat, patch: Any) -> None:
     change = {"operation": "modify", "path": "/w/a.py"}
@@ -370,3 +393,27 @@ def test_what_breaks_the_schema_takes_nothing_with_it(
     chat.tell(tag, **fields)
     chat.tell("agent_message", messageId="m", content=[text("after")])
     assert "after" in chat.lines
+
+
+# ---- work of the agent's own
+
+
+def test_work_that_a_prompt_of_the_user_turns_out_to_have_begun_has_no_heading(
+    chat: ToldChat,
+) -> None:
+    chat.session.transcript.speaker = "X"
+    turns.end(chat.session, "end_turn")
+    chat.tell("state_update", state="running")
+    turns.begin(chat.session, Prompt("next"), "X")
+    assert chat.lines.count("## X") == 2
+
+
+def test_words_that_the_agent_says_by_itself_have_a_heading(chat: ToldChat) -> None:
+    chat.session.transcript.speaker = "X"
+    chat.tell("agent_message", messageId="m1", content=[text("asked")])
+    turns.end(chat.session, "end_turn")
+    chat.tell("state_update", state="running")
+    assert chat.lines.count("## X") == 1
+    chat.tell("agent_message", messageId="m2", content=[text("unasked")])
+    assert chat.lines.count("## X") == 2
+    assert chat.lines.index("## X", chat.lines.index("asked")) < chat.lines.index("unasked")

@@ -24,6 +24,12 @@ _CHUNKS: Final[dict[updates.Role, Callable[[Any], Any]]] = {
     "thought": v1.AgentThoughtChunk,
 }
 
+_ESCAPES: Final = str.maketrans(
+    {"\\": "\\\\", '"': '\\"', "\a": "\\a", "\b": "\\b"}
+    | {"\t": "\\t", "\n": "\\n", "\v": "\\v", "\f": "\\f", "\r": "\\r"}
+)
+"""How git writes characters of a path in quotes."""
+
 # -- updates --------------------------------------------------------------------------------------
 
 
@@ -174,12 +180,12 @@ def changes(diff: s.Diff) -> updates.FileChanges:
     show.
     """
     patch = diff.patch.text if diff.patch and diff.patch.format == "git_patch" else ""
-    lines = [_change(one) for one in diff.changes if not _shown(one, patch)]
+    heads, added, removed = _read(patch)
+    lines = [_change(one) for one in diff.changes if not _shown(one, heads)]
     fence = "```"
     while fence in patch:
         fence += "`"
     fenced = [f"{fence}diff\n{patch.rstrip()}\n{fence}"] if patch.strip() else []
-    added, removed = _counts(patch)
     return updates.FileChanges(
         v1.TextContent("\n".join([*fenced, *lines])),
         paths=_paths(diff.changes),
@@ -194,9 +200,18 @@ def _paths(changed: Sequence[s.DiffChange]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(named))
 
 
-def _shown(change: s.DiffChange, patch: str) -> bool:
+def _shown(change: s.DiffChange, heads: Sequence[str]) -> bool:
+    """Whether the heads of a patch name the file of a change: git has its path at a line's end,
+    in quotes where it is unusual.
+    """
     path = change.path or change.old_path
-    return bool(path) and str(path) in patch
+    if not path:
+        return False
+    plain = path.translate(_ESCAPES)
+    octal = "".join(c if c < "\x7f" else "".join(f"\\{b:o}" for b in c.encode()) for c in plain)
+    names = {path, f'{plain}"', f'{octal}"'}
+    ends = tuple(before + name for name in names for before in (" ", ' "', " a", " b", '"a', '"b'))
+    return any(head.endswith(ends) for head in heads)
 
 
 def _change(change: s.DiffChange) -> str:
@@ -206,15 +221,20 @@ def _change(change: s.DiffChange) -> str:
     return f"{change.operation} {where}" + (f" ({kind})" if kind and kind != "text" else "")
 
 
-def _counts(patch: str) -> tuple[int, int]:
-    """Count the lines that a patch adds and removes; heads of files are none."""
+def _read(patch: str) -> tuple[list[str], int, int]:
+    """Return the lines of a patch that stand outside of hunks, and how many lines it adds and
+    removes.
+    """
+    heads: list[str] = []
     added = removed = 0
     hunk = False
     for line in patch.split("\n"):
         hunk = line.startswith("@@") or (hunk and not line.startswith("diff --git "))
         added += hunk and line.startswith("+")
         removed += hunk and line.startswith("-")
-    return added, removed
+        if not hunk:
+            heads.append(line.rstrip("\t\r"))
+    return heads, added, removed
 
 
 # -- answers --------------------------------------------------------------------------------------
@@ -229,7 +249,7 @@ def result(told: Any) -> Any:
 def _initialized(told: s.InitializeResponse) -> v1.InitializeResponse:
     capabilities = told.capabilities or s.AgentCapabilities()
     session = capabilities.session or s.SessionCapabilities()
-    methods = [_method(one) for one in told.auth_methods or ()]
+    methods = [_method(one) for one in logins(told)]
     auth = capabilities.auth or s.AgentAuthCapabilities()
     return v1.InitializeResponse(
         told.protocol_version,
@@ -239,7 +259,8 @@ def _initialized(told: s.InitializeResponse) -> v1.InitializeResponse:
             mcp_capabilities=_servers(session.mcp or s.McpCapabilities()),
             session_capabilities=_sessions(session),
             auth=v1.AgentAuthCapabilities(
-                logout=v1.LogoutCapabilities() if methods else UNSET, status=auth.status
+                logout=v1.LogoutCapabilities() if told.auth_methods else UNSET,
+                status=auth.status,
             ),
             providers=capabilities.providers,
             meta=capabilities.meta,
@@ -278,21 +299,22 @@ def _sessions(told: s.SessionCapabilities) -> v1.SessionCapabilities:
     )
 
 
-def _method(method: Any) -> Any:
-    match method:
-        case s.AuthMethodTerminal():
-            env = {one.name: one.value for one in method.env or ()}
-            args = list(method.args or ())
-            return v1.AuthMethodTerminal(
-                method.method_id, method.name, method.description, args, env, method.meta
-            )
-        case s.AuthMethodAgent():
-            return v1.AuthMethodAgent(
-                method.method_id, method.name, method.description, method.meta
-            )
-        case _:
-            raw = method.raw
-            return v1.AuthMethodAgent(str(raw.get("methodId", "")), str(raw.get("name", "")))
+def logins(told: s.InitializeResponse) -> list[s.AuthMethodTerminal | s.AuthMethodAgent]:
+    """Return the logins that can be used: `auth/login` is only for types that say so
+    (v2/authentication).
+    """
+    known = (s.AuthMethodTerminal, s.AuthMethodAgent)
+    return [one for one in told.auth_methods or () if isinstance(one, known)]
+
+
+def _method(method: s.AuthMethodTerminal | s.AuthMethodAgent) -> v1.AuthMethod:
+    if isinstance(method, s.AuthMethodTerminal):
+        env = {one.name: one.value for one in method.env or ()}
+        args = list(method.args or ())
+        return v1.AuthMethodTerminal(
+            method.method_id, method.name, method.description, args, env, method.meta
+        )
+    return v1.AuthMethodAgent(method.method_id, method.name, method.description, method.meta)
 
 
 def _opened(kind: type) -> Callable[[Any], Any]:

@@ -130,6 +130,10 @@ class Version2:
         told = codec.decode(s.InitializeResponse, _raw(value), notes, "result")
         for note in notes:
             self._count("forgiven", f"initialize: {note}")
+        for method in told.auth_methods or ():
+            if isinstance(method, s.UnknownAuthMethod):
+                named = method.raw.get("name") or method.raw.get("methodId")
+                self._count("unknown login", f"{named}: type {method.type}")
         session = (told.capabilities or s.AgentCapabilities()).session or s.SessionCapabilities()
         self.starts_servers = bool(session.mcp and session.mcp.stdio)
         return Response(response.id, response.method, _raw(incoming.result(told)), None)

@@ -101,6 +101,7 @@ def test_a_permission_about_a_command(editor: Editor) -> None:
     asked = editor.wait_event("AcpPermission")
     assert asked["title"] == "Clean up?"
     assert any("make clean" in line for line in editor.chat())
+    assert "○ Scripted asks: Clean up?" in editor.chat()
     editor.cmd("Acp allow")
     editor.wait_event("AcpTurnEnd")
     assert "allow" in editor.chat()
