@@ -281,6 +281,22 @@ class OtherSessions(Protocol):
         ...
 
 
+class PromptName(msgspec.Struct, frozen=True, array_like=True):
+    """A prompt that an agent works on, as it is named in all processes."""
+
+    session: str
+    """The session's name in the history."""
+    agent: str
+    id: str
+    """The agent's of the session."""
+    sent: float
+    """In seconds since 1970."""
+    number: int
+    """1 for the session's first; 0: none is known."""
+    words: str
+    """How it begins."""
+
+
 class Authorship(Protocol):
     """Keeps who wrote the lines of files. It is told only where option `blame` is set."""
 
@@ -292,6 +308,14 @@ class Authorship(Protocol):
 
     def moved(self, session: AgentSession, old: str, new: str) -> None:
         """An agent has moved a file: its lines stay whose they are."""
+        ...
+
+    def prompt(self, session: AgentSession) -> PromptName | None:
+        """What a session's agent works on; None where nothing is kept of it."""
+        ...
+
+    def adopted(self, prompt: PromptName, path: str, before: Text | None, after: Text) -> None:
+        """An agent has made ``after`` of ``before``, and its process was killed over that."""
         ...
 
 
