@@ -335,6 +335,8 @@ class PendingEdits:
             text = clean(Text(tuple(lines), eol))
         if text is None or (lines is None and self.buffers.is_stale(path)):
             self.tracked[path].hear(Saved(None, file_format))
+            if not self.turns:  # it has to be read before the next prompt goes
+                self.tracked[path].hear(SavedIdle())
             return
         if lines is None and self.buffers.ended(path, eol):
             self._typed(path, text)
