@@ -274,8 +274,9 @@ class FakeNeovim:
         whole.write_text(str(buffer.text), newline="")
         if file.exists():
             whole.chmod(file.stat().st_mode)
+        buffer.stamp = signature_of(str(whole))  # another process may write the file right after
         whole.replace(file)
-        buffer.stamp, buffer.modified, buffer.is_new = signature_of(buffer.path), False, False
+        buffer.modified = buffer.is_new = False
 
     def _flush(self, buffer: Buffer, undone: bool = False) -> None:
         if buffer.watched is None:
