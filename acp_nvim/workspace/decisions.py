@@ -15,7 +15,6 @@ from acp_nvim.edits.hunks import Hunk
 from acp_nvim.edits.pending import Pending, Restoration
 from acp_nvim.edits.text import Text
 from acp_nvim.workspace import nofollow, obstacles
-from acp_nvim.workspace.claims import BusyError, Claim
 from acp_nvim.workspace.disk import read_signed
 from acp_nvim.workspace.file_format import (
     BinaryError,
@@ -25,7 +24,7 @@ from acp_nvim.workspace.file_writer import FileWriter, Refused, read_or_none, re
 from acp_nvim.workspace.obstacles import Blocked, in_order, pending_inside, users_file_inside
 from acp_nvim.workspace.paths import is_below
 from acp_nvim.workspace.pending_edits import PendingEdits
-from acp_nvim.workspace.ports import BufferText
+from acp_nvim.workspace.ports import BufferText, BusyError, Claim
 from acp_nvim.workspace.refusals import Refusal
 from acp_nvim.workspace.tracked_file import Removed
 

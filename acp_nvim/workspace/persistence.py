@@ -30,11 +30,10 @@ from acp_nvim.edits.pending import Pending
 from acp_nvim.tasks import Tasks
 from acp_nvim.workspace import disk, roots
 from acp_nvim.workspace.agent_write import Lands
-from acp_nvim.workspace.claims import BusyError, Seen
 from acp_nvim.workspace.commits import Commits
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.pending_edits import PendingEdits
-from acp_nvim.workspace.ports import AgentSession, OtherSessions
+from acp_nvim.workspace.ports import AgentSession, BusyError, OtherSessions, Seen
 from acp_nvim.workspace.refusals import Refusal
 from acp_nvim.workspace.replica import FILE, NOTHING, WRITES, Key, NewerVersionError, Replica
 from acp_nvim.workspace.rewind import Rewind

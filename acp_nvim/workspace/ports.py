@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Literal, Protocol
 
 import msgspec
@@ -328,6 +329,19 @@ class ToolCall(Protocol):
         ...
 
     def __hash__(self) -> int: ...
+
+
+Seen = dict[str, Pending | None]
+"""The pending edits of files before another Neovim's changes were taken over."""
+
+Claim = Callable[[Sequence[str]], AbstractAsyncContextManager[Seen]]
+"""Be the only Neovim that decides edits of these files, or of those in the workspaces of these
+directories; gives what the user saw of those that another one has changed. BusyError.
+"""
+
+
+class BusyError(Exception):
+    """Another Neovim holds the journal."""
 
 
 class View(Protocol):

@@ -13,11 +13,10 @@ from acp_nvim import wording
 from acp_nvim.edits.agent_bases import Act
 from acp_nvim.edits.text import Text
 from acp_nvim.workspace import checkpoint_diff
-from acp_nvim.workspace.claims import BusyError, Claim
 from acp_nvim.workspace.disk_changes import DiskChanges
 from acp_nvim.workspace.paths import Place, is_below
 from acp_nvim.workspace.pending_edits import PendingEdits
-from acp_nvim.workspace.ports import AgentSession
+from acp_nvim.workspace.ports import AgentSession, BusyError, Claim
 from acp_nvim.workspace.restore import Choice, Restoring, choose, expected, question
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Checkpoints
 from acp_nvim.workspace.snapshots.snapshots import Snapshots

@@ -20,7 +20,6 @@ from acp_nvim.workspace import disk, roots
 from acp_nvim.workspace.agent_files import AgentFiles, Amends, OnLocation
 from acp_nvim.workspace.agent_write import Lands
 from acp_nvim.workspace.change_set import ChangeSets
-from acp_nvim.workspace.claims import Seen
 from acp_nvim.workspace.commits import Commits
 from acp_nvim.workspace.decisions import ReviewDecisions
 from acp_nvim.workspace.disk import GRAIN_NS, signature_of
@@ -35,6 +34,7 @@ from acp_nvim.workspace.ports import (
     Buffers,
     FileOptions,
     OtherSessions,
+    Seen,
     View,
 )
 from acp_nvim.workspace.refusals import Refusal
