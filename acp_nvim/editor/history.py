@@ -17,7 +17,7 @@ from acp_nvim.agent.settings import HistorySettings
 from acp_nvim.agent.wire.redact import variants
 from acp_nvim.edits.text import Text, size
 from acp_nvim.session.session import Session
-from acp_nvim.workspace.ports import AgentSession
+from acp_nvim.workspace.ports import AgentSession, PromptName
 
 if TYPE_CHECKING:
     from acp_nvim.history.changes import Change
@@ -184,6 +184,26 @@ class History:
             from acp_nvim.history.recorder import moved
 
             self._begun().wrote(moved(ours.root, old, new))
+            self.noticed()
+
+    def prompt(self, session: AgentSession) -> PromptName | None:
+        """See `workspace.ports.Authorship`."""
+        ours = self._own(session)
+        if ours is None:
+            return None
+        from acp_nvim.history.recorder import prompt_of
+
+        root = ours.root
+        return PromptName(self.uid(root), root.agent, root.id, *prompt_of(root))
+
+    def adopted(self, prompt: PromptName, path: str, before: Text | None, after: Text) -> None:
+        """See `workspace.ports.Authorship`."""
+        if self.enabled and size(after) <= FOLLOWED:
+            from acp_nvim.history.recorder import adopted
+
+            session = prompt.session, prompt.agent, prompt.id
+            under = prompt.sent, prompt.number, prompt.words
+            self._begun().adopted(adopted(session, under, path, before, after))
             self.noticed()
 
     def _own(self, session: AgentSession) -> Session | None:

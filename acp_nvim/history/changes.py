@@ -122,6 +122,17 @@ class Wrote(Struct, frozen=True):
     words: str
 
 
+class Adopted(Struct, frozen=True):
+    """An agent of another process had written a file when that was killed. `uid`, `agent` and
+    `agent_id` name the session; `wrote` has no number of it.
+    """
+
+    uid: str
+    agent: str
+    agent_id: str
+    wrote: Wrote
+
+
 class Moved(Struct, frozen=True):
     """An agent has moved a file."""
 
@@ -130,4 +141,4 @@ class Moved(Struct, frozen=True):
     new: str
 
 
-Change = Begin | Know | Put | Grow | Settle | Prompted | Delete | Wrote | Moved
+Change = Begin | Know | Put | Grow | Settle | Prompted | Delete | Wrote | Adopted | Moved

@@ -12,6 +12,7 @@ from typing import Final
 
 from acp_nvim.edits.text import Text
 from acp_nvim.history.changes import (
+    Adopted,
     Begin,
     Change,
     Delete,
@@ -110,6 +111,10 @@ class Recorder:
         """An agent has written or moved a file."""
         if wrote.n not in self._ignored:
             self._wrote.append(wrote)
+
+    def adopted(self, adopted: Adopted) -> None:
+        """A process was killed after an agent of it had written a file."""
+        self._pending.append(adopted)
 
     def delete(self, record: int, uid: str | None) -> None:
         """The user deletes a record; what is said from now on in the session of that name gets a
@@ -280,17 +285,33 @@ class Recorder:
                 changes.append(Settle(session.n, kept.places[message]))
 
 
+def prompt_of(session: Session) -> tuple[float, int, str]:
+    """Time, number and beginning of the prompt that the user has sent last."""
+    said = (entry for entry in reversed(session.transcript.entries) if isinstance(entry, Message))
+    prompt = next((entry for entry in said if _is_own(entry)), None)
+    if prompt is None:
+        return time.time(), 0, ""
+    return prompt.sent or 0.0, prompt.prompt or 0, clean_text(index.title(prompt.text()))
+
+
 def wrote(session: Session, path: str, texts: tuple[Text | None, Text, Text]) -> Wrote:
     """A write of the agent, under the prompt that the user has sent last; ``texts`` are those
     before, the agent's, and after.
     """
-    said = (entry for entry in reversed(session.transcript.entries) if isinstance(entry, Message))
-    prompt = next((entry for entry in said if _is_own(entry)), None)
-    if prompt is None:
-        return Wrote(session.n, clean_text(path), *texts, sent=time.time(), prompt=0, words="")
-    words = clean_text(index.title(prompt.text()))
-    sent = prompt.sent or 0.0
-    return Wrote(session.n, clean_text(path), *texts, sent, prompt.prompt or 0, words)
+    return Wrote(session.n, clean_text(path), *texts, *prompt_of(session))
+
+
+def adopted(
+    session: tuple[str, str, str],
+    prompt: tuple[float, int, str],
+    path: str,
+    before: Text | None,
+    after: Text,
+) -> Adopted:
+    """A write of an agent of a process that was killed. ``session`` are its name, the agent's, and
+    the agent's id of it; ``prompt`` is as of `prompt_of`.
+    """
+    return Adopted(*session, Wrote(0, clean_text(path), before, after, after, *prompt))
 
 
 def moved(session: Session, old: str, new: str) -> Moved:

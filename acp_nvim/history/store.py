@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from acp_nvim.history import blames
 from acp_nvim.history.changes import (
+    Adopted,
     Begin,
     Change,
     Delete,
@@ -384,11 +385,26 @@ class Store:
     def _wrote(self, wrote: Wrote) -> None:
         """Enter whose the lines of a file are; lines of a deleted session are nobody's."""
         live = self._live[wrote.n]
-        if live.gone:
-            return
-        agent = self._one("SELECT agent FROM sessions WHERE id = ?", live.record)
+        if not live.gone:
+            self._attribute(live.record, wrote)
+
+    def _adopted(self, adopted: Adopted) -> None:
+        """The same of a session of another process, which goes on in the record of its name or in
+        that of the agent's session.
+        """
+        record = self._one("SELECT id FROM sessions WHERE uid = ?", adopted.uid) or self._one(
+            "SELECT id FROM sessions WHERE agent = ? AND agent_id = ? AND agent_id != ''"
+            " ORDER BY updated DESC",
+            adopted.agent,
+            adopted.agent_id,
+        )
+        if record is not None:
+            self._attribute(record, adopted.wrote)
+
+    def _attribute(self, record: int, wrote: Wrote) -> None:
+        agent = self._one("SELECT agent FROM sessions WHERE id = ?", record)
         words = self._hidden().text(wrote.words)
-        author = blames.author_of(self._sql, live.record, agent, wrote, words)
+        author = blames.author_of(self._sql, record, agent, wrote, words)
         blames.write(self._sql, wrote, author, self._clock())
 
     def _moved(self, moved: Moved) -> None:
@@ -470,5 +486,6 @@ _DO: Final[dict[type, Callable[[Store, Any], None]]] = {
     Prompted: Store._prompted,
     Delete: Store._delete,
     Wrote: Store._wrote,
+    Adopted: Store._adopted,
     Moved: Store._moved,
 }

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from acp_nvim import wording
 from acp_nvim.edits import text
-from acp_nvim.history.changes import Change, Grow, Wrote
+from acp_nvim.history.changes import Adopted, Change, Grow, Wrote
 from acp_nvim.history.hiding import Hidden
 
 if TYPE_CHECKING:
@@ -244,6 +244,8 @@ class _Run:
 
 
 def _size(change: Change) -> int:
+    if isinstance(change, Adopted):
+        change = change.wrote
     if isinstance(change, Wrote):
         return SMALL + text.size(change.after)
     if not isinstance(change, Grow):

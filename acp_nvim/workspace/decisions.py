@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Literal
 
@@ -25,18 +24,11 @@ from acp_nvim.workspace.file_writer import FileWriter, Refused, read_or_none, re
 from acp_nvim.workspace.obstacles import Blocked, in_order, pending_inside, users_file_inside
 from acp_nvim.workspace.paths import is_below
 from acp_nvim.workspace.pending_edits import PendingEdits
-from acp_nvim.workspace.persistence import BusyError
-from acp_nvim.workspace.ports import BufferText
+from acp_nvim.workspace.ports import BufferText, BusyError, Claim
 from acp_nvim.workspace.refusals import Refusal
 from acp_nvim.workspace.tracked_file import Removed
 
 Verdict = Literal["accept", "reject"]
-
-
-Claim = Callable[[Sequence[str]], AbstractAsyncContextManager[dict[str, Pending | None]]]
-"""Be the only Neovim that decides edits of these files; gives what the user saw of those that
-another one has changed. BusyError.
-"""
 
 
 class ReviewDecisions:

@@ -94,6 +94,7 @@ class Landings:
             before is not None and before.eol,
             after.eol,
             noted_hunks(before or EMPTY, after, hunks),
+            self._edits.prompt(session),
         )
         try:
             self._replica.file.mark(pending=True)  # else nobody looks for it
@@ -182,7 +183,8 @@ class Landings:
         if made and made[0][1] is not None:
             await self._edits.found(path, made[0][1])
         for note, before, after in made:
-            self._edits.adopt(self._keys.number(note.session), path, before, after)
+            n = self._keys.number(note.session)
+            self._edits.adopt(n, note.prompt, path, before, after)
 
     def _made(
         self, path: str, text: Text | None, notes: Sequence[WriteNote]

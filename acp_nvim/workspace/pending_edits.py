@@ -32,6 +32,7 @@ from acp_nvim.workspace.ports import (
     BufferText,
     Closed,
     FileOptions,
+    PromptName,
     View,
 )
 from acp_nvim.workspace.refusals import Refusal
@@ -196,9 +197,15 @@ class PendingEdits:
         self.attribute(session, path, before, agents or after, after)
         self.announce(session, path, "created" if before is None else "modified", "fs")
 
-    def adopt(self, n: int, path: str, before: Text | None, after: Text) -> None:
-        """An agent's write has landed that a process before this one was killed over."""
+    def adopt(
+        self, n: int, prompt: PromptName | None, path: str, before: Text | None, after: Text
+    ) -> None:
+        """An agent's write has landed that a process before this one was killed over. ``prompt``:
+        what the agent worked on, where the user wanted to know.
+        """
         self.ledger.agent_wrote(path, before, after, n)
+        if prompt is not None and self.options().blame:
+            self._authorship.adopted(prompt, path, before, after)
         self.checkpoints.touched(path, before)
         self.checkpoints.record(path, before, after)
         self.changed(path)
@@ -209,6 +216,10 @@ class PendingEdits:
         """Note whose the lines of a change are, where the user wants to know."""
         if self.options().blame:
             self._authorship.wrote(session, path, before, agents, after)
+
+    def prompt(self, session: AgentSession) -> PromptName | None:
+        """What a session's agent works on, where the user wants to know whose lines are."""
+        return self._authorship.prompt(session) if self.options().blame else None
 
     def attribute_moved(self, session: AgentSession, old: str, new: str) -> None:
         """The same of a file that was moved."""
@@ -324,6 +335,8 @@ class PendingEdits:
             text = clean(Text(tuple(lines), eol))
         if text is None or (lines is None and self.buffers.is_stale(path)):
             self.tracked[path].hear(Saved(None, file_format))
+            if not self.turns:  # it has to be read before the next prompt goes
+                self.tracked[path].hear(SavedIdle())
             return
         if lines is None and self.buffers.ended(path, eol):
             self._typed(path, text)

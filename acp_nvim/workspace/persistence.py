@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import (
+    AbstractAsyncContextManager,
     AbstractContextManager,
     AsyncExitStack,
     asynccontextmanager,
@@ -32,7 +33,7 @@ from acp_nvim.workspace.agent_write import Lands
 from acp_nvim.workspace.commits import Commits
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.pending_edits import PendingEdits
-from acp_nvim.workspace.ports import AgentSession, OtherSessions
+from acp_nvim.workspace.ports import AgentSession, BusyError, OtherSessions, Seen
 from acp_nvim.workspace.refusals import Refusal
 from acp_nvim.workspace.replica import FILE, NOTHING, WRITES, Key, NewerVersionError, Replica
 from acp_nvim.workspace.rewind import Rewind
@@ -60,13 +61,6 @@ WAIT_S: Final = 0.005, 0.1
 """First and longest pause between two attempts to get the lock."""
 TOGETHER: Final = 20
 """Files that are compared before the first of them are shown."""
-
-Seen = dict[str, Pending | None]
-"""The pending edits of files before another Neovim's changes were taken over."""
-
-
-class BusyError(Exception):
-    """Another Neovim holds the journal."""
 
 
 class Persistence:
@@ -267,15 +261,21 @@ class Persistence:
                 self._failed(replica, error)
                 return False
 
-    @asynccontextmanager
-    async def claim(self, paths: Sequence[str]) -> AsyncIterator[Seen]:
+    def claim(self, paths: Iterable[str]) -> AbstractAsyncContextManager[Seen]:
         """Be the only Neovim that decides edits of these files. Gives what the user saw of those
         that another one has changed. BusyError: another one is at it.
         """
-        wanted = sorted({root for path in paths if (root := self._state.home(path))})
+        return self._claimed({root for path in paths if (root := self._state.home(path))})
+
+    def claim_workspaces(self, directories: Iterable[str]) -> AbstractAsyncContextManager[Seen]:
+        """The same of all files in the workspaces of these directories."""
+        return self._claimed({self._state.root(directory) for directory in directories})
+
+    @asynccontextmanager
+    async def _claimed(self, wanted: Iterable[str]) -> AsyncIterator[Seen]:
         seen: Seen = {}
         async with AsyncExitStack() as stack:
-            for root in wanted:
+            for root in sorted(wanted):
                 if (replica := self._state.replicas.get(root)) is not None:
                     seen |= await stack.enter_async_context(self._held(replica, CLAIM_S))
             yield seen

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Literal, Protocol
 
 import msgspec
@@ -281,6 +282,22 @@ class OtherSessions(Protocol):
         ...
 
 
+class PromptName(msgspec.Struct, frozen=True, array_like=True):
+    """A prompt that an agent works on, as it is named in all processes."""
+
+    session: str
+    """The session's name in the history."""
+    agent: str
+    id: str
+    """The agent's of the session."""
+    sent: float
+    """In seconds since 1970."""
+    number: int
+    """1 for the session's first; 0: none is known."""
+    words: str
+    """How it begins."""
+
+
 class Authorship(Protocol):
     """Keeps who wrote the lines of files. It is told only where option `blame` is set."""
 
@@ -294,6 +311,14 @@ class Authorship(Protocol):
         """An agent has moved a file: its lines stay whose they are."""
         ...
 
+    def prompt(self, session: AgentSession) -> PromptName | None:
+        """What a session's agent works on; None where nothing is kept of it."""
+        ...
+
+    def adopted(self, prompt: PromptName, path: str, before: Text | None, after: Text) -> None:
+        """An agent has made ``after`` of ``before``, and its process was killed over that."""
+        ...
+
 
 class ToolCall(Protocol):
     """One tool call of an agent; compared by identity."""
@@ -304,6 +329,19 @@ class ToolCall(Protocol):
         ...
 
     def __hash__(self) -> int: ...
+
+
+Seen = dict[str, Pending | None]
+"""The pending edits of files before another Neovim's changes were taken over."""
+
+Claim = Callable[[Sequence[str]], AbstractAsyncContextManager[Seen]]
+"""Be the only Neovim that decides edits of these files, or of those in the workspaces of these
+directories; gives what the user saw of those that another one has changed. BusyError.
+"""
+
+
+class BusyError(Exception):
+    """Another Neovim holds the journal."""
 
 
 class View(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from anyio import to_thread
@@ -15,7 +16,7 @@ from acp_nvim.workspace import checkpoint_diff
 from acp_nvim.workspace.disk_changes import DiskChanges
 from acp_nvim.workspace.paths import Place, is_below
 from acp_nvim.workspace.pending_edits import PendingEdits
-from acp_nvim.workspace.ports import AgentSession
+from acp_nvim.workspace.ports import AgentSession, BusyError, Claim
 from acp_nvim.workspace.restore import Choice, Restoring, choose, expected, question
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Checkpoints
 from acp_nvim.workspace.snapshots.snapshots import Snapshots
@@ -37,8 +38,11 @@ class Rewind:
         checkpoints: Checkpoints,
         disk_changes: DiskChanges,
         snapshots: Snapshots,
+        claim: Claim,
     ) -> None:
+        """``claim`` sees to it that no other Neovim decides in the workspaces of directories."""
         self.checkpoints = checkpoints
+        self._claim = claim
         self._edits = edits
         self._restoring = Restoring(edits, snapshots)
         self._disk = disk_changes
@@ -200,22 +204,43 @@ class Rewind:
             if session.is_running:
                 return [wording.STILL_WORKING]
             await self._disk.over(session)
-            await self._disk.look(session.roots)
-            async with self._edits.alone():
-                then = self._then(session, n)
-                if then is None:
-                    return [wording.NO_RESTORE if n is None else self._missing(session, n)]
-                await self._snapshots.look(session.roots)
-                present, choice = await self._chosen(session, then, every=every, undo=n is None)
-                unanswered = [path for path in choice.shared if path not in spared | agreed]
-                if not unanswered:
-                    return await self._restore(session, n, then, present, choice.without(spared))
+            try:
+                async with self._claim([session.cwd, *session.roots]):
+                    done = await self._attempt(session, n, spared, agreed, every=every)
+            except BusyError:
+                return [wording.OTHER_NEOVIM_BUSY]
+            if not isinstance(done, Choice):
+                return done
+            unanswered = [path for path in done.shared if path not in spared | agreed]
             since_then = "the restore" if n is None else f"prompt {n}"
-            words = question(unanswered, choice.unknown, session.cwd, since_then)
+            words = question(unanswered, done.unknown, session.cwd, since_then)
             answer = await ask(words, ANSWERS)
             if answer is None:
                 return [wording.NOT_RESTORED]
             (agreed if answer == 0 else spared).update(unanswered)
+
+    async def _attempt(
+        self,
+        session: AgentSession,
+        n: int | None,
+        spared: AbstractSet[str],
+        agreed: AbstractSet[str],
+        *,
+        every: bool,
+    ) -> list[str] | Choice:
+        """Restore the files, unless there is one that the user has to be asked about: then they
+        stay, and the choice has it.
+        """
+        await self._disk.look(session.roots)
+        async with self._edits.alone():
+            then = self._then(session, n)
+            if then is None:
+                return [wording.NO_RESTORE if n is None else self._missing(session, n)]
+            await self._snapshots.look(session.roots)
+            present, choice = await self._chosen(session, then, every=every, undo=n is None)
+            if set(choice.shared) - spared - agreed:
+                return choice
+            return await self._restore(session, n, then, present, choice.without(spared))
 
     def _then(self, session: AgentSession, n: int | None) -> Checkpoint | None:
         if n is None:

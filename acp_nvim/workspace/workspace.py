@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
@@ -34,6 +34,7 @@ from acp_nvim.workspace.ports import (
     Buffers,
     FileOptions,
     OtherSessions,
+    Seen,
     View,
 )
 from acp_nvim.workspace.refusals import Refusal
@@ -92,7 +93,7 @@ class Workspace(Generic[S]):
         self.commits = Commits(self.edits, self.snapshots, self._by_agent)
         self.tool_calls = ToolCallFiles(self.disk, self.snapshots, tasks)
         self.early_looks = EarlyLooks(turns, self.disk.look_before, tasks)
-        self.rewind = Rewind(self.edits, checkpoints, self.disk, self.snapshots)
+        self.rewind = Rewind(self.edits, checkpoints, self.disk, self.snapshots, self._claim)
         self.persistence = Persistence(
             self.edits, self.rewind, self.commits, tasks, sessions, others, view.notice
         )
@@ -126,6 +127,10 @@ class Workspace(Generic[S]):
     def _touch(self) -> None:
         """The journal has to be written."""
         self.persistence.touch()
+
+    def _claim(self, directories: Sequence[str]) -> AbstractAsyncContextManager[Seen]:
+        """Nobody else decides in these workspaces."""
+        return self.persistence.claim_workspaces(directories)
 
     def _by_agent(self, at: int) -> bool:
         """Whether a tool call ran at that time, in nanoseconds; or perhaps, under a host that was

@@ -22,7 +22,7 @@ from acp_nvim.edits.records import decoded, encoded
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.workspace import private_files
 from acp_nvim.workspace.journal import NOTES
-from acp_nvim.workspace.ports import SessionInfo
+from acp_nvim.workspace.ports import PromptName, SessionInfo
 
 if sys.platform != "win32":
     import fcntl
@@ -65,6 +65,8 @@ class WriteNote(msgspec.Struct, frozen=True, array_like=True):
     eol_before: bool
     eol: bool
     hunks: list[NotedHunk]
+    prompt: PromptName | None = None
+    """What the agent works on, where the user wants to know whose lines are."""
 
     def fits(self, text: Text) -> bool:
         """Whether the text has the lines of this write, all in their places."""

@@ -14,7 +14,7 @@ from acp_nvim.edits.text import Text, parse
 from acp_nvim.history import agent_trace, search
 from acp_nvim.history.blames import Blamed
 from acp_nvim.history.bounds import DAY_S, trim
-from acp_nvim.history.recorder import moved, wrote
+from acp_nvim.history.recorder import adopted, moved, prompt_of, wrote
 from acp_nvim.session.entries import Message
 from acp_nvim.session.session import Session
 from tests.support.kept_history import KeptHistory, begin
@@ -61,6 +61,32 @@ def test_each_line_has_the_prompt_under_which_it_was_written(kept: KeptHistory) 
     (author,) = blamed(kept, "c\n").authors.values()
     said = [entry for entry in kept.entries() if isinstance(entry, Message)]
     assert (author.agent, author.record, author.sent) == ("agent", 1, said[-1].sent)
+
+
+@pytest.mark.parametrize("name", ["run", "another"])
+def test_lines_of_a_process_that_was_killed_are_its_prompts(kept: KeptHistory, name: str) -> None:
+    """Known by its session's name, or by the agent's where that goes on in an earlier record."""
+    session = kept.session(brings="abc")
+    begin(session, "Rename it")
+    kept.recorder.flush(final=True)
+    uid = f"{kept.name}.1" if name == "run" else name
+    prompt = prompt_of(session)
+    names = uid, "agent", "abc"
+    for _ in range(2):  # as where it had been told before the kill
+        kept.recorder.adopted(adopted(names, prompt, PATH, parse("a\nb\n"), parse("a\nB\n")))
+        kept.recorder.flush()
+    assert words(kept, "a\nB\n") == ["", "Rename it"]
+    (author,) = blamed(kept, "B\n").authors.values()
+    assert (author.agent, author.record, author.sent) == ("agent", 1, prompt[0])
+
+
+def test_those_of_a_session_that_is_in_no_history_are_nobodys(kept: KeptHistory) -> None:
+    begin(kept.session(), "Rename it")
+    kept.recorder.flush()
+    names, prompt = ("other.1", "agent", ""), (1.0, 1, "Else")
+    kept.recorder.adopted(adopted(names, prompt, PATH, None, parse("a\n")))
+    kept.recorder.flush()
+    assert words(kept, "a\n") == [""]
 
 
 def test_users_changes_of_an_agents_write_are_theirs(kept: KeptHistory) -> None:

@@ -6,7 +6,9 @@ thousand; what it leaves out (windows, options, autocommands) the tests with an 
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -169,8 +171,9 @@ class FakeNeovim:
     def open(self, path: str, shown: bool = True) -> Buffer:
         """`:edit`."""
         if path not in self.buffers:
-            file = Path(path)
-            text = decode(file.read_bytes()).text if file.exists() else None
+            text = None
+            with suppress(FileNotFoundError):  # another process may remove it at any time
+                text = decode(Path(path).read_bytes()).text
             self.buffers[path] = Buffer(next(self._numbers), path, text, shown)
         self.buffers[path].shown |= shown
         return self.buffers[path]
@@ -242,7 +245,10 @@ class FakeNeovim:
             buffer.stamp = None
             return GONE | (NEW if buffer.is_new else 0)
         if now != buffer.stamp:
-            text = decode(Path(buffer.path).read_bytes()).text
+            try:
+                text = decode(Path(buffer.path).read_bytes()).text
+            except FileNotFoundError:  # another process has just removed it
+                return self._refresh(buffer)
             buffer.stamp, buffer.is_new = now, False
             if text != buffer.text:
                 buffer.put(text, False)
@@ -264,8 +270,13 @@ class FakeNeovim:
     def _save(self, buffer: Buffer) -> None:
         file = Path(buffer.path)
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(str(buffer.text), newline="")
-        buffer.stamp, buffer.modified, buffer.is_new = signature_of(buffer.path), False, False
+        whole = file.with_name(f"{file.name}~{os.getpid()}")  # a kill tears no file
+        whole.write_text(str(buffer.text), newline="")
+        if file.exists():
+            whole.chmod(file.stat().st_mode)
+        buffer.stamp = signature_of(str(whole))  # another process may write the file right after
+        whole.replace(file)
+        buffer.modified = buffer.is_new = False
 
     def _flush(self, buffer: Buffer, undone: bool = False) -> None:
         if buffer.watched is None:

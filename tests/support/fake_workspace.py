@@ -28,7 +28,7 @@ from acp_nvim.edits.text import Text
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 from acp_nvim.workspace.decisions import Verdict
-from acp_nvim.workspace.ports import AgentSession, FileOptions, SessionInfo
+from acp_nvim.workspace.ports import AgentSession, FileOptions, PromptName, SessionInfo
 from acp_nvim.workspace.workspace import Workspace
 from tests.support.fake_neovim import FakeNeovim
 from tests.support.file_requests import Recorder
@@ -55,6 +55,8 @@ class FakeWorkspace:
         """The writes that the workspace has told, where option `blame` is set: path, text before,
         the agent's, and after.
         """
+        self.adoptions: list[tuple[PromptName, str, Text | None, Text]] = []
+        """Writes of processes that were killed: prompt, path, text before and after."""
         self.moves: list[tuple[str, str]] = []
         """The moves, old path and new."""
         self.told: list[str] = []
@@ -97,6 +99,15 @@ class FakeWorkspace:
     def moved(self, session: AgentSession, old: str, new: str) -> None:
         """An agent has moved a file."""
         self.moves.append((old, new))
+
+    def prompt(self, session: AgentSession) -> PromptName:
+        """What the agent of a session works on."""
+        key = self.review.persistence.keys.key(session.n)
+        return PromptName(key, session.agent, session.id, 1.0, 1, "Do it")
+
+    def adopted(self, prompt: PromptName, path: str, before: Text | None, after: Text) -> None:
+        """An agent had written lines when its process was killed."""
+        self.adoptions.append((prompt, path, before, after))
 
     def follow(self, root: str, folder: str) -> None:
         """Nobody tells of changes: `exchange` looks for them."""

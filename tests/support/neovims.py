@@ -54,11 +54,12 @@ class Neovims:
         self._groups: dict[int, MortalGroup] = {}
         self._alive: list[FakeWorkspace] = []
 
-    async def neovim(self, name: str, agents: int = 1) -> FakeWorkspace:
-        """A new one; its user enters a buffer of the workspace."""
+    async def neovim(self, name: str, agents: int = 1, *, blame: bool = False) -> FakeWorkspace:
+        """A new one; its user enters a buffer of the workspace. ``blame``: the option."""
         asyncio.get_running_loop().set_exception_handler(self._raised)
         group: Any = MortalGroup()
         found = FakeWorkspace(self.root, Tasks(group, self._failed), agents, name)
+        found.options.blame = blame
         self._groups[id(found)] = group
         self._alive.append(found)
         await found.open()

@@ -179,19 +179,24 @@ class Parent:
             before = dead.last.pending, dead.last.full
             assert (found.last.pending, found.last.full) == before, f"\n{before}\n{found.last}"
         else:
-            self.compare_pending(dead, found.last.pending)
+            self.compare_pending(dead, found.last)
 
-    def compare_pending(self, dead: Child, found: set[Line]) -> None:
-        """It was killed at it."""
+    def compare_pending(self, dead: Child, now: State) -> None:
+        """It was killed at it. Where the user has saved changes of the same lines that no journal
+        tells of, that is a conflict: nobody's lines are lost, or come back, in such a file.
+        """
         last, disk = dead.last, self.on_disk()
+        apart = _conflicts(last) | _conflicts(now)
+        found = now.pending
         started = dead.named(Started)
         step = started.step if started is not None else ""
         fresh = {line for line in found - last.pending if _number(line) <= last.words}
+        fresh = {line for line in fresh if line[0] not in apart}
         if step not in ("unreject", "restore"):
             added = {line for line in fresh if line[1].startswith("+") and _number(line)}
             assert not added, f"from nowhere: {added}"
         if step not in ("unreject", "restore", "decide"):
-            agents = {one for one in disk if one[1].startswith("+agent")}
+            agents = {one for one in disk if one[1].startswith("+agent") and one[0] not in apart}
             kept = {one for one in agents if one in last.pending or _number(one) > last.words}
             assert kept <= found, f"lost: {kept - found}"
 
@@ -217,7 +222,13 @@ class Parent:
             child.done()
         first, *others = (child.last.pending for child in self.alive)
         self.note("meet", sorted(first))
-        assert all(one == first for one in others), f"not the same: {first} {others}"
+        told = [child.last.full[0] for child in self.alive]
+        assert all(one == first for one in others), f"not the same: {told} {sorted(self.on_disk())}"
+
+
+def _conflicts(state: State) -> set[str]:
+    """The files in which both sides have changed the same lines."""
+    return {path for path, (_, conflict, _) in state.full[0].items() if conflict}
 
 
 def _number(line: Line) -> int:

@@ -281,7 +281,8 @@ class History:
 
     def steps_of_two(self) -> list[Callable[[FakeWorkspace], Awaitable[None]]]:
         """What may be done where another Neovim does the like."""
-        return [*[self.agent] * 6, *[self.decide] * 6, *[self.user] * 2]
+        once = [self.prompt, self.restore]
+        return [*[self.agent] * 6, *[self.decide] * 6, *[self.user] * 2, *once * 3]
 
     def steps(self) -> list[Callable[[FakeWorkspace], Awaitable[None]]]:
         """What may be done; what is there twice is done twice as often."""

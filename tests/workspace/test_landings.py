@@ -7,9 +7,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from acp_nvim.edits.text import parse
 from acp_nvim.workspace import roots
+from acp_nvim.workspace.ports import PromptName
 from acp_nvim.workspace.refusals import Refusal
 from tests.support.fake_workspace import FakeWorkspace
 from tests.support.neovims import Neovims, shown, writers
@@ -76,6 +79,24 @@ async def test_so_are_several_writes_and_new_files(started: Neovims, first: Fake
     await second.decide("reject")
     assert path.read_text() == TEXT
     assert not (first.work / "new").exists()
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+async def test_its_lines_are_blamed_on_the_prompt_where_that_is_wanted(
+    started: Neovims, first: FakeWorkspace, wanted: bool
+) -> None:
+    first.options = msgspec.structs.replace(first.options, blame=wanted)
+    path = first.work / "a.txt"
+    await first.write(path, TWO)
+    await first.write(first.work / "new", "new\n")
+    started.kill(first)
+    second = await started.neovim("second", agents=0, blame=True)
+    prompt = PromptName("first.1", "agent", "s1", 1.0, 1, "Do it")
+    told = [
+        (prompt, str(path), parse(TEXT), parse(TWO)),
+        (prompt, str(first.work / "new"), None, parse("new\n")),
+    ]
+    assert sorted(second.adoptions, key=lambda one: one[1]) == (told if wanted else [])
 
 
 async def test_what_the_user_does_with_the_file_then_is_theirs(

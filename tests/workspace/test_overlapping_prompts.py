@@ -18,6 +18,7 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
+from acp_nvim.edits.text import parse
 from acp_nvim.workspace import workspace as subject
 from acp_nvim.workspace.disk import GRAIN_NS
 from acp_nvim.workspace.snapshots.snapshots import Snapshots
@@ -200,6 +201,31 @@ async def test_a_file_that_a_call_named_early_belongs_to_the_prompt_of_that_call
         assert changed(workspace.work) == history.user | {path.name}
         await workspace.restore(history.n - 1, every=False)
         assert changed(workspace.work) == history.user
+
+
+@pytest.mark.parametrize("during", ["rest", "turn"])
+async def test_a_save_whose_text_is_not_known_yet_is_in_the_next_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, during: str
+) -> None:
+    """Neovim has told of it before the buffer was read, as it may right after `:edit`: what an
+    agent makes of the file then is found together with it.
+    """
+    async with histories(tmp_path, monkeypatch, 0) as history:
+        workspace, path = history.workspace, history.fresh[0]
+        buffer = workspace.neovim.open(str(path))
+        if during == "turn":
+            await history.prompt()
+        buffer.watched = buffer.tick, 1  # the answer to that is under way
+        workspace.neovim.type(str(path), parse("mine\n"))
+        workspace.neovim.save(str(path))
+        assert workspace.review.edits.buffers.get(str(path)) is None
+        await history.finish()
+        history.gate.shut("before")
+        await history.prompt()
+        path.write_text("mine\nand more\n", encoding="utf-8")
+        await history.finish()
+        await workspace.restore(history.n, every=False)
+        assert path.read_text(encoding="utf-8") == "mine\n"
 
 
 async def test_a_turn_of_the_agents_own_ends_no_checkpoint_of_a_prompt(

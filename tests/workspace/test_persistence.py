@@ -363,15 +363,37 @@ async def test_an_agents_write_during_the_others_decision_stays_pending(started:
     assert shown(first) == shown(second) == {"a.txt": ("modified", False, wanted)}
 
 
+async def test_what_one_restores_after_the_others_decision_is_pending_in_both(
+    started: Neovims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which it has not heard of."""
+    monkeypatch.setattr(persistence, "DELAY_S", 60.0)
+    first = await wrote(started)
+    await first.turn()
+    await first.exchange()
+    second = await started.neovim("second", agents=0)
+    await second.decide("reject")
+    await first.restore(1)
+    assert (first.work / "a.txt").read_text() == TWO
+    await second.exchange()
+    assert shown(first) == shown(second) == {"a.txt": ("modified", False, HUNKS)}
+    assert await second.review.decisions.hunk("accept", str(second.work / "a.txt"), 1) == []
+    await first.exchange()
+    assert shown(first) == shown(second) == {"a.txt": ("modified", False, HUNKS[1:])}
+
+
 async def test_while_the_other_decides_that_is_said(
     started: Neovims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(persistence, "CLAIM_S", 0.02)
     first = await wrote(started)
+    await first.turn()
+    await first.exchange()
     other = JournalFile(folder(first))
     assert other.try_lock()
     said = await first.review.decisions.hunk("accept", str(first.work / "a.txt"), 1)
     assert said == ["Another Neovim is working on these edits. Try again"]
+    assert await first.restore(1) == said
     other.close()  # as when its process is killed
     assert await first.review.decisions.hunk("accept", str(first.work / "a.txt"), 1) == []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from acp_nvim.workspace.snapshots import pruning
 from acp_nvim.workspace.snapshots.copy_store import CopyStore
 from acp_nvim.workspace.snapshots.git_store import GitStore
-from acp_nvim.workspace.snapshots.pruning import StoreLock
+from acp_nvim.workspace.snapshots.pruning import LOCK, StoreLock
 from acp_nvim.workspace.snapshots.store import MAX_AGE_S, OLDER, Store
 from tests.support.git import repository
 
@@ -60,6 +61,37 @@ def test_a_store_in_use_is_kept_whatever_its_age(
     assert used.exists()
     lock.close()
     assert pruning.prune(tmp_path) == [used.name]
+
+
+def test_a_store_that_another_process_tidies_or_removes_just_now_is_waited_for(
+    tmp_path: Path,
+) -> None:
+    home = tmp_path / "store"
+    home.mkdir()
+    handle = os.open(home / LOCK, os.O_RDWR | os.O_CREAT)
+    assert pruning._is_free(handle)
+    waited: list[float] = []
+
+    def other(seconds: float) -> None:
+        """It tidies, then it removes the store."""
+        waited.append(seconds)
+        if len(waited) == 2:
+            shutil.rmtree(home)
+
+    lock = StoreLock(home, other)
+    assert len(waited) == 2  # what was removed is no obstacle
+    assert not pruning._remove(home)
+    lock.close()
+    assert pruning._remove(home)
+    os.close(handle)
+
+
+def test_one_that_stays_another_process_own_is_an_error_in_the_end(tmp_path: Path) -> None:
+    handle = os.open(tmp_path / LOCK, os.O_RDWR | os.O_CREAT)
+    assert pruning._is_free(handle)
+    with pytest.raises(BlockingIOError, match="another process"):
+        StoreLock(tmp_path, lambda _: None)
+    os.close(handle)
 
 
 def test_what_another_process_removes_meanwhile_does_not_stop_the_pruning(

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 async def blame(host: Host, args: Args) -> None:
     """Tell the buffer of a file, by its real path, who wrote its lines."""
     path = str(args["path"])
+    await host.workspace.persistence.adopt()  # what a killed process has left is blamed, too
     live = await host.workspace.edits.buffers.read(Place(path, path))
     if not isinstance(live, BufferText):
         return
@@ -83,6 +84,7 @@ async def export(host: Host, args: Args) -> None:
     window.
     """
     root = roots.root_of(str(args["cwd"]))
+    await host.workspace.persistence.adopt()
     paths = await read(host, "blamed_paths", clean_text(root))
     found = paths and await _blamed(host, await _texts(host, paths))
     if paths is None:

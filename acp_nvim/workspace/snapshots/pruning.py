@@ -7,10 +7,12 @@ so that nobody removes what it uses.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -26,6 +28,9 @@ MAX_KEPT_BYTES: Final = 2 * 1024 * 1024 * 1024
 MAX_STORE_BYTES: Final = 512 * 1024 * 1024
 """Of one store; beyond that a new one is begun, and the one before the last goes."""
 LOCK: Final = "lock"
+TRIES: Final = 300
+"""How often a lock is tried that another process has to itself for a moment."""
+PAUSE_S: Final = 0.01
 _TEMPORARY: Final = ("index-*", "git-*", "tmp*")
 """What a killed process may have left."""
 
@@ -33,19 +38,47 @@ _TEMPORARY: Final = ("index-*", "git-*", "tmp*")
 class StoreLock:
     """A store is in use as long as this process lives. OSError."""
 
-    def __init__(self, home: Path) -> None:
-        """Make the store's directory where there is none."""
-        private_files.directory(home)
-        self._handle = os.open(home / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        if _is_free(self._handle):
-            _tidy(home)
-        if sys.platform != "win32":
-            fcntl.flock(self._handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    def __init__(self, home: Path, pause: Callable[[float], None] = time.sleep) -> None:
+        """Make the store's directory where there is none. Blocks: another process may tidy or
+        remove it just now.
+        """
+        tries = TRIES
+        while (handle := _shared(home)) is None:
+            tries -= 1
+            if not tries:
+                raise BlockingIOError(errno.EAGAIN, "another process holds it", str(home / LOCK))
+            pause(PAUSE_S)
+        self._handle = handle
         os.utime(home)
 
     def close(self) -> None:
         """It is not in use any more."""
         os.close(self._handle)
+
+
+def _shared(home: Path) -> int | None:
+    """A handle on the lock of a store, which is used from now on; None: another process alone has
+    it, or has just removed it.
+    """
+    private_files.directory(home)
+    try:
+        handle = os.open(home / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except FileNotFoundError:
+        return None
+    try:
+        if _is_free(handle):
+            _tidy(home)
+        if sys.platform != "win32":
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        if os.fstat(handle).st_nlink:
+            return handle
+    except BlockingIOError:
+        pass
+    except BaseException:
+        os.close(handle)
+        raise
+    os.close(handle)
+    return None
 
 
 def prune(home: Path) -> list[str]:
