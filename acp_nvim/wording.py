@@ -253,6 +253,9 @@ NO_STORE: Final = "No checkpoints, and changes on disk are not seen: {reason}"
 NOT_KEPT: Final = "Not kept: {file}: {reason}"
 WHY_NO_STORE: Final = "nothing is kept of {folder}"
 MANY_FILES: Final = "Still looking at many files. Until then, not every change on disk is reviewed"
+JOURNAL_OF_ANOTHER: Final = (
+    "Pending edits of the directory that was at {path} are kept until that is found"
+)
 JOURNAL_FAILED: Final = "Pending edits and checkpoints are not saved: {reason}"
 OTHER_NEOVIM_BUSY: Final = "Another Neovim is at work on these edits; try again"
 DECIDED_ELSEWHERE: Final = "{file}: decided in another Neovim"

@@ -186,6 +186,12 @@ class History:
             self._begun().wrote(moved(ours.root, old, new))
             self.noticed()
 
+    def relocated(self, old: str, new: str, until: float, sessions: Iterable[str]) -> None:
+        """See `workspace.ports.Authorship`."""
+        if self.enabled and self._path is not None and self._path.exists():
+            self._begun().relocated(old, new, until, sessions)
+            self._flush_now()
+
     def _own(self, session: AgentSession) -> Session | None:
         """The session of this Neovim's; None where it is another's, or nothing is kept."""
         own = self._sessions() if self.enabled else ()
@@ -272,18 +278,39 @@ class History:
             return None
         import sqlite3
 
-        from acp_nvim.history import search
-        from acp_nvim.history.database import Database, NewerVersionError
+        from acp_nvim.history.database import NewerVersionError, identity_of, is_damage
 
+        identity = identity_of(path)
         try:
-            database = Database(path)
+            return self._ask(path, name, args)
         except NewerVersionError as error:
             raise UnreadableError(wording.HISTORY_NEWER) from error
         except (sqlite3.Error, OSError) as error:
+            if not isinstance(error, sqlite3.Error) or not is_damage(error):
+                raise UnreadableError(wording.HISTORY_UNREADABLE.format(reason=error)) from error
+        return self._read_anew(path, identity, name, args)
+
+    def _read_anew(self, path: Path, identity: Any, name: str, args: Sequence[Any]) -> Any:
+        """The file is damaged: it is out of the way first. Whoever writes finds that, too."""
+        import sqlite3
+
+        from acp_nvim.history.database import set_aside
+
+        try:
+            aside = set_aside(path, identity)
+            if aside is not None:
+                line = wording.HISTORY_DAMAGED.format(path=aside)
+                self._loop.call_soon_threadsafe(self._tell, line)
+            return self._ask(path, name, args)
+        except (sqlite3.Error, OSError) as error:
             raise UnreadableError(wording.HISTORY_UNREADABLE.format(reason=error)) from error
+
+    def _ask(self, path: Path, name: str, args: Sequence[Any]) -> Any:
+        from acp_nvim.history import search
+        from acp_nvim.history.database import Database
+
+        database = Database(path)
         try:
             return getattr(search, name)(database, *args)
-        except sqlite3.Error as error:
-            raise UnreadableError(wording.HISTORY_UNREADABLE.format(reason=error)) from error
         finally:
             database.close()

@@ -51,7 +51,7 @@ class Database:
         self.path = path
         self.sql = sqlite3.connect(path, BUSY_MS / 1000, isolation_level=None)
         try:
-            self.identity = _identity(path)
+            self.identity = identity_of(path)
             self._prepare()
             self.full_text = full_text and self._index()
         except BaseException:
@@ -71,7 +71,7 @@ class Database:
         """Whether the file at the path is still the one that is open: another process may have set
         it aside.
         """
-        return _identity(self.path) == self.identity
+        return identity_of(self.path) == self.identity
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -135,7 +135,8 @@ class Database:
         return True
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def identity_of(path: Path) -> tuple[int, int] | None:
+    """Tell a file from others that come in its place; None where there is none."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -147,7 +148,7 @@ def set_aside(path: Path, identity: tuple[int, int] | None) -> Path | None:
     """Move a damaged file out of the way, unless another process has done so; returns its new
     name. OSError.
     """
-    if identity is not None and _identity(path) != identity:
+    if identity is not None and identity_of(path) != identity:
         return None
     aside = path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
     for suffix in ("-wal", "-shm", ""):  # the file itself last: whoever opens it finds no old log

@@ -21,6 +21,7 @@ from acp_nvim.history.changes import (
     Moved,
     Prompted,
     Put,
+    Relocated,
     Replay,
     Settle,
     Wrote,
@@ -110,6 +111,10 @@ class Recorder:
         """An agent has written or moved a file."""
         if wrote.n not in self._ignored:
             self._wrote.append(wrote)
+
+    def relocated(self, old: str, new: str, until: float, uids: Iterable[str]) -> None:
+        """A directory was moved while no Neovim was open."""
+        self._pending.append(Relocated(clean_text(old), clean_text(new), until, list(uids)))
 
     def delete(self, record: int, uid: str | None) -> None:
         """The user deletes a record; what is said from now on in the session of that name gets a

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, Protocol
 
 import msgspec
@@ -292,6 +292,13 @@ class Authorship(Protocol):
 
     def moved(self, session: AgentSession, old: str, new: str) -> None:
         """An agent has moved a file: its lines stay whose they are."""
+        ...
+
+    def relocated(self, old: str, new: str, until: float, sessions: Iterable[str]) -> None:
+        """A directory was moved while no Neovim was open, what was kept of it is of the new path.
+        Another one may be at the old path since ``until``, in seconds since 1970, whose are none of
+        the ``sessions``, by key. This is told without option `blame`, too.
+        """
         ...
 
 

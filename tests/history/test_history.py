@@ -131,6 +131,29 @@ async def test_a_damaged_file_is_set_aside_and_all_is_written_again(tmp_path: Pa
     kept.end()
 
 
+@pytest.mark.parametrize("where", ["beginning", "middle"])
+async def test_a_damaged_file_is_set_aside_by_whoever_reads_first(
+    tmp_path: Path, where: str
+) -> None:
+    path = tmp_path / "history.db"
+    before = KeptHistory(path)
+    for number in range(100):
+        turn(before.session(), f"Prompt {number} " * 100, "Hi")
+    before.flush()
+    before.close()
+    data = bytearray(path.read_bytes())
+    data[0 if where == "beginning" else 4096 :] = b"nonsense" * (len(data) // 8)
+    path.write_bytes(data)
+    kept = Kept(path)
+    assert await kept.titles() == []
+    assert await kept.titles("Prompt") == []
+    (aside,) = (file for file in kept.files() if "damaged" in file.name)
+    assert kept.lines == [wording.HISTORY_DAMAGED.format(path=aside)]
+    kept.turn(kept.session(), "Hello", "Hi")
+    assert await kept.titles("Hello") == ["Hello"]
+    kept.end()
+
+
 async def test_a_file_that_was_set_aside_by_another_process_is_written_anew(tmp_path: Path) -> None:
     kept = Kept(tmp_path / "history.db")
     kept.turn(kept.session(), "Hello", "Hi")

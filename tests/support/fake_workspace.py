@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -37,9 +37,16 @@ from tests.support.file_requests import Recorder
 class FakeWorkspace:
     """The core's workspace in `root`, with its files in `root/work` and `agents` sessions."""
 
-    def __init__(self, root: Path, tasks: Tasks, agents: int = 1, instance: str = "") -> None:
+    def __init__(
+        self,
+        root: Path,
+        tasks: Tasks,
+        agents: int = 1,
+        instance: str = "",
+        work: Path | None = None,
+    ) -> None:
         self.root = root
-        self.work = root / "work"
+        self.work = work or root / "work"
         self.work.mkdir(exist_ok=True)
         self.neovim = FakeNeovim()
         bridge: Any = self.neovim
@@ -57,6 +64,8 @@ class FakeWorkspace:
         """
         self.moves: list[tuple[str, str]] = []
         """The moves, old path and new."""
+        self.relocations: list[tuple[str, str]] = []
+        """The directories that were moved."""
         self.told: list[str] = []
         """Notices and lines for the user."""
         recorder = Recorder()
@@ -97,6 +106,10 @@ class FakeWorkspace:
     def moved(self, session: AgentSession, old: str, new: str) -> None:
         """An agent has moved a file."""
         self.moves.append((old, new))
+
+    def relocated(self, old: str, new: str, until: float, sessions: Iterable[str]) -> None:
+        """A directory was moved."""
+        self.relocations.append((old, new))
 
     def follow(self, root: str, folder: str) -> None:
         """Nobody tells of changes: `exchange` looks for them."""

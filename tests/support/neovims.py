@@ -18,6 +18,8 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
+import anyio
+
 from acp_nvim.edits.pending import Pending
 from acp_nvim.tasks import Tasks
 from tests.support.fake_workspace import FakeWorkspace
@@ -28,6 +30,7 @@ class MortalGroup:
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
+        self.cancel_scope = anyio.CancelScope()
 
     def start_soon(self, function: Callable[..., Coroutine[Any, Any, Any]], *args: Any) -> None:
         """As a task group does."""
@@ -37,6 +40,7 @@ class MortalGroup:
 
     def kill(self) -> None:
         """Nothing of the process goes on."""
+        self.cancel_scope.cancel()
         for task in self._tasks:
             task.cancel()
 
@@ -48,15 +52,20 @@ class Neovims:
         self.root = root
         self.failures: list[str] = []
         self._groups: dict[int, MortalGroup] = {}
-        self._alive: list[FakeWorkspace] = []
+        self.all: list[FakeWorkspace] = []
 
-    async def neovim(self, name: str, agents: int = 1) -> FakeWorkspace:
-        """A new one; its user enters a buffer of the workspace."""
+    async def neovim(
+        self, name: str, agents: int = 1, work: Path | None = None, *, enters: bool = True
+    ) -> FakeWorkspace:
+        """A new one; its user enters a buffer of the workspace, which is ``work`` if not all of
+        them work in one.
+        """
         group: Any = MortalGroup()
-        found = FakeWorkspace(self.root, Tasks(group, self._failed), agents, name)
+        found = FakeWorkspace(self.root, Tasks(group, self._failed), agents, name, work)
         self._groups[id(found)] = group
-        self._alive.append(found)
-        await found.open()
+        self.all.append(found)
+        if enters:
+            await found.open()
         return found
 
     def kill(self, neovim: FakeWorkspace) -> None:
@@ -66,7 +75,7 @@ class Neovims:
 
     def kill_all(self) -> None:
         """The test is over."""
-        for neovim in self._alive:
+        for neovim in self.all:
             self.kill(neovim)
         assert not self.failures, "\n".join(self.failures)
 

@@ -41,6 +41,31 @@ function M.has(root, file)
   return uv.fs_stat(('%s/%s/%s'):format(directory(), M.digits(root), file)) ~= nil
 end
 
+--- Whether a directory was at another path when such a file was kept for it. The number of its
+--- inode leads to that; whether it is right the host says (`acp_nvim/workspace/homes.py`).
+---@param path string
+---@param file 'pending'|'journal'
+---@return boolean
+local function was_elsewhere(path, file)
+  local stat = uv.fs_stat(path)
+  local index = stat and ('%s/by-inode/%d'):format(directory(), stat.ino)
+  local names = index and require('acp.base.read_file')(index) or ''
+  return vim.iter(names:gmatch('%S+')):any(
+    function(name)
+      return name ~= M.digits(path) and uv.fs_stat(table.concat({ directory(), name, file }, '/'))
+    end
+  )
+end
+
+--- Whether a directory has left something to open.
+---@param path string
+---@param all? boolean also where nothing is to be decided
+---@return boolean
+local function is_kept(path, all)
+  if M.has(path, 'pending') or all and M.has(path, 'journal') then return true end
+  return was_elsewhere(path, all and 'journal' or 'pending')
+end
+
 --- Directories from one up whose workspace was not opened yet and has something to decide, or with
 --- `all` anything.
 ---@param all? boolean
@@ -48,8 +73,7 @@ end
 local function above(path, all)
   local found = {}
   while true do
-    local kept = not opened[path] and (M.has(path, 'pending') or all and M.has(path, 'journal'))
-    if kept then found[#found + 1] = path end
+    if not opened[path] and is_kept(path, all) then found[#found + 1] = path end
     local parent = vim.fs.dirname(path)
     if parent == path or not parent then return found end
     path = parent
