@@ -44,6 +44,12 @@ JOURNAL_DAMAGED: Final = "The journal of pending edits cannot be read; it is set
 JOURNAL_NEWER: Final = "Pending edits will not outlive this Neovim: a newer version wrote {path}"
 TURN_CUT: Final = "The turn was interrupted"
 EXPORTED: Final = "The chat is in {path}"
+BLAME_NOTED: Final = "The trace of agents' lines is a note on commit {commit}, in {ref}"
+BLAME_NOT_COMMITTED: Final = "No agent is known to have written lines of the commit in use"
+NOTES_NO_GIT: Final = "There is no git repository here to put notes in"
+NOTES_NO_COMMIT: Final = "There is no commit here to put a note on"
+NOTES_OTHERS: Final = "{ref} has another note on commit {commit}, so it is left alone"
+NOTES_FAILED: Final = "No note was made ({reason}). :Acp blame export FILE writes a file"
 BLAME_EXPORTED: Final = "The trace of agents' lines is in {path}"
 CANNOT_WRITE: Final = "Cannot write {path}: {reason}"
 
