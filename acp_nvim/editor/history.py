@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -278,7 +279,12 @@ class History:
             return None
         import sqlite3
 
-        from acp_nvim.history.database import NewerVersionError, identity_of, is_damage
+        from acp_nvim.history.database import (
+            NewerVersionError,
+            forbids_writes,
+            identity_of,
+            is_damage,
+        )
 
         identity = identity_of(path)
         try:
@@ -286,9 +292,29 @@ class History:
         except NewerVersionError as error:
             raise UnreadableError(wording.HISTORY_NEWER) from error
         except (sqlite3.Error, OSError) as error:
+            if forbids_writes(error):
+                return self._read_only(path, name, args, error)
             if not isinstance(error, sqlite3.Error) or not is_damage(error):
                 raise UnreadableError(wording.HISTORY_UNREADABLE.format(reason=error)) from error
         return self._read_anew(path, identity, name, args)
+
+    def _read_only(self, path: Path, name: str, args: Sequence[Any], why: Exception) -> Any:
+        """Nothing can be written there; what was kept before can still be read."""
+        import sqlite3
+
+        from acp_nvim.history import search
+        from acp_nvim.history.database import Database, NewerVersionError
+
+        try:
+            database = Database.read_only(path)
+            if database is None:
+                return None
+            with closing(database):
+                return getattr(search, name)(database, *args)
+        except NewerVersionError as error:
+            raise UnreadableError(wording.HISTORY_NEWER) from error
+        except sqlite3.Error:
+            raise UnreadableError(wording.HISTORY_UNREADABLE.format(reason=why)) from why
 
     def _read_anew(self, path: Path, identity: Any, name: str, args: Sequence[Any]) -> Any:
         """The file is damaged: it is out of the way first. Whoever writes finds that, too."""
@@ -309,8 +335,5 @@ class History:
         from acp_nvim.history import search
         from acp_nvim.history.database import Database
 
-        database = Database(path)
-        try:
+        with closing(Database(path)) as database:
             return getattr(search, name)(database, *args)
-        finally:
-            database.close()

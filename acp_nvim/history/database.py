@@ -27,6 +27,12 @@ BIG: Final = 1024
 _ZLIB: Final = b"\x78"
 """The first byte of a compressed value; JSON never begins with it."""
 _DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_NO_WRITES: Final = (
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+)
 
 
 class NewerVersionError(Exception):
@@ -37,6 +43,12 @@ def is_damage(error: sqlite3.Error) -> bool:
     """Whether an error says that the file is damaged, or none of ours."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return code in _DAMAGED
+
+
+def forbids_writes(error: Exception) -> bool:
+    """Whether an error says that nothing can be written there: full, or read-only."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return isinstance(error, OSError) or code in _NO_WRITES
 
 
 class Database:
@@ -57,6 +69,25 @@ class Database:
         except BaseException:
             self.sql.close()
             raise
+
+    @classmethod
+    def read_only(cls, path: Path) -> Database | None:
+        """Open what is in the file itself, where nothing can be written, not even what readers need
+        beside it; None where nothing was kept yet. Raises `sqlite3.Error` and `NewerVersionError`.
+        """
+        made = cls.__new__(cls)
+        made.path, made.identity = path, identity_of(path)
+        made.sql = sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)
+        try:
+            version = made._version()
+            made.full_text = version > 0 and made._has_index()
+        except BaseException:
+            made.sql.close()
+            raise
+        if version == len(layout.MIGRATIONS):
+            return made
+        made.sql.close()
+        return None
 
     def close(self) -> None:
         """Close the connection."""
@@ -127,9 +158,18 @@ class Database:
                         sql.execute(layout.INDEX)
                         sql.execute("INSERT INTO words (words) VALUES ('rebuild')")
                         sql.execute("DELETE FROM unindexed")
-            self.sql.execute("SELECT rowid FROM words WHERE words MATCH 'x' LIMIT 1")
+            return self._has_index()
         except sqlite3.OperationalError as error:
             if "no such module" not in str(error):
+                raise
+            return False
+
+    def _has_index(self) -> bool:
+        """Whether there is an index that this build can read."""
+        try:
+            self.sql.execute("SELECT rowid FROM words WHERE words MATCH 'x' LIMIT 1")
+        except sqlite3.OperationalError as error:
+            if "no such" not in str(error):
                 raise
             return False
         return True

@@ -362,6 +362,8 @@ class Persistence:
             return
         if isinstance(error, OSError) and error.filename:
             reason = f"{error.strerror}: {error.filename}"
+        elif isinstance(error, OSError) and error.strerror:
+            reason = error.strerror
         else:
             reason = str(error) or type(error).__name__
         self._problem(wording.JOURNAL_FAILED.format(reason=reason))

@@ -293,9 +293,18 @@ def _checkpoints(values: Mapping[Key, Any]) -> dict[Key, Checkpoint]:
 
 
 def _outdated(values: Mapping[Key, Any]) -> list[Key]:
-    """Checkpoints that are too old."""
-    since = time.time() - MAX_AGE_S
-    return [key for key, it in _checkpoints(values).items() if it.time < since]
+    """Checkpoints that are too old. One after a younger one of its session is not, whatever the
+    clock said then.
+    """
+    now = time.time()
+    since, found, younger = now - MAX_AGE_S, list[Key](), set[str]()
+    for key, it in sorted(_checkpoints(values).items(), key=lambda one: one[1].n):
+        session = key[1].partition(":")[0]
+        if since <= it.time <= now:
+            younger.add(session)
+        elif it.time < since and session not in younger:
+            found.append(key)
+    return found
 
 
 def _oldest(values: Mapping[Key, Any]) -> list[Key]:

@@ -262,6 +262,29 @@ def test_what_is_older_than_its_days_goes_and_a_clock_that_was_set_back_does_no_
     kept.close()
 
 
+def test_what_was_said_while_the_clock_was_a_year_behind_does_not_go_when_it_is_right(
+    path: Path,
+) -> None:
+    import time
+
+    now = clock = time.time()
+    kept = KeptHistory(path, clock=lambda: clock)
+    first = kept.session()
+    for session, words, days in (
+        (first, "before", 5),
+        (kept.session(), "behind", 370),
+        (first, "again", 369),
+        (kept.session(), "right", 0),
+    ):
+        clock = now - days * DAY_S
+        turn(session, words, f"Yes, {words}")
+        kept.flush()
+        trim(kept.database, kept.store, 90, 1 << 30)
+    assert set(kept.search("Yes")) == {"before", "behind", "right"}
+    assert kept.said(1) == ["before", "Yes, before", "again", "Yes, again"]
+    kept.close()
+
+
 # -- builds, versions, damage ---------------------------------------------------------------------
 
 
