@@ -70,6 +70,7 @@ async def test_a_moved_one_has_its_edits_and_checkpoints(started: Neovims) -> No
     await second.restore(None)
     assert (moved / "a.txt").read_text() == TWO.replace("two\n", "line 2\n")
     assert second.told == []
+    await second.exchange()
     started.kill(second)
     third = await entered(started, moved)
     assert list(shown(third)) == ["a.txt"]
