@@ -60,6 +60,7 @@ class Neovims:
         """A new one; its user enters a buffer of the workspace, which is ``work`` if not all of
         them work in one.
         """
+        asyncio.get_running_loop().set_exception_handler(self._raised)
         group: Any = MortalGroup()
         found = FakeWorkspace(self.root, Tasks(group, self._failed), agents, name, work)
         self._groups[id(found)] = group
@@ -79,8 +80,12 @@ class Neovims:
             self.kill(neovim)
         assert not self.failures, "\n".join(self.failures)
 
-    def _failed(self, _: str, error: Exception) -> None:
+    def _failed(self, _: str, error: BaseException) -> None:
         self.failures.append("".join(traceback.format_exception(error)))
+
+    def _raised(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """A callback of the loop has raised, or a task that nobody awaits."""
+        self._failed("", context.get("exception") or RuntimeError(context["message"]))
 
 
 Shown = dict[str, tuple[str, bool, list[tuple[tuple[str, ...], tuple[str, ...]]]]]
