@@ -306,11 +306,8 @@ class History:
         from acp_nvim.history.database import Database, NewerVersionError
 
         try:
-            database = Database.read_only(path)
-            if database is None:
-                return None
-            with closing(database):
-                return getattr(search, name)(database, *args)
+            with closing(Database(path, writes=False)) as database:
+                return None if database.is_empty else getattr(search, name)(database, *args)
         except NewerVersionError as error:
             raise UnreadableError(wording.HISTORY_NEWER) from error
         except sqlite3.Error:

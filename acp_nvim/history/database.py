@@ -54,40 +54,31 @@ def forbids_writes(error: Exception) -> bool:
 class Database:
     """A connection to the history, for one thread."""
 
-    def __init__(self, path: Path, *, full_text: bool = True) -> None:
+    def __init__(self, path: Path, *, full_text: bool = True, writes: bool = True) -> None:
         """Open the file, which is made where it is missing. Raises `sqlite3.Error`, `OSError` and
-        `NewerVersionError`. ``full_text`` says whether to use FTS5 where the build has it.
+        `NewerVersionError`. ``full_text`` says whether to use FTS5 where the build has it. Without
+        ``writes`` nothing is written, not even what readers need beside the file: it is read as it
+        is.
         """
-        private_files.directory(path.parent)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, private_files.FILE))
         self.path = path
-        self.sql = sqlite3.connect(path, BUSY_MS / 1000, isolation_level=None)
+        if writes:
+            private_files.directory(path.parent)
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, private_files.FILE))
+        uri = path.absolute().as_uri() + ("" if writes else "?immutable=1")
+        self.sql = sqlite3.connect(uri, BUSY_MS / 1000, isolation_level=None, uri=True)
         try:
             self.identity = identity_of(path)
-            self._prepare()
-            self.full_text = full_text and self._index()
+            if writes:
+                self._prepare()
+            self.full_text = full_text and (self._index() if writes else self._has_index())
         except BaseException:
             self.sql.close()
             raise
 
-    @classmethod
-    def read_only(cls, path: Path) -> Database | None:
-        """Open what is in the file itself, where nothing can be written, not even what readers need
-        beside it; None where nothing was kept yet. Raises `sqlite3.Error` and `NewerVersionError`.
-        """
-        made = cls.__new__(cls)
-        made.path, made.identity = path, identity_of(path)
-        made.sql = sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)
-        try:
-            version = made._version()
-            made.full_text = version > 0 and made._has_index()
-        except BaseException:
-            made.sql.close()
-            raise
-        if version == len(layout.MIGRATIONS):
-            return made
-        made.sql.close()
-        return None
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was ever kept, or not as this version does."""
+        return self._version() < len(layout.MIGRATIONS)
 
     def close(self) -> None:
         """Close the connection."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import stat
 import time
 from collections.abc import Callable
@@ -52,26 +51,6 @@ def test_a_draft_comes_back(shared: SharedWorkspace, how: str) -> None:
     until(lambda: shared.files() == [])
     second.quit()
     assert not shared.directory.exists()
-
-
-def test_a_draft_comes_back_in_a_directory_that_was_renamed(shared: SharedWorkspace) -> None:
-    first = shared.start()
-    first.write("a.txt", "one\n")
-    first.cmd(f"Acp attach {shared.work / 'a.txt'}")
-    write(first, "hello there")
-    shared.wait("hello there")
-    first.kill()
-    copy = shared.work.with_name("copy")
-    shutil.copytree(shared.work, copy)
-    moved = shared.work.rename(shared.work.with_name("renamed"))
-    other = shared.start(work=copy)
-    assert composer(other) == [""]
-    other.quit()
-    second = shared.start(work=moved)
-    assert composer(second) == ["hello there"]
-    until(lambda: [kept["cwd"] for kept in shared.kept()] == [str(moved)])
-    (draft,) = shared.kept()[0]["drafts"]
-    assert draft["paths"] == [str(moved / "a.txt")]
 
 
 def test_orderly_ends_keep_what_has_not_been_written_yet(shared: SharedWorkspace) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.editor.composer.drafts_on_disk import SharedWorkspace, composer, write
 from tests.support.days import Days
 from tests.support.editor import Editor
 from tests.support.fake_picker import pick
@@ -48,3 +50,26 @@ def test_a_renamed_project_has_its_edits_and_its_history(
     ], "those of this directory first"
     assert "work" in question["items"][1].rpartition("  (")[2], "the other one names its directory"
     second.quit()
+
+
+def test_a_draft_comes_back_in_a_directory_that_was_renamed(
+    edit: Callable[..., Editor], tmp_path: Path
+) -> None:
+    shared = SharedWorkspace(edit, tmp_path)
+    first = shared.start()
+    first.write("a.txt", "one\n")
+    first.cmd(f"Acp attach {shared.work / 'a.txt'}")
+    write(first, "hello there")
+    shared.wait("hello there")
+    first.kill()
+    copy = shared.work.with_name("copy")
+    shutil.copytree(shared.work, copy)
+    moved = shared.work.rename(shared.work.with_name("renamed"))
+    other = shared.start(work=copy)
+    assert composer(other) == [""]
+    other.quit()
+    second = shared.start(work=moved)
+    assert composer(second) == ["hello there"]
+    until(lambda: [kept["cwd"] for kept in shared.kept()] == [str(moved)])
+    (draft,) = shared.kept()[0]["drafts"]
+    assert draft["paths"] == [str(moved / "a.txt")]
