@@ -13,6 +13,7 @@ M.instance = ('%s-%s-%d'):format(
 
 local home ---@type string|nil
 local opened = {} ---@type table<string, true> roots that a host was told of
+local stayed = {} ---@type table<string, true> directories that were not moved
 local followed = {} ---@type table<string, uv.uv_fs_event_t|false> roots that a host has opened
 
 ---@return string
@@ -47,14 +48,16 @@ end
 ---@param file 'pending'|'journal'
 ---@return boolean
 local function was_elsewhere(path, file)
+  if stayed[path .. file] then return false end
   local stat = uv.fs_stat(path)
   local index = stat and ('%s/by-inode/%d'):format(directory(), stat.ino)
   local names = index and require('acp.base.read_file')(index) or ''
-  return vim.iter(names:gmatch('%S+')):any(
-    function(name)
-      return name ~= M.digits(path) and uv.fs_stat(table.concat({ directory(), name, file }, '/'))
-    end
-  )
+  for name in names:gmatch('%S+') do
+    local other = name ~= M.digits(path)
+    if other and uv.fs_stat(('%s/%s/%s'):format(directory(), name, file)) then return true end
+  end
+  stayed[path .. file] = true
+  return false
 end
 
 --- Whether a directory has left something to open.
