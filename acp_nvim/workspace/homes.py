@@ -113,6 +113,8 @@ class Homes:
         folder = self._all / roots.name(root)
         if roots.is_settled(self._data, root):
             return Settled()
+        if _noted(folder) is None and not self._elsewhere(folder, roots.inode_of(root)):
+            return Settled()
         with self._alone():
             return self._settle(root, folder)
 
@@ -125,8 +127,7 @@ class Homes:
         if identity is None or (note is not None and note.is_at(root, identity)):
             return Settled()
         if note is not None and note.identity.is_same(identity):
-            # begun by a process that was killed
-            return self._finish(folder, note, root, folder.name)
+            return self._finish(folder, note, root)  # a process was killed in between
         found = self._found(root, folder, identity)
         if found is None and not self._is_anothers(folder, note, root, identity):
             return Settled()
@@ -135,8 +136,9 @@ class Homes:
         if found is None:
             return Settled(is_anothers=True)
         home, earlier = found
+        self._move_stores(home, Move(decoded(earlier.path), root))
         home.rename(folder)
-        return self._finish(folder, earlier, root, home.name)
+        return self._finish(folder, earlier, root)
 
     def _found(self, root: str, folder: Path, identity: Identity) -> tuple[Path, _Note] | None:
         """The folder of the directory, from where that was before."""
@@ -146,20 +148,22 @@ class Homes:
                 return other, note
         return None
 
-    def _finish(self, folder: Path, note: _Note, root: str, name: str) -> Settled:
-        """The folder is in its place; what it names follows. ``name`` is what it was called."""
+    def _move_stores(self, home: Path, move: Move) -> None:
+        """The contents of checkpoints are found at the new paths, before their folder is."""
+        owner = home.name if home.name.startswith(AWAY) else ""
+        for directory in moved_paths.stored(moved_paths.read(home)[1]):
+            old = moved_paths.store_name(directory, owner)
+            new = moved_paths.store_name(move.path(directory))
+            moved_paths.move_store(self._stores, old, new, move)
+
+    def _finish(self, folder: Path, note: _Note, root: str) -> Settled:
+        """The folder is in its place; its journal follows."""
         move = Move(decoded(note.path), root)
         until = _used_at(folder) if Path(move.old).exists() else math.inf
         _, reader = moved_paths.read(folder)
         sessions = frozenset(decoded(key) for kind, key in reader.values if kind == SESSION)
-        owner = name if name.startswith(AWAY) else ""
-        for directory in moved_paths.stored(reader):
-            old = moved_paths.store_name(directory, owner)
-            new = moved_paths.store_name(move.path(directory))
-            moved_paths.move_store(self._stores, old, new, move)
         moved_paths.move_journal(folder, move)
         identity = identity_of(root) or note.identity
-        self._index(identity.inode, add=folder.name, drop=name if name != folder.name else "")
         self._note(folder, _Note(encoded(root), identity))
         return Settled(move, until, sessions)
 

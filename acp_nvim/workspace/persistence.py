@@ -137,13 +137,13 @@ class Persistence:
         """
         root = self._state.root(directory)
         self.locate(directory)
-        if self._data is None or root in self._state.replicas.keys() | self._state.newer:
+        if self._data is None or root in self._state.replicas.keys() | self._state.left_alone:
             return []
         folder = roots.folder(self._data, root)
         replica = self._state.replicas[root] = Replica(root, folder, self.keys)
         self._locks[root] = anyio.Lock(fast_acquire=True)
         keys = self._first_read(replica)
-        if root in self._state.newer:
+        if root in self._state.left_alone:
             return []
         if replica.file.has_notes() or any(kind == WRITES for kind, _ in keys):
             self._landings_of(replica).take_left()
@@ -174,9 +174,10 @@ class Persistence:
                 return
             settled = self._homes_in(self._data).settle(root)
         except NewerVersionError as error:
-            self._state.newer.add(root)
+            self._state.left_alone.add(root)
             self._problem(wording.JOURNAL_NEWER.format(path=error))
-        except OSError as error:
+        except OSError as error:  # paths in the journal may be others than those of the files
+            self._state.left_alone.add(root)
             self._report(root, error)
         else:
             if settled.move is not None:
@@ -200,7 +201,7 @@ class Persistence:
 
     def _leave(self, replica: Replica) -> None:
         """The journal is a newer version's: neither read nor written by this process any more."""
-        self._state.newer.add(replica.root)
+        self._state.left_alone.add(replica.root)
         del self._state.replicas[replica.root]
         replica.file.close()
         self._problem(wording.JOURNAL_NEWER.format(path=replica.file.path))
@@ -314,12 +315,12 @@ class Persistence:
         Where that cannot be done, all else goes on.
         """
         async with self._locks[replica.root]:
-            is_left = replica.root in self._state.newer
+            is_left = replica.root in self._state.left_alone
             is_locked = not is_left and await self._try(replica, self._lock, patience)
             try:
                 seen = await self._try(replica, self._take_news) if is_locked else None
                 yield seen or {}
-                if is_locked and replica.root not in self._state.newer:
+                if is_locked and replica.root not in self._state.left_alone:
                     await self._try(replica, self._publish)
             finally:
                 replica.file.unlock()

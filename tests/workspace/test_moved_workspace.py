@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
+import threading
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from acp_nvim.edits.log import joined
 from acp_nvim.edits.records import Writer, batch
-from acp_nvim.workspace import roots
+from acp_nvim.workspace import moved_paths, roots
+from acp_nvim.workspace.homes import Homes, Settled
+from acp_nvim.workspace.moved_paths import Move
 from acp_nvim.workspace.replica import META, VERSION
 from tests.support.fake_workspace import FakeWorkspace
 from tests.support.git import git, repository
@@ -176,6 +182,49 @@ async def test_two_neovims_that_start_in_it_at_once_agree(started: Neovims) -> N
     await both[0].decide("accept")
     await both[1].exchange()
     assert shown(both[1]) == {}
+
+
+async def test_of_many_that_find_it_at_once_one_moves_it(started: Neovims) -> None:
+    work = await worked(started)
+    moved = work.rename(started.root / "moved")
+    together = threading.Barrier(8)
+
+    def settle() -> Settled:
+        together.wait()
+        return Homes(started.root / "data").settle(str(moved))
+
+    with ThreadPoolExecutor(8) as pool:
+        found = [it.result() for it in [pool.submit(settle) for _ in range(8)]]
+    assert [it.move for it in found if it.move] == [Move(str(work), str(moved))]
+    assert not any(it.is_anothers for it in found)
+    assert shown(await entered(started, moved)) == PENDING
+
+
+@pytest.mark.parametrize("step", ["move_store", "move_journal"])
+async def test_a_move_that_was_cut_short_is_finished_by_the_next(
+    started: Neovims, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    work = await worked(started)
+    moved = work.rename(started.root / "moved")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(moved_paths, step, full)
+        second = await started.neovim("second", work=moved)
+        assert second.told == [
+            "Pending edits and checkpoints are not saved: No space left on device"
+        ]
+        await second.write(moved / "b.txt", TEXT)
+        await second.exchange()
+        assert list(shown(second)) == ["b.txt"], "all else works"
+        await second.decide("accept")
+        started.kill(second)
+    third = await entered(started, moved)
+    assert shown(third) == PENDING
+    await third.restore(1)
+    assert (moved / "a.txt").read_text() == TEXT
 
 
 async def test_what_a_killed_process_has_noted_is_found_there(started: Neovims) -> None:
