@@ -45,6 +45,12 @@ JOURNAL_NEWER: Final = "Pending edits are lost when Neovim ends: a newer version
 TURN_CUT: Final = "The turn was interrupted"
 EXPORTED: Final = "Exported to {path}"
 BLAME_EXPORTED: Final = "Agent trace exported to {path}"
+BLAME_NOTED: Final = "Agent trace noted on commit {commit}, in {ref}"
+BLAME_NOT_COMMITTED: Final = "The last commit has no lines that an agent is known to have written"
+NOTES_NO_GIT: Final = "No git repository here to put notes in"
+NOTES_NO_COMMIT: Final = "No commit here to put a note on"
+NOTES_OTHERS: Final = "{ref} has another note on commit {commit}, which is left alone"
+NOTES_FAILED: Final = "No note was made ({reason}). :Acp blame export FILE writes a file"
 CANNOT_WRITE: Final = "Cannot write {path}: {reason}"
 
 # History
@@ -253,6 +259,9 @@ NO_STORE: Final = "No checkpoints, and changes on disk are not seen: {reason}"
 NOT_KEPT: Final = "Not kept: {file}: {reason}"
 WHY_NO_STORE: Final = "nothing is kept of {folder}"
 MANY_FILES: Final = "Still scanning many files. Until then, changes on disk may be missed"
+JOURNAL_OF_ANOTHER: Final = (
+    "Pending edits of the directory that was at {path} are kept until it is found"
+)
 JOURNAL_FAILED: Final = "Pending edits and checkpoints are not saved: {reason}"
 OTHER_NEOVIM_BUSY: Final = "Another Neovim is working on these edits. Try again"
 DECIDED_ELSEWHERE: Final = "{file}: decided in another Neovim"

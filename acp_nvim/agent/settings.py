@@ -159,6 +159,7 @@ class Settings(msgspec.Struct, frozen=True):
     review: ReviewSettings = field(default_factory=ReviewSettings)
     checkpoints: bool = True
     blame: bool = False
+    blame_export: str = "trace"
     history: HistorySettings = field(default_factory=HistorySettings)
     log: LogSettings = field(default_factory=LogSettings)
     limits: Limits = field(default_factory=Limits)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -206,6 +207,12 @@ class History:
             self._begun().adopted(adopted(session, under, path, before, after))
             self.noticed()
 
+    def relocated(self, old: str, new: str, until: float, sessions: Iterable[str]) -> None:
+        """See `workspace.ports.Authorship`."""
+        if self.enabled and self._path is not None and self._path.exists():
+            self._begun().relocated(old, new, until, sessions)
+            self._flush_now()
+
     def _own(self, session: AgentSession) -> Session | None:
         """The session of this Neovim's; None where it is another's, or nothing is kept."""
         own = self._sessions() if self.enabled else ()
@@ -292,18 +299,58 @@ class History:
             return None
         import sqlite3
 
+        from acp_nvim.history.database import (
+            NewerVersionError,
+            forbids_writes,
+            identity_of,
+            is_damage,
+        )
+
+        identity = identity_of(path)
+        try:
+            return self._ask(path, name, args)
+        except NewerVersionError as error:
+            raise UnreadableError(wording.HISTORY_NEWER) from error
+        except (sqlite3.Error, OSError) as error:
+            if forbids_writes(error):
+                return self._read_only(path, name, args, error)
+            if not isinstance(error, sqlite3.Error) or not is_damage(error):
+                raise UnreadableError(wording.HISTORY_UNREADABLE.format(reason=error)) from error
+        return self._read_anew(path, identity, name, args)
+
+    def _read_only(self, path: Path, name: str, args: Sequence[Any], why: Exception) -> Any:
+        """Nothing can be written there; what was kept before can still be read."""
+        import sqlite3
+
         from acp_nvim.history import search
         from acp_nvim.history.database import Database, NewerVersionError
 
         try:
-            database = Database(path)
+            with closing(Database(path, writes=False)) as database:
+                return None if database.is_empty else getattr(search, name)(database, *args)
         except NewerVersionError as error:
             raise UnreadableError(wording.HISTORY_NEWER) from error
+        except sqlite3.Error:
+            raise UnreadableError(wording.HISTORY_UNREADABLE.format(reason=why)) from why
+
+    def _read_anew(self, path: Path, identity: Any, name: str, args: Sequence[Any]) -> Any:
+        """The file is damaged: it is out of the way first. Whoever writes finds that, too."""
+        import sqlite3
+
+        from acp_nvim.history.database import set_aside
+
+        try:
+            aside = set_aside(path, identity)
+            if aside is not None:
+                line = wording.HISTORY_DAMAGED.format(path=aside)
+                self._loop.call_soon_threadsafe(self._tell, line)
+            return self._ask(path, name, args)
         except (sqlite3.Error, OSError) as error:
             raise UnreadableError(wording.HISTORY_UNREADABLE.format(reason=error)) from error
-        try:
+
+    def _ask(self, path: Path, name: str, args: Sequence[Any]) -> Any:
+        from acp_nvim.history import search
+        from acp_nvim.history.database import Database
+
+        with closing(Database(path)) as database:
             return getattr(search, name)(database, *args)
-        except sqlite3.Error as error:
-            raise UnreadableError(wording.HISTORY_UNREADABLE.format(reason=error)) from error
-        finally:
-            database.close()

@@ -15,9 +15,11 @@ from acp_nvim.history.blames import Author, Blamed
 VERSION: Final = "0.1.0"
 
 
-def trace(files: Mapping[str, Blamed], version: str, now: float) -> dict[str, Any]:
+def trace(
+    files: Mapping[str, Blamed], version: str, now: float, revision: str = ""
+) -> dict[str, Any]:
     """Return a record; ``files`` by path relative to the workspace, those without lines of agents
-    are left out. ``version`` is ours. It names no revision: the lines are those of the present
+    are left out. ``version`` is ours. Without a git ``revision`` the lines are those of the present
     texts.
     """
     told = {path: _conversations(blamed) for path, blamed in files.items()}
@@ -25,6 +27,7 @@ def trace(files: Mapping[str, Blamed], version: str, now: float) -> dict[str, An
         "version": VERSION,
         "id": str(uuid4()),
         "timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now)),
+        **({"vcs": {"type": "git", "revision": revision}} if revision else {}),
         "tool": {"name": "acp.nvim", "version": version},
         "files": [
             {"path": path, "conversations": conversations}

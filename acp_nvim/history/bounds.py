@@ -37,8 +37,16 @@ def trim(database: Database, store: Store, days: float, size: int) -> None:
 
 
 def _too_old(sql: sqlite3.Connection, days: float) -> Iterator[int]:
-    before = time.time() - days * DAY_S
-    rows = sql.execute("SELECT id FROM sessions WHERE updated < ? ORDER BY updated", (before,))
+    """Sessions that ended so long ago. What began after one of the last days did not, whatever the
+    clock said then.
+    """
+    now = time.time()
+    before = now - days * DAY_S
+    rows = sql.execute(
+        "SELECT id FROM sessions WHERE updated < ? AND id < coalesce((SELECT min(id)"
+        " FROM sessions WHERE started BETWEEN ? AND ?), id + 1) ORDER BY updated",
+        (before, before, now),
+    )
     return (record for (record,) in rows)
 
 

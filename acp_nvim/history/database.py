@@ -27,6 +27,12 @@ BIG: Final = 1024
 _ZLIB: Final = b"\x78"
 """The first byte of a compressed value; JSON never begins with it."""
 _DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_NO_WRITES: Final = (
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+)
 
 
 class NewerVersionError(Exception):
@@ -39,24 +45,40 @@ def is_damage(error: sqlite3.Error) -> bool:
     return code in _DAMAGED
 
 
+def forbids_writes(error: Exception) -> bool:
+    """Whether an error says that nothing can be written there: full, or read-only."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return isinstance(error, OSError) or code in _NO_WRITES
+
+
 class Database:
     """A connection to the history, for one thread."""
 
-    def __init__(self, path: Path, *, full_text: bool = True) -> None:
+    def __init__(self, path: Path, *, full_text: bool = True, writes: bool = True) -> None:
         """Open the file, which is made where it is missing. Raises `sqlite3.Error`, `OSError` and
-        `NewerVersionError`. ``full_text`` says whether to use FTS5 where the build has it.
+        `NewerVersionError`. ``full_text`` says whether to use FTS5 where the build has it. Without
+        ``writes`` nothing is written, not even what readers need beside the file: it is read as it
+        is.
         """
-        private_files.directory(path.parent)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, private_files.FILE))
         self.path = path
-        self.sql = sqlite3.connect(path, BUSY_MS / 1000, isolation_level=None)
+        if writes:
+            private_files.directory(path.parent)
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, private_files.FILE))
+        uri = path.absolute().as_uri() + ("" if writes else "?immutable=1")
+        self.sql = sqlite3.connect(uri, BUSY_MS / 1000, isolation_level=None, uri=True)
         try:
-            self.identity = _identity(path)
-            self._prepare()
-            self.full_text = full_text and self._index()
+            self.identity = identity_of(path)
+            if writes:
+                self._prepare()
+            self.full_text = full_text and (self._index() if writes else self._has_index())
         except BaseException:
             self.sql.close()
             raise
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was ever kept, or not as this version does."""
+        return self._version() < len(layout.MIGRATIONS)
 
     def close(self) -> None:
         """Close the connection."""
@@ -71,7 +93,7 @@ class Database:
         """Whether the file at the path is still the one that is open: another process may have set
         it aside.
         """
-        return _identity(self.path) == self.identity
+        return identity_of(self.path) == self.identity
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -127,15 +149,25 @@ class Database:
                         sql.execute(layout.INDEX)
                         sql.execute("INSERT INTO words (words) VALUES ('rebuild')")
                         sql.execute("DELETE FROM unindexed")
-            self.sql.execute("SELECT rowid FROM words WHERE words MATCH 'x' LIMIT 1")
+            return self._has_index()
         except sqlite3.OperationalError as error:
             if "no such module" not in str(error):
+                raise
+            return False
+
+    def _has_index(self) -> bool:
+        """Whether there is an index that this build can read."""
+        try:
+            self.sql.execute("SELECT rowid FROM words WHERE words MATCH 'x' LIMIT 1")
+        except sqlite3.OperationalError as error:
+            if "no such" not in str(error):
                 raise
             return False
         return True
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def identity_of(path: Path) -> tuple[int, int] | None:
+    """Tell a file from others that come in its place; None where there is none."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -147,7 +179,7 @@ def set_aside(path: Path, identity: tuple[int, int] | None) -> Path | None:
     """Move a damaged file out of the way, unless another process has done so; returns its new
     name. OSError.
     """
-    if identity is not None and _identity(path) != identity:
+    if identity is not None and identity_of(path) != identity:
         return None
     aside = path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
     for suffix in ("-wal", "-shm", ""):  # the file itself last: whoever opens it finds no old log

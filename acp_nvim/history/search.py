@@ -293,6 +293,23 @@ def prompts(database: Database, most: int) -> list[str]:
     return [text for (text,) in rows][::-1]
 
 
+def own_prompts(database: Database, record: int) -> list[str]:
+    """Return the prompts of a session that the user has sent in no other one. Raises
+    `sqlite3.Error`.
+    """
+    said = [entry for entry in entries(database, record) if isinstance(entry, Message)]
+    parts = [part for it in said if it.role == "user" for part in (it.text(), *it.parts)]
+    found = {part for part in parts if isinstance(part, str)}
+    kept = {text for text in prompts(database, -1) if text in found}
+    marks = ", ".join("?" * len(kept))
+    others = database.sql.execute(
+        "SELECT texts.text FROM texts JOIN owners ON owners.id = texts.id"
+        f" WHERE texts.text IN ({marks}) AND owners.session != ?",
+        (*kept, record),
+    )
+    return sorted(kept - {text for (text,) in others})
+
+
 def usage(database: Database) -> Sequence[Used]:
     """Return what agents used, newest day first. Raises `sqlite3.Error`."""
     rows = database.sql.execute(

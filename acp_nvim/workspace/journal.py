@@ -25,6 +25,8 @@ if sys.platform != "win32":
     import fcntl
 
 MODE: Final = 0o600
+ROOT: Final = "root"
+"""Says which directory the workspace's is (`homes.py`)."""
 NOTES: Final = "writes."
 """What the names of files of notes begin with (`write_notes.py`)."""
 SLACK: Final = 1024 * 1024
@@ -181,8 +183,9 @@ class JournalFile:
     def remove(self) -> None:
         """Leave no file behind that has nothing to say."""
         self.mark(pending=False)
-        with suppress(FileNotFoundError, NotADirectoryError):
-            self.path.unlink()
+        for path in (self.folder / ROOT, self.path):
+            with suppress(FileNotFoundError, NotADirectoryError):
+                path.unlink()
         self._stop_reading()
 
     def mark(self, *, pending: bool) -> None:

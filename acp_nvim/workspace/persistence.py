@@ -33,7 +33,7 @@ from acp_nvim.workspace.agent_write import Lands
 from acp_nvim.workspace.commits import Commits
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.pending_edits import PendingEdits
-from acp_nvim.workspace.ports import AgentSession, BusyError, OtherSessions, Seen
+from acp_nvim.workspace.ports import AgentSession, Authorship, BusyError, OtherSessions, Seen
 from acp_nvim.workspace.refusals import Refusal
 from acp_nvim.workspace.replica import FILE, NOTHING, WRITES, Key, NewerVersionError, Replica
 from acp_nvim.workspace.rewind import Rewind
@@ -42,6 +42,7 @@ from acp_nvim.workspace.shared_state import SharedState, in_order
 from acp_nvim.workspace.tracked_file import ConflictOver
 
 if TYPE_CHECKING:
+    from acp_nvim.workspace.homes import Homes
     from acp_nvim.workspace.landings import Landings
 
 DELAY_S: Final = 0.003
@@ -74,10 +75,11 @@ class Persistence:
         tasks: Tasks,
         sessions: Callable[[], Iterable[AgentSession]],
         others: OtherSessions,
+        authorship: Authorship,
         problem: Callable[[str], None],
     ) -> None:
-        """``others`` takes up sessions of other Neovims; ``problem`` hears why something cannot be
-        read or written.
+        """``others`` takes up sessions of other Neovims; ``authorship`` hears where a workspace was
+        moved, ``problem`` why something cannot be read or written.
         """
         self.cut_until = 0
         """Until when an agent may have been at work that the host before this one had started, in
@@ -90,6 +92,7 @@ class Persistence:
         self._tasks = tasks
         self._sessions = sessions
         self._others = others
+        self._authorship = authorship
         self._problem = problem
         self._data: Path | None = None
         self._locks: dict[str, anyio.Lock] = {}
@@ -103,6 +106,8 @@ class Persistence:
         self._failing = set[str]()
         """The roots whose journals could not be read or written the last time."""
         self._followed = set[str]()
+        self._located, self._noted = set[str](), set[str]()
+        """The roots whose folders were found, and say of which directories they are."""
         self._is_closing = False
 
     # -- life -------------------------------------------------------------------------------------
@@ -125,13 +130,14 @@ class Persistence:
         others. ``again``: this Neovim had it already, in another process.
         """
         root = self._state.root(directory)
-        if self._data is None or root in self._state.replicas.keys() | self._state.newer:
+        self.locate(directory)
+        if self._data is None or root in self._state.replicas.keys() | self._state.left_alone:
             return []
         folder = roots.folder(self._data, root)
         replica = self._state.replicas[root] = Replica(root, folder, self.keys)
         self._locks[root] = anyio.Lock(fast_acquire=True)
         keys = self._first_read(replica)
-        if root in self._state.newer:
+        if root in self._state.left_alone:
             return []
         if replica.file.has_notes() or any(kind == WRITES for kind, _ in keys):
             self._landings_of(replica).take_left()
@@ -151,6 +157,29 @@ class Persistence:
         paths.sort(key=lambda path: path != first)
         return paths
 
+    def locate(self, directory: str) -> None:
+        """Find what was kept of the workspace of a directory, also where that was moved; blocks."""
+        root = self._state.root(directory)
+        if self._data is None or root in self._located:
+            return
+        self._located.add(root)
+        try:
+            if roots.is_settled(self._data, root):
+                return
+            settled = self._homes_in(self._data).settle(root)
+        except NewerVersionError as error:
+            self._state.left_alone.add(root)
+            self._problem(wording.JOURNAL_NEWER.format(path=error))
+        except OSError as error:  # paths in the journal may be others than those of the files
+            self._state.left_alone.add(root)
+            self._report(root, error)
+        else:
+            if settled.move is not None:
+                move = settled.move
+                self._authorship.relocated(move.old, move.new, settled.until, settled.sessions)
+            if settled.is_anothers:
+                self._problem(wording.JOURNAL_OF_ANOTHER.format(path=root))
+
     def _first_read(self, replica: Replica) -> list[Key]:
         try:
             keys = replica.read(locked=False)
@@ -166,7 +195,7 @@ class Persistence:
 
     def _leave(self, replica: Replica) -> None:
         """The journal is a newer version's: neither read nor written by this process any more."""
-        self._state.newer.add(replica.root)
+        self._state.left_alone.add(replica.root)
         del self._state.replicas[replica.root]
         replica.file.close()
         self._problem(wording.JOURNAL_NEWER.format(path=replica.file.path))
@@ -286,12 +315,12 @@ class Persistence:
         Where that cannot be done, all else goes on.
         """
         async with self._locks[replica.root]:
-            is_left = replica.root in self._state.newer
+            is_left = replica.root in self._state.left_alone
             is_locked = not is_left and await self._try(replica, self._lock, patience)
             try:
                 seen = await self._try(replica, self._take_news) if is_locked else None
                 yield seen or {}
-                if is_locked and replica.root not in self._state.newer:
+                if is_locked and replica.root not in self._state.left_alone:
                     await self._try(replica, self._publish)
             finally:
                 replica.file.unlock()
@@ -324,12 +353,18 @@ class Persistence:
             return None
 
     def _failed(self, replica: Replica, error: Exception) -> None:
+        self._report(replica.root, error)
+
+    def _report(self, root: str, error: Exception) -> None:
+        """Say why a workspace's journal cannot be read or written, for the first failure."""
         has_warned = bool(self._failing)
-        self._failing.add(replica.root)
+        self._failing.add(root)
         if has_warned:
             return
         if isinstance(error, OSError) and error.filename:
             reason = f"{error.strerror}: {error.filename}"
+        elif isinstance(error, OSError) and error.strerror:
+            reason = error.strerror
         else:
             reason = str(error) or type(error).__name__
         self._problem(wording.JOURNAL_FAILED.format(reason=reason))
@@ -364,6 +399,19 @@ class Persistence:
         for (kind, path), value in now.items():
             if kind == FILE:
                 self._edits.ledger.told(path, value.entry)
+        await self._note(replica)
+
+    async def _note(self, replica: Replica) -> None:
+        """The folder says of which directory it is, once there is anything in it."""
+        if self._data is not None and replica.stored and replica.root not in self._noted:
+            await to_thread.run_sync(self._homes_in(self._data).note, replica.root)
+            self._noted.add(replica.root)
+
+    def _homes_in(self, data: Path) -> Homes:
+        """Imported when they are first needed: a directory was moved, or is noted."""
+        from acp_nvim.workspace.homes import Homes
+
+        return Homes(data)
 
     async def _take_news(self, replica: Replica) -> Seen:
         if not replica.file.has_news():

@@ -78,7 +78,7 @@ class FileValue(NamedTuple):
 NOTHING: Final = FileValue()
 
 
-class _File(msgspec.Struct, frozen=True, array_like=True):
+class FileRecord(msgspec.Struct, frozen=True, array_like=True):
     """The record of a `FileValue`."""
 
     edits: serialize.File
@@ -157,7 +157,7 @@ class Replica:
         kind, name = key
         reader, sessions, at = self._reader, self._sessions, encoded(name)
         if kind == FILE:
-            return self._file(name, reader.value(kind, at, _File))
+            return self._file(name, reader.value(kind, at, FileRecord))
         if kind == REJECT:
             rejected = reader.value(kind, at, list[serialize.Rejected])
             return None if rejected is None else serialize.rejects(reader, sessions, rejected)
@@ -167,7 +167,7 @@ class Replica:
         plain = {SESSION: SessionInfo, HEAD: str, TREE: Mark, WRITES: int}.get(kind)
         return None if plain is None else reader.value(kind, at, plain)
 
-    def _file(self, path: str, found: _File | None) -> FileValue | None:
+    def _file(self, path: str, found: FileRecord | None) -> FileValue | None:
         if found is None:
             return None
         edits = serialize.file_edits(self._reader, self._sessions, path, found.edits)
@@ -265,11 +265,11 @@ class Replica:
             made = snapshots.record(writer, self._sessions, value)
         writer.put(kind, encoded(name), made)
 
-    def _file_record(self, writer: Writer, path: str, value: FileValue) -> _File:
+    def _file_record(self, writer: Writer, path: str, value: FileValue) -> FileRecord:
         base = value.conflict_base
         names = [] if isinstance(base, UnsetType) else [writer.text(path, base)]
         edits = serialize.file(writer, self._sessions, path, value.edits)
-        return _File(edits, value.user_format, value.agent_format, names, value.rights)
+        return FileRecord(edits, value.user_format, value.agent_format, names, value.rights)
 
 
 def _counts(values: Mapping[Key, Any]) -> bool:
@@ -293,9 +293,18 @@ def _checkpoints(values: Mapping[Key, Any]) -> dict[Key, Checkpoint]:
 
 
 def _outdated(values: Mapping[Key, Any]) -> list[Key]:
-    """Checkpoints that are too old."""
-    since = time.time() - MAX_AGE_S
-    return [key for key, it in _checkpoints(values).items() if it.time < since]
+    """Checkpoints that are too old. One after a younger one of its session is not, whatever the
+    clock said then.
+    """
+    now = time.time()
+    since, found, younger = now - MAX_AGE_S, list[Key](), set[str]()
+    for key, it in sorted(_checkpoints(values).items(), key=lambda one: one[1].n):
+        session = key[1].partition(":")[0]
+        if since <= it.time <= now:
+            younger.add(session)
+        elif it.time < since and session not in younger:
+            found.append(key)
+    return found
 
 
 def _oldest(values: Mapping[Key, Any]) -> list[Key]:

@@ -55,8 +55,10 @@ class SharedState:
     ) -> None:
         self.replicas: dict[str, Replica] = {}
         """The journals in use, by root."""
-        self.newer = set[str]()
-        """Roots whose journal a newer version has written: what is new there is in memory alone."""
+        self.left_alone = set[str]()
+        """Roots whose journal a newer version has written, or that was moved and cannot be found
+        now: what is new there is in memory alone.
+        """
         self._edits = edits
         self._rewind = rewind
         self._commits = commits
@@ -82,7 +84,7 @@ class SharedState:
         for root, replica in self.replicas.items():
             if (FILE, path) in replica.stored:
                 return root
-        inside = [root for root in (*self.replicas, *self.newer) if is_below(path, root)]
+        inside = [root for root in (*self.replicas, *self.left_alone) if is_below(path, root)]
         if inside:
             return max(inside, key=len)
         entry = self._edits.ledger.get(path)

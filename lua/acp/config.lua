@@ -114,6 +114,9 @@ M.defaults = {
   checkpoints = true,
   -- Remember which prompt wrote which line, for `:Acp blame`.
   blame = false,
+  -- What `:Acp blame export` makes: 'trace', an Agent Trace; 'notes', git notes in refs/notes/acp;
+  -- or git notes in a ref that you name, 'refs/notes/…'.
+  blame_export = 'trace',
   notify = true,
   -- window -> key -> action, or { action, mode = … }; mode is 'n' unless it is said. `false` in
   -- place of an action, of a window's table or of the whole takes the keys away.

@@ -28,6 +28,7 @@ M.ops = {
   cards_more = { 'acp.ui.question', 'set_more' },
   composer = { 'acp.ui.composer', 'give_back' },
   prompts = { 'acp.ui.composer.history', 'told' },
+  forget_prompts = { 'acp.ui.composer.history', 'forget' },
   reply = { 'acp.base.replies', 'answered' },
   taken = { 'acp.ui.composer.delivery', 'taken' },
   under_way = { 'acp.command.session_restore', 'under_way' },

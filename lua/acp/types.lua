@@ -199,6 +199,7 @@
 ---@field follow boolean
 ---@field checkpoints boolean
 ---@field blame boolean
+---@field blame_export string
 ---@field history { enabled: boolean, days: number, bytes: integer }
 ---@field notify boolean
 ---@field keymaps table<string, table<string, acp.KeyConfig>|string|boolean>|false

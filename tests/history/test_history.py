@@ -18,6 +18,7 @@ from acp_nvim.editor.history import History, UnreadableError
 from acp_nvim.history.database import Database
 from acp_nvim.session.session import Session
 from tests.support.kept_history import KeptHistory, begin, turn
+from tests.support.small_disk import small_disk
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ON = HistorySettings()
@@ -131,6 +132,29 @@ async def test_a_damaged_file_is_set_aside_and_all_is_written_again(tmp_path: Pa
     kept.end()
 
 
+@pytest.mark.parametrize("where", ["beginning", "middle"])
+async def test_a_damaged_file_is_set_aside_by_whoever_reads_first(
+    tmp_path: Path, where: str
+) -> None:
+    path = tmp_path / "history.db"
+    before = KeptHistory(path)
+    for number in range(100):
+        turn(before.session(), f"Prompt {number} " * 100, "Hi")
+    before.flush()
+    before.close()
+    data = bytearray(path.read_bytes())
+    data[0 if where == "beginning" else 4096 :] = b"nonsense" * (len(data) // 8)
+    path.write_bytes(data)
+    kept = Kept(path)
+    assert await kept.titles() == []
+    assert await kept.titles("Prompt") == []
+    (aside,) = (file for file in kept.files() if "damaged" in file.name)
+    assert kept.lines == [wording.HISTORY_DAMAGED.format(path=aside)]
+    kept.turn(kept.session(), "Hello", "Hi")
+    assert await kept.titles("Hello") == ["Hello"]
+    kept.end()
+
+
 async def test_a_file_that_was_set_aside_by_another_process_is_written_anew(tmp_path: Path) -> None:
     kept = Kept(tmp_path / "history.db")
     kept.turn(kept.session(), "Hello", "Hi")
@@ -206,3 +230,44 @@ async def test_a_kill_right_after_a_prompt_loses_no_word_of_the_user(tmp_path: P
     assert other.said() == ["Hello"]
     other.close()
     kept.end()
+
+
+@pytest.mark.parametrize("how", ["read-only", "full"])
+async def test_where_nothing_can_be_written_what_was_kept_is_read(tmp_path: Path, how: str) -> None:
+    with small_disk(tmp_path / "disk", 1024) as disk:
+        path = disk.path / "acp" / "history.db"
+        before = Kept(path)
+        before.turn(before.session(), "Hello", "Hi")
+        assert await before.titles() == ["Hello"]
+        before.end()
+        if how == "full":
+            disk.fill()
+        else:
+            disk.remount("ro")
+        kept = Kept(path)
+        assert await kept.titles("Hi") == ["Hello"]
+        kept.turn(kept.session(), "More", "Yes")
+        assert await kept.titles() == ["Hello"]
+        await kept.until(lambda: bool(kept.lines))
+        (line,) = kept.lines
+        assert line.startswith("The history is not being kept: ")
+        if how == "full":
+            disk.free()
+        else:
+            disk.remount("rw")
+        kept.end()
+        assert await Kept(path).texts() == ["Hello", "Hi", "More", "Yes"]
+
+
+async def test_a_history_that_could_never_be_written_is_empty(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", 1024) as disk:
+        (disk.path / "acp").mkdir()
+        disk.fill()
+        kept = Kept(disk.path / "acp" / "history.db")
+        kept.turn(kept.session(), "Hello", "Hi")
+        assert await kept.titles() == []
+        await kept.until(lambda: bool(kept.lines))
+        assert len(kept.lines) == 1
+        disk.free()
+        kept.end()
+        assert await Kept(kept.path).titles() == ["Hello"]

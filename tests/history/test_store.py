@@ -262,6 +262,29 @@ def test_what_is_older_than_its_days_goes_and_a_clock_that_was_set_back_does_no_
     kept.close()
 
 
+def test_what_was_said_while_the_clock_was_a_year_behind_does_not_go_when_it_is_right(
+    path: Path,
+) -> None:
+    import time
+
+    now = clock = time.time()
+    kept = KeptHistory(path, clock=lambda: clock)
+    first = kept.session()
+    for session, words, days in (
+        (first, "before", 5),
+        (kept.session(), "behind", 370),
+        (first, "again", 369),
+        (kept.session(), "right", 0),
+    ):
+        clock = now - days * DAY_S
+        turn(session, words, f"Yes, {words}")
+        kept.flush()
+        trim(kept.database, kept.store, 90, 1 << 30)
+    assert set(kept.search("Yes")) == {"before", "behind", "right"}
+    assert kept.said(1) == ["before", "Yes, before", "again", "Yes, again"]
+    kept.close()
+
+
 # -- builds, versions, damage ---------------------------------------------------------------------
 
 
@@ -302,6 +325,48 @@ def test_this_directory_comes_first_however_many_others_there_are(kept: KeptHist
     found = kept.search("needle", "/here")
     assert found[:2] == ["here", f"there{search.SESSIONS + 49}"]
     assert len(found) == search.SESSIONS + 1
+
+
+def test_with_a_session_its_prompts_go_that_no_other_has(kept: KeptHistory) -> None:
+    for prompts in (["Mine", "Both", "Mine again\nand more"], ["Both", "Theirs"]):
+        session = kept.session()
+        for prompt in prompts:
+            kept.recorder.prompted(prompt, "/work")
+            turn(session, prompt, "Mine and theirs")
+    kept.recorder.prompted("Never kept in a session", "/work")
+    kept.flush()
+    kept.recorder.delete(1, None)
+    kept.flush()
+    assert search.prompts(kept.database, 10) == ["Both", "Theirs", "Never kept in a session"]
+    kept.recorder.delete(2, None)
+    kept.flush()
+    assert search.prompts(kept.database, 10) == ["Never kept in a session"]
+
+
+def test_what_was_said_in_a_directory_that_was_moved_is_of_its_new_path(
+    path: Path,
+) -> None:
+    now = 1000.0
+    kept = KeptHistory(path, clock=lambda: now)
+    for title, cwd in (("old", "/a/b"), ("inner", "/a/b/c"), ("beside", "/a/bc")):
+        turn(kept.session(cwd), title, "Hi")
+        kept.flush()
+    now = 2000.0
+    turn(kept.session("/a/b"), "another", "Hi")
+    turn(kept.session("/a/b"), "own", "Hi")
+    kept.flush()
+    kept.recorder.relocated("/a/b", "/new", 1500.0, ["run.5", f"{kept.name}.5"])
+    kept.flush()
+    found = {one.title: one.cwd for one in search.search(kept.database, "", "/new")}
+    assert found == {
+        "own": "/new",
+        "old": "/new",
+        "another": "/a/b",
+        "beside": "/a/bc",
+        "inner": "/new/c",
+    }
+    assert list(found)[:2] == ["own", "old"], "those of the directory first"
+    kept.close()
 
 
 def test_a_file_of_a_newer_version_is_left_alone(path: Path) -> None:

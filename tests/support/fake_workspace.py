@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -37,9 +37,16 @@ from tests.support.file_requests import Recorder
 class FakeWorkspace:
     """The core's workspace in `root`, with its files in `root/work` and `agents` sessions."""
 
-    def __init__(self, root: Path, tasks: Tasks, agents: int = 1, instance: str = "") -> None:
+    def __init__(
+        self,
+        root: Path,
+        tasks: Tasks,
+        agents: int = 1,
+        instance: str = "",
+        work: Path | None = None,
+    ) -> None:
         self.root = root
-        self.work = root / "work"
+        self.work = work or root / "work"
         self.work.mkdir(exist_ok=True)
         self.neovim = FakeNeovim()
         bridge: Any = self.neovim
@@ -59,6 +66,8 @@ class FakeWorkspace:
         """Writes of processes that were killed: prompt, path, text before and after."""
         self.moves: list[tuple[str, str]] = []
         """The moves, old path and new."""
+        self.relocations: list[tuple[str, str]] = []
+        """The directories that were moved."""
         self.told: list[str] = []
         """Notices and lines for the user."""
         recorder = Recorder()
@@ -108,6 +117,10 @@ class FakeWorkspace:
     def adopted(self, prompt: PromptName, path: str, before: Text | None, after: Text) -> None:
         """An agent had written lines when its process was killed."""
         self.adoptions.append((prompt, path, before, after))
+
+    def relocated(self, old: str, new: str, until: float, sessions: Iterable[str]) -> None:
+        """A directory was moved."""
+        self.relocations.append((old, new))
 
     def follow(self, root: str, folder: str) -> None:
         """Nobody tells of changes: `exchange` looks for them."""

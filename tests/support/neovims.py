@@ -29,8 +29,8 @@ class MortalGroup:
     """The tasks of one process, which end with it; no block of code has to be left for that."""
 
     def __init__(self) -> None:
-        self.cancel_scope = anyio.CancelScope()
         self._tasks: set[asyncio.Task[Any]] = set()
+        self.cancel_scope = anyio.CancelScope()
 
     def start_soon(self, function: Callable[..., Coroutine[Any, Any, Any]], *args: Any) -> None:
         """As a task group does."""
@@ -52,17 +52,28 @@ class Neovims:
         self.root = root
         self.failures: list[str] = []
         self._groups: dict[int, MortalGroup] = {}
-        self._alive: list[FakeWorkspace] = []
+        self.all: list[FakeWorkspace] = []
 
-    async def neovim(self, name: str, agents: int = 1, *, blame: bool = False) -> FakeWorkspace:
-        """A new one; its user enters a buffer of the workspace. ``blame``: the option."""
+    async def neovim(
+        self,
+        name: str,
+        agents: int = 1,
+        work: Path | None = None,
+        *,
+        enters: bool = True,
+        blame: bool = False,
+    ) -> FakeWorkspace:
+        """A new one; its user enters a buffer of the workspace, which is ``work`` if not all of
+        them work in one. ``blame``: the option.
+        """
         asyncio.get_running_loop().set_exception_handler(self._raised)
         group: Any = MortalGroup()
-        found = FakeWorkspace(self.root, Tasks(group, self._failed), agents, name)
+        found = FakeWorkspace(self.root, Tasks(group, self._failed), agents, name, work)
         found.options.blame = blame
         self._groups[id(found)] = group
-        self._alive.append(found)
-        await found.open()
+        self.all.append(found)
+        if enters:
+            await found.open()
         return found
 
     def kill(self, neovim: FakeWorkspace) -> None:
@@ -72,7 +83,7 @@ class Neovims:
 
     def kill_all(self) -> None:
         """The test is over."""
-        for neovim in self._alive:
+        for neovim in self.all:
             self.kill(neovim)
         assert not self.failures, "\n".join(self.failures)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import stat
 import threading
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -571,3 +572,19 @@ async def test_it_is_written_without_being_asked(started: Neovims) -> None:
     with anyio.fail_after(10):
         while not (folder(first) / "pending").exists():
             await anyio.lowlevel.checkpoint()
+
+
+async def test_a_clock_that_was_a_year_behind_takes_nothing_away(
+    started: Neovims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SLACK", 0)  # all is written anew again and again
+    first = await wrote(started)
+    now = time.time()
+    for days in (0, 365, 364, 0):
+        monkeypatch.setattr(time, "time", lambda days=days: now - days * 86_400)
+        await first.turn()
+        await first.write(first.work / f"{days}.txt", TEXT)
+        await first.exchange()
+    second = await reborn(started, first)
+    assert set(shown(second)) == {"a.txt", "0.txt", "365.txt", "364.txt"}
+    assert len(second.review.rewind.checkpoints.of(1)) == 4

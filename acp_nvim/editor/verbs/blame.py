@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from anyio import to_thread
 
 from acp_nvim import wording
 from acp_nvim.editor import history_chats
@@ -24,9 +26,12 @@ from acp_nvim.workspace import roots
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.ports import BufferText
 from acp_nvim.workspace.refusals import Refusal
+from acp_nvim.workspace.snapshots.store import StoreError
 
 if TYPE_CHECKING:
     from acp_nvim.history.blames import Author, Blamed
+NOTES = "refs/notes/acp"
+"""The ref for notes where the user names none."""
 
 
 @verb("blame")
@@ -80,24 +85,46 @@ def _turn(session: Session, sent: float) -> int | None:
 
 @verb("blame_export")
 async def export(host: Host, args: Args) -> None:
-    """The lines that agents wrote in the workspace, as an Agent Trace: to a file, or into a
-    window.
+    """The lines that agents wrote in the workspace, as an Agent Trace: to a file, into a window, or
+    by option `blame_export` as a note on the commit in use.
     """
     root = roots.root_of(str(args["cwd"]))
     await host.workspace.persistence.adopt()
     paths = await read(host, "blamed_paths", clean_text(root))
-    found = paths and await _blamed(host, await _texts(host, paths))
     if paths is None:
         return
-    above = root.rstrip("/") + "/"
-    files = {path.removeprefix(above): blamed for path, blamed in (found or {}).items()}
-    lines = _trace(files)
+    ref = {"trace": "", "notes": NOTES}.get(how := host.settings().blame_export, how)
+    if ref and not args.get("file"):
+        await _note(host, root, paths, ref)
+        return
+    lines = _trace(root, await _blamed(host, await _texts(host, paths)) or {})
     if not lines:
         host.echo("info", wording.BLAME_NOTHING)
     elif not args.get("file"):
         host.screen.push("show", "acp://blame-export", "json", lines)
     elif written(host, Path(str(args["file"])), lines):
         host.echo("info", wording.BLAME_EXPORTED.format(path=args["file"]))
+
+
+async def _note(host: Host, root: str, paths: list[str], ref: str) -> None:
+    """The lines that agents wrote in the commit in use, as a note on it."""
+    from acp_nvim.workspace import git_notes
+
+    try:
+        commit = await to_thread.run_sync(git_notes.head, root, os.environ)
+        texts = await to_thread.run_sync(git_notes.texts, commit, paths, os.environ)
+        lines = _trace(root, await _blamed(host, texts) or {}, commit.id)
+        if not lines:
+            host.echo("info", wording.BLAME_NOT_COMMITTED)
+            return
+        note = ("\n".join(lines) + "\n").encode()
+        await to_thread.run_sync(git_notes.write, commit, ref, note, os.environ)
+    except git_notes.NotNotedError as error:
+        host.echo("warn", str(error))
+    except StoreError as error:
+        host.echo("warn", wording.NOTES_FAILED.format(reason=error))
+    else:
+        host.echo("info", wording.BLAME_NOTED.format(commit=commit.id[:10], ref=ref))
 
 
 async def _texts(host: Host, paths: list[str]) -> dict[str, Text]:
@@ -121,12 +148,14 @@ async def _blamed(host: Host, texts: Mapping[str, Text]) -> Mapping[str, Blamed]
     return None if found is None else {keys[key]: blamed for key, blamed in found.items()}
 
 
-def _trace(files: Mapping[str, Blamed]) -> list[str]:
+def _trace(root: str, blamed: Mapping[str, Blamed], revision: str = "") -> list[str]:
     """Lines of JSON; none where agents wrote nothing of what is there."""
     from acp_nvim import __version__
     from acp_nvim.history.agent_trace import trace
 
-    record = trace(files, __version__, time.time())
+    above = root.rstrip("/") + "/"
+    files = {path.removeprefix(above): found for path, found in blamed.items()}
+    record = trace(files, __version__, time.time(), revision)
     if not record["files"]:
         return []
     return msgspec.json.format(msgspec.json.encode(record), indent=2).decode().split("\n")

@@ -28,6 +28,7 @@ PROMPTS = 500
 async def history(host: Host, args: Args) -> None:
     """Search, pick a session, then what to do with it, unless `action` says that."""
     cwd, words = str(args["cwd"]), str(args.get("words") or "").strip()
+    host.workspace.persistence.locate(cwd)
     found = await read(host, "search", words, cwd)
     if found is None:
         return
@@ -69,6 +70,7 @@ async def ask(host: Host, args: Args) -> None:
         reply = reports.markdown_of(entries)
     else:
         cwd = str(args["cwd"])
+        host.workspace.persistence.locate(cwd)
         found = await read(host, "search", str(args.get("search") or ""), cwd) or []
         now = time.time()
         reply = [history_chats.item(kept, cwd, now) for kept in found]
@@ -96,7 +98,9 @@ async def _act(host: Host, kept: Kept, action: str) -> None:
     live = history_chats.opened(host, kept)
     if action == "delete":
         uid = host.history.uid(live.session) if live is not None else None
+        prompts = await read(host, "own_prompts", kept.id)
         host.history.delete(kept.id, uid)
+        host.screen.push("forget_prompts", prompts or [])
         host.echo("info", wording.HISTORY_DELETED.format(session=history_chats.name(kept)))
         return
     if live is not None and action in ("open", "continue"):

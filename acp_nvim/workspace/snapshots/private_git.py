@@ -5,7 +5,8 @@ clone) names programs there for git to run: filters, hooks, fsmonitor, textconv 
 the transport of a promisor remote. So git works in a git directory of our own. The user's objects
 are alternates of it, the index is a copy; of the config a few harmless values are taken over.
 
-In the user's repository only `rev-parse` and `config` run: they read refs and config, nothing else.
+In the user's repository `rev-parse` and `config` run: they read refs and config, nothing else; and
+`update-ref`, without hooks, where the user asks for notes (`git_notes.py`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import shutil
 import subprocess
 import tempfile
 import weakref
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -60,7 +62,7 @@ _OURS: Final = {
     "protocol.allow": "never",
     "submodule.recurse": "false",
 }
-_CAREFUL: Final = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
+CAREFUL: Final = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
 AS_STORED: Final = "* -text -crlf !eol -ident !filter !working-tree-encoding\n"
 """Attributes by which git takes the bytes of a file as they are on disk."""
 
@@ -112,7 +114,7 @@ def find(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> 
     where = ["rev-parse", "--path-format=absolute", "--show-toplevel", "--show-object-format"]
     for name in ("index", "objects", "logs/HEAD", "info/exclude", "info/attributes"):
         where += ["--git-path", name]
-    found = call([*_CAREFUL, *where], directory, env, timeout=timeout)
+    found = call([*CAREFUL, *where], directory, env, timeout=timeout)
     told = os.fsdecode(found).removesuffix("\n").split("\n")
     if len(told) != len(Repository.__struct_fields__) - 1:
         raise StoreError(f"git does not say where the repository of {directory} is")
@@ -131,7 +133,7 @@ def find(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> 
 
 def head(repository: Repository, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> str:
     """The commit that HEAD names; empty before the first one."""
-    args = [*_CAREFUL, "rev-parse", "--verify", "--quiet", "HEAD"]
+    args = [*CAREFUL, "rev-parse", "--verify", "--quiet", "HEAD"]
     try:
         return call(args, repository.top, environment(env), timeout=timeout).decode().strip()
     except StoreError:
@@ -143,36 +145,47 @@ def listed(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -
     StoreError where there is no repository, or it cannot be read so.
     """
     repository = find(directory, env, timeout)
-    with tempfile.TemporaryDirectory(prefix="acp-git-") as folder:
-        for inner in ("refs", "objects"):
-            private_files.directory(Path(folder) / inner)
-        _put(Path(folder) / "HEAD", b"ref: refs/heads/none\n")
-        exclude = Path(folder) / "exclude"
+    with scratch(repository, env) as own:
+        exclude = Path(own["GIT_DIR"]) / "exclude"
         _stand_in(repository.options["core.excludesfile"], exclude)
-        ours = {
-            "GIT_DIR": folder,
-            "GIT_WORK_TREE": repository.top,
-            "GIT_INDEX_FILE": repository.index,
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_CONFIG_GLOBAL": os.devnull,
-            "HOME": folder,
-        }
-        ask = [*_CAREFUL, "ls-files", "-z", "--cached", "--others", "--deduplicate"]
+        ask = [*CAREFUL, "ls-files", "-z", "--cached", "--others", "--deduplicate"]
         ask.append("--exclude-per-directory=.gitignore")
         ask += [
             f"--exclude-from={path}"
             for path in (exclude, repository.exclude)
             if Path(path).exists()
         ]
-        found = call(ask, directory, environment(env) | ours, timeout=timeout)
+        found = call(ask, directory, own, timeout=timeout)
     names = map(os.fsdecode, filter(None, found.split(b"\0")))
     return [os.path.join(directory, name) for name in names]  # noqa: PTH118
+
+
+@contextmanager
+def scratch(repository: Repository, env: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """The environment for git in a directory of ours that is there for a moment: it knows the
+    user's objects and index, and no ref or config. What is made there is made in the user's.
+    """
+    with tempfile.TemporaryDirectory(prefix="acp-git-") as folder:
+        private_files.directory(Path(folder) / "refs")
+        _put(Path(folder) / "HEAD", b"ref: refs/heads/none\n")
+        version = _line("core.repositoryformatversion", "1")
+        lines = version + _line("extensions.objectformat", repository.object_format)
+        _put(Path(folder) / "config", lines.encode())
+        yield environment(env) | {
+            "GIT_DIR": folder,
+            "GIT_WORK_TREE": repository.top,
+            "GIT_INDEX_FILE": repository.index,
+            "GIT_OBJECT_DIRECTORY": repository.objects,
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "HOME": folder,
+        }
 
 
 def _options(top: str, env: Mapping[str, str], timeout: float) -> dict[str, str]:
     """The options that matter to us, with safe values only; paths are absolute."""
     names = [name.partition(".")[2] for name in (*_STAT, *_CONVERSION, *_PATHS)]
-    ask = [*_CAREFUL, "config", "-z", "--get-regexp", rf"^core\.({'|'.join(names)})$"]
+    ask = [*CAREFUL, "config", "-z", "--get-regexp", rf"^core\.({'|'.join(names)})$"]
     options: dict[str, str] = {}
     for item in call(ask, top, env, fine=(0, 1), timeout=timeout).split(b"\0"):
         key, has_value, value = os.fsdecode(item).partition("\n")

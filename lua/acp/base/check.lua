@@ -210,6 +210,10 @@ local checks = {
   ['follow'] = flag,
   ['checkpoints'] = flag,
   ['blame'] = flag,
+  ['blame_export'] = function(value)
+    local is_ref = type(value) == 'string' and value:match('^refs/notes/[%w._/-]*[%w_-]$')
+    return not is_ref and one_of('trace', 'notes', 'refs/notes/…')(value) or nil
+  end,
   ['notify'] = flag,
   ['log.level'] = one_of('debug', 'info', 'warn', 'error', 'off'),
   ['log.bytes'] = number(0, true),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.editor import Editor
+from tests.support.git import git, repository
 from tests.support.script_lines import shell
 
 SEEN = """
@@ -102,6 +103,26 @@ def test_the_prompt_of_a_line(edit: Callable[..., Editor], tmp_path: Path) -> No
         [{"start_line": 3, "end_line": 3}],
         [{"start_line": 4, "end_line": 4}],
     ]
+
+
+def test_notes_on_the_commit_in_use(edit: Callable[..., Editor], tmp_path: Path) -> None:
+    editor = start(edit, tmp_path, blame_export="notes")
+    path = editor.write("a.txt", "one\ntwo\nthree\n")
+    editor.turn(f"replace {path} two TWO")
+    editor.cmd("Acp blame export")
+    editor.wait_message("There is no git repository here to put notes in")
+    repository(editor.work)
+    editor.turn(f"replace {path} one ONE")  # is in no commit yet
+    editor.cmd("Acp blame export")
+    editor.wait_message("Agent trace noted on commit")
+    note = json.loads(git(editor.work, "notes", "--ref=refs/notes/acp", "show", "HEAD"))
+    assert note["vcs"] == {"type": "git", "revision": git(editor.work, "rev-parse", "HEAD").strip()}
+    (file,) = note["files"]
+    assert [one["ranges"] for one in file["conversations"]] == [[{"start_line": 2, "end_line": 2}]]
+    editor.cmd(f"Acp blame export {tmp_path / 'trace.json'}")  # where a file is named
+    editor.wait_message("Agent trace exported to")
+    assert "vcs" not in json.loads((tmp_path / "trace.json").read_text())
+    assert git(editor.work, "status", "--porcelain").split() == ["M", "a.txt"]
 
 
 def test_blame_that_is_off(editor: Editor) -> None:

@@ -24,6 +24,11 @@ def days(edit: Callable[..., Editor], tmp_path: Path) -> Days:
     return Days(edit, tmp_path)
 
 
+EARLIER = """
+return vim.tbl_map(function(it) return it.text end, require('acp.ui.composer.history').list())
+"""
+
+
 def chat_lines(editor: Editor, n: int) -> list[str]:
     """A chat, without the line below the user's last turn that says how a session came to be."""
     return [line for line in editor.chat(n) if line.strip()]
@@ -83,13 +88,22 @@ def test_a_users_day(days: Days) -> None:
     third = days.start()
     third.cmd("Acp history stats")
     third.wait_screen("prompts")
+    third.turn("say once more")  # in another session, too
     assert any(line.split()[1:3] == ["script", "4"] for line in third.screen())
     pick(third, "Acp history once more", title, "delete")
     third.wait_message("Deleted from the history")
+    third.lua("require('acp.ui.composer.history').when_whole(function() _G.whole = true end)")
+    third.wait("_G.whole and #require('acp.ui.composer.history').list() == 1")
+    assert third.lua(EARLIER) == ["say once more"], "those of the deleted session are gone"
     third.cmd("Acp history zebra")
     third.wait_message("No match in the history: zebra")
     third.quit()
-    assert days.records() == []
+    assert days.records() == ["say once more"]
+    fourth = days.start()
+    fourth.cmd("Acp prompt")
+    fourth.lua("require('acp.ui.composer.history').when_whole(function() _G.whole = true end)")
+    fourth.wait("_G.whole")
+    assert fourth.lua(EARLIER) == ["say once more"]
 
 
 @pytest.mark.parametrize("way", ["resume", "load"])

@@ -56,6 +56,16 @@ function M.told(texts)
   go_on()
 end
 
+--- Frame operation: the user has deleted the only session in which these were sent.
+---@param texts string[]
+function M.forget(texts)
+  local gone = {} ---@type table<string, true>
+  for _, text in ipairs(texts) do
+    gone[text] = true
+  end
+  sent = vim.tbl_filter(function(text) return not gone[text] end, sent)
+end
+
 --- The host is gone, and will not answer.
 M.host_gone = go_on
 
