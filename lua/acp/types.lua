@@ -48,7 +48,7 @@
 ---@field current? integer
 ---@field agents table<string, acp.Agent>
 ---@field sessions table<integer, acp.Session>
----@field elicitations? acp.Elicitation[] those that belong to no session
+---@field elicitations acp.Elicitation[] those that belong to no session
 
 ---@class acp.Agent
 ---@field status 'starting'|'ready'|'auth_required'|'exited'|'failed'

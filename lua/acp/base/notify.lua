@@ -2,6 +2,9 @@
 local M = {}
 
 local text_width = require('acp.base.text_width')
+--- With fewer cells than this a message that is cut to them says nothing.
+local NARROW = 10
+
 local waiting = {} ---@type { level: integer, message: string }[]
 
 --- `level` as a number of |vim.log.levels|; accepts its names in any case.
@@ -58,8 +61,8 @@ local function builtin() return debug.getinfo(vim.notify, 'S').source:match('^@?
 --- A message while the user types on the command line or reads a prompt would destroy that line.
 local function busy() return vim.api.nvim_get_mode().mode:match('^[cr]') ~= nil end
 
----@return integer cells that a message may take
-local function space() return math.max(vim.v.echospace - 1, 10) end
+---@return integer cells that a message may take; hardly any where the ruler stands beside it
+local function space() return math.max(vim.v.echospace - 1, 0) end
 
 --- The option that keeps Neovim from waiting for a key after a long message. 0.10 has none, but
 --- does not wait where there is room.
@@ -79,8 +82,8 @@ end
 --- Whether Neovim would wait for a key: it does so after an error for which there is no line.
 local function waits(level) return vim.o.cmdheight == 0 and level >= vim.log.levels.ERROR end
 
---- The user's own notifier gets a message whole; where it passes it on to Neovim's own, that must
---- not leave a prompt behind.
+--- The user's own notifier gets a message whole, and so does |:messages| where the screen has no
+--- room for one. Where it is passed on to Neovim's own, that must not leave a prompt behind.
 local function hand_over(level, message)
   local fits = not message:find('\n', 1, true) and text_width(message) <= space()
   if fits and not waits(level) then
@@ -99,7 +102,7 @@ end
 local function show(level, message)
   -- After a redraw the next message overwrites the last one instead of scrolling to a prompt.
   vim.cmd.redraw()
-  if not builtin() then
+  if not builtin() or space() < NARROW then
     hand_over(level, message)
   elseif waits(level) then
     vim.api.nvim_echo({ { M.cut(message, space()), 'ErrorMsg' } }, true, {})

@@ -3,7 +3,7 @@
 local M = {}
 
 ---@class acp.State
-local state = { host = 'stopped', agents = {}, sessions = {} }
+local state = { host = 'stopped', agents = {}, sessions = {}, elicitations = {} }
 
 local version = 0
 -- Tool calls that are out of the list, by session.
@@ -160,7 +160,7 @@ function M.host_gone(status, message)
       session.permissions, session.elicitations, session.questions = {}, {}, {}
     end
   end
-  state.elicitations = nil
+  state.elicitations = {}
   version = version + 1
   M.changed()
 end

@@ -21,7 +21,7 @@ end
 
 --- Questions of all sessions but `n`, and of none.
 local function asked_elsewhere(n)
-  local count = #(state.get().elicitations or {})
+  local count = #state.get().elicitations
   for other, session in pairs(state.get().sessions) do
     if other ~= n then count = count + activity.asked(session) end
   end

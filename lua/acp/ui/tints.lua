@@ -122,8 +122,13 @@ function M.define(links)
   for group, tint in pairs(tints) do
     local now = api.nvim_get_hl(0, { name = group })
     if next(now) == nil or vim.deep_equal(now, ours[group]) then
-      local wanted = vim.o.termguicolors and look(tint) or { link = links[group] }
-      api.nvim_set_hl(0, group, wanted --[[@as vim.api.keyset.highlight]])
+      -- `:highlight clear` goes back to this. It does nothing where there is a tint.
+      api.nvim_set_hl(0, group, { link = links[group], default = true })
+      if vim.o.termguicolors then
+        api.nvim_set_hl(0, group, look(tint))
+      elseif api.nvim_get_hl(0, { name = group }).link ~= links[group] then
+        api.nvim_set_hl(0, group, { link = links[group] })
+      end
       ours[group] = api.nvim_get_hl(0, { name = group })
     end
   end

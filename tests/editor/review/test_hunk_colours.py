@@ -88,7 +88,24 @@ def test_a_screen_of_few_colours_has_the_groups_of_diff_mode(editor: Editor) -> 
     editor.lua(DEFINE, "default", "dark", False)
     link = "return vim.api.nvim_get_hl(0, { name = 'AcpHunkAdd' }).link"
     assert editor.lua(link) == "DiffAdd"
+    assert editor.lua("return vim.api.nvim_get_hl(0, { name = 'AcpHunkAdd' }).default") is True
     editor.cmd("set termguicolors")
     assert editor.lua(link) is None
     editor.cmd("set notermguicolors")
     assert editor.lua(link) == "DiffAdd"
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_every_group_is_a_link_again_after_the_colours_are_cleared(
+    editor: Editor, full: bool
+) -> None:
+    editor.lua(DEFINE, "habamax", "dark", full)
+    editor.cmd("highlight clear")
+    links = editor.lua(
+        "local groups, found = require('acp.ui.highlights').groups, {}"
+        " for name, link in pairs(groups) do"
+        "   local now = vim.api.nvim_get_hl(0, { name = name })"
+        "   if link ~= 'Normal' and now.link ~= link then table.insert(found, name) end"
+        " end return found"
+    )
+    assert links == []

@@ -243,6 +243,27 @@ def test_the_plugin_file_loads_nothing_and_refuses_twice(front: Editor) -> None:
     assert set(modules) == {"acp.base.host", "acp.base.signals", "acp.wiring"}, "those of the test"
 
 
+def test_the_module_of_public_functions_loads_nothing_until_one_is_used(editor: Editor) -> None:
+    loaded = (
+        "vim.tbl_filter(function(it) return it:match('^acp') end, vim.tbl_keys(package.loaded))"
+    )
+    assert editor.lua(f"require('acp') return {loaded}") == ["acp"]
+    assert editor.lua("return require('acp').state().elicitations") == []
+    assert editor.lua(f"return vim.list_contains({loaded}, 'acp.wiring')")
+
+
+@pytest.mark.parametrize("columns", [24, 30, 34])
+def test_a_message_asks_for_no_key_where_the_ruler_leaves_no_room(
+    edit: Start, columns: int
+) -> None:
+    front = edit(init=HOST, screen=(columns, 16))
+    front.cmd("set laststatus=0")
+    for _ in range(2):
+        front.keys(":Acp chat<CR>")
+        assert not front.rpc.request("nvim_get_mode")["blocking"]
+    assert front.cmd("messages").splitlines()[-1].startswith("acp: No session")
+
+
 def test_a_command_that_fails_inside_a_script_raises(edit: Start) -> None:
     front = edit(init=HOST, screen=(80, 20))
     with pytest.raises(EditorError, match="did you mean 'chat'"):

@@ -67,7 +67,7 @@ M.groups = {
 ---@return string[]
 local function pressing()
   local state, names = require('acp.base.state').get(), {}
-  local asked, running, waits = #(state.elicitations or {}) > 0, false, false
+  local asked, running, waits = #state.elicitations > 0, false, false
   for _, session in pairs(state.sessions) do
     for _, list in ipairs({ 'permissions', 'elicitations', 'questions' }) do
       asked = asked or #(session[list] or {}) > 0
