@@ -4,6 +4,7 @@ the user's answer.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable
 from typing import Final, Generic, Literal, TypeVar
 
@@ -20,6 +21,9 @@ _ABOUT: Final[dict[Why, str]] = {
     "secret": "a secret file",
     "executed": "a file that other programs run",
 }
+
+PATH_BYTES: Final = 1000
+"""Neovim ends itself when it writes a file whose name fills its line for messages, 1,024 bytes."""
 
 Ask = Callable[[S, Verb, Place, Why], Awaitable[bool]]
 """Puts a question to the user, with the path and why it is asked; true when the agent may."""
@@ -42,9 +46,11 @@ class PathGuard(Generic[S]):
 
     async def needed(self, session: S, verb: Verb, path: str) -> tuple[Place, Why | None]:
         """Resolve the path; also returns why the user has to be asked. Refusal where an option
-        forbids it.
+        forbids it, or Neovim would not survive it.
         """
         where = place(path)
+        if len(os.fsencode(where.real)) > PATH_BYTES:
+            raise Refusal("failed", path, f"the path is longer than {PATH_BYTES} bytes")
         options = self._options()
         inside = below(where.real, session.roots)
         if inside is None and options.outside == "deny":

@@ -11,7 +11,7 @@ import pytest
 from acp_nvim.edits.agent_bases import AgentBases
 from acp_nvim.edits.text import parse
 from acp_nvim.protocol import schema
-from acp_nvim.protocol.errors import RequestError
+from acp_nvim.protocol.errors import INTERNAL_ERROR, RequestError
 from acp_nvim.workspace.paths import place
 from acp_nvim.workspace.ports import Written
 from tests.support.agent_files import AgentFiles, Session
@@ -50,6 +50,17 @@ async def test_lines_are_counted_from_one(
         served.buffers.open(served.path("f"), "a\nb\nc\n")
     assert await served.read("f", line, limit) == expected
     assert served.located == [(served.path("f"), line)]
+
+
+async def test_neovim_is_not_given_a_path_that_ends_it(served: AgentFiles) -> None:
+    """It aborts when it writes a file whose name does not fit into its line for messages."""
+    long = "/".join(["d" * 99] * 11)
+    with pytest.raises(RequestError, match="longer than 1000 bytes"):
+        await served.read(long)
+    with pytest.raises(RequestError, match="longer than 1000 bytes") as refused:
+        await served.write(long, "x\n")
+    assert refused.value.code == INTERNAL_ERROR
+    assert list(served.root.iterdir()) == []
 
 
 async def test_only_the_last_line_lacks_the_newline(served: AgentFiles) -> None:
