@@ -284,11 +284,11 @@ def _method(method: Any) -> Any:
             env = {one.name: one.value for one in method.env or ()}
             args = list(method.args or ())
             return v1.AuthMethodTerminal(
-                method.method_id, method.name, method.description, args, env, method.meta
+                method.method_id, method.name, method.description, args, env, meta=method.meta
             )
         case s.AuthMethodAgent():
             return v1.AuthMethodAgent(
-                method.method_id, method.name, method.description, method.meta
+                method.method_id, method.name, method.description, meta=method.meta
             )
         case _:
             raw = method.raw
