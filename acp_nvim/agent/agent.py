@@ -313,16 +313,11 @@ class Agent:
         )
         return str(result.status)
 
-    async def session_options(
-        self, cwd: str, session_id: str, directories: Sequence[str] = ()
-    ) -> schema.SessionOptionsResponse:
+    async def session_options(self, cwd: str, session_id: str) -> schema.SessionOptionsResponse:
         """The options that a stored session would start with; only behind
         `sessionCapabilities.options` (rfds/session-options).
         """
-        taken = directories and self.session_capabilities.additional_directories
-        request = schema.SessionOptionsRequest(
-            cwd, list(directories) if taken else UNSET, session_id
-        )
+        request = schema.SessionOptionsRequest(cwd, session_id=session_id)
         result: schema.SessionOptionsResponse = await self._endpoint.request(
             "session/options", request
         )

@@ -62,6 +62,11 @@ Watched = Callable[[str], AbstractContextManager[None]]
 """Around a request, by its name: the user is told when the answer does not come."""
 
 
+_RESUMED = (wording.LOST_RESUMED, wording.RESTARTED_RESUMED, wording.RECONNECTED_RESUMED)
+_LOADED = (wording.LOST_LOADED, wording.RESTARTED_LOADED, wording.RECONNECTED_LOADED)
+"""What the user is told where the agent had lost the session, was started or connected again."""
+
+
 class SessionSetup:
     """Opens one session: the first time as its origin says, later by the best way that the agent
     offers.
@@ -319,32 +324,21 @@ class SessionSetup:
         try:
             if agent.session_capabilities.resume and self.session.id:
                 result = await self._resume_again(connection)
-                self._say_reopened(
-                    connection,
-                    wording.LOST_RESUMED,
-                    wording.RESTARTED_RESUMED,
-                    wording.RECONNECTED_RESUMED,
-                )
+                self._say_reopened(connection, _RESUMED)
                 return result
         except (RequestError, RemoteProtocolError) as error:
             reason = _refusal(error)
         try:
             if agent.capabilities.load_session and self.session.id:
                 result = await self._reload(connection)
-                self._say_reopened(
-                    connection,
-                    wording.LOST_LOADED,
-                    wording.RESTARTED_LOADED,
-                    wording.RECONNECTED_LOADED,
-                )
+                self._say_reopened(connection, _LOADED)
                 return result
         except (RequestError, RemoteProtocolError) as error:
             reason = _refusal(error)
         return await self._fresh(connection, reason)
 
-    def _say_reopened(
-        self, connection: Connection, lost: str, started: str, connected: str
-    ) -> None:
+    def _say_reopened(self, connection: Connection, texts: tuple[str, str, str]) -> None:
+        lost, started, connected = texts
         if self.lost:
             said = lost.format(agent=connection.title, then=self._again_words)
             self.session.notice("warning", said)

@@ -16,7 +16,6 @@ from acp_nvim.edits.carry import carried, returned, together
 from acp_nvim.edits.merge import Conflict, merge
 from acp_nvim.edits.pending import (
     FileEdits,
-    LedgerState,
     Parked,
     Pending,
     Reject,
@@ -57,12 +56,6 @@ class Ledger:
         """All entries, or those that a session wrote to."""
         found = self._files.values()
         return [entry for entry in found if session is None or session in entry.writers]
-
-    def state(self) -> LedgerState:
-        """Return a picture of the ledger."""
-        history = list(self._undo_history.before)
-        rejects, parked = list(self._rejects), dict(self._parked)
-        return LedgerState(dict(self._files), rejects, history, dict(self._settled), parked)
 
     # What other processes know
 

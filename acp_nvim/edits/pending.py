@@ -236,27 +236,6 @@ class FileEdits(msgspec.Struct, frozen=True):
     parked: tuple[Parked, ...] = ()
 
 
-class LedgerState(msgspec.Struct, frozen=True):
-    """A picture of a ledger, from which another one can continue. Values are shared and never
-    changed: what is equal to the last picture is the same object.
-    """
-
-    files: dict[str, Pending] = {}
-    """By path, in the order in which they were first written."""
-    rejects: list[list[Reject]] = []
-    """Rejects that can be taken back, the latest last."""
-    undo_history: list[Pending] = []
-    """Entries before steps that the user may undo."""
-    settled: dict[str, Pending] = {}
-    """Files of the undo history in which nothing is pending."""
-    parked: dict[str, tuple[Parked, ...]] = {}
-    """Edits that the tree lacks, by path."""
-
-    def __bool__(self) -> bool:
-        """Whether anything is pending or parked, or a reject can be taken back."""
-        return bool(self.files or self.rejects or self.parked)
-
-
 _KEPT = wording.WHY_FILE_KEPT
 _CONFLICT = wording.WHY_BUFFER_KEPT
 

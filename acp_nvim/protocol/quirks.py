@@ -38,7 +38,7 @@ _OWN_ID: Final[dict[type[Any], str]] = {
 }
 
 # Other required fields that can be done without.
-_VALUES: Final[dict[tuple[type[s.Wire], str], Any]] = {
+_VALUES: Final[dict[tuple[type[s.Plain], str], Any]] = {
     (s.PermissionOption, "kind"): "other",
     (s.PlanEntry, "priority"): "medium",
     (s.PlanEntry, "status"): "pending",

@@ -33,8 +33,16 @@ def given(value: T | UnsetType | None) -> T | None:
     return None if isinstance(value, UnsetType) else value
 
 
-class Wire(Struct, frozen=True, gc=False, rename="camel"):
-    """Base of all wire types: frozen, camelCase outside, unknown fields ignored."""
+class Plain(Struct, frozen=True, gc=False, rename="camel"):
+    """Base of the few types without `_meta`: frozen, camelCase outside, unknown fields ignored
+    (v1/extensibility).
+    """
+
+
+class Wire(Plain, frozen=True, kw_only=True):
+    """Base of all others; `_meta` is their last field, and only given by name."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class Untagged:
@@ -53,7 +61,6 @@ class WriteTextFileRequest(Wire, frozen=True):
     session_id: SessionId
     path: str
     content: str
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # A unique identifier for a conversation session between a client and agent
@@ -68,7 +75,6 @@ class ReadTextFileRequest(Wire, frozen=True):
     path: str
     line: LineNumber | UnsetType | None = UNSET
     limit: Unsigned | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class RequestPermissionRequest(Wire, frozen=True):
@@ -77,7 +83,6 @@ class RequestPermissionRequest(Wire, frozen=True):
     session_id: SessionId
     tool_call: PermissionToolCall
     options: list[PermissionOption]
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ToolCallUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="tool_call_update"):
@@ -94,7 +99,6 @@ class ToolCallUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="tool_cal
     locations: list[ToolCallLocation] | UnsetType | None = UNSET
     raw_input: Any = UNSET
     raw_output: Any = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class PermissionToolCall(ToolCallUpdate, frozen=True, tag_field=None, tag=False):
@@ -121,7 +125,6 @@ class Annotations(Wire, frozen=True):
     audience: list[Role] | UnsetType | None = UNSET
     last_modified: str | UnsetType | None = UNSET
     priority: float | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # The sender or recipient of messages and data in a conversation (v1/content).
@@ -133,7 +136,6 @@ class TextContent(Wire, frozen=True, tag_field="type", tag="text"):
 
     text: str
     annotations: Annotations | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ImageContent(Wire, frozen=True, tag_field="type", tag="image"):
@@ -143,7 +145,6 @@ class ImageContent(Wire, frozen=True, tag_field="type", tag="image"):
     mime_type: str
     annotations: Annotations | UnsetType | None = UNSET
     uri: str | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class AudioContent(Wire, frozen=True, tag_field="type", tag="audio"):
@@ -152,7 +153,6 @@ class AudioContent(Wire, frozen=True, tag_field="type", tag="audio"):
     data: str
     mime_type: str
     annotations: Annotations | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ResourceLink(Wire, frozen=True, tag_field="type", tag="resource_link"):
@@ -167,7 +167,6 @@ class ResourceLink(Wire, frozen=True, tag_field="type", tag="resource_link"):
     mime_type: str | UnsetType | None = UNSET
     size: int | UnsetType | None = UNSET
     title: str | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class EmbeddedResourceResource(Untagged):
@@ -184,7 +183,6 @@ class TextResourceContents(Wire, EmbeddedResourceResource, frozen=True):
     text: str
     uri: str
     mime_type: str | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class BlobResourceContents(Wire, EmbeddedResourceResource, frozen=True):
@@ -193,7 +191,6 @@ class BlobResourceContents(Wire, EmbeddedResourceResource, frozen=True):
     blob: str
     uri: str
     mime_type: str | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class EmbeddedResource(Wire, frozen=True, tag_field="type", tag="resource"):
@@ -201,10 +198,9 @@ class EmbeddedResource(Wire, frozen=True, tag_field="type", tag="resource"):
 
     resource: EmbeddedResourceResource
     annotations: Annotations | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
-class UnknownContent(Wire, frozen=True, tag_field="type", tag="?"):
+class UnknownContent(Plain, frozen=True, tag_field="type", tag="?"):
     """A content block that the schema does not list, kept as it came (v1/content)."""
 
     type: str = field(name="?tag")
@@ -221,7 +217,6 @@ class Content(Wire, frozen=True, tag_field="type", tag="content"):
     """A content block shown by a tool call (v1/tool-calls#content)."""
 
     content: ContentBlock
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class Diff(Wire, frozen=True, tag_field="type", tag="diff"):
@@ -230,7 +225,6 @@ class Diff(Wire, frozen=True, tag_field="type", tag="diff"):
     path: str
     new_text: str
     old_text: str | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # Typed identifier used for terminal values on the wire (v1/terminals).
@@ -241,7 +235,6 @@ class Terminal(Wire, frozen=True, tag_field="type", tag="terminal"):
     """Live output of a terminal, known by its id (v1/terminals)."""
 
     terminal_id: TerminalId
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SessionLink(Wire, frozen=True, tag_field="type", tag="session"):
@@ -250,10 +243,9 @@ class SessionLink(Wire, frozen=True, tag_field="type", tag="session"):
     """
 
     session_id: SessionId
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
-class UnknownToolCallContent(Wire, frozen=True, tag_field="type", tag="?"):
+class UnknownToolCallContent(Plain, frozen=True, tag_field="type", tag="?"):
     """Content of a tool call that the schema does not list, kept as it came
     (v1/tool-calls#content).
     """
@@ -271,7 +263,6 @@ class ToolCallLocation(Wire, frozen=True):
 
     path: str
     line: LineNumber | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class PermissionOption(Wire, frozen=True):
@@ -280,7 +271,6 @@ class PermissionOption(Wire, frozen=True):
     option_id: PermissionOptionId
     name: str
     kind: PermissionOptionKind
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # Unique identifier for a permission option (v1/tool-calls).
@@ -302,7 +292,6 @@ class CreateTerminalRequest(Wire, frozen=True):
     env: list[EnvVariable] | UnsetType = UNSET
     cwd: str | UnsetType | None = UNSET
     output_byte_limit: Unsigned | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class EnvVariable(Wire, frozen=True):
@@ -310,7 +299,6 @@ class EnvVariable(Wire, frozen=True):
 
     name: str
     value: str
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class TerminalOutputRequest(Wire, frozen=True):
@@ -318,7 +306,6 @@ class TerminalOutputRequest(Wire, frozen=True):
 
     session_id: SessionId
     terminal_id: TerminalId
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ReleaseTerminalRequest(Wire, frozen=True):
@@ -326,7 +313,6 @@ class ReleaseTerminalRequest(Wire, frozen=True):
 
     session_id: SessionId
     terminal_id: TerminalId
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class WaitForTerminalExitRequest(Wire, frozen=True):
@@ -334,7 +320,6 @@ class WaitForTerminalExitRequest(Wire, frozen=True):
 
     session_id: SessionId
     terminal_id: TerminalId
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class KillTerminalRequest(Wire, frozen=True):
@@ -342,7 +327,6 @@ class KillTerminalRequest(Wire, frozen=True):
 
     session_id: SessionId
     terminal_id: TerminalId
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class CreateElicitationRequest(Wire, frozen=True):
@@ -354,7 +338,6 @@ class CreateElicitationRequest(Wire, frozen=True):
     session_id: SessionId | UnsetType = UNSET
     tool_call_id: ToolCallId | UnsetType | None = UNSET
     request_id: RequestId | UnsetType = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ElicitationSchema(Wire, frozen=True):
@@ -365,7 +348,6 @@ class ElicitationSchema(Wire, frozen=True):
     properties: dict[str, ElicitationPropertySchema] | UnsetType = UNSET
     required: list[str] | UnsetType | None = UNSET
     description: str | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # Type discriminator for elicitation schemas (v1/elicitation).
@@ -383,7 +365,6 @@ class EnumOption(Wire, frozen=True):
     const: str
     title: str
     description: str | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class StringPropertySchema(Wire, frozen=True, tag_field="type", tag="string"):
@@ -398,7 +379,6 @@ class StringPropertySchema(Wire, frozen=True, tag_field="type", tag="string"):
     default: str | UnsetType | None = UNSET
     enum: list[str] | UnsetType | None = UNSET
     one_of: list[EnumOption] | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class NumberPropertySchema(Wire, frozen=True, tag_field="type", tag="number"):
@@ -409,7 +389,6 @@ class NumberPropertySchema(Wire, frozen=True, tag_field="type", tag="number"):
     minimum: float | UnsetType | None = UNSET
     maximum: float | UnsetType | None = UNSET
     default: float | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class IntegerPropertySchema(Wire, frozen=True, tag_field="type", tag="integer"):
@@ -420,7 +399,6 @@ class IntegerPropertySchema(Wire, frozen=True, tag_field="type", tag="integer"):
     minimum: int | UnsetType | None = UNSET
     maximum: int | UnsetType | None = UNSET
     default: int | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class BooleanPropertySchema(Wire, frozen=True, tag_field="type", tag="boolean"):
@@ -429,7 +407,6 @@ class BooleanPropertySchema(Wire, frozen=True, tag_field="type", tag="boolean"):
     title: str | UnsetType | None = UNSET
     description: str | UnsetType | None = UNSET
     default: bool | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class MultiSelectItems(Untagged):
@@ -444,17 +421,15 @@ class StringMultiSelectItems(Wire, MultiSelectItems, frozen=True, tag_field="typ
     """Values without titles (v1/elicitation)."""
 
     enum: list[str]
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class TitledMultiSelectItems(Wire, MultiSelectItems, frozen=True):
     """Values with titles (v1/elicitation)."""
 
     any_of: list[EnumOption]
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
-class UnknownMultiSelectItems(Wire, MultiSelectItems, frozen=True, tag_field="type", tag="?"):
+class UnknownMultiSelectItems(Plain, MultiSelectItems, frozen=True, tag_field="type", tag="?"):
     """Items of a type that the schema does not list, kept as it came (v1/elicitation)."""
 
     type: str = field(name="?tag")
@@ -470,10 +445,9 @@ class MultiSelectPropertySchema(Wire, frozen=True, tag_field="type", tag="array"
     min_items: Unsigned | UnsetType | None = UNSET
     max_items: Unsigned | UnsetType | None = UNSET
     default: list[str] | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
-class UnknownPropertySchema(Wire, frozen=True, tag_field="type", tag="?"):
+class UnknownPropertySchema(Plain, frozen=True, tag_field="type", tag="?"):
     """A form field that must not be shown as a known one, kept as it came (v1/elicitation)."""
 
     type: str = field(name="?tag")
@@ -531,7 +505,6 @@ class MessageMcpRequest(Wire, frozen=True):
     request_id: McpRequestId
     method: str
     params: dict[str, Any] | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # Unique identifier for an MCP server using the ACP transport (rfds/mcp-over-acp, unstable).
@@ -552,7 +525,6 @@ class InitializeResponse(Wire, frozen=True):
     agent_capabilities: AgentCapabilities | UnsetType = UNSET
     auth_methods: list[AuthMethod] | UnsetType = UNSET
     agent_info: Implementation | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # Protocol version identifier (v1/initialization).
@@ -568,7 +540,6 @@ class AgentCapabilities(Wire, frozen=True):
     session_capabilities: SessionCapabilities | UnsetType = UNSET
     auth: AgentAuthCapabilities | UnsetType = UNSET
     providers: ProvidersCapabilities | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class PromptCapabilities(Wire, frozen=True):
@@ -579,7 +550,6 @@ class PromptCapabilities(Wire, frozen=True):
     image: bool | UnsetType = UNSET
     audio: bool | UnsetType = UNSET
     embedded_context: bool | UnsetType = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class McpCapabilities(Wire, frozen=True):
@@ -588,7 +558,6 @@ class McpCapabilities(Wire, frozen=True):
     http: bool | UnsetType = UNSET
     sse: bool | UnsetType = UNSET
     acp: bool | UnsetType = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SessionCapabilities(Wire, frozen=True):
@@ -605,7 +574,6 @@ class SessionCapabilities(Wire, frozen=True):
     resume: SessionResumeCapabilities | UnsetType | None = UNSET
     close: SessionCloseCapabilities | UnsetType | None = UNSET
     options: SessionOptionsCapabilities | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SessionOptionsCapabilities(Wire, frozen=True):
@@ -613,32 +581,23 @@ class SessionOptionsCapabilities(Wire, frozen=True):
     opened (rfds/session-options, unstable, schema >= 1.31).
     """
 
-    meta: Meta = field(default=UNSET, name="_meta")
-
 
 class SessionListCapabilities(Wire, frozen=True):
     """Capabilities for the `session/list` method (v1/session-list)."""
-
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SessionDeleteCapabilities(Wire, frozen=True):
     """Capabilities for the `session/delete` method (v1/session-delete)."""
 
-    meta: Meta = field(default=UNSET, name="_meta")
-
 
 class SessionAdditionalDirectoriesCapabilities(Wire, frozen=True):
     """Capabilities for additional session directories support (v1/session-setup)."""
-
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SessionSystemPromptCapabilities(Wire, frozen=True):
     """Capabilities for client-provided system prompts (rfds/client-system-prompt)."""
 
     mode: SessionSystemPromptModeCapabilities | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SessionSystemPromptModeCapabilities(Wire, frozen=True):
@@ -647,19 +606,14 @@ class SessionSystemPromptModeCapabilities(Wire, frozen=True):
     """
 
     override: SessionSystemPromptOverrideCapabilities | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SessionSystemPromptOverrideCapabilities(Wire, frozen=True):
     """Capabilities for the `override` system prompt mode (rfds/client-system-prompt)."""
 
-    meta: Meta = field(default=UNSET, name="_meta")
-
 
 class SessionForkCapabilities(Wire, frozen=True):
     """Capabilities for the `session/fork` method (rfds/session-fork, unstable)."""
-
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SessionArchiveCapabilities(Wire, frozen=True):
@@ -667,31 +621,21 @@ class SessionArchiveCapabilities(Wire, frozen=True):
     (rfds/session-archive, unstable).
     """
 
-    meta: Meta = field(default=UNSET, name="_meta")
-
 
 class SessionStatusCapabilities(Wire, frozen=True):
     """Capabilities for the `session/status` method (rfds/session-status, unstable)."""
-
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SessionTitleCapabilities(Wire, frozen=True):
     """Capabilities for Client-set session titles (rfds/session-set-title, unstable)."""
 
-    meta: Meta = field(default=UNSET, name="_meta")
-
 
 class SessionResumeCapabilities(Wire, frozen=True):
     """Capabilities for the `session/resume` method (v1/session-setup)."""
 
-    meta: Meta = field(default=UNSET, name="_meta")
-
 
 class SessionCloseCapabilities(Wire, frozen=True):
     """Capabilities for the `session/close` method (v1/session-setup)."""
-
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class AgentAuthCapabilities(Wire, frozen=True):
@@ -699,27 +643,20 @@ class AgentAuthCapabilities(Wire, frozen=True):
 
     status: AuthStatusCapabilities | UnsetType | None = UNSET
     logout: LogoutCapabilities | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class AuthStatusCapabilities(Wire, frozen=True):
     """Auth status capabilities supported by the agent (rfds/get-auth-state, unstable)."""
 
-    meta: Meta = field(default=UNSET, name="_meta")
-
 
 class LogoutCapabilities(Wire, frozen=True):
     """Logout capabilities supported by the agent (v1/authentication)."""
-
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ProvidersCapabilities(Wire, frozen=True):
     """Provider configuration capabilities supported by the agent
     (rfds/custom-llm-endpoint, unstable).
     """
-
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # Typed identifier used for auth method values on the wire (v1/authentication).
@@ -742,7 +679,6 @@ class AuthMethodTerminal(Wire, AuthMethod, frozen=True, tag_field="type", tag="t
     description: str | UnsetType | None = UNSET
     args: list[str] | UnsetType = UNSET
     env: dict[str, str] | UnsetType = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class AuthMethodAgent(Wire, AuthMethod, frozen=True):
@@ -753,7 +689,6 @@ class AuthMethodAgent(Wire, AuthMethod, frozen=True):
     id: AuthMethodId
     name: str
     description: str | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class AuthMethodEnvVar(Wire, AuthMethod, frozen=True, tag_field="type", tag="env_var"):
@@ -767,7 +702,6 @@ class AuthMethodEnvVar(Wire, AuthMethod, frozen=True, tag_field="type", tag="env
     vars: list[AuthEnvVar] | UnsetType = UNSET
     var_name: str | UnsetType | None = UNSET
     link: str | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class AuthEnvVar(Wire, frozen=True):
@@ -777,7 +711,6 @@ class AuthEnvVar(Wire, frozen=True):
     label: str | UnsetType | None = UNSET
     secret: bool | UnsetType | None = UNSET
     optional: bool | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class Implementation(Wire, frozen=True):
@@ -786,20 +719,16 @@ class Implementation(Wire, frozen=True):
     name: str
     version: str
     title: str | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class AuthenticateResponse(Wire, frozen=True):
     """Response to the `authenticate` method (v1/authentication)."""
-
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ListProvidersResponse(Wire, frozen=True):
     """Response to `providers/list` (rfds/custom-llm-endpoint, unstable)."""
 
     providers: list[ProviderInfo]
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ProviderInfo(Wire, frozen=True):
@@ -809,7 +738,6 @@ class ProviderInfo(Wire, frozen=True):
     supported: list[LlmProtocol]
     required: bool
     current: ProviderCurrentConfig | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # Unique identifier for a configurable LLM provider (rfds/custom-llm-endpoint, unstable).
@@ -827,25 +755,18 @@ class ProviderCurrentConfig(Wire, frozen=True):
 
     api_type: LlmProtocol
     base_url: str
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SetProviderResponse(Wire, frozen=True):
     """Response to `providers/set` (rfds/custom-llm-endpoint, unstable)."""
 
-    meta: Meta = field(default=UNSET, name="_meta")
-
 
 class DisableProviderResponse(Wire, frozen=True):
     """Response to `providers/disable` (rfds/custom-llm-endpoint, unstable)."""
 
-    meta: Meta = field(default=UNSET, name="_meta")
-
 
 class LogoutResponse(Wire, frozen=True):
     """Response to the `logout` method (v1/authentication)."""
-
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class AuthStatusResponse(Wire, frozen=True):
@@ -853,7 +774,6 @@ class AuthStatusResponse(Wire, frozen=True):
 
     state: AuthState
     accounts: list[AuthAccount] | UnsetType = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # The agent's overall authentication state (rfds/get-auth-state, unstable). Open; known:
@@ -871,7 +791,6 @@ class AuthAccount(Wire, frozen=True):
     name: str | UnsetType | None = UNSET
     email: str | UnsetType | None = UNSET
     organization: str | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class NewSessionResponse(Wire, frozen=True):
@@ -881,7 +800,6 @@ class NewSessionResponse(Wire, frozen=True):
     modes: SessionModeState | UnsetType | None = UNSET
     config_options: list[ConfigOption] | UnsetType | None = UNSET
     models: SessionModelState | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SessionModelState(Wire, frozen=True):
@@ -891,7 +809,6 @@ class SessionModelState(Wire, frozen=True):
 
     current_model_id: str
     available_models: list[ModelInfo]
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ModelInfo(Wire, frozen=True):
@@ -900,7 +817,6 @@ class ModelInfo(Wire, frozen=True):
     model_id: str
     name: str
     description: str | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SessionModeState(Wire, frozen=True):
@@ -908,7 +824,6 @@ class SessionModeState(Wire, frozen=True):
 
     current_mode_id: SessionModeId
     available_modes: list[SessionMode]
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # Unique identifier for a Session Mode (v1/session-modes).
@@ -921,7 +836,6 @@ class SessionMode(Wire, frozen=True):
     id: SessionModeId
     name: str
     description: str | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # Unique identifier for a session configuration option (v1/session-config-options).
@@ -941,7 +855,6 @@ class SessionConfigOption(Wire, frozen=True):
     name: str
     description: str | UnsetType | None = UNSET
     category: SessionConfigOptionCategory | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # Unique identifier for a session configuration option value (v1/session-config-options).
@@ -962,7 +875,6 @@ class SessionConfigSelectOption(Wire, SessionConfigSelectItem, frozen=True):
     value: SessionConfigValueId
     name: str
     description: str | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SessionConfigSelectGroup(Wire, SessionConfigSelectItem, frozen=True):
@@ -971,7 +883,6 @@ class SessionConfigSelectGroup(Wire, SessionConfigSelectItem, frozen=True):
     group: SessionConfigGroupId
     name: str
     options: list[SessionConfigSelectOption]
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # The values of a select. The schema has them all flat or all grouped; a mix is read too.
@@ -1019,7 +930,6 @@ class LoadSessionResponse(Wire, frozen=True):
     modes: SessionModeState | UnsetType | None = UNSET
     config_options: list[ConfigOption] | UnsetType | None = UNSET
     models: SessionModelState | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ListSessionsResponse(Wire, frozen=True):
@@ -1027,7 +937,6 @@ class ListSessionsResponse(Wire, frozen=True):
 
     sessions: list[SessionInfo]
     next_cursor: str | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SessionInfo(Wire, frozen=True):
@@ -1039,13 +948,10 @@ class SessionInfo(Wire, frozen=True):
     title: str | UnsetType | None = UNSET
     updated_at: str | UnsetType | None = UNSET
     archived: bool | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class DeleteSessionResponse(Wire, frozen=True):
     """Response from deleting a session (v1/session-delete)."""
-
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ForkSessionResponse(Wire, frozen=True):
@@ -1055,26 +961,20 @@ class ForkSessionResponse(Wire, frozen=True):
     modes: SessionModeState | UnsetType | None = UNSET
     config_options: list[ConfigOption] | UnsetType | None = UNSET
     models: SessionModelState | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ArchiveSessionResponse(Wire, frozen=True):
     """Response from archiving a session (rfds/session-archive, unstable)."""
 
-    meta: Meta = field(default=UNSET, name="_meta")
-
 
 class UnarchiveSessionResponse(Wire, frozen=True):
     """Response from unarchiving a session (rfds/session-archive, unstable)."""
-
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SessionStatusResponse(Wire, frozen=True):
     """Response from checking the status of a session (rfds/session-status, unstable)."""
 
     status: SessionStatus
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # Whether the Agent has a session in memory, as reported by `session/status` (rfds/session-status,
@@ -1086,7 +986,6 @@ class SetSessionTitleResponse(Wire, frozen=True):
     """Response from setting the title of a session (rfds/session-set-title, unstable)."""
 
     title: str
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ResumeSessionResponse(Wire, frozen=True):
@@ -1095,32 +994,24 @@ class ResumeSessionResponse(Wire, frozen=True):
     modes: SessionModeState | UnsetType | None = UNSET
     config_options: list[ConfigOption] | UnsetType | None = UNSET
     models: SessionModelState | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class CloseSessionResponse(Wire, frozen=True):
     """Response from closing a session (v1/session-setup)."""
 
-    meta: Meta = field(default=UNSET, name="_meta")
-
 
 class SetSessionModeResponse(Wire, frozen=True):
     """Response to `session/set_mode` method (v1/session-modes)."""
 
-    meta: Meta = field(default=UNSET, name="_meta")
-
 
 class SetSessionModelResponse(Wire, frozen=True):
     """Response to `session/set_model` (v1/session-modes, removed on 2026-06-01)."""
-
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SetSessionConfigOptionResponse(Wire, frozen=True):
     """Response to `session/set_config_option` method (v1/session-config-options)."""
 
     config_options: list[ConfigOption]
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class PromptResponse(Wire, frozen=True):
@@ -1128,7 +1019,6 @@ class PromptResponse(Wire, frozen=True):
 
     stop_reason: StopReason
     usage: Usage | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # Why a turn ended (v1/prompt-turn#stop-reasons). An unknown reason is kept as it came.
@@ -1147,14 +1037,13 @@ class Usage(Wire, frozen=True):
     thought_tokens: Unsigned | UnsetType | None = UNSET
     cached_read_tokens: Unsigned | UnsetType | None = UNSET
     cached_write_tokens: Unsigned | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # Result of a method that is not in the spec (v1/extensibility).
 ExtResponse: TypeAlias = Any
 
 
-class Error(Wire, frozen=True):
+class Error(Plain, frozen=True):
     """JSON-RPC error object (v1/overview)."""
 
     code: int
@@ -1174,7 +1063,6 @@ class SessionNotification(Wire, frozen=True):
 
     session_id: SessionId
     update: SessionUpdate
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # Unique identifier for a message within a session (v1/prompt-turn).
@@ -1188,7 +1076,6 @@ class ContentChunk(Wire, frozen=True):
 
     content: ContentBlock
     message_id: MessageId | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class UserMessageChunk(
@@ -1223,7 +1110,6 @@ class ToolCall(Wire, frozen=True, tag_field="sessionUpdate", tag="tool_call"):
     locations: list[ToolCallLocation] | UnsetType = UNSET
     raw_input: Any = UNSET
     raw_output: Any = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class PlanEntry(Wire, frozen=True):
@@ -1232,7 +1118,6 @@ class PlanEntry(Wire, frozen=True):
     content: str
     priority: PlanEntryPriority
     status: PlanEntryStatus
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # Priority levels for plan entries (v1/agent-plan#plan-entries).
@@ -1246,7 +1131,6 @@ class Plan(Wire, frozen=True, tag_field="sessionUpdate", tag="plan"):
     """The plan; replaces the last one (v1/agent-plan)."""
 
     entries: list[PlanEntry]
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # Unique identifier for a plan within a session (rfds/plan-operations, unstable).
@@ -1258,7 +1142,6 @@ class PlanItems(Wire, frozen=True, tag_field="type", tag="items"):
 
     plan_id: PlanId
     entries: list[PlanEntry]
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class PlanFile(Wire, frozen=True, tag_field="type", tag="file"):
@@ -1266,7 +1149,6 @@ class PlanFile(Wire, frozen=True, tag_field="type", tag="file"):
 
     plan_id: PlanId
     uri: str
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class PlanMarkdown(Wire, frozen=True, tag_field="type", tag="markdown"):
@@ -1274,10 +1156,9 @@ class PlanMarkdown(Wire, frozen=True, tag_field="type", tag="markdown"):
 
     plan_id: PlanId
     content: str
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
-class UnknownPlan(Wire, frozen=True, tag_field="type", tag="?"):
+class UnknownPlan(Plain, frozen=True, tag_field="type", tag="?"):
     """A plan that the schema does not list, kept as it came (rfds/plan-operations)."""
 
     type: str = field(name="?tag")
@@ -1292,14 +1173,12 @@ class PlanUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="plan_update"
     """A content update for a plan identified by ID (rfds/plan-operations, unstable)."""
 
     plan: PlanUpdateContent
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class PlanRemoved(Wire, frozen=True, tag_field="sessionUpdate", tag="plan_removed"):
     """Removal notice for a plan identified by ID (rfds/plan-operations, unstable)."""
 
     plan_id: PlanId
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class AvailableCommand(Wire, frozen=True):
@@ -1308,14 +1187,12 @@ class AvailableCommand(Wire, frozen=True):
     name: str
     description: str
     input: AvailableCommandInput | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class UnstructuredCommandInput(Wire, frozen=True):
     """All text that was typed after the command name is provided as input (v1/slash-commands)."""
 
     hint: str
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # What a command takes after its name; so far one kind (v1/slash-commands).
@@ -1328,21 +1205,18 @@ class AvailableCommandsUpdate(
     """The commands there are; replaces the last list (v1/slash-commands)."""
 
     available_commands: list[AvailableCommand]
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class CurrentModeUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="current_mode_update"):
     """The current mode of the session has changed (v1/session-modes)."""
 
     current_mode_id: SessionModeId
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ConfigOptionUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="config_option_update"):
     """Session configuration options have been updated (v1/session-config-options)."""
 
     config_options: list[ConfigOption]
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SessionInfoUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="session_info_update"):
@@ -1350,7 +1224,6 @@ class SessionInfoUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="sessi
 
     title: str | UnsetType | None = UNSET
     updated_at: str | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class Cost(Wire, frozen=True):
@@ -1358,7 +1231,6 @@ class Cost(Wire, frozen=True):
 
     amount: float
     currency: str
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class UsageUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="usage_update"):
@@ -1367,7 +1239,6 @@ class UsageUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="usage_updat
     used: Unsigned
     size: Unsigned
     cost: Cost | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # Severity hint for a session notice (rfds/session-notices). Open; known: info, warning, error.
@@ -1380,7 +1251,6 @@ class Notice(Wire, frozen=True, tag_field="sessionUpdate", tag="notice"):
     severity: NoticeSeverity
     title: str
     description: str | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # Unique identifier for a context compaction within a session (rfds/session-compaction).
@@ -1398,7 +1268,6 @@ class CompactionUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="compac
     status: CompactionStatus
     summary: list[ContentBlock] | UnsetType | None = UNSET
     error: str | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class CompactionSummaryChunk(
@@ -1408,7 +1277,6 @@ class CompactionSummaryChunk(
 
     compaction_id: CompactionId
     content: ContentBlock
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SubagentSessionCapabilities(Wire, frozen=True):
@@ -1417,7 +1285,6 @@ class SubagentSessionCapabilities(Wire, frozen=True):
     """
 
     cancel: SessionCancelCapabilities | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SessionCancelCapabilities(Wire, frozen=True):
@@ -1425,13 +1292,9 @@ class SessionCancelCapabilities(Wire, frozen=True):
     (v1/subagents).
     """
 
-    meta: Meta = field(default=UNSET, name="_meta")
-
 
 class RunningStateUpdate(Wire, frozen=True, tag_field="state", tag="running"):
     """Foreground work is in progress (v1/subagents)."""
-
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class IdleStateUpdate(Wire, frozen=True, tag_field="state", tag="idle"):
@@ -1442,22 +1305,17 @@ class IdleStateUpdate(Wire, frozen=True, tag_field="state", tag="idle"):
     stop_reason: str | UnsetType | None = UNSET
     error: Error | UnsetType | None = UNSET
     usage: Usage | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class RequiresActionStateUpdate(Wire, frozen=True, tag_field="state", tag="requires_action"):
     """Foreground work is blocked on user action (v1/subagents)."""
 
-    meta: Meta = field(default=UNSET, name="_meta")
-
 
 class UnknownStateUpdate(Wire, frozen=True, tag_field="state", tag="unknown"):
     """The agent cannot tell what the child does: it must not be shown as running (v1/subagents)."""
 
-    meta: Meta = field(default=UNSET, name="_meta")
 
-
-class OtherStateUpdate(Wire, frozen=True, tag_field="state", tag="?"):
+class OtherStateUpdate(Plain, frozen=True, tag_field="state", tag="?"):
     """A state that the schema does not list; not idle, not known to run, kept as it came
     (v1/subagents).
     """
@@ -1488,7 +1346,6 @@ class SubagentUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="subagent
     state: StateUpdate | UnsetType | None = UNSET
     cwd: str | UnsetType | None = UNSET
     additional_directories: list[str] | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SessionMessage(Wire, frozen=True, tag_field="sessionUpdate", tag="session_message"):
@@ -1500,7 +1357,6 @@ class SessionMessage(Wire, frozen=True, tag_field="sessionUpdate", tag="session_
     sender_message_id: MessageId | UnsetType | None = UNSET
     recipient_message_id: MessageId | UnsetType | None = UNSET
     content: list[ContentBlock] | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SessionMessageChunk(
@@ -1510,7 +1366,6 @@ class SessionMessageChunk(
 
     message_id: MessageId
     content: ContentBlock
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class PromptSuggestion(Wire, frozen=True):
@@ -1519,7 +1374,6 @@ class PromptSuggestion(Wire, frozen=True):
     """
 
     prompt: list[ContentBlock]
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class PromptSuggestionsUpdate(
@@ -1530,10 +1384,9 @@ class PromptSuggestionsUpdate(
     """
 
     suggestions: list[PromptSuggestion]
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
-class UnknownUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="?"):
+class UnknownUpdate(Plain, frozen=True, tag_field="sessionUpdate", tag="?"):
     """An update that the schema does not list, or one too broken to read, kept as it came
     (v1/prompt-turn).
     """
@@ -1572,7 +1425,6 @@ class CompleteElicitationNotification(Wire, frozen=True):
     """Notification sent by the agent when a URL-based elicitation is complete (v1/elicitation)."""
 
     elicitation_id: ElicitationId
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class AuthStatusUpdateNotification(Wire, frozen=True):
@@ -1582,7 +1434,6 @@ class AuthStatusUpdateNotification(Wire, frozen=True):
 
     state: AuthState
     accounts: list[AuthAccount] | UnsetType = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # Parameters of a notification that is not in the spec (v1/extensibility).
@@ -1595,7 +1446,6 @@ class InitializeRequest(Wire, frozen=True):
     protocol_version: ProtocolVersion
     client_capabilities: ClientCapabilities | UnsetType = UNSET
     client_info: Implementation | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ClientCapabilities(Wire, frozen=True):
@@ -1608,7 +1458,6 @@ class ClientCapabilities(Wire, frozen=True):
     plan: PlanCapabilities | UnsetType | None = UNSET
     auth: AuthCapabilities | UnsetType = UNSET
     elicitation: ElicitationCapabilities | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class FileSystemCapabilities(Wire, frozen=True):
@@ -1616,7 +1465,6 @@ class FileSystemCapabilities(Wire, frozen=True):
 
     read_text_file: bool | UnsetType = UNSET
     write_text_file: bool | UnsetType = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ClientSessionCapabilities(Wire, frozen=True):
@@ -1626,7 +1474,6 @@ class ClientSessionCapabilities(Wire, frozen=True):
     config_options: SessionConfigOptionsCapabilities | UnsetType | None = UNSET
     notices: NoticeCapabilities | UnsetType | None = UNSET
     prompt_suggestions: PromptSuggestionsCapabilities | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class PromptSuggestionsCapabilities(Wire, frozen=True):
@@ -1634,10 +1481,8 @@ class PromptSuggestionsCapabilities(Wire, frozen=True):
     schema >= 1.31).
     """
 
-    meta: Meta = field(default=UNSET, name="_meta")
 
-
-class CompactionCapabilities(Wire, frozen=True):
+class CompactionCapabilities(Plain, frozen=True):
     """Client support for ID-addressed context compaction updates (rfds/session-compaction)."""
 
 
@@ -1647,16 +1492,13 @@ class SessionConfigOptionsCapabilities(Wire, frozen=True):
     """
 
     boolean: BooleanConfigOptionCapabilities | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class BooleanConfigOptionCapabilities(Wire, frozen=True):
     """Capabilities for boolean session configuration options (v1/session-config-options)."""
 
-    meta: Meta = field(default=UNSET, name="_meta")
 
-
-class NoticeCapabilities(Wire, frozen=True):
+class NoticeCapabilities(Plain, frozen=True):
     """Client support for presenting live notices to the user (rfds/session-notices)."""
 
 
@@ -1665,22 +1507,17 @@ class SubagentCapabilities(Wire, frozen=True):
     (v1/subagents).
     """
 
-    meta: Meta = field(default=UNSET, name="_meta")
-
 
 class PlanCapabilities(Wire, frozen=True):
     """Capabilities for receiving `plan_update` and `plan_removed` session updates
     (rfds/plan-operations, unstable).
     """
 
-    meta: Meta = field(default=UNSET, name="_meta")
-
 
 class AuthCapabilities(Wire, frozen=True):
     """Authentication capabilities supported by the client (v1/authentication)."""
 
     terminal: bool | UnsetType = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ElicitationCapabilities(Wire, frozen=True):
@@ -1688,32 +1525,24 @@ class ElicitationCapabilities(Wire, frozen=True):
 
     form: ElicitationFormCapabilities | UnsetType | None = UNSET
     url: ElicitationUrlCapabilities | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ElicitationFormCapabilities(Wire, frozen=True):
     """Form-based elicitation capabilities (v1/elicitation)."""
 
-    meta: Meta = field(default=UNSET, name="_meta")
-
 
 class ElicitationUrlCapabilities(Wire, frozen=True):
     """URL-based elicitation capabilities (v1/elicitation)."""
-
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class AuthenticateRequest(Wire, frozen=True):
     """Request parameters for the authenticate method (v1/authentication)."""
 
     method_id: AuthMethodId
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ListProvidersRequest(Wire, frozen=True):
     """Request parameters for `providers/list` (rfds/custom-llm-endpoint, unstable)."""
-
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SetProviderRequest(Wire, frozen=True):
@@ -1723,26 +1552,20 @@ class SetProviderRequest(Wire, frozen=True):
     api_type: LlmProtocol
     base_url: str
     headers: dict[str, str] | UnsetType = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class DisableProviderRequest(Wire, frozen=True):
     """Request parameters for `providers/disable` (rfds/custom-llm-endpoint, unstable)."""
 
     provider_id: ProviderId
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class LogoutRequest(Wire, frozen=True):
     """Request parameters for the logout method (v1/authentication)."""
 
-    meta: Meta = field(default=UNSET, name="_meta")
-
 
 class AuthStatusRequest(Wire, frozen=True):
     """Request parameters for the `auth/status` method (rfds/get-auth-state, unstable)."""
-
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class NewSessionRequest(Wire, frozen=True):
@@ -1753,7 +1576,6 @@ class NewSessionRequest(Wire, frozen=True):
     additional_directories: list[str] | UnsetType = UNSET
     system_prompt: SystemPrompt | UnsetType | None = UNSET
     config_options: list[InitialSessionConfigOption] | UnsetType = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class HttpHeader(Wire, frozen=True):
@@ -1761,7 +1583,6 @@ class HttpHeader(Wire, frozen=True):
 
     name: str
     value: str
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class McpServer(Untagged):
@@ -1778,7 +1599,6 @@ class McpServerHttp(Wire, McpServer, frozen=True, tag_field="type", tag="http"):
     name: str
     url: str
     headers: list[HttpHeader]
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class McpServerSse(Wire, McpServer, frozen=True, tag_field="type", tag="sse"):
@@ -1787,7 +1607,6 @@ class McpServerSse(Wire, McpServer, frozen=True, tag_field="type", tag="sse"):
     name: str
     url: str
     headers: list[HttpHeader]
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class McpServerAcp(Wire, McpServer, frozen=True, tag_field="type", tag="acp"):
@@ -1795,7 +1614,6 @@ class McpServerAcp(Wire, McpServer, frozen=True, tag_field="type", tag="acp"):
 
     name: str
     server_id: McpServerAcpId
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class McpServerStdio(Wire, McpServer, frozen=True):
@@ -1805,7 +1623,6 @@ class McpServerStdio(Wire, McpServer, frozen=True):
     command: str
     args: list[str]
     env: list[EnvVariable]
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SystemPrompt(Wire, frozen=True):
@@ -1813,7 +1630,6 @@ class SystemPrompt(Wire, frozen=True):
 
     mode: SystemPromptMode
     content: list[ContentBlock]
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # How the Agent combines a client-provided system prompt with its own instructions
@@ -1830,7 +1646,6 @@ class LoadSessionRequest(Wire, frozen=True):
     additional_directories: list[str] | UnsetType = UNSET
     system_prompt: SystemPrompt | UnsetType | None = UNSET
     config_options: list[InitialSessionConfigOption] | UnsetType = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ListSessionsRequest(Wire, frozen=True):
@@ -1839,7 +1654,6 @@ class ListSessionsRequest(Wire, frozen=True):
     cwd: str | UnsetType | None = UNSET
     cursor: str | UnsetType | None = UNSET
     archived: SessionArchiveFilter | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # Which sessions `session/list` returns based on their archive state (rfds/session-archive,
@@ -1853,7 +1667,6 @@ class DeleteSessionRequest(Wire, frozen=True):
     """
 
     session_id: SessionId
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ForkSessionRequest(Wire, frozen=True):
@@ -1865,28 +1678,24 @@ class ForkSessionRequest(Wire, frozen=True):
     mcp_servers: list[McpServer] | UnsetType = UNSET
     system_prompt: SystemPrompt | UnsetType | None = UNSET
     config_options: list[InitialSessionConfigOption] | UnsetType = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ArchiveSessionRequest(Wire, frozen=True):
     """Request parameters for archiving a session (rfds/session-archive, unstable)."""
 
     session_id: SessionId
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class UnarchiveSessionRequest(Wire, frozen=True):
     """Request parameters for unarchiving a session (rfds/session-archive, unstable)."""
 
     session_id: SessionId
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SessionStatusRequest(Wire, frozen=True):
     """Request parameters for checking the status of a session (rfds/session-status, unstable)."""
 
     session_id: SessionId
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SessionOptionsRequest(Wire, frozen=True):
@@ -1897,7 +1706,6 @@ class SessionOptionsRequest(Wire, frozen=True):
     cwd: str
     additional_directories: list[str] | UnsetType = UNSET
     session_id: SessionId | UnsetType = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SessionOptionsResponse(Wire, frozen=True):
@@ -1907,7 +1715,6 @@ class SessionOptionsResponse(Wire, frozen=True):
 
     modes: SessionModeState | UnsetType | None = UNSET
     config_options: list[ConfigOption] | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class InitialSessionConfigOption(Wire, frozen=True):
@@ -1918,7 +1725,6 @@ class InitialSessionConfigOption(Wire, frozen=True):
     config_id: SessionConfigId
     value: SessionConfigValueId | bool
     type: Literal["boolean"] | UnsetType = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SetSessionTitleRequest(Wire, frozen=True):
@@ -1926,7 +1732,6 @@ class SetSessionTitleRequest(Wire, frozen=True):
 
     session_id: SessionId
     title: str
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ResumeSessionRequest(Wire, frozen=True):
@@ -1938,14 +1743,12 @@ class ResumeSessionRequest(Wire, frozen=True):
     mcp_servers: list[McpServer] | UnsetType = UNSET
     system_prompt: SystemPrompt | UnsetType | None = UNSET
     config_options: list[InitialSessionConfigOption] | UnsetType = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class CloseSessionRequest(Wire, frozen=True):
     """Request parameters for closing an active session (v1/session-setup)."""
 
     session_id: SessionId
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SetSessionModeRequest(Wire, frozen=True):
@@ -1953,7 +1756,6 @@ class SetSessionModeRequest(Wire, frozen=True):
 
     session_id: SessionId
     mode_id: SessionModeId
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SetSessionModelRequest(Wire, frozen=True):
@@ -1963,7 +1765,6 @@ class SetSessionModelRequest(Wire, frozen=True):
 
     session_id: SessionId
     model_id: str
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SetSessionConfigOptionRequest(Wire, frozen=True):
@@ -1975,7 +1776,6 @@ class SetSessionConfigOptionRequest(Wire, frozen=True):
     config_id: SessionConfigId
     value: SessionConfigValueId | bool
     type: Literal["boolean"] | UnsetType = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class PromptRequest(Wire, frozen=True):
@@ -1983,30 +1783,25 @@ class PromptRequest(Wire, frozen=True):
 
     session_id: SessionId
     prompt: list[ContentBlock]
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class WriteTextFileResponse(Wire, frozen=True):
     """Response to `fs/write_text_file` (v1/file-system)."""
-
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ReadTextFileResponse(Wire, frozen=True):
     """Response containing the contents of a text file (v1/file-system)."""
 
     content: str
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SelectedPermissionOutcome(Wire, frozen=True, tag_field="outcome", tag="selected"):
     """The user chose this option (v1/tool-calls#requesting-permission)."""
 
     option_id: PermissionOptionId
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
-class CancelledPermissionOutcome(Wire, frozen=True, tag_field="outcome", tag="cancelled"):
+class CancelledPermissionOutcome(Plain, frozen=True, tag_field="outcome", tag="cancelled"):
     """The turn was cancelled before the user chose (v1/tool-calls#requesting-permission)."""
 
 
@@ -2018,14 +1813,12 @@ class RequestPermissionResponse(Wire, frozen=True):
     """Response to a permission request (v1/tool-calls)."""
 
     outcome: RequestPermissionOutcome
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class CreateTerminalResponse(Wire, frozen=True):
     """Response containing the ID of the created terminal (v1/terminals)."""
 
     terminal_id: TerminalId
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class TerminalOutputResponse(Wire, frozen=True):
@@ -2034,7 +1827,6 @@ class TerminalOutputResponse(Wire, frozen=True):
     output: str
     truncated: bool
     exit_status: TerminalExitStatus | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class TerminalExitStatus(Wire, frozen=True):
@@ -2042,13 +1834,10 @@ class TerminalExitStatus(Wire, frozen=True):
 
     exit_code: Unsigned | UnsetType | None = UNSET
     signal: str | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ReleaseTerminalResponse(Wire, frozen=True):
     """Response to terminal/release method (v1/terminals)."""
-
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class WaitForTerminalExitResponse(Wire, frozen=True):
@@ -2056,19 +1845,14 @@ class WaitForTerminalExitResponse(Wire, frozen=True):
 
     exit_code: Unsigned | UnsetType | None = UNSET
     signal: str | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class KillTerminalResponse(Wire, frozen=True):
     """Response to `terminal/kill` method (v1/terminals)."""
 
-    meta: Meta = field(default=UNSET, name="_meta")
-
 
 class CreateElicitationResponse(Wire, frozen=True):
     """Base of the three answers to an elicitation (v1/elicitation)."""
-
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ElicitationAcceptAction(
@@ -2118,10 +1902,9 @@ class MessageMcpResponse(Wire, frozen=True):
 
     result: Any = UNSET
     error: McpError | UnsetType = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
-class McpError(Wire, frozen=True):
+class McpError(Plain, frozen=True):
     """The error of an inner MCP request (rfds/mcp-over-acp, unstable)."""
 
     code: int
@@ -2133,7 +1916,6 @@ class CancelNotification(Wire, frozen=True):
     """Notification to cancel ongoing operations for a session (v1/prompt-turn#cancellation)."""
 
     session_id: SessionId
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class MessageMcpNotification(Wire, frozen=True):
@@ -2143,14 +1925,12 @@ class MessageMcpNotification(Wire, frozen=True):
     request_id: McpRequestId
     method: str
     params: dict[str, Any] | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class CancelRequestNotification(Wire, frozen=True):
     """Notification to cancel an ongoing request (v1/cancellation)."""
 
     request_id: RequestId
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class InitializeProxyRequest(InitializeRequest, frozen=True):
@@ -2162,7 +1942,6 @@ class ProxySuccessorRequest(Wire, frozen=True):
 
     method: str
     params: Any = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class InitializeProxyResponse(InitializeResponse, frozen=True):
@@ -2178,4 +1957,3 @@ class ProxySuccessorNotification(Wire, frozen=True):
 
     method: str
     params: Any = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")

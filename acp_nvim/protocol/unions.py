@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-def _resource(value: Mapping[str, Any]) -> type[s.Wire]:
+def _resource(value: Mapping[str, Any]) -> type[s.Plain]:
     return s.BlobResourceContents if value.get("text") is None else s.TextResourceContents
 
 
-def _auth(value: Mapping[str, Any]) -> type[s.Wire]:
-    kinds: dict[str, type[s.Wire]] = {
+def _auth(value: Mapping[str, Any]) -> type[s.Plain]:
+    kinds: dict[str, type[s.Plain]] = {
         "terminal": s.AuthMethodTerminal,
         "env_var": s.AuthMethodEnvVar,
     }
     return kinds.get(str(value.get("type")), s.AuthMethodAgent)
 
 
-def _mcp(value: Mapping[str, Any]) -> type[s.Wire]:
-    kinds: dict[str, type[s.Wire]] = {
+def _mcp(value: Mapping[str, Any]) -> type[s.Plain]:
+    kinds: dict[str, type[s.Plain]] = {
         "http": s.McpServerHttp,
         "sse": s.McpServerSse,
         "acp": s.McpServerAcp,
@@ -34,25 +34,25 @@ def _mcp(value: Mapping[str, Any]) -> type[s.Wire]:
     return kinds.get(str(value.get("type")), s.McpServerStdio)
 
 
-def _select(value: Mapping[str, Any]) -> type[s.Wire]:
+def _select(value: Mapping[str, Any]) -> type[s.Plain]:
     return s.SessionConfigSelectGroup if "group" in value else s.SessionConfigSelectOption
 
 
-def _select_2(value: Mapping[str, Any]) -> type[s.Wire]:
+def _select_2(value: Mapping[str, Any]) -> type[s.Plain]:
     from acp_nvim.protocol.v2 import schema as v2
 
     grouped = "groupId" in value
     return v2.SessionConfigSelectGroup if grouped else v2.SessionConfigSelectOption
 
 
-def _multi(value: Mapping[str, Any]) -> type[s.Wire]:
+def _multi(value: Mapping[str, Any]) -> type[s.Plain]:
     if "anyOf" in value:
         return s.TitledMultiSelectItems
     known = value.get("type") == "string"
     return s.StringMultiSelectItems if known else s.UnknownMultiSelectItems
 
 
-_PICKERS: Final[dict[type[s.Untagged], Callable[[Mapping[str, Any]], type[s.Wire]]]] = {
+_PICKERS: Final[dict[type[s.Untagged], Callable[[Mapping[str, Any]], type[s.Plain]]]] = {
     s.EmbeddedResourceResource: _resource,
     s.AuthMethod: _auth,
     s.McpServer: _mcp,
@@ -61,13 +61,13 @@ _PICKERS: Final[dict[type[s.Untagged], Callable[[Mapping[str, Any]], type[s.Wire
 }
 
 
-def member(union: type[s.Untagged], value: Mapping[str, Any]) -> type[s.Wire]:
+def member(union: type[s.Untagged], value: Mapping[str, Any]) -> type[s.Plain]:
     """Return the type of an object of the wire."""
     return (_PICKERS.get(union) or _pickers_2()[union])(value)
 
 
 @cache
-def _pickers_2() -> dict[type[s.Untagged], Callable[[Mapping[str, Any]], type[s.Wire]]]:
+def _pickers_2() -> dict[type[s.Untagged], Callable[[Mapping[str, Any]], type[s.Plain]]]:
     """Those of version 2, whose types no other agent needs."""
     from acp_nvim.protocol.v2 import schema as v2
 

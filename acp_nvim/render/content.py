@@ -77,7 +77,7 @@ def shown_uri(uri: str, cwd: str) -> str:
     return path + (":" + "-".join(filter(None, lines.groups())) if lines else "")
 
 
-def link_target(uri: str, line: int | None = None) -> Target:
+def link_target(uri: str) -> Target:
     """Return the target of a link: the file, or the address outside. Other URIs are not given to
     the system, which might run something.
     """
@@ -85,7 +85,7 @@ def link_target(uri: str, line: int | None = None) -> Target:
     if path is None:
         web = urlsplit(uri).scheme in ("http", "https")
         return {"kind": "url", "url": uri} if web else {"kind": "address", "uri": uri}
-    line = line or line_of(uri)
+    line = line_of(uri)
     return {"kind": "file", "path": path} | ({"line": line} if line else {})
 
 

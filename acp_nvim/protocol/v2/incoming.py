@@ -312,9 +312,9 @@ def _method(method: s.AuthMethodTerminal | s.AuthMethodAgent) -> v1.AuthMethod:
         env = {one.name: one.value for one in method.env or ()}
         args = list(method.args or ())
         return v1.AuthMethodTerminal(
-            method.method_id, method.name, method.description, args, env, method.meta
+            method.method_id, method.name, method.description, args, env, meta=method.meta
         )
-    return v1.AuthMethodAgent(method.method_id, method.name, method.description, method.meta)
+    return v1.AuthMethodAgent(method.method_id, method.name, method.description, meta=method.meta)
 
 
 def _opened(kind: type) -> Callable[[Any], Any]:

@@ -94,7 +94,7 @@ def _server(server: Any) -> Any:
 
 def _prompt(params: v1.PromptRequest) -> s.PromptRequest:
     blocks: Any = params.prompt
-    return s.PromptRequest(params.session_id, blocks, params.meta)
+    return s.PromptRequest(params.session_id, blocks, meta=params.meta)
 
 
 def _option(params: v1.SetSessionConfigOptionRequest) -> s.SetSessionConfigOptionRequest:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from msgspec import UNSET, UnsetType, field
 
 from acp_nvim.protocol import schema as v1
-from acp_nvim.protocol.schema import Meta, Untagged, Wire
+from acp_nvim.protocol.schema import Plain, Untagged, Wire
 
 # An id of a request; null is not legal any more (v2/overview).
 RequestId: TypeAlias = int | str
@@ -27,7 +27,6 @@ class RequestPermissionRequest(Wire, frozen=True):
     options: list[PermissionOption]
     description: str | UnsetType | None = UNSET
     subject: RequestPermissionSubject | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ToolCallUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="tool_call_update"):
@@ -45,7 +44,6 @@ class ToolCallUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="tool_cal
     raw_input: Any = UNSET
     raw_output: Any = UNSET
     capabilities: ToolCallCapabilities | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SubjectToolCall(ToolCallUpdate, frozen=True, tag_field=None, tag=False):
@@ -66,7 +64,6 @@ class Icon(Wire, frozen=True):
     mime_type: MediaType | UnsetType | None = UNSET
     sizes: list[str] | UnsetType | None = UNSET
     theme: IconTheme | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # A media type as in RFC 6838.
@@ -99,7 +96,6 @@ class Content(Wire, frozen=True, tag_field="type", tag="content"):
     """A content block of a tool call (v2/tool-calls)."""
 
     content: ContentBlock
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class DiffChange(Wire, frozen=True):
@@ -112,7 +108,6 @@ class DiffChange(Wire, frozen=True):
     old_path: AbsolutePath | UnsetType | None = UNSET
     file_type: DiffFileType | UnsetType | None = UNSET
     mime_type: MediaType | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # text, binary, directory, symlink, or another one.
@@ -127,7 +122,6 @@ class DiffPatch(Wire, frozen=True):
 
     format: DiffPatchFormat
     text: str
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # git_patch, or another one.
@@ -139,7 +133,6 @@ class Diff(Wire, frozen=True, tag_field="type", tag="diff"):
 
     changes: list[DiffChange]
     patch: DiffPatch | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # What a tool call shows (v2/tool-calls).
@@ -152,20 +145,16 @@ class ToolCallCapabilities(Wire, frozen=True):
     """What the client may do with a tool call (v2/tool-calls)."""
 
     cancel: ToolCallCancelCapabilities | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ToolCallCancelCapabilities(Wire, frozen=True):
     """The tool call takes `tool_call/cancel`."""
-
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ToolCallPermissionSubject(Wire, frozen=True, tag_field="type", tag="tool_call"):
     """The permission is about a tool call: applied as an update first (v2/tool-calls)."""
 
     tool_call: SubjectToolCall
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class CommandPermissionSubject(Wire, frozen=True, tag_field="type", tag="command"):
@@ -175,10 +164,9 @@ class CommandPermissionSubject(Wire, frozen=True, tag_field="type", tag="command
     cwd: AbsolutePath
     tool_call_id: v1.ToolCallId | UnsetType | None = UNSET
     terminal_id: v1.TerminalId | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
-class UnknownPermissionSubject(Wire, frozen=True, tag_field="type", tag="?"):
+class UnknownPermissionSubject(Plain, frozen=True, tag_field="type", tag="?"):
     """A subject that the schema does not list."""
 
     type: str = field(name="?tag")
@@ -197,7 +185,6 @@ class PermissionOption(Wire, frozen=True):
     option_id: v1.PermissionOptionId
     name: str
     kind: PermissionOptionKind
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # allow_once, allow_always, reject_once, reject_always, or another one.
@@ -211,7 +198,6 @@ class InitializeResponse(Wire, frozen=True):
     info: v1.Implementation
     capabilities: AgentCapabilities | UnsetType | None = UNSET
     auth_methods: list[AuthMethod] | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class AgentCapabilities(Wire, frozen=True):
@@ -220,7 +206,6 @@ class AgentCapabilities(Wire, frozen=True):
     session: SessionCapabilities | UnsetType | None = UNSET
     auth: AgentAuthCapabilities | UnsetType | None = UNSET
     providers: v1.ProvidersCapabilities | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SessionCapabilities(Wire, frozen=True):
@@ -236,7 +221,6 @@ class SessionCapabilities(Wire, frozen=True):
     status: v1.SessionStatusCapabilities | UnsetType | None = UNSET
     title: v1.SessionTitleCapabilities | UnsetType | None = UNSET
     options: v1.SessionOptionsCapabilities | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class PromptCapabilities(Wire, frozen=True):
@@ -245,25 +229,18 @@ class PromptCapabilities(Wire, frozen=True):
     image: PromptImageCapabilities | UnsetType | None = UNSET
     audio: PromptAudioCapabilities | UnsetType | None = UNSET
     embedded_context: PromptEmbeddedContextCapabilities | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class PromptImageCapabilities(Wire, frozen=True):
     """Prompts may hold images."""
 
-    meta: Meta = field(default=UNSET, name="_meta")
-
 
 class PromptAudioCapabilities(Wire, frozen=True):
     """Prompts may hold sound."""
 
-    meta: Meta = field(default=UNSET, name="_meta")
-
 
 class PromptEmbeddedContextCapabilities(Wire, frozen=True):
     """Prompts may hold resources."""
-
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class McpCapabilities(Wire, frozen=True):
@@ -272,32 +249,24 @@ class McpCapabilities(Wire, frozen=True):
     stdio: McpStdioCapabilities | UnsetType | None = UNSET
     http: McpHttpCapabilities | UnsetType | None = UNSET
     acp: McpAcpCapabilities | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class McpStdioCapabilities(Wire, frozen=True):
     """The agent starts MCP servers."""
 
-    meta: Meta = field(default=UNSET, name="_meta")
-
 
 class McpHttpCapabilities(Wire, frozen=True):
     """The agent reaches MCP servers over HTTP."""
 
-    meta: Meta = field(default=UNSET, name="_meta")
-
 
 class McpAcpCapabilities(Wire, frozen=True):
     """The agent reaches MCP servers over this connection."""
-
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class AgentAuthCapabilities(Wire, frozen=True):
     """What the agent tells of logins."""
 
     status: v1.AuthStatusCapabilities | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class AuthMethodTerminal(Wire, frozen=True, tag_field="type", tag="terminal"):
@@ -308,7 +277,6 @@ class AuthMethodTerminal(Wire, frozen=True, tag_field="type", tag="terminal"):
     description: str | UnsetType | None = UNSET
     args: list[str] | UnsetType | None = UNSET
     env: list[v1.EnvVariable] | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class AuthMethodAgent(Wire, frozen=True, tag_field="type", tag="agent"):
@@ -317,10 +285,9 @@ class AuthMethodAgent(Wire, frozen=True, tag_field="type", tag="agent"):
     method_id: v1.AuthMethodId
     name: str
     description: str | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
-class UnknownAuthMethod(Wire, frozen=True, tag_field="type", tag="?"):
+class UnknownAuthMethod(Plain, frozen=True, tag_field="type", tag="?"):
     """A login of a kind that the schema does not list."""
 
     type: str = field(name="?tag")
@@ -334,13 +301,9 @@ AuthMethod: TypeAlias = AuthMethodTerminal | AuthMethodAgent | UnknownAuthMethod
 class LoginAuthResponse(Wire, frozen=True):
     """Logged in (v2/authentication)."""
 
-    meta: Meta = field(default=UNSET, name="_meta")
-
 
 class LogoutAuthResponse(Wire, frozen=True):
     """Logged out (v2/authentication)."""
-
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class NewSessionResponse(Wire, frozen=True):
@@ -349,7 +312,6 @@ class NewSessionResponse(Wire, frozen=True):
     session_id: v1.SessionId
     config_options: list[ConfigOption] | UnsetType | None = UNSET
     available_commands: list[AvailableCommand] | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SessionConfigOption(Wire, frozen=True):
@@ -359,7 +321,6 @@ class SessionConfigOption(Wire, frozen=True):
     name: str
     description: str | UnsetType | None = UNSET
     category: v1.SessionConfigOptionCategory | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SessionConfigSelectItem(Untagged):
@@ -378,7 +339,6 @@ class SessionConfigSelectGroup(Wire, SessionConfigSelectItem, frozen=True):
     group_id: v1.SessionConfigGroupId
     name: str
     options: list[SessionConfigSelectOption]
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # The values of a select, flat or in groups.
@@ -419,10 +379,9 @@ class TextCommandInput(Wire, frozen=True, tag_field="type", tag="text"):
     """A command takes free text; `hint` is shown while there is none (v2/slash-commands)."""
 
     hint: str
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
-class UnknownCommandInput(Wire, frozen=True, tag_field="type", tag="?"):
+class UnknownCommandInput(Plain, frozen=True, tag_field="type", tag="?"):
     """An input that the schema does not list."""
 
     type: str = field(name="?tag")
@@ -439,10 +398,9 @@ class Command(Wire, frozen=True, tag_field="type", tag="command"):
     name: str
     description: str
     input: AvailableCommandInput | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
-class UnknownCommand(Wire, frozen=True, tag_field="type", tag="?"):
+class UnknownCommand(Plain, frozen=True, tag_field="type", tag="?"):
     """A command of a kind that the schema does not list: not offered."""
 
     type: str = field(name="?tag")
@@ -462,7 +420,6 @@ class ForkSessionResponse(Wire, frozen=True):
     session_id: v1.SessionId
     config_options: list[ConfigOption] | UnsetType | None = UNSET
     available_commands: list[AvailableCommand] | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SessionStatusResponse(Wire, frozen=True):
@@ -470,7 +427,6 @@ class SessionStatusResponse(Wire, frozen=True):
 
     status: v1.SessionStatus
     state: dict[str, Any] | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class BackgroundWork(Wire, frozen=True):
@@ -482,7 +438,6 @@ class BackgroundWork(Wire, frozen=True):
     terminal_id: v1.TerminalId | UnsetType | None = UNSET
     tool_call_id: v1.ToolCallId | UnsetType | None = UNSET
     session_id: v1.SessionId | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class StateUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="state_update"):
@@ -495,7 +450,6 @@ class StateUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="state_updat
     error: v1.Error | UnsetType | None = UNSET
     usage: v1.Usage | UnsetType | None = UNSET
     background: list[BackgroundWork] | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # Details of an error.
@@ -507,14 +461,12 @@ class UnsupportedProtocolVersionErrorData(Wire, frozen=True):
 
     requested: v1.ProtocolVersion
     supported: list[v1.ProtocolVersion]
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SessionNotFoundErrorData(Wire, frozen=True):
     """The session that an agent does not know (error -32002)."""
 
     session_id: v1.SessionId
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ResumeSessionResponse(Wire, frozen=True):
@@ -522,33 +474,26 @@ class ResumeSessionResponse(Wire, frozen=True):
 
     config_options: list[ConfigOption] | UnsetType | None = UNSET
     available_commands: list[AvailableCommand] | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class CancelToolCallResponse(Wire, frozen=True):
     """The agent will end the tool call; its status says when."""
 
-    meta: Meta = field(default=UNSET, name="_meta")
-
 
 class CancelTerminalResponse(Wire, frozen=True):
     """The agent will end the terminal; its exit status says when."""
-
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SetSessionConfigOptionResponse(Wire, frozen=True):
     """All options as they are now."""
 
     config_options: list[ConfigOption]
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class PromptResponse(Wire, frozen=True):
     """The message has been inserted under this id (v2/prompt-lifecycle)."""
 
     message_id: v1.MessageId
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class UpdateSessionNotification(Wire, frozen=True):
@@ -556,7 +501,6 @@ class UpdateSessionNotification(Wire, frozen=True):
 
     session_id: v1.SessionId
     update: SessionUpdate
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ContentChunk(Wire, frozen=True):
@@ -564,7 +508,6 @@ class ContentChunk(Wire, frozen=True):
 
     message_id: v1.MessageId
     content: ContentBlock
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class UserMessageChunk(
@@ -590,7 +533,6 @@ class UserMessage(Wire, frozen=True, tag_field="sessionUpdate", tag="user_messag
 
     message_id: v1.MessageId
     content: list[ContentBlock] | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class AgentMessage(Wire, frozen=True, tag_field="sessionUpdate", tag="agent_message"):
@@ -598,7 +540,6 @@ class AgentMessage(Wire, frozen=True, tag_field="sessionUpdate", tag="agent_mess
 
     message_id: v1.MessageId
     content: list[ContentBlock] | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class AgentThought(Wire, frozen=True, tag_field="sessionUpdate", tag="agent_thought"):
@@ -606,7 +547,6 @@ class AgentThought(Wire, frozen=True, tag_field="sessionUpdate", tag="agent_thou
 
     message_id: v1.MessageId
     content: list[ContentBlock] | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ToolCallContentChunk(
@@ -616,14 +556,12 @@ class ToolCallContentChunk(
 
     tool_call_id: v1.ToolCallId
     content: ToolCallContent
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class TerminalOutput(Wire, frozen=True):
     """All bytes of a terminal, in base64."""
 
     data: str
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class TerminalExitStatus(Wire, frozen=True):
@@ -631,7 +569,6 @@ class TerminalExitStatus(Wire, frozen=True):
 
     exit_code: int | UnsetType | None = UNSET
     signal: str | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class TerminalSize(Wire, frozen=True):
@@ -639,20 +576,16 @@ class TerminalSize(Wire, frozen=True):
 
     cols: int
     rows: int
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class TerminalCapabilities(Wire, frozen=True):
     """What the client may do with a terminal."""
 
     cancel: TerminalCancelCapabilities | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class TerminalCancelCapabilities(Wire, frozen=True):
     """The terminal takes `terminal/cancel`."""
-
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class TerminalUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="terminal_update"):
@@ -665,7 +598,6 @@ class TerminalUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="terminal
     exit_status: TerminalExitStatus | UnsetType | None = UNSET
     size: TerminalSize | UnsetType | None = UNSET
     capabilities: TerminalCapabilities | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class TerminalOutputChunk(
@@ -675,7 +607,6 @@ class TerminalOutputChunk(
 
     terminal_id: v1.TerminalId
     data: str
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class PlanEntry(Wire, frozen=True):
@@ -684,7 +615,6 @@ class PlanEntry(Wire, frozen=True):
     content: str
     priority: PlanEntryPriority
     status: PlanEntryStatus
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # high, medium, low, or another one.
@@ -699,7 +629,6 @@ class PlanItems(Wire, frozen=True, tag_field="type", tag="items"):
 
     plan_id: v1.PlanId
     entries: list[PlanEntry]
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # The kinds of a plan.
@@ -710,7 +639,6 @@ class PlanUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="plan_update"
     """A plan as it is now (v2/agent-plan)."""
 
     plan: PlanUpdateContent
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class AvailableCommandsUpdate(
@@ -719,14 +647,12 @@ class AvailableCommandsUpdate(
     """The slash commands as they are now."""
 
     available_commands: list[AvailableCommand]
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ConfigOptionUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="config_option_update"):
     """The options as they are now."""
 
     config_options: list[ConfigOption]
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # What `session/update` carries (v2/prompt-lifecycle).
@@ -764,7 +690,6 @@ class InitializeRequest(Wire, frozen=True):
     protocol_version: v1.ProtocolVersion
     info: v1.Implementation
     capabilities: ClientCapabilities
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ClientCapabilities(Wire, frozen=True):
@@ -772,33 +697,26 @@ class ClientCapabilities(Wire, frozen=True):
 
     auth: ClientAuthCapabilities | UnsetType | None = UNSET
     elicitation: v1.ElicitationCapabilities | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ClientAuthCapabilities(Wire, frozen=True):
     """Logins that the client can show."""
 
     terminal: TerminalAuthCapabilities | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class TerminalAuthCapabilities(Wire, frozen=True):
     """The client runs programs of a login in a terminal."""
-
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class LoginAuthRequest(Wire, frozen=True):
     """Log in (v2/authentication)."""
 
     method_id: v1.AuthMethodId
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class LogoutAuthRequest(Wire, frozen=True):
     """Log out (v2/authentication)."""
-
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class NewSessionRequest(Wire, frozen=True):
@@ -809,7 +727,6 @@ class NewSessionRequest(Wire, frozen=True):
     mcp_servers: list[McpServer] | UnsetType | None = UNSET
     system_prompt: v1.SystemPrompt | UnsetType | None = UNSET
     config_options: list[InitialSessionConfigOption] | UnsetType = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class McpServerHttp(Wire, frozen=True, tag_field="type", tag="http"):
@@ -818,7 +735,6 @@ class McpServerHttp(Wire, frozen=True, tag_field="type", tag="http"):
     name: str
     url: str
     headers: list[v1.HttpHeader] | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class McpServerStdio(Wire, frozen=True, tag_field="type", tag="stdio"):
@@ -828,7 +744,6 @@ class McpServerStdio(Wire, frozen=True, tag_field="type", tag="stdio"):
     command: AbsolutePath
     args: list[str] | UnsetType | None = UNSET
     env: list[v1.EnvVariable] | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # A server of tools for the agent (v2/session-setup).
@@ -841,7 +756,6 @@ class ListSessionsRequest(Wire, frozen=True):
     cwd: AbsolutePath | UnsetType | None = UNSET
     cursor: SessionListCursor | UnsetType | None = UNSET
     archived: v1.SessionArchiveFilter | UnsetType | None = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ForkSessionRequest(Wire, frozen=True):
@@ -853,7 +767,6 @@ class ForkSessionRequest(Wire, frozen=True):
     mcp_servers: list[McpServer] | UnsetType | None = UNSET
     system_prompt: v1.SystemPrompt | UnsetType | None = UNSET
     config_options: list[InitialSessionConfigOption] | UnsetType = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ResumeSessionRequest(Wire, frozen=True):
@@ -866,13 +779,10 @@ class ResumeSessionRequest(Wire, frozen=True):
     replay_from: ReplayFrom | UnsetType | None = UNSET
     system_prompt: v1.SystemPrompt | UnsetType | None = UNSET
     config_options: list[InitialSessionConfigOption] | UnsetType = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class ReplayFromStart(Wire, frozen=True, tag_field="type", tag="start"):
     """The history from its beginning."""
-
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 # Where a replay begins.
@@ -884,7 +794,6 @@ class CancelToolCallRequest(Wire, frozen=True):
 
     session_id: v1.SessionId
     tool_call_id: v1.ToolCallId
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class CancelTerminalRequest(Wire, frozen=True):
@@ -892,7 +801,6 @@ class CancelTerminalRequest(Wire, frozen=True):
 
     session_id: v1.SessionId
     terminal_id: v1.TerminalId
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SessionOptionsResponse(Wire, frozen=True):
@@ -900,7 +808,6 @@ class SessionOptionsResponse(Wire, frozen=True):
 
     config_options: list[ConfigOption] | UnsetType = UNSET
     available_commands: list[AvailableCommand] | UnsetType = UNSET
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class InitialSessionConfigOption(Wire, frozen=True):
@@ -911,7 +818,6 @@ class InitialSessionConfigOption(Wire, frozen=True):
     config_id: v1.SessionConfigId
     type: str
     value: str | bool
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class SetSessionConfigOptionRequest(Wire, frozen=True):
@@ -921,7 +827,6 @@ class SetSessionConfigOptionRequest(Wire, frozen=True):
     config_id: v1.SessionConfigId
     type: str
     value: str | bool
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class PromptRequest(Wire, frozen=True):
@@ -929,11 +834,9 @@ class PromptRequest(Wire, frozen=True):
 
     session_id: v1.SessionId
     prompt: list[ContentBlock]
-    meta: Meta = field(default=UNSET, name="_meta")
 
 
 class CancelSessionNotification(Wire, frozen=True):
     """End the foreground work of a session (v2/cancellation)."""
 
     session_id: v1.SessionId
-    meta: Meta = field(default=UNSET, name="_meta")
