@@ -247,7 +247,7 @@ class Connection:
             self._gone()
             return
         self._fail(wording.NOT_REACHED.format(agent=self.name, reason=error))
-        if self._attempts is not None and self._attempts.are_many:  # it was there before
+        if self._attempts is not None and not self._attempts.is_first:
             self._around.ended(self)
 
     async def _serve(self, version: int) -> int | None:
@@ -317,6 +317,11 @@ class Connection:
     def unreached(self) -> str | None:
         """Why an agent elsewhere is not reached yet, and when it is tried again."""
         return self.error if self.status == "starting" else None
+
+    @property
+    def is_first(self) -> bool:
+        """Whether it takes the place of none that broke."""
+        return self._attempts is None or self._attempts.is_first
 
     @property
     def returns(self) -> bool:

@@ -281,6 +281,13 @@ class Conversation:
         if self._link.login.awaited:
             self.open()
 
+    def agent_unreached(self, why: str) -> None:
+        """The session's agent is not reached at once: where it waits for that, the chat says why,
+        and when it is tried again.
+        """
+        if self.session.status == "starting":
+            self._patience.warn(why)
+
     def agent_ended(self, connection: Connection) -> None:
         """The agent's process is gone: end whatever is pending. The next prompt starts it again."""
         session = self.session

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Final
 
 import anyio
 
@@ -12,14 +13,22 @@ from acp_nvim.agent.transport import addresses
 from acp_nvim.agent.transport.base import AgentTransport, ReachAgent, TransportError
 from acp_nvim.agent.wire.traffic import Traffic
 
+FIRST_PAUSES: Final = (0.5, 1.0, 2.0, 4.0)
+"""Pauses before further attempts where there was no connection before, in seconds."""
+FIRST_LONGEST_S: Final = 60.0
+"""A server that asks for a longer pause then has refused the user, who is told how long it is."""
+
 
 class Attempts:
-    """The attempts of one connection: one, or as many as there are pauses."""
+    """The attempts of one connection: as many as there are pauses; of a first one a few, and only
+    where it may work in a moment.
+    """
 
     def __init__(self, pauses: Iterator[float] | None) -> None:
-        """``pauses`` are those before each attempt, in seconds."""
-        self.are_many = pauses is not None
-        self._pauses = pauses
+        """``pauses`` are those before each attempt, in seconds; None for a first connection."""
+        self.is_first = pauses is None
+        """Whether there was no connection before."""
+        self._pauses = iter(FIRST_PAUSES) if pauses is None else pauses
         self._stopped = anyio.Event()
         self._starting: anyio.CancelScope | None = None
 
@@ -67,7 +76,7 @@ class Attempts:
         """Wait before the first one. Raises TransportError where all are used up, as with a server
         that takes connections and ends each of them.
         """
-        if self._pauses is None:
+        if self.is_first:
             return
         pause = next(self._pauses, None)
         if pause is None:
@@ -79,14 +88,19 @@ class Attempts:
 
         Raises the error where there is none.
         """
-        pause = next(self._pauses, None) if self._pauses is not None else None
-        if pause is None or not error.again:
+        pause = next(self._pauses, None) if self._is_worth_it(error) else None
+        if pause is None:
             raise error
         pause = max(pause, error.after)
         tell(pause)
         await self._wait(pause)
         if self._stopped.is_set():
             raise error
+
+    def _is_worth_it(self, error: TransportError) -> bool:
+        if self.is_first:
+            return error.soon and error.after <= FIRST_LONGEST_S
+        return error.again
 
     async def _wait(self, seconds: float) -> None:
         with anyio.move_on_after(seconds):

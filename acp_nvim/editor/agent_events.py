@@ -24,11 +24,17 @@ class AgentEvents:
         self._screen = screen
         self._reconnects = Reconnects(agents, sessions.served)
         self._greeted: WeakSet[Connection] = WeakSet()
+        self._awaited: WeakSet[Connection] = WeakSet()
+        """Those that were not reached at once, which their sessions say."""
 
     def changed(self, connection: Connection) -> None:
         """Show an agent's state, unless another process of it has taken its place."""
         if self._agents.connections.get(connection.name) is connection:
             self._screen.state(["agents", connection.name], agent_state.snapshot(connection))
+        if connection.unreached and connection.is_first and connection not in self._awaited:
+            self._awaited.add(connection)
+            for conversation in self._sessions.served(connection.name):
+                conversation.agent_unreached(connection.unreached)
         if connection.status == "ready" and connection not in self._greeted:
             self._greeted.add(connection)
             self._screen.event("AcpAgentReady", agent=connection.name)

@@ -10,7 +10,7 @@ import pytest
 
 from acp_nvim.agent.agents import Agents
 from acp_nvim.agent.connection import Connection
-from acp_nvim.agent.elsewhere import Attempts
+from acp_nvim.agent.elsewhere import FIRST_PAUSES, Attempts
 from acp_nvim.agent.restarts import PAUSES, STEADY_S, Reconnects
 from acp_nvim.agent.transport.base import AgentTransport, TransportError
 
@@ -60,11 +60,28 @@ def test_a_server_that_ends_each_connection_is_called_ever_more_rarely() -> None
     assert [next(first), next(second), next(third)] == [0.0, 0.5, 1.0]
 
 
-async def test_one_attempt_without_pauses_is_the_only_one() -> None:
+async def test_a_first_attempt_is_the_only_one_where_another_helps_nobody() -> None:
+    told: list[float] = []
+    for error in (TransportError("gone"), TransportError("gone", soon=True, after=61)):
+        attempts = Attempts(None)
+        await attempts.first()
+        with pytest.raises(TransportError, match="gone"):
+            await attempts.another(error, told.append)
+    assert told == []
+
+
+async def test_a_server_that_is_busy_at_first_is_tried_again_a_few_times(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[float] = []
+    monkeypatch.setattr("acp_nvim.agent.elsewhere.FIRST_PAUSES", (0.0, 0.0))
     attempts = Attempts(None)
-    await attempts.first()
-    with pytest.raises(TransportError, match="gone"):
-        await attempts.another(TransportError("gone"), lambda seconds: None)
+    await attempts.another(TransportError("busy", soon=True, after=0.01), told.append)
+    await attempts.another(TransportError("nobody there", soon=True), told.append)
+    with pytest.raises(TransportError, match="busy"):
+        await attempts.another(TransportError("busy", soon=True), told.append)
+    assert told == [0.01, 0.0]
+    assert 5 < sum(FIRST_PAUSES) < 20
 
 
 async def test_an_attempt_waits_as_long_as_the_server_asks_and_no_longer_than_wanted() -> None:

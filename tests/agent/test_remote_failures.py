@@ -24,6 +24,18 @@ def test_a_status_says_whether_to_try_again(status: int, again: bool) -> None:
     assert ("agents.*.headers" in str(failure)) is (status in (401, 403))
 
 
+def test_who_may_not_in_is_not_told_to_log_in() -> None:
+    assert "requires a login" in str(failures.refused(URL, 401, {}))
+    assert "the server refuses access" in str(failures.refused(URL, 403, {}))
+
+
+@pytest.mark.parametrize(
+    ("status", "soon"), [(429, True), (502, True), (503, True), (404, False), (500, False)]
+)
+def test_a_busy_server_is_worth_a_first_wait(status: int, soon: bool) -> None:
+    assert failures.refused(URL, status, {"Retry-After": "2"}).soon is soon
+
+
 @pytest.mark.parametrize(
     ("value", "seconds"),
     [("7", 7.0), ("", 0.0), ("-3", 0.0), ("soon", 0.0), ("99999999", 300.0), ("²", 0.0)],
@@ -47,6 +59,7 @@ def test_a_certificate_that_is_refused_is_no_reason_to_try_again() -> None:
 def test_a_refused_connection_is_said_in_words() -> None:
     failure = failures.unreachable(URL, ConnectionRefusedError(111, "Connection refused"))
     assert failure.again
+    assert failure.soon
     assert str(failure) == "cannot reach https://host/acp: Connection refused"
 
 

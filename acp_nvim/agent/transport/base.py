@@ -15,11 +15,16 @@ class TransportError(AgentStartError):
     without any secret.
     """
 
-    def __init__(self, text: str, *, again: bool = True, after: float = 0.0) -> None:
-        """``again``: it may work later, in ``after`` seconds at the earliest."""
+    def __init__(
+        self, text: str, *, again: bool = True, after: float = 0.0, soon: bool = False
+    ) -> None:
+        """``again``: it may work later, in ``after`` seconds at the earliest. ``soon``: it may work
+        in a moment, even where there was no connection before.
+        """
         super().__init__(text)
         self.again = again
         self.after = after
+        self.soon = soon
 
 
 class AgentTransport(Transport, Protocol):

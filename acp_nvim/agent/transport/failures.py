@@ -21,19 +21,23 @@ the server behind it starts.
 """
 LONGEST_S: Final = 300.0
 """The longest pause that a server may ask for, in seconds."""
+BUSY: Final = (429, 502, 503, 504)
+"""Statuses of a server that is there and takes nothing just now, or of the proxy before it."""
 REDIRECTS: Final = (301, 302, 307, 308)
 
 
 def refused(url: str, status: int, headers: Mapping[str, str]) -> TransportError:
     """The server answers with that status."""
     where = shown(url)
-    if status in (401, 403):
-        text = wording.WHY_NOT_ADMITTED.format(url=where, status=status)
-        return TransportError(text, again=False)
+    if status == 401:
+        return TransportError(wording.WHY_NOT_ADMITTED.format(url=where), again=False)
+    if status == 403:
+        return TransportError(wording.WHY_FORBIDDEN.format(url=where), again=False)
     text, after = wording.WHY_HTTP_STATUS.format(url=where, status=status), retry_after(headers)
     if after:
         text += wording.PART_RETRY_AFTER.format(seconds=after)
-    return TransportError(text, again=status in LATER or status >= 500, after=after)
+    again = status in LATER or status >= 500
+    return TransportError(text, again=again, after=after, soon=status in BUSY)
 
 
 def retry_after(headers: Mapping[str, str]) -> float:
@@ -59,7 +63,10 @@ def unreachable(url: str, error: BaseException) -> TransportError:
         return TransportError(wording.WHY_NO_ANSWER.format(url=shown(url)))
     reason = next(filter(None, map(_words, _causes(error))), "") or str(error)
     reason = reason or type(error).__name__
-    return TransportError(wording.WHY_UNREACHABLE.format(url=shown(url), reason=reason))
+    starts = _cause(error, ConnectionRefusedError) is not None  # nobody listens there yet
+    return TransportError(
+        wording.WHY_UNREACHABLE.format(url=shown(url), reason=reason), soon=starts
+    )
 
 
 def _words(error: BaseException) -> str:

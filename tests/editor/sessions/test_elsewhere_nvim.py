@@ -66,6 +66,35 @@ def test_nobody_there_is_one_line_and_the_prompt_comes_back(editor: Editor) -> N
     until_error(editor, "no transport for carrier-pigeon:// is installed")
 
 
+def test_a_server_that_is_busy_at_first_is_tried_again_and_the_prompt_is_sent_once(
+    editor: Editor,
+) -> None:
+    busy = iter([http.HTTPStatus.SERVICE_UNAVAILABLE, http.HTTPStatus.TOO_MANY_REQUESTS])
+    prompts: list[str] = []
+
+    def check(socket: ServerConnection, request: Request) -> Response | None:
+        status = next(busy, None)
+        return None if status is None else socket.respond(status, "")
+
+    def life(socket: ServerConnection) -> None:
+        for message in socket:
+            frame = json.loads(message)
+            results = {"initialize": {"protocolVersion": 1}, "session/new": {"sessionId": "s"}}
+            if frame["method"] == "session/prompt":
+                prompts.append(frame["params"]["prompt"][0]["text"])
+            result = results.get(frame["method"], {"stopReason": "end_turn"})
+            socket.send(json.dumps({"jsonrpc": "2.0", "id": frame["id"], "result": result}))
+
+    with sync_server(life, check) as url:
+        editor.setup({"agent": "far", "agents": {"far": {"url": url}}})
+        assert editor.turn("hello")["stop_reason"] == "end_turn"
+        assert prompts == ["hello"]
+        said = [line for line in editor.chat() if "Next attempt in" in line]
+        assert len(said) == 1
+        assert "answers HTTP 503" in said[0]
+        assert not editor.events("AcpAgentExit")
+
+
 def test_without_the_extra_the_way_to_it_is_said(edit: Callable[..., Editor]) -> None:
     hidden = edit(env={"PYTHONPATH": str(ROOT / "tests/support/without_remote")})
     hidden.errors_expected = True
@@ -190,7 +219,7 @@ def test_an_agent_that_lets_nobody_in_any_more_is_given_up(
         editor.lua("require('acp').prompt('one') require('acp').prompt('two')")
         exit = editor.wait_event("AcpAgentExit")
         assert (exit["agent"], exit.get("code")) == ("far", None)
-        until_error(editor, "HTTP 403: it requires a login")
+        until_error(editor, "HTTP 403: the server refuses access")
         editor.wait("require('acp').state().sessions[1].status == 'failed'")
         assert len(editor.events("AcpAgentExit")) == 1
         composer = editor.session()["composer_bufnr"]
