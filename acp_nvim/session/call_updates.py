@@ -32,6 +32,7 @@ def upsert_all(session: Session, updates: Iterable[CallUpdate]) -> list[str]:
     """
     transcript, known, entries = session.transcript, session.tool_calls.by_id, session.entries
     dirty, unsaved = transcript.dirty, transcript.unsaved
+    begins_anew = session.tool_calls.begins_anew
     numbers, silent = session.changes.calls, session.silent
     mark = transcript.written
     statuses: list[str] | None = None
@@ -42,7 +43,7 @@ def upsert_all(session: Session, updates: Iterable[CallUpdate]) -> list[str]:
     try:
         for update in updates:
             call = known.get(update.tool_call_id)
-            if call is None or (call.status in FINISHED and update.__class__ is schema.ToolCall):
+            if call is None or (call.status in FINISHED and begins_anew(call, update)):
                 if call is None and update.__class__ is schema.ToolCallUpdate:
                     unknown.append(update.tool_call_id)
                 call = session.tool_calls.add(update)

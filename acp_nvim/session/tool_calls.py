@@ -172,6 +172,10 @@ class ToolCalls:
         """How many calls at the beginning are closed."""
         self.by_id: dict[str, ToolCall] = {}
         """The newest call of each id."""
+        self._earlier: list[ToolCall] = []
+        """Calls from before the session was opened again."""
+        self.bygone: set[ToolCall] = set()
+        """Those of them that had finished when the user went on."""
 
     def __iter__(self) -> Iterator[ToolCall]:
         """Iterate in order."""
@@ -197,6 +201,25 @@ class ToolCalls:
             call = ToolCall(update.tool_call_id, index=len(self._calls))
             self.merge(call, update)
         return self.put(call)
+
+    def begins_anew(self, call: ToolCall, update: schema.ToolCall | schema.ToolCallUpdate) -> bool:
+        """Whether a message about a finished call means a new one, which has its id."""
+        if isinstance(update, schema.ToolCall):
+            return True
+        return call in self.bygone and isinstance(update.title, str)
+
+    def mark_ids(self) -> None:
+        """The session is opened again."""
+        self._earlier = list(self._calls)
+
+    def keep_ids(self) -> None:
+        """All ids mean what they meant."""
+        self._earlier = []
+
+    def forget_ids(self) -> None:
+        """An update with a title names a new call, where that of its id has finished."""
+        self.bygone.update(call for call in self._earlier if call.finished)
+        self._earlier = []
 
     def put(self, call: ToolCall) -> ToolCall:
         """Append a call, whose index is their number."""

@@ -32,6 +32,10 @@ class Transcript:
         self._held: list[Line] = []
         self._named: dict[tuple[Role, str], Message] = {}
         """Messages that the agent tells of by their id."""
+        self._earlier: set[tuple[Role, str]] = set()
+        """Ids among them from before the session was opened again, if nothing was told of them
+        since then.
+        """
 
     @property
     def last(self) -> Entry | None:
@@ -142,7 +146,23 @@ class Transcript:
 
     def name(self, message: Message, message_id: str) -> None:
         """The agent knows a message of ours under this id from now on."""
+        self._earlier.discard((message.role, message_id))
         self._named[message.role, message_id] = message
+
+    def mark_names(self) -> None:
+        """The session is opened again."""
+        self._earlier = set(self._named)
+
+    def keep_names(self) -> None:
+        """All ids mean what they meant."""
+        self._earlier = set()
+
+    def forget_names(self) -> list[tuple[Role, str]]:
+        """The ids of which nothing was told since then name no message any more. Returns them."""
+        forgotten, self._earlier = list(self._earlier), set()
+        for key in forgotten:
+            del self._named[key]
+        return forgotten
 
     def chunk(self, role: Role, message_id: str, part: Part) -> Message:
         """Append a part to the message of that id, wherever it stands."""
@@ -163,6 +183,8 @@ class Transcript:
         return message
 
     def _message(self, role: Role, message_id: str) -> Message:
+        if self._earlier:
+            self._earlier.discard((role, message_id))
         message = self._named.get((role, message_id))
         if message is None:
             message = self._named[role, message_id] = Message(role, message_id)

@@ -51,7 +51,16 @@ NEWS = [
     call("n1", title="Look again", kind="read", status="in_progress"),
     chunk("m3", "By the way."),
 ]
-SCRIPT = {"look": TOLD, "go": [chunk("m4", "On we go.")], "half": [chunk("m5", "I begin with ")]}
+ANEW = [
+    call("t1", title="Read it once more", kind="read", status="completed"),
+    chunk("m1", "I look once more."),
+]
+SCRIPT = {
+    "look": TOLD,
+    "anew": ANEW,
+    "go": [chunk("m4", "On we go.")],
+    "half": [chunk("m5", "I begin with ")],
+}
 SEEN = ["I look at the file.", "Read it", "its text", "Look around", "$ make", "built", "Watch it"]
 
 
@@ -94,6 +103,22 @@ def test_a_session_is_shown_once_after_a_restart(editor: Editor, how: str) -> No
     assert_once(editor, "Look again", "By the way.", "The session was resumed", "On we go.")
     assert len(editor.session()["tool_calls"]) == 3
     assert len(editor.session()["plan"]) == 1
+
+
+def test_ids_that_count_anew_after_a_restart_name_what_is_new(editor: Editor) -> None:
+    retelling_agent(editor, "same", "never")
+    before = talk(editor)
+    editor.cmd("Acp restart")
+    editor.wait_event("AcpSession", 2)
+    editor.wait(IDLE.format(n=1))
+    editor.turn("anew")
+    until(lambda: "I look once more." in editor.chat(1))
+    chat = lines(editor)
+    assert chat[: len(before)] == before
+    news = [row for row, line in enumerate(chat) if "once more" in line]
+    assert len(news) == 2
+    assert news[0] > len(before)
+    assert [it["title"] for it in editor.session()["tool_calls"]].count("Read it") == 1
 
 
 def test_a_session_is_shown_once_after_the_connection_was_lost(editor: Editor) -> None:

@@ -1,0 +1,102 @@
+"""Ids that an agent uses again after a restart, where they are counted from the first one on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from acp_nvim.protocol import schema
+from acp_nvim.session import earlier_ids, turns
+from acp_nvim.session.prompts import Prompt
+from tests.support.told_chat import ToldChat
+
+
+def text(words: str) -> dict[str, Any]:
+    return {"type": "text", "text": words}
+
+
+def ask(chat: ToldChat, words: str, id: str = "u1") -> None:
+    """A prompt whose turn begins, and what an agent tells of it."""
+    turns.begin(chat.session, Prompt(words, blocks=[schema.TextContent(words)]), "X")
+    chat.tell("user_message", messageId=id, content=[text(words)])
+
+
+def call(chat: ToldChat, **fields: Any) -> None:
+    chat.tell("tool_call_update", toolCallId="c1", **fields)
+
+
+@pytest.fixture
+def chat() -> ToldChat:
+    """After a turn with a message and a tool call, opened again."""
+    chat = ToldChat(version=2)
+    turns.end(chat.session, "end_turn")
+    ask(chat, "first")
+    call(chat, title="Read it", status="completed")
+    chat.tell("agent_message_chunk", messageId="m1", content=text("one answer"))
+    turns.end(chat.session, "end_turn")
+    earlier_ids.mark(chat.session)
+    return chat
+
+
+def place(chat: ToldChat, words: str) -> int:
+    """The row with these words, which stand in the chat once."""
+    (row,) = [row for row, line in enumerate(chat.lines) if words in line]
+    return row
+
+
+@pytest.mark.parametrize("tag", ["agent_message_chunk", "agent_message"])
+def test_what_counts_anew_stands_below_the_prompt(chat: ToldChat, tag: str) -> None:
+    ask(chat, "second")
+    call(chat, title="Look again", status="completed")
+    content = text("another answer")
+    chat.tell(tag, messageId="m1", content=[content] if tag == "agent_message" else content)
+    assert place(chat, "one answer") < place(chat, "second") < place(chat, "Look again")
+    assert place(chat, "Look again") < place(chat, "another answer")
+    assert place(chat, "Read it") < place(chat, "second")
+    assert [it.title for it in chat.session.tool_calls] == ["Read it", "Look again"]
+
+
+def test_the_new_meaning_of_an_id_lasts(chat: ToldChat) -> None:
+    ask(chat, "second")
+    for words in ("another ", "answer"):
+        chat.tell("agent_message_chunk", messageId="m1", content=text(words))
+    call(chat, title="Look again", status="in_progress")
+    call(chat, title="Look further", status="completed")
+    call(chat, title="Look further", status="completed")
+    assert place(chat, "another answer") > place(chat, "second")
+    assert [it.title for it in chat.session.tool_calls] == ["Read it", "Look further"]
+
+
+def test_a_prompt_that_is_inserted_under_an_old_id_is_shown(chat: ToldChat) -> None:
+    chat.tell("user_message", messageId="u1", content=[text("second")])
+    turns.begin(chat.session, Prompt("second", blocks=[schema.TextContent("second")]), "X", "u1")
+    chat.tell("user_message", messageId="u1", content=[text("second")])
+    assert place(chat, "second") > place(chat, "one answer")
+
+
+def test_work_that_goes_on_keeps_its_ids(chat: ToldChat) -> None:
+    chat.tell("agent_message_chunk", messageId="m1", content=text(" goes on"))
+    call(chat, status="in_progress")
+    ask(chat, "second", "u2")
+    chat.tell("agent_message_chunk", messageId="m1", content=text(" to its end"))
+    call(chat, title="Read it all", status="completed")
+    call(chat, content=[])
+    assert "one answer goes on to its end" in chat.text
+    assert [it.title for it in chat.session.tool_calls] == ["Read it all"]
+
+
+def test_a_late_end_of_an_old_call_is_no_new_one(chat: ToldChat) -> None:
+    ask(chat, "second", "u2")
+    call(chat, status="failed")
+    assert [it.status for it in chat.session.tool_calls] == ["failed"]
+
+
+def test_ids_that_are_kept_mean_what_they_meant(chat: ToldChat) -> None:
+    earlier_ids.keep(chat.session)
+    ask(chat, "second", "u2")
+    chat.tell("agent_message", messageId="m1", content=[text("a better answer")])
+    call(chat, title="Read all")
+    assert "one answer" not in chat.text
+    assert place(chat, "a better answer") < place(chat, "second")
+    assert [it.title for it in chat.session.tool_calls] == ["Read all"]
