@@ -187,6 +187,26 @@ async def test_a_stream_that_ends_is_taken_up_again_after_the_last_event() -> No
         assert [g.headers.get("last-event-id") for g in server.of("GET")] == [None, "7"]
 
 
+async def test_a_stream_that_ends_after_each_event_is_taken_up_for_as_long_as_events_come() -> None:
+    agent = Agent()
+
+    async def one(last: int) -> AsyncIterator[bytes]:
+        yield b'id: %d\ndata: {"method": "_%d"}\n\n' % (last + 1, last + 1)
+
+    def gets(request: Request) -> Reply | None:
+        if "acp-session-id" not in request.headers:
+            return None
+        last = int(request.headers.get("last-event-id", "0"))
+        return Reply(200, headers=EVENTS, pieces=one(last))
+
+    agent.gets = gets
+    async with HttpServer(agent) as server, reached(server.url) as client:
+        await shake_hands(client)
+        prompt(client, 2)
+        came = [(await client.message())["method"] for _ in range(7)]
+        assert came == [f"_{number}" for number in range(1, 8)]
+
+
 async def test_a_stream_that_somebody_else_still_holds_is_asked_for_again() -> None:
     agent = Agent()
     held = 2

@@ -31,7 +31,7 @@ PAUSES: Final = (0.1, 0.4, 1.0, 2.0)
 QUIET_S, LONGEST_S = 0.1, 5.0
 """A stream that has said nothing for so long has said all for now; the longest wait for that."""
 STEADY_S: Final = 5.0
-"""A stream that has lived so long starts with the first pause again."""
+"""A stream that has lived so long, or went on by an id, starts with the first pause again."""
 ALIVE: Final = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 """The system finds out that the other end is gone, after about a minute: a stream may be silent."""
 
@@ -92,9 +92,9 @@ class EventStream:
     async def _run(self) -> None:
         attempts = iter(PAUSES)
         while True:
-            began = time.monotonic()
+            began, last_id = time.monotonic(), self._last_id
             failure = await self._read()
-            if time.monotonic() - began >= STEADY_S:
+            if self._last_id != last_id or time.monotonic() - began >= STEADY_S:
                 attempts = iter(PAUSES)
             pause = next(attempts, None)
             if pause is None or not failure.again:
