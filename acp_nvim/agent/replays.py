@@ -12,7 +12,6 @@ import anyio
 
 from acp_nvim.agent.session_router import PAST, SessionRouter
 from acp_nvim.protocol import schema
-from acp_nvim.session import earlier_ids
 from acp_nvim.session.entries import Entry, Message
 from acp_nvim.session.session import Session
 
@@ -42,7 +41,7 @@ async def compared(router: SessionRouter, session: Session, *, asked: bool) -> A
     """
     from acp_nvim.session.retelling import Retelling
 
-    earlier_ids.mark(session)
+    session.mark_ids()
     retellings = {one: Retelling(one, tells=asked) for one in (session, *session.children.values())}
     for one, retelling in retellings.items():
         router.filter(one, retelling)
@@ -50,7 +49,7 @@ async def compared(router: SessionRouter, session: Session, *, asked: bool) -> A
         yield
         await _quiet(lambda: sum(retelling.heard for retelling in retellings.values()))
         if retellings[session].heard:
-            earlier_ids.keep(session)
+            session.keep_ids()
     finally:
         for one in retellings:
             router.unfilter(one)

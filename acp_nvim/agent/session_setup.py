@@ -23,7 +23,7 @@ from acp_nvim.agent.mcp import Fate
 from acp_nvim.agent.session_params import SessionParams
 from acp_nvim.protocol.errors import RESOURCE_NOT_FOUND, RemoteProtocolError, RequestError
 from acp_nvim.protocol.refusals import needs_login
-from acp_nvim.session import agent_work, earlier_ids, options
+from acp_nvim.session import agent_work, options
 from acp_nvim.session.entries import Entry, Heading, Line
 from acp_nvim.session.session import Session
 
@@ -373,8 +373,8 @@ class SessionSetup:
         """
         if self.lost or (self._origin.tells and not self._ran):
             self._hand_over()
-        earlier_ids.mark(self.session)
-        earlier_ids.forget(self.session)
+        self.session.mark_ids()
+        self.session.forget_ids()
         result = await self._new(connection)
         if self.lost:
             said = wording.LOST_TOLD if self.handover else wording.LOST_ANEW

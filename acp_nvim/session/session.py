@@ -209,6 +209,29 @@ class Session:
         """Whether what happens is no event."""
         return self.replaying
 
+    # -- ids from before it was opened again ------------------------------------------------------
+
+    def mark_ids(self) -> None:
+        """It is opened again. Ids are unique in a session (v2/prompt-lifecycle#message-ids), but
+        some agents count them in each process from the first one on. So those under which nothing
+        is told until the user goes on name something new then: else it would be told at its old
+        place, where nobody sees it.
+        """
+        self.transcript.mark_names()
+        self.tool_calls.mark_ids()
+
+    def keep_ids(self) -> None:
+        """The agent tells of the past by its ids: it knows them."""
+        self.transcript.keep_names()
+        self.tool_calls.keep_ids()
+
+    def forget_ids(self) -> None:
+        """The user goes on: the next prompt takes its place."""
+        for role, message_id in self.transcript.forget_names():
+            if role == "user":
+                self.own_words.discard(message_id)
+        self.tool_calls.forget_ids()
+
     # -- what changed -----------------------------------------------------------------------------
 
     def review_edits(self, edits: list[dict[str, Any]], *, silent: bool = False) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from acp_nvim import wording
 from acp_nvim.protocol import schema
-from acp_nvim.session import call_updates, earlier_ids, snapshot
+from acp_nvim.session import call_updates, snapshot
 from acp_nvim.session.entries import Entry, Heading, Line, Message, Part, ToolEntry
 from acp_nvim.session.prompts import Prompt, shown
 from acp_nvim.session.session import Session, Status
@@ -67,7 +67,7 @@ def insert(session: Session, prompt: Prompt, message_id: str | None = None) -> N
     """Show a prompt where it stands among the messages, unless the agent has told of it by its
     id already.
     """
-    earlier_ids.forget(session)
+    session.forget_ids()
     if message_id is not None and session.transcript.named("user", message_id) is not None:
         return
     parts: list[Part] = [b.text if isinstance(b, schema.TextContent) else b for b in prompt.blocks]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from acp_nvim.protocol import schema
-from acp_nvim.session import earlier_ids, turns
+from acp_nvim.session import turns
 from acp_nvim.session.prompts import Prompt
 from tests.support.told_chat import ToldChat
 
@@ -35,7 +35,7 @@ def chat() -> ToldChat:
     call(chat, title="Read it", status="completed")
     chat.tell("agent_message_chunk", messageId="m1", content=text("one answer"))
     turns.end(chat.session, "end_turn")
-    earlier_ids.mark(chat.session)
+    chat.session.mark_ids()
     return chat
 
 
@@ -93,7 +93,7 @@ def test_a_late_end_of_an_old_call_is_no_new_one(chat: ToldChat) -> None:
 
 
 def test_ids_that_are_kept_mean_what_they_meant(chat: ToldChat) -> None:
-    earlier_ids.keep(chat.session)
+    chat.session.keep_ids()
     ask(chat, "second", "u2")
     chat.tell("agent_message", messageId="m1", content=[text("a better answer")])
     call(chat, title="Read all")
