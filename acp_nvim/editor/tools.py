@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import anyio
 
@@ -18,13 +18,9 @@ from acp_nvim.protocol import schema
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 from acp_nvim.tools import relay
-from acp_nvim.tools.door import Door
-from acp_nvim.tools.grants import Entrance
+from acp_nvim.tools.grants import AnyDoor, Entrance
 from acp_nvim.tools.over_acp import McpOverAcp
 from acp_nvim.tools.toolbox import Toolbox
-
-if TYPE_CHECKING:
-    from acp_nvim.tools.http_door import HttpDoor
 
 PATIENCE_S: Final = 30.0
 """How long an agent may take to connect after its first prompt, in seconds."""
@@ -33,7 +29,7 @@ LATE: Final = ("tutor",)
 RELAY: Final = str(Path(relay.__file__).resolve())
 
 
-def http_door(toolbox: Toolbox, tasks: Tasks) -> HttpDoor:
+def http_door(toolbox: Toolbox, tasks: Tasks) -> AnyDoor:
     """A door at a port. Only this loads what speaks HTTP. ImportError."""
     from acp_nvim.tools.http_door import HttpDoor
 
@@ -46,10 +42,10 @@ class EditorTools:
     def __init__(
         self,
         toolbox: Toolbox,
-        door: Door,
+        door: AnyDoor,
         over_acp: McpOverAcp,
         tasks: Tasks,
-        new_http_door: Callable[[], HttpDoor],
+        new_http_door: Callable[[], AnyDoor],
         patience_s: float = PATIENCE_S,
     ) -> None:
         """Nothing listens before the first session that has tools; ``new_http_door`` is called for
@@ -60,7 +56,7 @@ class EditorTools:
         self._over_acp = over_acp
         self.message = over_acp.message
         self._new_http_door = new_http_door
-        self._http_door: HttpDoor | None = None
+        self._http_door: AnyDoor | None = None
         self._tasks = tasks
         self._patience_s = patience_s
         self._prompted: set[str] = set()
@@ -130,10 +126,10 @@ class EditorTools:
             counts = ", ".join(f"{count} {kind}" for kind, count in sorted(refused.items()))
             yield f"editor's tools, refused: {counts}"
 
-    def _doors(self) -> list[Door | HttpDoor]:
+    def _doors(self) -> list[AnyDoor]:
         return [self._door] if self._http_door is None else [self._door, self._http_door]
 
-    def _by_http(self, session: Session) -> Door | HttpDoor:
+    def _by_http(self, session: Session) -> AnyDoor:
         """The door at a port; the one of relays where that cannot be had."""
         if self._http_door is None:
             try:

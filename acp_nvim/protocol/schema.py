@@ -45,6 +45,13 @@ class Wire(Plain, frozen=True, kw_only=True):
     meta: Meta = field(default=UNSET, name="_meta")
 
 
+class Unlisted(Plain, frozen=True, tag_field="type", tag="?"):
+    """Base of most `Unknown*` types: a variant of another `type` (v1/extensibility)."""
+
+    type: str = field(name="?tag")
+    raw: dict[str, Any] = field(name="?raw")
+
+
 class Untagged:
     """Base of the unions whose members are told apart by shape; `codec` picks the member."""
 
@@ -200,11 +207,8 @@ class EmbeddedResource(Wire, frozen=True, tag_field="type", tag="resource"):
     annotations: Annotations | UnsetType | None = UNSET
 
 
-class UnknownContent(Plain, frozen=True, tag_field="type", tag="?"):
+class UnknownContent(Unlisted, frozen=True):
     """A content block that the schema does not list, kept as it came (v1/content)."""
-
-    type: str = field(name="?tag")
-    raw: dict[str, Any] = field(name="?raw")
 
 
 # A piece of a message (v1/content).
@@ -245,13 +249,10 @@ class SessionLink(Wire, frozen=True, tag_field="type", tag="session"):
     session_id: SessionId
 
 
-class UnknownToolCallContent(Plain, frozen=True, tag_field="type", tag="?"):
+class UnknownToolCallContent(Unlisted, frozen=True):
     """Content of a tool call that the schema does not list, kept as it came
     (v1/tool-calls#content).
     """
-
-    type: str = field(name="?tag")
-    raw: dict[str, Any] = field(name="?raw")
 
 
 # What a tool call shows (v1/tool-calls#content).
@@ -429,11 +430,8 @@ class TitledMultiSelectItems(Wire, MultiSelectItems, frozen=True):
     any_of: list[EnumOption]
 
 
-class UnknownMultiSelectItems(Plain, MultiSelectItems, frozen=True, tag_field="type", tag="?"):
+class UnknownMultiSelectItems(Unlisted, MultiSelectItems, frozen=True):
     """Items of a type that the schema does not list, kept as it came (v1/elicitation)."""
-
-    type: str = field(name="?tag")
-    raw: dict[str, Any] = field(name="?raw")
 
 
 class MultiSelectPropertySchema(Wire, frozen=True, tag_field="type", tag="array"):
@@ -447,11 +445,8 @@ class MultiSelectPropertySchema(Wire, frozen=True, tag_field="type", tag="array"
     default: list[str] | UnsetType | None = UNSET
 
 
-class UnknownPropertySchema(Plain, frozen=True, tag_field="type", tag="?"):
+class UnknownPropertySchema(Unlisted, frozen=True):
     """A form field that must not be shown as a known one, kept as it came (v1/elicitation)."""
-
-    type: str = field(name="?tag")
-    raw: dict[str, Any] = field(name="?raw")
 
 
 # A field of an elicitation form.
@@ -1158,11 +1153,8 @@ class PlanMarkdown(Wire, frozen=True, tag_field="type", tag="markdown"):
     content: str
 
 
-class UnknownPlan(Plain, frozen=True, tag_field="type", tag="?"):
+class UnknownPlan(Unlisted, frozen=True):
     """A plan that the schema does not list, kept as it came (rfds/plan-operations)."""
-
-    type: str = field(name="?tag")
-    raw: dict[str, Any] = field(name="?raw")
 
 
 # A plan of its own id (rfds/plan-operations, unstable).

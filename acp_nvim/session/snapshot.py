@@ -1,6 +1,4 @@
-"""Session state as `require('acp').state()` shows it (contract section 5): plain values, absent
-things None.
-"""
+"""Session state as `require('acp').state()` shows it: plain values, absent things None."""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ import asyncio
 import os
 import socket
 import struct
-from collections import Counter
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
@@ -20,10 +19,9 @@ from typing import Any, Final
 import anyio
 from anyio.abc import TaskGroup
 
-from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
-from acp_nvim.tools.grants import Entrance, Grant, Grants
-from acp_nvim.tools.toolbox import Enabled, Toolbox
+from acp_nvim.tools.grants import AnyDoor, Grant
+from acp_nvim.tools.toolbox import Toolbox
 from acp_nvim.workspace import private_files
 
 TOKEN_S: Final = 5.0
@@ -44,37 +42,23 @@ BACKLOG_BYTES: Final = 16 << 20
 """A client that has so much to read is not read from."""
 
 
-class Door:
-    """Listens from the first session on that has tools, until `close`."""
+class Door(AnyDoor):
+    """The door of the relays."""
 
     def __init__(self, toolbox: Toolbox, tasks: Tasks, run: Callable[[], str | None]) -> None:
         """``run`` is the directory for sockets of this user, None where there is none."""
+        super().__init__(toolbox)
         self._tasks = tasks
         self._run = run
-        self._grants = Grants(toolbox)
         self._socket: socket.socket | None = None
         self._path: Path | None = None
         self._own_directory: Path | None = None
         self._strangers = 0
         self._ends = anyio.CancelScope()
-        self.refused: Counter[str] = Counter()
-        """Clients that were not let in, and faults of those that were, by kind."""
-
-    def admit(self, session: Session, enabled: Enabled) -> Entrance | None:
-        """Give a session a new token; its earlier one ends. None: it has no tools. OSError."""
-        return self._grants.admit(session, enabled, self._listen)
-
-    def refresh(self) -> None:
-        """There are other tools than before: sessions are told, and clients."""
-        self._grants.refresh()
-
-    def withdraw(self, session: Session) -> None:
-        """End the session's token and connections."""
-        self._grants.withdraw(session)
 
     def close(self) -> None:
         """End all connections, and take the socket away."""
-        self._grants.close()
+        super().close()
         self._ends.cancel()
         self._socket = None
         if self._path is not None:
@@ -165,7 +149,7 @@ class Door:
         if not newline or len(token) > TOKEN_BYTES:
             self.refused["no token"] += 1
             return None, b""
-        found = self._grants.opened_by(token)
+        found = self._opened_by(token)
         if found is None:
             self.refused["wrong token"] += 1
         elif len(found.connections) >= CONNECTIONS:

@@ -1,9 +1,10 @@
-"""What tokens open: the tools of one session each, for as long as that has them."""
+"""Doors, and what tokens open there: the tools of a session each, while it has them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections import Counter
 
 import anyio
 import msgspec
@@ -38,30 +39,32 @@ class Grant:
             self.session.change("tools")
 
 
-class Grants:
-    """Those of all sessions."""
+class AnyDoor(ABC):
+    """Where clients arrive: listens from the first session on that has tools, until `close`."""
 
     def __init__(self, toolbox: Toolbox) -> None:
-        """There is none yet."""
+        """Nothing listens yet."""
         self._toolbox = toolbox
         self._grants: dict[str, Grant] = {}
+        self.refused: Counter[str] = Counter()
+        """Clients that were not let in, and faults of those that were, by kind."""
 
-    def admit(
-        self, session: Session, enabled: Enabled, listen: Callable[[], str]
-    ) -> Entrance | None:
-        """Give a session a new token; its earlier one ends. None: it has no tools. ``listen``
-        returns the address; the session goes without where that raises OSError.
-        """
+    @abstractmethod
+    def _listen(self) -> str:
+        """The address; listens from now on. OSError."""
+
+    def admit(self, session: Session, enabled: Enabled) -> Entrance | None:
+        """Give a session a new token; its earlier one ends. None: it has no tools. OSError."""
         self.withdraw(session)
         tools = SessionTools(self._toolbox, session, enabled)
         if not tools.has_any():
             return None
-        address = listen()
+        address = self._listen()
         grant = self._grants[session.key] = Grant(session, tools)
         tools.offer()
         return Entrance(address, grant.token)
 
-    def opened_by(self, token: bytes) -> Grant | None:
+    def _opened_by(self, token: bytes) -> Grant | None:
         """The grant of that token. How long this takes says nothing of the tokens there are."""
         import hmac  # clients come after the first prompt
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import math
 import socket
-from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
@@ -22,10 +21,10 @@ import msgspec
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 from acp_nvim.tools.door import STRANGERS, TOKEN_S
-from acp_nvim.tools.grants import Entrance, Grant, Grants
+from acp_nvim.tools.grants import AnyDoor, Grant
 from acp_nvim.tools.http_mcp import PATH, StreamableHttp
 from acp_nvim.tools.http_wire import BadRequest, Head, HttpConnection
-from acp_nvim.tools.toolbox import AT_ONCE, Enabled, Toolbox
+from acp_nvim.tools.toolbox import AT_ONCE, Toolbox
 
 HOST: Final = "127.0.0.1"
 CONNECTIONS: Final = 256
@@ -55,39 +54,30 @@ class Visit(msgspec.Struct):
         self.known = True
 
 
-class HttpDoor:
-    """Listens from the first session on that is offered its tools so, until `close`."""
+class HttpDoor(AnyDoor):
+    """The door of agents that are offered their tools over HTTP."""
 
     def __init__(self, toolbox: Toolbox, tasks: Tasks) -> None:
         """Nothing listens yet."""
+        super().__init__(toolbox)
         self._tasks = tasks
-        self._grants = Grants(toolbox)
         self._servers: dict[str, StreamableHttp] = {}
         self._port: int | None = None
         self._visits: set[anyio.CancelScope] = set()
         self._strangers = 0
         self._ends = anyio.CancelScope()
-        self.refused: Counter[str] = Counter()
-        """Clients that were not let in, and faults of those that were, by kind."""
 
-    def admit(self, session: Session, enabled: Enabled) -> Entrance | None:
-        """Give a session a new token; its earlier one ends. None: it has no tools. OSError."""
-        return self._grants.admit(session, enabled, self._listen)
-
-    def refresh(self) -> None:
-        """There are other tools than before: sessions are told, and clients."""
-        self._grants.refresh()
-
-    def withdraw(self, session: Session) -> None:
+    def withdraw(self, session: Session) -> Grant | None:
         """End the session's token and what it was used for."""
         self._servers.pop(session.key, None)
-        if grant := self._grants.withdraw(session):
+        grant = super().withdraw(session)
+        if grant is not None:
             grant.tell(0)
+        return grant
 
     def close(self) -> None:
         """End all connections, and listen no more."""
-        self._grants.close()
-        self._servers.clear()
+        super().close()
         self._ends.cancel()
         for scope in list(self._visits):
             scope.cancel()
@@ -182,7 +172,7 @@ class HttpDoor:
         scheme, _, token = (head.one("authorization") or "").partition(" ")
         if scheme.lower() != "bearer" or not token:
             return Refusal("no token", 401, "a token is needed", CHALLENGE)
-        grant = self._grants.opened_by(token.strip().encode("utf-8", "replace"))
+        grant = self._opened_by(token.strip().encode("utf-8", "replace"))
         if grant is None:
             return Refusal("wrong token", 401, "no such token", CHALLENGE)
         if len(grant.connections) >= REQUESTS:

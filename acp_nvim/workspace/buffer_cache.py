@@ -111,8 +111,8 @@ class BufferCache:
         finally:
             self._change(path, vouched=None)
 
-    def doubt(self, path: str) -> None:
-        """The known text is wrong: the buffer is read again."""
+    def distrust(self, path: str) -> None:
+        """What the user vouched for is not so: the buffer is read again."""
         if self._files.buffer(path).vouched is not None:
             self._change(path, vouched=None)
 
@@ -132,13 +132,17 @@ class BufferCache:
 
     async def take(
         self, path: str, live: BufferText, after: Text, modified: bool, signature: str | None
-    ) -> Written:
-        """Enter a change of the file on disk into its buffer (`Buffers.take`)."""
+    ) -> str:
+        """Enter a change of the file on disk into its buffer, by hunks; nothing is saved.
+
+        ``signature`` is the file's when it was read. Returns the outcome: ``done``, ``moved``
+        (buffer or file changed again), ``busy`` (Neovim allows no edit now) or why not.
+        """
         hunks = restored(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
         written = await self._inner.take(live, hunks, after, modified, signature)
         if written.live is not None:
             self.put(path, written.live)
-        return written
+        return written.why if written.outcome == "failed" else written.outcome
 
     def take_saving(self, path: str) -> Saving | None:
         """The result of the last write through the editor; only the first caller gets it."""

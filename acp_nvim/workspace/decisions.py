@@ -348,7 +348,9 @@ class ReviewDecisions:
             return
         if theirs not in (now, without_crs):
             raise Refused(wording.WHY_CHANGED_AGAIN)
-        outcome = await self._edits.bring(path, live, theirs, modified=False, signature=signature)
+        outcome = await self._edits.buffers.take(
+            path, live, theirs, modified=False, signature=signature
+        )
         if outcome != "done":
             raise Refused(wording.WHY_OUTCOME.format(outcome=outcome))
 

@@ -172,7 +172,7 @@ async def enter(edits: PendingEdits, change: EnteredChange) -> str:
         edits.tracked[path].hear(ConflictOver())
     if live is not None:
         unsaved = text != change.after
-        outcome = await edits.bring(path, live, text or live.text, unsaved, change.signature)
+        outcome = await edits.buffers.take(path, live, text or live.text, unsaved, change.signature)
         if outcome != "done":
             return outcome
     elif await to_thread.run_sync(signature_of, path) != change.signature:
@@ -229,7 +229,7 @@ async def _enter_read(
 ) -> str:
     """The user has gone on from the agent's text: the ledger hears of both."""
     path = change.path
-    outcome = await edits.bring(path, live, live.text, live.text != after, change.signature)
+    outcome = await edits.buffers.take(path, live, live.text, live.text != after, change.signature)
     if outcome != "done":
         return outcome
     edits.tracked[path].hear(ConflictOver())

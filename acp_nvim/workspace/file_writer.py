@@ -96,7 +96,7 @@ class FileWriter:
                     if saving.saved:
                         self._edits.tracked[path].hear(Holds(saving.found, live.format))
                 return
-            self._edits.buffers.doubt(path)
+            self._edits.buffers.distrust(path)
         raise Refused("the buffer keeps changing")
 
     async def _format_of(self, path: str) -> Format | None:

@@ -2,8 +2,8 @@
 
 A folder in `stdpath('data')/acp/workspaces` has the file `journal`, to which every process of that
 workspace appends (`edits.log`), `lock`, which is locked by whoever writes and is free again when
-that process is killed, and `pending` as long as there is anything to decide: Lua looks for that
-before it starts a process. Only the user may read any of it: texts may be secret.
+that process is killed, `root`, and `pending` as long as there is anything to decide: Lua looks for
+that before it starts a process. Only the user may read any of it: texts may be secret.
 """
 
 from __future__ import annotations

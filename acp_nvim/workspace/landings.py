@@ -47,7 +47,7 @@ class Landings:
         replica: Replica,
         edits: PendingEdits,
         keys: SessionKeys,
-        failed: Callable[[Replica, Exception], None],
+        failed: Callable[[str, Exception], None],
     ) -> None:
         """``failed`` hears why a write could not be noted."""
         self._replica, self._edits, self._keys = replica, edits, keys
@@ -100,7 +100,7 @@ class Landings:
             self._replica.file.mark(pending=True)  # else nobody looks for it
             self._notes.add(note)
         except OSError as error:
-            self._failed(self._replica, error)
+            self._failed(self._replica.root, error)
 
     # -- in the journal ---------------------------------------------------------------------------
 
@@ -140,7 +140,7 @@ class Landings:
         try:
             self._left = left_notes(self._replica.file.folder)
         except OSError as error:
-            self._failed(self._replica, error)
+            self._failed(self._replica.root, error)
         for left in self._left:
             for note in left.notes:
                 self._keys.learn(note.session, note.info)

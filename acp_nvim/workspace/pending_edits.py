@@ -1,4 +1,4 @@
-"""Keeps the ledger of pending edits up to date with buffers, files and the view (contract 9)."""
+"""Keeps the ledger of pending edits up to date with buffers, files and the view."""
 
 from __future__ import annotations
 
@@ -313,10 +313,6 @@ class PendingEdits:
         """
         self.tracked[path].hear(SaveSigned(signature, other_bytes))
 
-    def saved_idle(self, path: str) -> None:
-        """The user saved the file while no agent was at work."""
-        self.tracked[path].hear(SavedIdle())
-
     def saved(
         self,
         path: str,
@@ -426,17 +422,6 @@ class PendingEdits:
         """Whether an agent has removed the file, and nobody has decided that."""
         entry = self.ledger.get(path)
         return entry is not None and entry.live is None
-
-    async def bring(
-        self, path: str, live: BufferText, after: Text, modified: bool, signature: str | None
-    ) -> str:
-        """Enter a change of the file on disk into its buffer, by hunks; nothing is saved.
-
-        ``signature`` is the file's when it was read. Returns the outcome: ``done``, ``moved``
-        (buffer or file changed again), ``busy`` (Neovim allows no edit now) or why not.
-        """
-        written = await self.buffers.take(path, live, after, modified, signature)
-        return written.why if written.outcome == "failed" else written.outcome
 
     @asynccontextmanager
     async def carrying_out(self, paths: Iterable[str], act: Act) -> AsyncIterator[None]:

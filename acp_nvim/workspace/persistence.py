@@ -172,7 +172,7 @@ class Persistence:
             self._problem(wording.JOURNAL_NEWER.format(path=error))
         except OSError as error:  # paths in the journal may be others than those of the files
             self._state.left_alone.add(root)
-            self._report(root, error)
+            self._failed(root, error)
         else:
             if settled.move is not None:
                 move = settled.move
@@ -190,7 +190,7 @@ class Persistence:
         except NewerVersionError:
             self._leave(replica)
         except OSError as error:
-            self._failed(replica, error)
+            self._failed(replica.root, error)
         return []
 
     def _leave(self, replica: Replica) -> None:
@@ -253,7 +253,7 @@ class Persistence:
             try:
                 replica.close()
             except OSError as error:
-                self._failed(replica, error)
+                self._failed(replica.root, error)
         self._state.replicas.clear()
         for landings in self._landings.values():
             landings.close()
@@ -287,7 +287,7 @@ class Persistence:
                 is_due = replica.file.has_news() or replica.differs(values)
                 return is_due or (landings is not None and landings.has_left)
             except OSError as error:
-                self._failed(replica, error)
+                self._failed(replica.root, error)
                 return False
 
     def claim(self, paths: Iterable[str]) -> AbstractAsyncContextManager[Seen]:
@@ -349,13 +349,10 @@ class Persistence:
         except BusyError:
             raise
         except Exception as error:
-            self._failed(replica, error)
+            self._failed(replica.root, error)
             return None
 
-    def _failed(self, replica: Replica, error: Exception) -> None:
-        self._report(replica.root, error)
-
-    def _report(self, root: str, error: Exception) -> None:
+    def _failed(self, root: str, error: Exception) -> None:
         """Say why a workspace's journal cannot be read or written, for the first failure."""
         has_warned = bool(self._failing)
         self._failing.add(root)

@@ -259,7 +259,7 @@ class Restoring:
         """Bring the buffer up to date with the file."""
         for _ in range(ATTEMPTS):
             signature = await to_thread.run_sync(signature_of, place.real)
-            outcome = await self._edits.bring(
+            outcome = await self._edits.buffers.take(
                 place.real, live, text, modified=False, signature=signature
             )
             if outcome == "done":
@@ -287,7 +287,9 @@ class Restoring:
         if not diff(live.text.lines, text.lines) and live.text.eol == text.eol:
             return False
         unsaved = path in checkpoint.unsaved
-        outcome = await self._edits.bring(path, live, text, modified=unsaved, signature=signature)
+        outcome = await self._edits.buffers.take(
+            path, live, text, modified=unsaved, signature=signature
+        )
         if outcome != "done":
             raise Refused(wording.WHY_BUFFER_OUTCOME.format(outcome=outcome))
         self._pend(path, text, checkpoint)

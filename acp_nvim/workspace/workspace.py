@@ -43,7 +43,7 @@ from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Checkpoints, ta
 from acp_nvim.workspace.snapshots.pruning import prune
 from acp_nvim.workspace.snapshots.snapshots import Snapshots
 from acp_nvim.workspace.tool_call_files import ToolCallFiles
-from acp_nvim.workspace.tracked_file import Holds, NeovimRead, Stored
+from acp_nvim.workspace.tracked_file import Holds, NeovimRead, SavedIdle, Stored
 from acp_nvim.workspace.turn_start import ANNOUNCED_S, EarlyLooks, TurnStart
 from acp_nvim.workspace.turns import HEARD_NS, Turn, Turns
 
@@ -144,7 +144,7 @@ class Workspace(Generic[S]):
 
     def saved_idle(self, path: str) -> None:
         """The user saved a file while no agent was at work."""
-        self.edits.saved_idle(path)
+        self.edits.tracked[path].hear(SavedIdle())
         if not self._settling:
             self._settling = True
             self._tasks.start_soon(self._settle)

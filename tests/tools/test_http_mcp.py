@@ -151,7 +151,7 @@ async def test_its_stream_tells_of_other_tools_until_the_session_ends() -> None:
 
 def listening(port: Port) -> int:
     """How many clients wait for news."""
-    (grant,) = port.door._grants._grants.values()
+    (grant,) = port.door._grants.values()
     return grant.tools.changes.waiting
 
 

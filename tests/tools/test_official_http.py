@@ -79,7 +79,7 @@ async def test_it_hears_of_other_tools_after_a_handshake() -> None:
         heard.set()
 
     async with open_port([ECHO]) as port, official(port, "legacy", message_handler=hear) as client:
-        (grant,) = port.door._grants._grants.values()
+        (grant,) = port.door._grants.values()
         await eventually(lambda: grant.tools.changes.waiting)  # it opens its stream by itself
         port.put(OTHER)
         await heard.wait()

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import deque
 from collections.abc import Coroutine, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -26,7 +25,7 @@ from acp_nvim.agent.transport.base import TransportError
 from acp_nvim.agent.transport.envelopes import Envelope
 from acp_nvim.agent.transport.event_stream import EventStream, Streams
 from acp_nvim.agent.transport.remote import Address, address_of
-from acp_nvim.agent.transport.stream import ByteQueue
+from acp_nvim.agent.transport.stream import ByteQueue, Outbox
 from acp_nvim.protocol.errors import INTERNAL_ERROR, REQUEST_CANCELLED, RESOURCE_NOT_FOUND
 
 CONNECTION: Final = "Acp-Connection-Id"
@@ -36,8 +35,6 @@ VERSION: Final = "Acp-Protocol-Version"
 CONNECT_S: Final = 10.0
 ORDER_S: Final = 1.0
 """How long a message waits for the answer to the POST of the one before it, in seconds."""
-LAST_S: Final = 0.5
-"""How long the end waits for messages that are still to leave, in seconds."""
 CLOSE_S: Final = 0.5
 """How long each step of the end may take: Neovim gives its host two seconds in all."""
 IDLE_S: Final = 2.0
@@ -83,10 +80,7 @@ class HttpTransport:
         self._url = address.url
         self._inbox = ByteQueue()
         self._room = asyncio.Event()
-        self._outbox: deque[bytes] = deque()
-        self._news = asyncio.Event()
-        self._flushed = asyncio.Event()
-        self._flushed.set()
+        self._outbox = Outbox()
         self._lost: TransportError | None = None
         self._connection: str | None = None
         self._version = ""
@@ -129,16 +123,13 @@ class HttpTransport:
 
     def send(self, data: bytes) -> None:
         """Queue a message."""
-        self._outbox.append(data)
-        self._flushed.clear()
-        self._news.set()
+        self._outbox.put(data)
 
     async def aclose(self) -> None:
         """End the connection at the server and here, within a second or two."""
         self._inbox.end()
         if self._lost is None and self._connection is not None:
-            with anyio.move_on_after(LAST_S):
-                await self._flushed.wait()
+            await self._outbox.flush()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -154,14 +145,12 @@ class HttpTransport:
 
     async def _post_all(self) -> None:
         while True:
-            while self._outbox and self._lost is None:
+            line = await self._outbox.get()
+            if self._lost is None:
                 gone = asyncio.Event()
-                posting = self._begin(self._post(self._outbox.popleft(), gone))
+                posting = self._begin(self._post(line, gone))
                 posting.add_done_callback(partial(_set, gone))
                 await gone.wait()
-            self._flushed.set()
-            self._news.clear()
-            await self._news.wait()
 
     async def _post(self, line: bytes, gone: asyncio.Event) -> None:
         """Post a message. ``gone`` is set when the next one may follow."""

@@ -1,13 +1,16 @@
-"""A byte stream to a peer: the three methods an endpoint needs, and the queue behind them."""
+"""A byte stream to a peer: the three methods an endpoint needs, and the queues behind them."""
 
 import asyncio
 from collections import deque
 from typing import Protocol
 
+import anyio
 import anyio.lowlevel
 
 AT_ONCE = 64 << 10
 """Bytes after which `ByteQueue.get` adds no more pieces: enough for one pass of the loop."""
+LAST_S = 0.5
+"""How long `Outbox.flush` waits for messages that are still to leave, in seconds."""
 
 
 class Transport(Protocol):
@@ -80,3 +83,36 @@ class ByteQueue:
     def _wake(self) -> None:
         if self._news is not None and not self._news.done():
             self._news.set_result(None)
+
+
+class Outbox:
+    """Messages of ours in the order in which they leave: put by anybody, taken by one task."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[bytes] = deque()
+        self._news = asyncio.Event()
+        self._flushed = asyncio.Event()
+        self._flushed.set()
+
+    def put(self, message: bytes) -> None:
+        """Add a message at the end."""
+        self._waiting.append(message)
+        self._flushed.clear()
+        self._news.set()
+
+    async def get(self) -> bytes:
+        """Return the next message; those before it have left."""
+        while not self._waiting:
+            self._flushed.set()
+            self._news.clear()
+            await self._news.wait()
+        return self._waiting.popleft()
+
+    def end(self) -> None:
+        """No more will leave: nobody waits for that."""
+        self._flushed.set()
+
+    async def flush(self) -> None:
+        """Wait until all messages have left, but no longer than `LAST_S`."""
+        with anyio.move_on_after(LAST_S):
+            await self._flushed.wait()

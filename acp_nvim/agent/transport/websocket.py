@@ -12,7 +12,6 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections import deque
 from typing import Any, Final
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -29,7 +28,7 @@ from acp_nvim.agent.transport.addresses import is_here, shown
 from acp_nvim.agent.transport.base import TransportError
 from acp_nvim.agent.transport.frame_splitter import FrameSplitter
 from acp_nvim.agent.transport.remote import Address, address_of
-from acp_nvim.agent.transport.stream import ByteQueue
+from acp_nvim.agent.transport.stream import ByteQueue, Outbox
 
 OPEN_S: Final = 15.0
 """How long the handshake may take, in seconds."""
@@ -37,8 +36,6 @@ PING_S: Final = 20.0
 """Pause between two pings, in seconds: less than proxies give a silent connection."""
 PONG_S: Final = 20.0
 """How long an answer to a ping may take while nothing else comes, in seconds."""
-LAST_S: Final = 0.5
-"""How long the end waits for messages that are still to leave, in seconds."""
 CLOSE_S: Final = 0.5
 """How long each step of the end may take: Neovim gives its host two seconds in all."""
 READ_AHEAD: Final = 1 << 20
@@ -57,10 +54,7 @@ class WebSocketTransport:
         self._address = address
         self._ping_s, self._pong_s = ping_s, pong_s
         self._socket: ClientConnection | None = None
-        self._outbox: deque[bytes] = deque()
-        self._news = asyncio.Event()
-        self._flushed = asyncio.Event()
-        self._flushed.set()
+        self._outbox = Outbox()
         self._tasks: list[asyncio.Task[None]] = []
         self._inbox = ByteQueue()
         self._room = asyncio.Event()
@@ -170,16 +164,13 @@ class WebSocketTransport:
 
     def send(self, data: bytes) -> None:
         """Queue a message."""
-        self._outbox.append(data)
-        self._flushed.clear()
-        self._news.set()
+        self._outbox.put(data)
 
     async def aclose(self) -> None:
         """Close the connection, within a second; the server runs on."""
         self._inbox.end()
         if self._socket is not None:
-            with contextlib.suppress(TimeoutError, OSError):
-                await asyncio.wait_for(self._flushed.wait(), LAST_S)
+            await self._outbox.flush()
             await self._socket.close()
         for task in self._tasks:
             task.cancel()
@@ -189,15 +180,12 @@ class WebSocketTransport:
         assert self._socket is not None
         try:
             while True:
-                while self._outbox:
-                    await self._socket.send(self._outbox.popleft().rstrip(b"\n"), text=True)
-                self._flushed.set()
-                self._news.clear()
-                await self._news.wait()
+                message = await self._outbox.get()
+                await self._socket.send(message.rstrip(b"\n"), text=True)
         except ConnectionClosed:
             return  # told by `receive`
         finally:
-            self._flushed.set()
+            self._outbox.end()
 
     async def _watch(self) -> None:
         """Ask now and then whether the other end is there, and cut a connection that is dead."""

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from msgspec import UNSET, UnsetType, field
 
 from acp_nvim.protocol import schema as v1
-from acp_nvim.protocol.schema import Plain, Untagged, Wire
+from acp_nvim.protocol.schema import Unlisted, Untagged, Wire
 
 # An id of a request; null is not legal any more (v2/overview).
 RequestId: TypeAlias = int | str
@@ -166,11 +166,8 @@ class CommandPermissionSubject(Wire, frozen=True, tag_field="type", tag="command
     terminal_id: v1.TerminalId | UnsetType | None = UNSET
 
 
-class UnknownPermissionSubject(Plain, frozen=True, tag_field="type", tag="?"):
+class UnknownPermissionSubject(Unlisted, frozen=True):
     """A subject that the schema does not list."""
-
-    type: str = field(name="?tag")
-    raw: dict[str, Any] = field(name="?raw")
 
 
 # What a permission is about.
@@ -287,11 +284,8 @@ class AuthMethodAgent(Wire, frozen=True, tag_field="type", tag="agent"):
     description: str | UnsetType | None = UNSET
 
 
-class UnknownAuthMethod(Plain, frozen=True, tag_field="type", tag="?"):
+class UnknownAuthMethod(Unlisted, frozen=True):
     """A login of a kind that the schema does not list."""
-
-    type: str = field(name="?tag")
-    raw: dict[str, Any] = field(name="?raw")
 
 
 # A way to log in.
@@ -381,11 +375,8 @@ class TextCommandInput(Wire, frozen=True, tag_field="type", tag="text"):
     hint: str
 
 
-class UnknownCommandInput(Plain, frozen=True, tag_field="type", tag="?"):
+class UnknownCommandInput(Unlisted, frozen=True):
     """An input that the schema does not list."""
-
-    type: str = field(name="?tag")
-    raw: dict[str, Any] = field(name="?raw")
 
 
 # What a command takes.
@@ -400,11 +391,8 @@ class Command(Wire, frozen=True, tag_field="type", tag="command"):
     input: AvailableCommandInput | UnsetType | None = UNSET
 
 
-class UnknownCommand(Plain, frozen=True, tag_field="type", tag="?"):
+class UnknownCommand(Unlisted, frozen=True):
     """A command of a kind that the schema does not list: not offered."""
-
-    type: str = field(name="?tag")
-    raw: dict[str, Any] = field(name="?raw")
 
 
 # An entry of `available_commands`.

@@ -22,13 +22,7 @@ function M.reserve()
   return numbers
 end
 
-local function nothing_on_its_way()
-  local list = waiting
-  waiting = {}
-  for _, fn in ipairs(list) do
-    fn()
-  end
-end
+local function nothing_on_its_way() require('acp.base.call_all')(waiting) end
 
 --- Call `fn` once the host has all prompts that were sent, and the snapshot tells of them.
 ---@param fn fun()

@@ -33,11 +33,7 @@ end
 ---@param list acp.FileList
 local function finish(list, paths)
   list.paths, list.at, list.busy = paths, vim.uv.now(), false
-  local waiting = list.waiting
-  list.waiting = {}
-  for _, fn in ipairs(waiting) do
-    fn()
-  end
+  require('acp.base.call_all')(list.waiting)
 end
 
 --- Try the listers in turn; the first that ends well is believed.

@@ -34,13 +34,7 @@ function M.when_whole(fn)
 end
 
 --- Whoever waited has all that there will be.
-local function go_on()
-  local list = waiting
-  waiting = {}
-  for _, fn in ipairs(list) do
-    fn()
-  end
-end
+local function go_on() require('acp.base.call_all')(waiting) end
 
 --- Frame operation: what was sent before, oldest first. Those that are known here stay where they
 --- are, also for somebody who walks through them now.
