@@ -75,7 +75,19 @@ function M.ensure(name, filetype)
     undolevels = -1,
     filetype = filetype,
   })
+  M.leave_insert(bufnr)
   return bufnr, true
+end
+
+--- In windows of this buffer, which takes no text, keys are commands, also when the user comes in
+--- Insert mode: by a click, or by <C-o> and a key.
+function M.leave_insert(bufnr)
+  local function leave()
+    if vim.api.nvim_get_current_buf() ~= bufnr then return end -- was passed through
+    if vim.api.nvim_get_mode().mode:find('^n?i') then vim.cmd.stopinsert() end
+  end
+  local on = require('acp.base.autocmds').in_buffer
+  on(bufnr, { 'BufEnter', 'WinEnter' }, vim.schedule_wrap(leave))
 end
 
 --- `:edit` empties a buffer that has no file; `fn` brings back what it shows.
