@@ -23,9 +23,10 @@ function M.set_options(bufnr, options)
   end
 end
 
---- Options of a buffer of ours that the user writes into; a filetype comes last.
+--- Options of a buffer of ours that the user writes into. Its filetype comes last of all, after our
+--- keys, so that those which a user sets for a filetype win.
 ---@param more? table<string, any>
-function M.set_writable(bufnr, filetype, more)
+function M.set_writable(bufnr, more)
   M.set_options(bufnr, {
     buftype = 'acwrite',
     modifiable = true, -- whatever that of files is
@@ -35,7 +36,6 @@ function M.set_writable(bufnr, filetype, more)
     modeline = false,
   })
   M.set_options(bufnr, more or {})
-  vim.bo[bufnr].filetype = filetype
 end
 
 --- An empty buffer of this name that is no file's. One that is there is taken over: a session file
