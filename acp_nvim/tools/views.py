@@ -100,7 +100,8 @@ class ViewTools:
         ]
         await self._editor.set_quickfix(given, files.shown(title))
         count = counted(len(given), "place")
-        return ToolResult(f"the user has {count} in the quickfix list now", None, count)
+        structured = {"title": files.shown(title), "places": [_place(session, it) for it in given]}
+        return ToolResult(f"the user has {count} in the quickfix list now", structured, count)
 
     async def show(self, call: Call, args: Show) -> ToolResult:
         """Mark lines for the user."""
@@ -113,13 +114,16 @@ class ViewTools:
             raise ToolError(f"{name} has {len(text.lines)} lines, there is no line {last}")
         said = files.shown(args.text.replace("\n", " "))[:TEXT_WIDTH]
         await self._editor.show(session, where.real, args.line, last, said)
-        return _showed(name, where, args, last)
+        shown = Range(args.line, last)
+        return _showed(name, where, shown, said)
 
 
-def _showed(name: str, where: Place, args: Show, last: int) -> ToolResult:
-    lines = str(args.line) if last == args.line else f"{args.line}-{last}"
+def _showed(name: str, where: Place, shown: Range, said: str) -> ToolResult:
+    first, last = shown.line, shown.end_line
+    lines = str(first) if last == first else f"{first}-{last}"
     text = f"{name}:{lines} is marked for the user until your next turn"
-    return ToolResult(text, None, f"{name}:{lines}", where.real, args.line)
+    structured = {"path": name, "line": first, "end_line": last, "text": said}
+    return ToolResult(text, structured, f"{name}:{lines}", where.real, first)
 
 
 def _plain(session: Session, one: OpenBuffer) -> dict[str, Any]:

@@ -63,12 +63,13 @@ end
 local function create(id, form)
   require('acp.ui.highlights').define()
   local bufnr = require('acp.ui.scratch').claim(name_of(id))
-  require('acp.ui.scratch').set_writable(bufnr, 'acpform')
+  require('acp.ui.scratch').set_writable(bufnr)
   vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, form.lines)
   vim.bo[bufnr].modified = false
   paint(bufnr)
   watch(id, bufnr)
   require('acp.ui.keymaps').attach('form', bufnr)
+  vim.bo[bufnr].filetype = 'acpform'
   return bufnr
 end
 

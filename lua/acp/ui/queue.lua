@@ -123,11 +123,12 @@ local function ensure(n)
   local bufnr = vim.fn.bufadd(name_of(n))
   if vim.api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].buftype == 'acwrite' then return bufnr end
   vim.fn.bufload(bufnr)
-  require('acp.ui.scratch').set_writable(bufnr, 'acpqueue', { bufhidden = 'wipe' })
+  require('acp.ui.scratch').set_writable(bufnr, { bufhidden = 'wipe' })
   require('acp.base.autocmds').in_buffer(bufnr, 'BufWriteCmd', function()
     if not require('acp.buffers.automatic_saves').saves() then apply(n, bufnr) end
   end)
   require('acp.ui.keymaps').attach('queue', bufnr, n)
+  vim.bo[bufnr].filetype = 'acpqueue'
   follow(n, bufnr)
   require('acp.ui.scratch').on_read(bufnr, function() fill(n, bufnr) end)
   fill(n, bufnr)

@@ -23,9 +23,10 @@ function M.set_options(bufnr, options)
   end
 end
 
---- Options of a buffer of ours that the user writes into; a filetype comes last.
+--- Options of a buffer of ours that the user writes into. Its filetype comes last of all, after our
+--- keys, so that those which a user sets for a filetype win.
 ---@param more? table<string, any>
-function M.set_writable(bufnr, filetype, more)
+function M.set_writable(bufnr, more)
   M.set_options(bufnr, {
     buftype = 'acwrite',
     modifiable = true, -- whatever that of files is
@@ -35,7 +36,6 @@ function M.set_writable(bufnr, filetype, more)
     modeline = false,
   })
   M.set_options(bufnr, more or {})
-  vim.bo[bufnr].filetype = filetype
 end
 
 --- An empty buffer of this name that is no file's. One that is there is taken over: a session file
@@ -75,7 +75,19 @@ function M.ensure(name, filetype)
     undolevels = -1,
     filetype = filetype,
   })
+  M.leave_insert(bufnr)
   return bufnr, true
+end
+
+--- In windows of this buffer, which takes no text, keys are commands, also when the user comes in
+--- Insert mode: by a click, or by <C-o> and a key.
+function M.leave_insert(bufnr)
+  local function leave()
+    if vim.api.nvim_get_current_buf() ~= bufnr then return end -- was passed through
+    if vim.api.nvim_get_mode().mode:find('^n?i') then vim.cmd.stopinsert() end
+  end
+  local on = require('acp.base.autocmds').in_buffer
+  on(bufnr, { 'BufEnter', 'WinEnter' }, vim.schedule_wrap(leave))
 end
 
 --- `:edit` empties a buffer that has no file; `fn` brings back what it shows.

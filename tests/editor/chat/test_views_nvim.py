@@ -73,6 +73,24 @@ def test_edit_takes_nothing_out_of_a_view(editor: Editor, name: str) -> None:
     assert editor.lua("return vim.bo.filetype")
 
 
+@pytest.mark.parametrize("name", ["acp://chat/1", "acp://plan/1"])
+def test_keys_are_commands_in_a_view_that_is_entered_in_insert_mode(
+    editor: Editor, name: str
+) -> None:
+    editor.agent("script")
+    editor.turn("plan")
+    editor.prompt("wait_for_cancel")
+    editor.wait_event("AcpTurnStart", 2)
+    editor.cmd("Acp plan")
+    editor.cmd("AcpPrompt")
+    editor.wait("vim.api.nvim_get_mode().mode == 'i'")
+    editor.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid(...))", name)
+    editor.wait("vim.api.nvim_get_mode().mode == 'n'")
+    if name == "acp://chat/1":
+        editor.keys("<C-c>")
+        assert editor.wait_event("AcpTurnEnd", 2)["stop_reason"] == "cancelled"
+
+
 def test_a_plan_says_the_state_and_the_priority_of_each_entry_once(editor: Editor) -> None:
     editor.agent("plan")
     editor.turn("go")

@@ -56,3 +56,25 @@ def test_the_end_of_neovim_right_after_it_leaves_no_process(editor: Editor) -> N
     editor.cmd("AcpPrompt")
     until(editor.processes, 10)
     editor.quit()
+
+
+def test_keys_that_a_user_sets_for_a_filetype_win(editor: Editor) -> None:
+    """In buffers that they write into: by a filetype plugin, or by an autocommand."""
+    editor.lua(
+        "vim.api.nvim_create_autocmd('FileType', { pattern = { 'acpcomposer', 'acpqueue' },"
+        " callback = function(args)"
+        "   vim.keymap.set('n', 'g?', '<Nop>', { buffer = args.buf, desc = 'mine' })"
+        " end })"
+    )
+    editor.agent("script")
+    editor.prompt("wait_for_cancel")
+    editor.wait_event("AcpTurnStart")
+    editor.prompt("later")
+    editor.wait("#require('acp').state().sessions[1].queue == 1")
+    for command, name in (("AcpPrompt", "acp://composer/1"), ("Acp queue", "acp://queue/1")):
+        editor.cmd(command)
+        editor.wait("vim.api.nvim_buf_get_name(0) == ...", name)
+        described = "return vim.fn.maparg(..., 'n', false, true).desc"
+        assert editor.lua(described, "g?") == "mine"
+        assert editor.lua(described, "<C-s>").startswith("acp: ")
+        editor.keys("<Esc>")

@@ -277,7 +277,11 @@ def test_the_quickfix_list_is_set_and_read(editor: Editor, caller: Caller) -> No
     editor.open("a.txt")
     windows = editor.lua("return #vim.api.nvim_list_wins()")
     items = [{"path": "a.txt", "line": 4, "column": 9, "text": "here"}, {"path": "b.txt"}]
-    caller.text("quickfix", items=items, title="Look")
+    given = caller.call("quickfix", items=items, title="Look")
+    assert given["structuredContent"] == {
+        "title": "Look",
+        "places": [items[0], {"path": "b.txt", "line": 1, "column": 1, "text": ""}],
+    }
     assert editor.lua("return vim.fn.getqflist({ title = 0 }).title") == "Look"
     assert editor.lua("return vim.fn.getqflist()[1].col") == 12
     assert caller.text("quickfix") == "a.txt:4:9 here\nb.txt:1:1"
@@ -296,7 +300,13 @@ def test_lines_are_shown_until_the_next_turn(editor: Editor, caller: Caller) -> 
     editor.open("a.txt")
     editor.cmd("Acp follow")
     editor.cmd("new")
-    caller.text("show", path="a.txt", line=3, end_line=4, text="look\nhere")
+    shown = caller.call("show", path="a.txt", line=3, end_line=4, text="look\nhere")
+    assert shown["structuredContent"] == {
+        "path": "a.txt",
+        "line": 3,
+        "end_line": 4,
+        "text": "look here",
+    }
     assert [mark[1] for mark in marks(editor)] == [2, 2, 3]
     editor.wait_screen("look here")
     where = "vim.api.nvim_win_get_cursor(vim.fn.bufwinid('a.txt'))[1] == 3"

@@ -85,6 +85,7 @@ end
 local function attach(chat)
   local on = require('acp.base.autocmds').in_buffer
   on(chat.bufnr, 'BufWinEnter', function() dress(api.nvim_get_current_win(), chat) end)
+  scratch.leave_insert(chat.bufnr)
   scratch.on_read(chat.bufnr, function()
     M.reset(chat.n)
     ask_again(chat)

@@ -97,7 +97,7 @@ local function watch(n, bufnr)
 end
 
 local function dress(n, bufnr)
-  require('acp.ui.scratch').set_writable(bufnr, 'acpcomposer', {
+  require('acp.ui.scratch').set_writable(bufnr, {
     omnifunc = "v:lua.require'acp.ui.composer.completion'.omni",
     textwidth = 0,
   })
@@ -113,6 +113,7 @@ local function dress(n, bufnr)
   watch(n, bufnr)
   require('acp.ui.exits').watch(bufnr, on, function() return not blank(lines_of(bufnr)) end)
   require('acp.ui.keymaps').attach('composer', bufnr, n)
+  vim.bo[bufnr].filetype = 'acpcomposer'
 end
 
 ---@return acp.Composer
