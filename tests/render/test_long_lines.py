@@ -10,13 +10,14 @@ from acp_nvim import wording
 from acp_nvim.protocol import schema
 from acp_nvim.render.cutting import LINE
 from acp_nvim.session import prompts
+from acp_nvim.session.entries import Message, Part
 from tests.support.chat_histories import Chat
 
 NOTE = wording.LINE_CUT
 MEGABYTES = 20 << 20
 
 
-def drawn(*parts: object, role: str = "agent", budget: int = 64_000) -> Chat:
+def drawn(*parts: Part, role: str = "agent", budget: int = 64_000) -> Chat:
     chat = Chat("show")
     for part in parts:
         chat.say(role, part, None)
@@ -32,6 +33,7 @@ def test_a_line_of_megabytes_is_shown_by_its_beginning(role: str) -> None:
     chat = drawn("before\n" + "x" * MEGABYTES + "\nafter", role=role)
     assert chat.picture.lines[-3:] == ["before", "x" * LINE + NOTE, "after"]
     [message] = chat.session.transcript.entries
+    assert isinstance(message, Message)
     assert message.text() == "before\n" + "x" * MEGABYTES + "\nafter"
     assert chat.document.drawn == chat.session.transcript.written
 
@@ -67,7 +69,7 @@ def test_the_line_after_a_block_is_another_one() -> None:
 
 
 SIZES = st.sampled_from([0, 1, 60_000, LINE - 1, LINE, LINE + 1, 3 * LINE])
-PIECES = st.one_of(SIZES.map("x".__mul__), st.just("\n"))
+PIECES = st.one_of(SIZES.map(lambda size: "x" * size), st.just("\n"))
 
 
 @given(st.lists(PIECES, min_size=1, max_size=8), st.sampled_from([999, 64_000, 400_000]))
