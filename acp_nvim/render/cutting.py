@@ -61,7 +61,7 @@ class LineLimit:
         if len(line) <= room or self._is_full:
             return line[:room]
         self._is_full = True
-        return line[:room] + wording.LINE_CUT
+        return line[:room] + wording.PART_LINE_CUT
 
 
 def more(count: int, whole: Target | int) -> Row:

@@ -13,7 +13,7 @@ from acp_nvim.session import prompts
 from acp_nvim.session.entries import Message, Part
 from tests.support.chat_histories import Chat
 
-NOTE = wording.LINE_CUT
+NOTE = wording.PART_LINE_CUT
 MEGABYTES = 20 << 20
 
 

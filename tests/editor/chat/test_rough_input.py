@@ -68,7 +68,7 @@ def test_a_line_of_megabytes_is_shown_by_its_beginning_and_exported_whole(editor
     size = 5_000_000
     editor.turn(f"chunks 1 {size}")
     line = "word 0 ".ljust(size, ".")
-    beginning = editor.chat(1)[-1].removesuffix(wording.LINE_CUT)
+    beginning = editor.chat(1)[-1].removesuffix(wording.PART_LINE_CUT)
     assert len(beginning) < size
     assert line.startswith(beginning)
     editor.cmd("Acp export out.md")
