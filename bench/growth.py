@@ -131,6 +131,25 @@ def hunks() -> Line:
     return Line("pending hunks in a file", f"a write of {SOURCE:,} lines with one more, CPU", costs)
 
 
+def writes() -> Line:
+    """Of one session, to five files that are open; then ten more to each."""
+    costs: dict[int, float] = {}
+    with product() as side:
+        paths = [side.work / f"file{n}.py" for n in range(5)]
+        for path in paths:
+            path.write_text(source(500), encoding="utf-8")
+            side.editor.lua("vim.cmd.edit(...)", str(path))
+        there = 0
+        for size in (0, 250, 1_000, 4_000):
+            while there < size:
+                step = min(size - there, 250)
+                side.run(f"rewrites {step} {' '.join(map(str, paths))}", every=0.05, new=False)
+                there += step
+            costs[size] = cpu(side, f"rewrites 50 {' '.join(map(str, paths))}")
+            there += 50 * RUNS
+    return Line("writes to five files in the session", "a turn of 50 more, CPU", costs)
+
+
 def files() -> Line:
     costs: dict[int, float] = {}
     for size in (100, 1_000, 4_000, 16_000):
@@ -166,6 +185,7 @@ LINES: dict[str, Callable[[], Line]] = {
     "chat": chat,
     "sessions": sessions,
     "hunks": hunks,
+    "writes": writes,
     "files": files,
     "calls": calls,
 }

@@ -4,8 +4,9 @@ rest.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from acp_nvim import wording
 from acp_nvim.render.rows import Row, Target, ends, row
 from acp_nvim.render.text import visible
 
@@ -13,6 +14,54 @@ FIRST, LAST = 60, 30
 """How many first and last lines of a long text a card shows."""
 MOST_FIRST = 200
 """How many first rows a card shows; of the last ones half as many."""
+LINE = 100_100
+"""The most characters that the chat shows of a message's line. A prompt's line that was cut before
+(`prompts.LINE`), with the words that say so, has no more.
+"""
+
+
+class LineLimit:
+    """Leaves the first `LINE` characters of each line of a text that comes in pieces, and a note
+    where there are more: Neovim copies and measures all of a line whenever it grows.
+    """
+
+    __slots__ = ("_is_full", "_room")
+
+    def __init__(self) -> None:
+        """The text begins with a new line."""
+        self._room = LINE
+        self._is_full = False
+        """The open line has its note."""
+
+    def skip(self, text: str, at: int) -> int:
+        """Return the offset, from `at` on, of the next character of a text that may be shown."""
+        if not self._is_full:
+            return at
+        end = text.find("\n", at)
+        return len(text) if end < 0 else end
+
+    def shown(self, piece: str) -> str:
+        """Return what is shown of the next piece."""
+        if len(piece) > self._room:
+            return "\n".join(self._lines(piece))
+        last = piece.rfind("\n")
+        if last >= 0:
+            self._room, self._is_full = LINE, False
+        self._room -= len(piece) - last - 1
+        return piece
+
+    def _lines(self, piece: str) -> Iterator[str]:
+        for at, line in enumerate(piece.split("\n")):
+            if at:
+                self._room, self._is_full = LINE, False
+            yield self._beginning(line)
+
+    def _beginning(self, line: str) -> str:
+        room, self._room = self._room, max(self._room - len(line), 0)
+        if len(line) <= room or self._is_full:
+            return line[:room]
+        self._is_full = True
+        return line[:room] + wording.PART_LINE_CUT
 
 
 def more(count: int, whole: Target | int) -> Row:

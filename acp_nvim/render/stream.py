@@ -9,6 +9,7 @@ from typing import Any
 from acp_nvim import wording
 from acp_nvim.render.batch import Batch
 from acp_nvim.render.content import describe
+from acp_nvim.render.cutting import LineLimit
 from acp_nvim.render.markdown import LONGEST, Highlighter
 from acp_nvim.render.rows import Row, decor, decor_op, row, width
 from acp_nvim.render.text import visible
@@ -59,6 +60,7 @@ class Stream:
         self._tail = ""
         self._column = 0
         self._highlighter = Highlighter()
+        self._limit = LineLimit()
 
     @property
     def ends_blank(self) -> bool:
@@ -139,13 +141,16 @@ class Stream:
         if self._offset == len(self._text):
             self._text, self._offset = self._next_text(), 0
         if self._text:
-            piece = self._text[self._offset : self._offset + budget]
-            self._offset += len(piece)
-            self.drawn += len(piece)
+            first = self._limit.skip(self._text, self._offset)
+            taken = self._text[first : first + budget]
+            self.drawn += first + len(taken) - self._offset
+            self._offset = first + len(taken)
+            piece = self._limit.shown(taken)
         elif self._part < len(parts):
             block = self._block(parts[self._part])
             self._part += 1
             self.drawn += 1
+            self._limit = LineLimit()
         done = self._offset == len(self._text) and self._part >= len(parts)
         return self._clean(piece), block, done
 

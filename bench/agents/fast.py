@@ -202,9 +202,12 @@ class Agent:
         """`say N`: N chunks. `calls N`: N tool calls of ids of their own. `write HUNKS PATH ROUND`:
         a file of `SOURCE` lines, so many of them changed, and the last one by the round; tells
         nanoseconds. `files N DIRECTORY HUNKS`: N files there, so many lines changed in each.
+        `rewrites N PATH…`: N writes to these files by turns, each of another round.
         """
         if kind == "files":
             self._write_many(session, int(count), *more)
+        elif kind == "rewrites":
+            self._rewrite(session, int(count), more)
         elif kind == "say":
             self.write(b"".join(say(session, part) for part in chunks(int(count))))
         elif kind == "calls":
@@ -227,6 +230,16 @@ class Agent:
             self.ask(1, "fs/read_text_file", sessionId=session, path=path)
             content = source(200, 1, int(hunks))
             self.ask(2, "fs/write_text_file", sessionId=session, path=path, content=content)
+        self.write(say(session, "done"))
+
+    def _rewrite(self, session: str, count: int, paths: tuple[str, ...]) -> None:
+        for n in range(self.calls, self.calls + count):
+            path = paths[n % len(paths)]
+            if n < len(paths):
+                self.ask(1, "fs/read_text_file", sessionId=session, path=path)
+            content = source(500, 1, 8) + f"round {n}\n"
+            self.ask(2, "fs/write_text_file", sessionId=session, path=path, content=content)
+        self.calls += count
         self.write(say(session, "done"))
 
     def _write(self, session: str, text: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from acp_nvim import wording
 from tests.support.editor import Editor
 from tests.support.waiting import until
 
@@ -60,6 +61,19 @@ def test_a_line_over_the_limit_is_skipped_and_named(editor: Editor) -> None:
     editor.turn("oversize 300000")
     assert editor.turn("say still here")["stop_reason"] == "end_turn"
     assert any("oversize" in line for line in info(editor))
+
+
+def test_a_line_of_megabytes_is_shown_by_its_beginning_and_exported_whole(editor: Editor) -> None:
+    editor.agent("script")
+    size = 5_000_000
+    editor.turn(f"chunks 1 {size}")
+    line = "word 0 ".ljust(size, ".")
+    beginning = editor.chat(1)[-1].removesuffix(wording.PART_LINE_CUT)
+    assert len(beginning) < size
+    assert line.startswith(beginning)
+    editor.cmd("Acp export out.md")
+    editor.wait_message("Exported to")
+    assert line in (editor.work / "out.md").read_text().split("\n")
 
 
 def test_text_that_streams_is_not_torn_by_what_is_remarked_meanwhile(editor: Editor) -> None:
