@@ -6,6 +6,7 @@ local api = vim.api
 local ns = api.nvim_create_namespace('acp.follow')
 
 local SETTLE_MS, FLASH_MS = 100, 800
+local PATH_BYTES = 1000 -- Neovim ends itself when it saves a file with a longer name
 
 ---@class acp.Followed
 ---@field win integer
@@ -141,6 +142,7 @@ end
 ---@param location acp.Location
 local function fit(location)
   local path, config = location.path, require('acp.config').get()
+  if #path > PATH_BYTES then return false end
   if require('acp.buffers.loaded').buffer(path) then return true end
   local stat = vim.uv.fs_stat(path)
   if not stat or stat.type ~= 'file' or stat.size > config.limits.message_bytes then

@@ -188,14 +188,17 @@ def test_a_file_outside_is_shown_where_the_user_lets_agents_go_there(
     wait_place(front, "outside.txt:1")
 
 
-def test_a_file_that_an_agent_names_sets_no_options_and_is_not_too_large(front: Editor) -> None:
+def test_a_file_that_an_agent_names_sets_no_options_and_is_not_too_long(front: Editor) -> None:
     front.write("modeline.txt", "vim: shiftwidth=7 filetype=chosen\n")
     front.write("large.txt", "x" * 2000)
     front.cmd("set modeline modelines=5")
     front.setup({"limits": {"message_bytes": 1000}})
-    at(front, "large.txt", 1)
-    settle(front)
-    assert front.lua(PLACE) == "a.txt:1"
+    deep = "/".join(["d" * 200] * 6) + "/deep.txt"
+    front.write(deep, "text\n")
+    for name in ("large.txt", deep):
+        at(front, name, 1)
+        settle(front)
+        assert front.lua(PLACE) == "a.txt:1"
     at(front, "modeline.txt", 1)
     wait_place(front, "modeline.txt:1")
     options = "local o = vim.bo[vim.fn.bufnr('modeline.txt')] return { o.sw, o.ft, o.modeline }"
