@@ -167,9 +167,10 @@ class Screen:
 
     def _events(self, session: Session, drawn: int) -> list[Op]:
         """Events whose text is on the screen; those of tool calls and permissions that follow one
-        another are one operation.
+        another are one operation. Of the places where the agent works the last one is followed.
         """
         ops: list[Op] = []
+        place: list[Op] = []
         many: Happened | None = None
         for event in session.changes.take_events(drawn):
             data = event.data
@@ -181,9 +182,9 @@ class Screen:
                 continue
             many = None
             if event.name == "AcpLocation":
-                ops.append(["location", session.n, data["path"], data.get("line")])
+                place = [["location", session.n, data["path"], data.get("line"), session.roots]]
             ops.append(["event", event.name, plain(data)])
-        return ops
+        return ops + place
 
     def _views(self, session: Session, changed: set[str]) -> list[Op]:
         """Windows that show a part of the state."""

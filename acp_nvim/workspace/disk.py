@@ -5,6 +5,7 @@ All of it blocks. No link is followed below a resolved path (`nofollow`).
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from contextlib import suppress
@@ -90,7 +91,18 @@ def _refused(place: Place, error: OSError, denied: Reason = "failed") -> Refusal
         reason = "directory"
     elif isinstance(error, PermissionError):
         reason = denied
-    return Refusal(reason, place.path, error.strerror or str(error))
+    return Refusal(reason, place.path, _why(place, error))
+
+
+def _why(place: Place, error: OSError) -> str:
+    """Why the system refuses: a link that leads to itself has not become one later."""
+    if isinstance(error, LinkError):
+        try:
+            os.stat(place.real)  # noqa: PTH116
+        except OSError as found:
+            if found.errno == errno.ELOOP:
+                return "its symbolic links lead in a circle"
+    return error.strerror or str(error)
 
 
 def holds(place: Place, live: BufferText, saved_as: str) -> bool:

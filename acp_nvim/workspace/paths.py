@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -133,7 +134,9 @@ def _any(patterns: list[str], before: str = "") -> re.Pattern[str] | None:
     return re.compile(f"/{before}(?:" + "|".join(patterns) + ")", re.IGNORECASE | re.DOTALL)
 
 
-_TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)
+_TOKEN = re.compile(r"(?<![^/])\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)
+_FOLDERS: Final = {"**/": "(?:.*?/)??", "**": ".*?"}
+"""Wildcards that match slashes."""
 
 
 def _class(token: str) -> str:
@@ -147,20 +150,33 @@ def _class(token: str) -> str:
     return written
 
 
+def _plain(token: str) -> str:
+    """A part of a glob that stands for as many characters as it shows."""
+    if token == "?":
+        return "[^/]"
+    return "(?!/)" + _class(token) if len(token) > 1 else re.escape(token)
+
+
 def _translate(glob: str) -> str:
-    """A glob as a regular expression over a path with slashes."""
-    parts = []
+    """A glob as a regular expression over a path with slashes.
+
+    Agents write globs, too, so none takes for ever: what a wildcard was followed by is looked for
+    once, and where it is found first is where it stays (``(?>…)``), until the last one.
+    """
+    spans = [("", [""])]  # a wildcard that matches slashes, and the texts between `*` behind it
     for token in _TOKEN.findall(glob):
-        if token == "**/":
-            parts.append("(?:.*/)?")
-        elif token == "**":
-            parts.append(".*")
+        if token in _FOLDERS:
+            spans.append((_FOLDERS[token], [""]))
         elif token == "*":
-            parts.append("[^/]*")
-        elif token == "?":
-            parts.append("[^/]")
-        elif len(token) > 1:
-            parts.append(_class(token))
+            spans[-1][1].append("")
         else:
-            parts.append(re.escape(token))
+            spans[-1][1][-1] += _plain(token)
+    *before, (folders, (first, *rest)) = spans
+    parts = [f"(?>{gap}{one}{_stars(more)})" for gap, (one, *more) in before]
+    parts += [folders, first, _stars(rest[:-1]), *(f"[^/]*?{text}" for text in rest[-1:])]
     return "".join(parts)
+
+
+def _stars(texts: Sequence[str]) -> str:
+    """Texts with a `*` before each."""
+    return "".join(f"(?>[^/]*?{text})" for text in texts)

@@ -5,6 +5,7 @@ same folder without Python.
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +13,7 @@ from acp_nvim.workspace.git_tree import find_top
 
 INDEX: Final = "by-inode"
 """Names the folders of workspaces by the inodes of their directories (`homes.py`)."""
+_NAME: Final = re.compile(rb"[\w-]+")
 _MASK: Final = 0xFFFFFFFF
 
 
@@ -35,11 +37,12 @@ def inode_of(path: str) -> int:
 
 
 def indexed(data: Path, inode: int) -> list[str]:
-    """The names of the folders of directories with this inode. OSError."""
+    """The names of the folders of directories with this inode; what is none is damage. OSError."""
     try:
-        return (data / "acp" / "workspaces" / INDEX / str(inode)).read_text().split()
+        text = (data / "acp" / "workspaces" / INDEX / str(inode)).read_bytes()
     except FileNotFoundError:
         return []
+    return [word.decode() for word in text.split() if _NAME.fullmatch(word)]
 
 
 def is_settled(data: Path, root: str) -> bool:

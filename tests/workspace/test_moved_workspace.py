@@ -252,3 +252,18 @@ async def test_a_newer_versions_journal_stays_where_it_is(started: Neovims) -> N
     assert list(shown(second)) == ["b.txt"]
     kept = {path.name for path in folder.parent.iterdir() if path.is_dir()}
     assert kept == {"by-inode", folder.name}
+
+
+@pytest.mark.parametrize(
+    "damage", [b"\xff\xfe\0\n", b"a\0b\n", b"../../../outside /etc\n", b"", b"zz\n" * 9]
+)
+async def test_a_damaged_index_hides_no_edits(started: Neovims, damage: bytes) -> None:
+    work = await worked(started)
+    outside = started.root / "outside"
+    home = roots.folder(started.root / "data", str(work))
+    shutil.copytree(home, outside)
+    index = home.parent / roots.INDEX / str(work.stat().st_ino)
+    assert index.read_bytes() == home.name.encode() + b"\n"
+    index.write_bytes(damage)
+    assert shown(await entered(started, work)) == PENDING
+    assert outside.exists()

@@ -125,10 +125,23 @@ def test_paths_that_are_not_secret(path: str) -> None:
         ("/work/private/**", "/work/private/x", True),
         ("/work/private/**", "/work/a/work/private/x", False),
         ("/elsewhere/**", "/work/x", False),
+        ("a*b*c/**/d", "/work/abxbc/e/f/d", True),
+        ("a*b*c/**/d", "/work/abxb/c/d", False),
+        ("**/b/**/c/*.x", "/work/a/b/b/c/a/c/y.x", True),
+        ("**/b/**/c/*.x", "/work/a/b/b/c/a/y.x", False),
+        ("*ab*ab", "/work/aababab", True),
+        ("*ab*ab", "/work/xab", False),
+        ("a[!b]c", "/work/a/c", False),
     ],
 )
 def test_globs(glob: str, path: str, found: bool) -> None:
     assert is_secret(path, [glob]) is found
+
+
+@pytest.mark.parametrize("glob", ["**/" * 40, "*a" * 40, "**a" * 40, "**/*a*/" * 40, "**/a/" * 40])
+def test_no_glob_takes_for_ever(glob: str) -> None:
+    for path in ("/work/" + "a/" * 60 + "c", "/work/" + "a" * 200 + "c", "/work/" + "aa/" * 60):
+        assert not is_secret(path, [f"{glob}b"])
 
 
 def test_the_directory_one_works_in_makes_nothing_secret() -> None:

@@ -246,3 +246,18 @@ def test_repositories_of_any_shape(
     commit(root)
     assert kept.committed([str(root / "a.txt")], first) == {str(root / "a.txt"): b"longer\n"}
     assert kept.moved_at() > 0
+
+
+def test_a_folder_that_becomes_a_link_is_no_fault(work: Path, tmp_path: Path) -> None:
+    (work / ".gitignore").write_text("*.made\n")
+    (work / "d").mkdir()
+    (work / "d/a.txt").write_text("a\n")
+    outside = tmp_path / "outside"
+    kept = GitStore(str(work), tmp_path / "home")
+    kept.scan()
+    (work / "d").rename(outside)
+    (work / "d").symlink_to(outside)
+    named = [str(work / name) for name in ("d/a.txt", "d/new.txt", "x.made")]
+    assert kept.skipped(named) == [str(work / "x.made")]
+    changes = {Path(it.path).name: it.after for it in kept.scan(named[:2]).changes}
+    assert changes == {"a.txt": None}

@@ -114,8 +114,10 @@ class GitStore:
         return found
 
     def skipped(self, paths: Sequence[str]) -> list[str]:
-        """Those of these files (below the root), there or not, that `scan` passes over."""
-        inside = self._inside(paths)
+        """Those of these files (below the root), there or not, that `scan` passes over. Git has no
+        word about a path beyond a link, where a scan finds nothing.
+        """
+        inside = self._inside(path for path in paths if not _is_beyond_link(path))
         listed = self._run(["ls-files", "-z", "--", *inside], env=_LITERAL) if inside else b""
         held = {os.fsdecode(name) for name in listed.split(b"\0")}
         asked = b"".join(os.fsencode(name) + b"\0" for name in inside if name not in held)
@@ -494,3 +496,9 @@ def _tree(listed: bytes) -> Iterable[tuple[str, str, str, str]]:
 def _blob(mode: str, oid: str) -> Blob | None:
     """None for no file, and for a submodule, whose files are its own repository's."""
     return None if mode in (_NO_FILE, "160000") else Blob(oid, int(mode, 8))
+
+
+def _is_beyond_link(path: str) -> bool:
+    """Whether a directory of a path (its root resolved) has become a link."""
+    above = os.path.dirname(path)  # noqa: PTH120
+    return os.path.realpath(above) != above

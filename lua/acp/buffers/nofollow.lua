@@ -21,6 +21,8 @@ function M.why(real)
     if not stat then
       return nil -- not there, so nothing is below it
     elseif stat.type == 'link' then
+      local _, _, code = uv.fs_stat(at)
+      if code == 'ELOOP' then return 'its symbolic links lead in a circle' end
       local what = at == real and 'it' or 'the directory ' .. part
       return what .. ' has become a symbolic link'
     end

@@ -211,8 +211,8 @@ function M.load(name, fileencodings)
   local modeline = vim.go.modeline
   local stat = uv.fs_lstat(name)
   local moved = nofollow.why(name)
-  assert(not moved, moved)
-  assert(not stat or stat.type == 'file', 'is not a regular file') -- a pipe would be waited for
+  if moved then error(moved, 0) end
+  if stat and stat.type ~= 'file' then error('is not a regular file', 0) end -- a pipe is waited for
   local bufnr
   local ok, err = with(vim.go, quiet, function()
     bufnr = require('acp.buffers.loaded').add(name)

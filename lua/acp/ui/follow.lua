@@ -6,6 +6,7 @@ local api = vim.api
 local ns = api.nvim_create_namespace('acp.follow')
 
 local SETTLE_MS, FLASH_MS = 100, 800
+local PATH_BYTES = 1000 -- Neovim ends itself when it saves a file with a longer name
 
 ---@class acp.Followed
 ---@field win integer
@@ -18,6 +19,7 @@ local SETTLE_MS, FLASH_MS = 100, 800
 ---@class acp.Location
 ---@field path string
 ---@field line? integer 1-based
+---@field roots? string[] the session's directories; nil: the user let the agent show the file
 
 local followed ---@type acp.Followed|nil
 local waiting ---@type acp.Location|nil the last place told, not shown yet
@@ -126,10 +128,28 @@ end)
 
 -- Following ---------------------------------------------------------------------------------------
 
-local function readable(path)
+--- Whether a file is in one of these directories, links resolved.
+local function within(path, roots)
+  local real = vim.uv.fs_realpath(path)
+  return vim.iter(roots):any(function(root)
+    local own = vim.uv.fs_realpath(root)
+    return real ~= nil and own ~= nil and vim.startswith(real, (own:gsub('/*$', '/')))
+  end)
+end
+
+--- Whether Neovim shows the file without a wait, and without reading what the agent may not. What
+--- is open already is the user's, wherever it is.
+---@param location acp.Location
+local function fit(location)
+  local path, config = location.path, require('acp.config').get()
+  if #path > PATH_BYTES then return false end
+  if require('acp.buffers.loaded').buffer(path) then return true end
   local stat = vim.uv.fs_stat(path)
-  if stat then return stat.type == 'file' and vim.uv.fs_access(path, 'R') == true end
-  return require('acp.buffers.loaded').buffer(path) ~= nil
+  if not stat or stat.type ~= 'file' or stat.size > config.limits.message_bytes then
+    return false
+  end
+  local let = not location.roots or config.files.outside == 'allow'
+  return (let or within(path, location.roots)) and vim.uv.fs_access(path, 'R') == true
 end
 
 --- Light the line for a moment.
@@ -153,6 +173,7 @@ end
 
 --- Show the file in the followed window, which is the current one here. `:hide`: unsaved edits of
 --- the buffer that was there stay; 'A' in 'shortmess': somebody else's swap file is no question.
+--- The agent chose the file, so its modelines set nothing.
 ---@param state acp.Followed
 ---@param location acp.Location
 local function edit(state, location)
@@ -164,8 +185,11 @@ local function edit(state, location)
   if bufnr ~= api.nvim_get_current_buf() then
     vim.bo[bufnr].buflisted = true
     set_winbar(state.win, state.winbar)
-    local quiet, command = { shortmess = vim.go.shortmess .. 'A' }, 'silent keepalt hide buffer '
-    local ok, why = require('acp.base.options').with(vim.go, quiet, vim.cmd, command .. bufnr)
+    local with, command = require('acp.base.options').with, 'silent keepalt hide buffer ' .. bufnr
+    local ok, why = with(vim.go, { shortmess = vim.go.shortmess .. 'A' }, function()
+      local shown, reason = with(vim.bo[bufnr], { modeline = false }, vim.cmd, command)
+      if not shown then error(reason, 0) end
+    end)
     if not ok then
       label(state)
       error(why, 0)
@@ -194,7 +218,7 @@ function apply()
   local state, location = followed, waiting
   waiting = nil
   if not state or not state.active or not location then return end
-  if not api.nvim_win_is_valid(state.win) or not readable(location.path) then return end
+  if not api.nvim_win_is_valid(state.win) or not fit(location) then return end
   if state.agent ~= agent() then label(state) end
   state.applying = true
   local ok, why = pcall(api.nvim_win_call, state.win, function() edit(state, location) end)
@@ -211,11 +235,13 @@ end
 --- The agent works here. The last of several places within 100 ms is shown.
 ---@param session integer only the current session's places are followed
 ---@param line? integer|userdata 1-based, vim.NIL when not known
-function M.show(session, path, line)
+---@param roots? string[] the session's directories, where nobody has said that it may be shown
+function M.show(session, path, line, roots)
   local current = require('acp.base.state').current()
   if not followed or not followed.active or (current and session ~= current) then return end
   local file = require('acp.ui.jump').file(path, session)
-  waiting = file and { path = file, line = type(line) == 'number' and line or nil } or waiting
+  local known = type(line) == 'number' and line or nil
+  waiting = file and { path = file, line = known, roots = roots } or waiting
   later(SETTLE_MS)
 end
 

@@ -75,6 +75,15 @@ def test_a_buffer_is_found_by_a_link_after_its_file_was_replaced(opened: AgentFi
     assert opened.read("link", 1, 1) == "unsaved line 1\n"
 
 
+def test_links_that_lead_in_a_circle_are_called_that(opened: AgentFilesInNvim) -> None:
+    work = opened.editor.work
+    (work / "one").symlink_to(work / "two")
+    (work / "two").symlink_to(work / "one")
+    for name in ("one", "one/below.txt"):
+        for refused in (opened.refused(opened.read, name), opened.refused(opened.write, name, "x")):
+            assert refused.message.endswith("its symbolic links lead in a circle")
+
+
 @pytest.mark.parametrize("name", ["[1].txt", "{1,2}.txt", "a*.txt", "a b%#.txt", "$HOME.txt"])
 def test_a_name_is_no_pattern(live: AgentFilesInNvim, name: str) -> None:
     for other in ["1.txt", "1", "2.txt", "abc.txt", name]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -138,6 +139,13 @@ def test_a_missing_file_and_no_server_are_said(front: Editor) -> None:
     front.write("a.txt", TEXT)
     with pytest.raises(LuaError, match=r"^no language server for a\.txt$"):
         ask(front, "textDocument/hover", at=[[1, 0]], wait_ms=1)
+
+
+def test_what_is_no_file_is_said_without_a_place_in_the_sources(front: Editor) -> None:
+    os.mkfifo(front.work / "pipe.txt")
+    for name in ("pipe.txt", "."):
+        with pytest.raises(LuaError, match=r"^is not a regular file$"):
+            ask(front, "textDocument/hover", path=str((front.work / name).resolve()))
 
 
 def test_a_server_that_cannot_do_it_is_named(front: Editor) -> None:

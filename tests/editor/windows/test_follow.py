@@ -159,6 +159,52 @@ def test_what_cannot_be_shown_is_left_out(front: Editor, tmp_path: Path) -> None
     assert front.lua("return vim.fn.bufexists(...)", str(front.work / "none.txt")) == 0
 
 
+def test_a_file_outside_is_shown_where_the_user_lets_agents_go_there(
+    front: Editor, tmp_path: Path
+) -> None:
+    outside, roots = front.home / "outside.txt", [str(front.work)]
+    outside.write_text("a secret\n")
+    (front.work / "link.txt").symlink_to(outside)
+    spelled = [outside, front.work / "link.txt", front.work / "../outside.txt"]
+    for path in spelled:
+        apply(front, ["location", 1, str(path), 1, roots])
+        settle(front)
+        assert front.lua(PLACE) == "a.txt:1"
+    assert not any(front.lua("return vim.fn.bufexists(...)", str(path)) for path in spelled)
+    apply(front, ["location", 1, "b.txt", 2, roots])
+    wait_place(front, "b.txt:2")
+    more = [str(front.home), *roots]
+    apply(front, ["location", 1, str(outside), 1, more])
+    wait_place(front, "outside.txt:1")
+    apply(front, ["location", 1, "b.txt", 2, roots])
+    wait_place(front, "b.txt:2")
+    apply(front, ["location", 1, str(outside), 1, roots])  # open already
+    wait_place(front, "outside.txt:1")
+    apply(front, ["location", 1, "b.txt", 2, roots])
+    wait_place(front, "b.txt:2")
+    front.cmd(f"bwipeout {outside}")
+    front.setup({"files": {"outside": "allow"}})
+    apply(front, ["location", 1, str(outside), 1, roots])
+    wait_place(front, "outside.txt:1")
+
+
+def test_a_file_that_an_agent_names_sets_no_options_and_is_not_too_long(front: Editor) -> None:
+    front.write("modeline.txt", "vim: shiftwidth=7 filetype=chosen\n")
+    front.write("large.txt", "x" * 2000)
+    front.cmd("set modeline modelines=5")
+    front.setup({"limits": {"message_bytes": 1000}})
+    deep = "/".join(["d" * 200] * 6) + "/deep.txt"
+    front.write(deep, "text\n")
+    for name in ("large.txt", deep):
+        at(front, name, 1)
+        settle(front)
+        assert front.lua(PLACE) == "a.txt:1"
+    at(front, "modeline.txt", 1)
+    wait_place(front, "modeline.txt:1")
+    options = "local o = vim.bo[vim.fn.bufnr('modeline.txt')] return { o.sw, o.ft, o.modeline }"
+    assert front.lua(options) == [8, "text", True]
+
+
 def test_unsaved_edits_stay_when_the_window_goes_on(front: Editor) -> None:
     front.cmd("set nohidden")
     front.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), 0, 1, false, {'edited'})")
@@ -258,6 +304,19 @@ def test_the_option_follows_from_the_first_prompt(edit: Start) -> None:
     editor.open(other)
     editor.turn(f"read {path}")
     wait_place(editor, "a.txt:1")
+
+
+def test_an_agent_opens_nothing_outside_of_its_session_in_the_window(editor: Editor) -> None:
+    editor.agent("script")
+    outside, text = editor.home / "outside.txt", editor.write("a.txt", "text\n")
+    outside.write_text("a secret\n")
+    editor.turn("say hello")
+    editor.cmd("Acp follow")
+    for path in (outside, text, outside):
+        editor.turn(f"runs {path} true")
+        settle(editor)
+    wait_place(editor, "a.txt:1")
+    assert editor.lua("return vim.fn.bufexists(...)", str(outside)) == 0
 
 
 def test_each_place_of_a_tool_call_is_told_once(editor: Editor) -> None:
