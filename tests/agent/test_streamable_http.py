@@ -277,7 +277,7 @@ async def test_who_is_not_let_in_is_told_about_headers(status: int) -> None:
     async with HttpServer(agent) as server, reached(server.url, {"X-Key": "s3cret"}) as client:
         client.send(id=1, method="initialize", params={})
         why = await client.end()
-        assert f"HTTP {status}: it wants a login" in why
+        assert f"HTTP {status}: it requires a login" in why
         assert client.transport.lost is not None
         assert not client.transport.lost.again
         assert "s3cret" not in why + "".join(client.remarks)
@@ -291,7 +291,7 @@ async def test_a_message_that_may_have_arrived_is_not_sent_again() -> None:
     async with HttpServer(agent) as server, reached(server.url) as client:
         await shake_hands(client)
         prompt(client, 2)
-        assert "broke while something was sent" in await client.end()
+        assert "broke while sending" in await client.end()
         client.send(id=3, method="_too_late")
         sent = [json.loads(r.body)["id"] for r in server.of("POST")]
         assert sent == [1, 2]

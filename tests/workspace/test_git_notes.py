@@ -77,10 +77,10 @@ def test_texts_of_the_commit_are_read_without_filters(work: Path) -> None:
 
 
 def test_without_a_repository_or_a_commit_that_is_said(tmp_path: Path) -> None:
-    with pytest.raises(NotNotedError, match="no git repository"):
+    with pytest.raises(NotNotedError, match="No git repository"):
         git_notes.head(str(tmp_path), os.environ)
     git(tmp_path, "init", "-q")
-    with pytest.raises(NotNotedError, match="no commit"):
+    with pytest.raises(NotNotedError, match="No commit"):
         git_notes.head(str(tmp_path), os.environ)
 
 

@@ -133,7 +133,7 @@ async def test_another_directory_at_the_old_path_has_none_of_it(
     assert shown(found[moved]) == PENDING
     await found[moved].restore(1)
     assert (moved / "a.txt").read_text() == TEXT
-    said = f"Pending edits of the directory that was at {work} are kept until that is found"
+    said = f"Pending edits of the directory that was at {work} are kept until it is found"
     assert found[work].told == ([] if first == "the moved one" else [said])
 
 
@@ -245,7 +245,7 @@ async def test_a_newer_versions_journal_stays_where_it_is(started: Neovims) -> N
     moved = work.rename(started.root / "moved")
     second = await started.neovim("second", work=moved)
     assert second.told == [
-        f"Pending edits will not outlive this Neovim: a newer version wrote {folder / 'journal'}"
+        f"Pending edits are lost when Neovim ends: a newer version wrote {folder / 'journal'}"
     ]
     await second.write(moved / "b.txt", TEXT)
     await second.exchange()

@@ -221,7 +221,7 @@ def test_the_image_of_the_clipboard(edit: Any, tmp_path: Path) -> None:
     assert (block["type"], block["data"]) == ("image", IMAGE)
     image.write_bytes(b"")
     editor.cmd("Acp attach -")
-    editor.wait_message("no image in the clipboard")
+    editor.wait_message("No image in the clipboard")
 
 
 def test_blocks_from_lua_are_checked_and_fitted(editor: Editor) -> None:

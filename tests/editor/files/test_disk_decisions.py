@@ -58,7 +58,7 @@ def test_what_the_user_has_not_seen_is_not_accepted(
     wait_edits(project, a="modified", n="created")
     agent.ask("silently", "sed -i 's/^line 10$/ten/' a.txt; echo more >> n.txt")
     project.cmd(f"Acp accept {scope}")
-    project.wait_message("has changed meanwhile")
+    project.wait_message("has just changed")
     agent.end()
     wait_edits(project, a="modified", n="created")
     assert edits_by_name(project)["a.txt"]["hunks"] == 1

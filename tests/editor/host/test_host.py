@@ -19,7 +19,7 @@ HOST = "return vim.fn.jobpid(require('acp.base.host').channel())"
 
 
 def test_nothing_of_python_runs_before_first_use(editor: Editor) -> None:
-    assert editor.state() == {"host": "stopped", "agents": [], "sessions": []}
+    assert editor.state() == {"host": "stopped", "agents": [], "sessions": [], "elicitations": []}
     assert isinstance(editor.lua("return require('acp').statusline()"), str)
     editor.cmd("AcpCancel")
     assert len(editor.processes()) == 1

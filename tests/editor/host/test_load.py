@@ -331,7 +331,7 @@ def test_long_lists_are_cut_and_that_is_said_once(name: str) -> None:
     assert [len(value) for value in state(ops, name)] == [lists.LISTED]
     assert state(ops, "more")[-1] == {name: 4000}
     notices = [op[2]["title"] for op in told(ops, "event") if op[1] == "AcpNotice"]
-    assert notices == [f"{name}: the first 1,000 of 5,000 are shown"]
+    assert notices == [f"{name}: showing the first 1,000 of 5,000"]
     updates.apply(asked.session, schema.Plan([]))
     updates.apply(asked.session, schema.AvailableCommandsUpdate([]))
     updates.apply(asked.session, schema.ConfigOptionUpdate([]))

@@ -110,7 +110,7 @@ def test_notes_on_the_commit_in_use(edit: Callable[..., Editor], tmp_path: Path)
     path = editor.write("a.txt", "one\ntwo\nthree\n")
     editor.turn(f"replace {path} two TWO")
     editor.cmd("Acp blame export")
-    editor.wait_message("There is no git repository here to put notes in")
+    editor.wait_message("No git repository here to put notes in")
     repository(editor.work)
     editor.turn(f"replace {path} one ONE")  # is in no commit yet
     editor.cmd("Acp blame export")

@@ -178,7 +178,7 @@ def test_files_come_back_where_no_history_is_kept(days: Days) -> None:
     first.kill()
     second = days.start()
     second.cmd("Acp rewind")
-    second.wait_message("What was said is not in the history")
+    second.wait_message("The conversation is not in the history")
     second.cmd("Acp restore 1")
     second.wait_message("Files restored to before prompt 1: 1 file changed")
     assert contents(second)["a.txt"] == FIRST
