@@ -279,6 +279,7 @@ async def _waited(turn: Turn) -> bool:
 
 async def _plan(turn: Turn) -> bool:
     turn.plan(list(words.PLAN_STEPS), 1)
+    turn.begin_message()
     await turn.say(words.PLAN)
     return False
 
