@@ -400,6 +400,7 @@ def _finish(text: str) -> Callable[[Turn], Awaitable[bool]]:
 
     async def begin(turn: Turn) -> bool:
         turn.plan(list(words.PLAN_STEPS), len(words.PLAN_STEPS))
+        turn.begin_message()
         await turn.say(text)
         return False
 
