@@ -49,7 +49,7 @@ from acp_nvim.workspace.turns import HEARD_NS, Turn, Turns
 
 PATIENCE_S: Final = 0.05
 """How long a prompt waits for the look at the files before it."""
-FIRST_S: Final = 0.5
+FIRST_S: Final = 2.0
 """And for the first one ever: what its agent changes meanwhile would pass for what was there."""
 SLOW_S: Final = 1.0
 """A first look that takes longer than this is reported to the user."""
