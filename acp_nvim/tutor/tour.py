@@ -279,6 +279,7 @@ async def _waited(turn: Turn) -> bool:
 
 async def _plan(turn: Turn) -> bool:
     turn.plan(list(words.PLAN_STEPS), 1)
+    turn.begin_message()
     await turn.say(words.PLAN)
     return False
 
@@ -399,6 +400,7 @@ def _finish(text: str) -> Callable[[Turn], Awaitable[bool]]:
 
     async def begin(turn: Turn) -> bool:
         turn.plan(list(words.PLAN_STEPS), len(words.PLAN_STEPS))
+        turn.begin_message()
         await turn.say(text)
         return False
 

@@ -28,7 +28,7 @@ end
 
 --- Out of diff mode, as a window of the user's is.
 function M.plain(win)
-  require('acp.ui.win').untitle(win)
+  require('acp.ui.titles').untitle(win)
   set(win, 'diff', false)
   reset(win, RESET)
 end
@@ -112,7 +112,7 @@ end
 
 --- What the line below a window says in place of an address that begins with `acp://`.
 function M.entitle(win, title)
-  if api.nvim_win_is_valid(win) then require('acp.ui.win').entitle(win, title) end
+  if api.nvim_win_is_valid(win) then require('acp.ui.titles').entitle(win, title) end
 end
 
 --- Leave a window to the user: whatever they came to show in it.

@@ -14,7 +14,8 @@ function M.changed(old, new)
   for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
     local idle = vim.w[win].acp and win ~= api.nvim_get_current_win()
     if idle and api.nvim_win_get_buf(win) == before then
-      window.replace(win, composer.ensure(new), { layout = 'bottom' })
+      local opts = { layout = 'bottom', options = composer.options }
+      window.replace(win, composer.ensure(new), opts)
     end
   end
 end

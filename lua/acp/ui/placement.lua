@@ -30,13 +30,15 @@ local function crowded(layout)
   return (beside + 1) * EACH[way] > (way == 'row' and vim.o.columns or vim.o.lines)
 end
 
+local function name_in(win) return api.nvim_buf_get_name(api.nvim_win_get_buf(win)) end
+
 --- Windows of ours in this tab page whose buffer's name begins so, the one opened first before the
 --- others; no floats.
 local function ours(prefix)
-  local found = vim.tbl_filter(function(win)
-    local name = api.nvim_buf_get_name(api.nvim_win_get_buf(win))
-    return vim.w[win].acp and vim.startswith(name, prefix)
-  end, require('acp.ui.win').splits(0))
+  local found = vim.tbl_filter(
+    function(win) return vim.w[win].acp and vim.startswith(name_in(win), prefix) end,
+    require('acp.ui.win').splits(0)
+  )
   table.sort(found, function(a, b) return (order[a] or 0) < (order[b] or 0) end)
   return found
 end
@@ -55,20 +57,33 @@ local function squeezed(windows, width)
   return #windows > 0 and left < math.min(OWN, math.floor(vim.o.columns / 2))
 end
 
+--- Whether the composer of a chat stands below it: the two are one, and a third chat does not go
+--- between or below them. Unless the user is in it, who would be left with the wrong one.
+---@param leaving boolean whether the user is about to leave it
+local function has_composer(win, leaving)
+  local n = name_in(win):match('^acp://chat/(%d+)$')
+  local lower = vim
+    .iter(ours('acp://composer/'))
+    :find(function(one) return name_in(one) == 'acp://composer/' .. (n or '') end)
+  return lower ~= nil and (leaving or lower ~= api.nvim_get_current_win())
+end
+
 --- Where one more goes that does not stand for itself: the window of ours to go below, because
 --- beside it would be too much; else the one to take, because there is no room for one more: it was
 --- opened first and is not the current one. Neither where there is room.
 ---@param prefix string
 ---@param layout acp.Layout
 ---@param width integer|nil
+---@param leaving boolean whether the user goes to the composer of the new one
 ---@return integer|nil above
 ---@return integer|nil taken
-function M.for_one(prefix, layout, width)
+function M.for_one(prefix, layout, width, leaving)
   if layout == 'float' then return nil end
   local windows = ours(prefix)
   local tight = at_side(layout) and squeezed(windows, width)
   for _, win in ipairs(tight and windows or {}) do
-    if api.nvim_win_get_height(win) > 2 * STACKED then return win end
+    local alone = not has_composer(win, leaving)
+    if alone and api.nvim_win_get_height(win) > 2 * STACKED then return win end
   end
   if not tight and not crowded(layout) then return nil end
   return nil, vim.iter(windows):find(function(win) return win ~= api.nvim_get_current_win() end)

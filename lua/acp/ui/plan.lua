@@ -10,7 +10,32 @@ local ns = vim.api.nvim_create_namespace('acp.plan')
 local plans = {} ---@type table<integer, acp.PlanPage>
 local LEAST, MOST = 3, 12
 
+local OPTIONS = {
+  breakindentopt = 'list:-1',
+  conceallevel = 2,
+  concealcursor = '',
+  fillchars = 'eob: ',
+}
+
 local function name_of(n) return 'acp://plan/' .. n end
+
+--- The signs of the chat in place of `[x]`.
+---@param spans acp.Span[]
+local function conceal(bufnr, spans)
+  local marks = require('acp.ui.chat.conceal')
+  for _, span in ipairs(spans) do
+    local row, first, last, group = unpack(span)
+    local text = vim.api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1]
+    for _, part in ipairs(text and marks.has(group) and marks.of(group, text, first, last) or {}) do
+      vim.api.nvim_buf_set_extmark(bufnr, ns, row, part[1], {
+        end_col = part[2],
+        conceal = part[3] or '',
+        hl_group = part[3] and group or nil,
+        strict = false,
+      })
+    end
+  end
+end
 
 --- Make a window of ours high enough for the plan as it wraps there; it never shrinks by itself.
 --- Below a chat that floats it has the rows that the chat could give.
@@ -31,6 +56,7 @@ local function draw(n, bufnr)
     require('acp.ui.scratch').fill(bufnr, { empty }, { { 0, 0, #empty, 'AcpMuted' } }, ns)
   else
     require('acp.ui.scratch').fill(bufnr, plan.lines, plan.spans, ns)
+    conceal(bufnr, plan.spans)
   end
   fit(bufnr)
 end
@@ -67,7 +93,7 @@ local function place(n)
     layout = 'top',
     size = size,
     under = chat,
-    options = { breakindentopt = 'list:-1' },
+    options = OPTIONS,
   }
 end
 

@@ -1,11 +1,9 @@
 --- Buffers of our own that one reads: made once, found by name, changed only by us.
 local M = {}
 
---- 'formatlistpat' of what we draw: items of lists and plans, quotes, tool calls.
-M.ITEM = [[^\s*\%(\d\+[.)]\|[-*+>○◐✓✗⊘—→↳]\%( \[.\]\)\?\)\s\+]]
-
---- The same in a chat, where one sign stands for `- [x]`.
-M.SIGNED_ITEM = [[^\s*\%(\d\+[.)]\|[-*+>○◐✓✗⊘⚠—→↳]\)\s\+]]
+--- 'formatlistpat' of what we draw: items of lists and plans, quotes, tool calls. One sign stands
+--- for `- [x]`.
+M.ITEM = [[^\s*\%(\d\+[.)]\|[-*+>○◐✓✗⊘⚠—→↳]\)\s\+]]
 
 --- The buffer of exactly this name, nil when there is none.
 ---@return integer|nil bufnr

@@ -48,25 +48,4 @@ end
 ---@return string
 function M.literal(text) return (text:gsub('%%', '%%%%')) end
 
---- The name of a window that has one and shows a buffer of ours, else that of its buffer: a split
---- of it has the same 'statusline'.
-local NAME = "stridx(bufname(), 'acp://') == 0 ? get(w:, 'acp_title', bufname()) : bufname()"
-
---- Name a window of ours in its 'statusline', in place of the buffer's name, which is long or an
---- address. Left alone where the user's statuslines are not Neovim's own.
----@param name string
-function M.entitle(win, name)
-  local default = api.nvim_get_option_info2('statusline', {}).default
-  if vim.go.statusline ~= default then return end
-  vim.w[win].acp_title = name
-  M.set(win, 'statusline', ('%%<%%{%s} %%h%%w%%m%%r%%=%%-14.(%%l,%%c%%V%%) %%P'):format(NAME))
-end
-
---- Give it the user's again.
-function M.untitle(win)
-  if not vim.w[win].acp_title then return end
-  M.set(win, 'statusline', '')
-  vim.w[win].acp_title = nil
-end
-
 return M

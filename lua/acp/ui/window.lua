@@ -15,6 +15,7 @@ local set = require('acp.ui.win').set
 ---@field under? integer window to split instead of the whole screen; of a float, to go below
 ---@field options? table<string, any> window options over the usual ones
 ---@field like? string where there is no room for more, a window of ours with such a name is taken
+---@field leaving? boolean whether the user goes to the composer of such a window
 ---@field replaced? fun(bufnr: integer) what was shown there, after that
 
 local MIN_COLUMNS, MIN_LINES = 20, 3
@@ -158,6 +159,7 @@ local function dress(win, bufnr, opts)
   local side = opts.side or vim.list_contains({ 'left', 'right' }, opts.layout or 'right')
   local fixed = { winfixwidth = side, winfixheight = not side and opts.layout ~= 'float' }
   M.adopt(win, vim.tbl_extend('force', fixed, opts.options or {}))
+  require('acp.ui.titles').entitle(win)
   if side then keep_share(win) end
   require('acp.ui.placement').opened(win)
   if opts.last then vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(bufnr), 0 }) end
@@ -193,7 +195,8 @@ local function open(bufnr, opts)
   local room = require('acp.ui.placement')
   local above, taken
   if opts.like then
-    above, taken = room.for_one(opts.like, layout, placement(opts).width)
+    local width = placement(opts).width
+    above, taken = room.for_one(opts.like, layout, width, opts.leaving or false)
   end
   if above then
     local there = { layout = 'bottom', under = above, size = 0.5, side = true }
@@ -270,6 +273,7 @@ end
 --- The last window cannot be closed: it gets the user's last buffer, or an empty one.
 local function leave(win, bufnr)
   set(win, 'winfixbuf', false)
+  require('acp.ui.titles').untitle(win)
   vim.w[win].acp = nil
   local other = vim.fn.bufnr('#')
   if other < 1 or other == bufnr or not vim.bo[other].buflisted then

@@ -42,10 +42,10 @@ def another(editor: Editor) -> None:
 
 def test_a_chat_takes_the_window_of_another_and_its_composer_the_others(front: Editor) -> None:
     front.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'half a prompt' })")
-    front.wait_screen("composer 1 ")
+    front.wait_screen("Claude · composer ")
     another(front)
     front.lua("require('acp.base.state').changed()")
-    front.wait_screen("composer 2 ")
+    front.wait_screen("Claude · composer 2 ")
     shown = front.lua(SHOWN)
     assert shown[1:] == [
         ["acp://chat/2", True, False, False],
@@ -65,6 +65,47 @@ def test_a_composer_in_which_the_user_is_stays(front: Editor) -> None:
     front.lua("require('acp.ui.chat').open(2)")
     assert [name for name, *_ in front.lua(SHOWN)][1:] == ["acp://chat/2", "acp://composer/1"]
     front.wait_screen("Message Claude · session 1 · Ask")
+
+
+@pytest.fixture
+def tall(edit: Start) -> Editor:
+    """A screen with room for a second chat below the first, which has its composer."""
+    editor = edit(init=HOST + RECORD_NOTIFY, screen=(100, 44))
+    session(editor)
+    editor.lua("require('acp.ui.chat').open(1)")
+    editor.lua("require('acp.ui.composer').open({ session = 1 })")
+    editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'half a prompt' })")
+    return editor
+
+
+def names(editor: Editor) -> list[str]:
+    return [name for name, *_ in editor.lua(SHOWN)][1:]
+
+
+def test_chats_and_composers_do_not_stack_up(tall: Editor) -> None:
+    tall.cmd("wincmd t")
+    session(tall, 2)
+    tall.lua("require('acp.ui.chat').open(2)")
+    assert names(tall) == ["acp://chat/2", "acp://composer/2"]
+    assert tall.lua("return vim.fn.winnr()") == 1
+    tall.lua("require('acp.ui.composer').open({ session = 1 })")
+    assert names(tall) == ["acp://chat/1", "acp://composer/1"]
+    assert tall.lines("acp://composer/1") == ["half a prompt"]
+
+
+def test_who_opens_another_composer_leaves_the_one_they_are_in(tall: Editor) -> None:
+    tall.cmd("AcpPrompt!")
+    assert names(tall) == ["acp://chat/2", "acp://composer/2"]
+    assert tall.lua("return vim.fn.bufname()") == "acp://composer/2"
+    assert tall.lines("acp://composer/1") == ["half a prompt"]
+    tall.keys("<C-c>")
+
+
+def test_a_chat_that_comes_while_the_user_writes_goes_below(tall: Editor) -> None:
+    session(tall, 2)
+    tall.lua("require('acp.ui.chat').open(2)")
+    assert names(tall) == ["acp://chat/1", "acp://composer/1", "acp://chat/2"]
+    assert tall.lua("return vim.fn.bufname()") == "acp://composer/1"
 
 
 def test_a_composer_names_its_session_where_there_are_several(front: Editor) -> None:

@@ -233,14 +233,21 @@ def test_below_a_chat_that_floats_a_plan_stays_on_the_screen(front: Editor) -> N
     assert ends[-1] <= front.lua("return vim.o.lines - vim.o.cmdheight")
 
 
-def test_a_step_that_wraps_stands_below_its_own_text(front: Editor) -> None:
+def test_a_plan_has_the_signs_of_the_chat_and_a_step_stands_below_its_own_text(
+    front: Editor,
+) -> None:
     session(front)
-    lines = [f"- [x] {'word ' * 30}end-of-step"]
-    front.lua("require('acp.ui.plan').set(1, ..., {})", lines)
+    lines = ["- [ ] first", f"- [x] {'word ' * 30}end-of-step"]
+    spans = [[row, 0, 6, "AcpListMarker"] for row in range(2)]
+    front.lua("require('acp.ui.plan').set(1, ...)", lines, spans)
     front.cmd("Acp plan")
     front.wait_screen("end-of-step")
-    row = next(line for line in front.screen() if "end-of-step" in line)
-    assert re.match(r" {6}\S", row), row
+    screen = [row.rstrip() for row in front.screen()]
+    assert "○ first" in screen
+    assert any(row.startswith("✓ word") for row in screen)
+    row = next(line for line in screen if "end-of-step" in line)
+    assert re.match(r" {2}\S", row), row
+    assert front.lines("acp://plan/1") == lines
 
 
 def test_the_chat_is_toggled_in_the_tab_page_where_the_user_is(front: Editor) -> None:

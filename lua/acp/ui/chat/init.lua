@@ -109,7 +109,7 @@ function M.create(n, new)
     swapfile = false,
     modeline = false,
     undolevels = -1,
-    formatlistpat = scratch.SIGNED_ITEM,
+    formatlistpat = scratch.ITEM,
     modifiable = false,
   })
   chat = { n = n, bufnr = bufnr, looks = {}, targets = {}, colours = {}, folds = {}, open = 0 }
@@ -249,7 +249,8 @@ function M.ungather(n, id)
 end
 
 ---@param win? integer the window to show it in, where that is known
-local function show(bufnr, win)
+---@param leaving? boolean whether the user goes to its composer
+local function show(bufnr, win, leaving)
   local chat = require('acp.config').get().chat
   local signals, taken = require('acp.base.signals'), false
   local opts = {
@@ -258,6 +259,7 @@ local function show(bufnr, win)
     options = margin.options,
     last = true,
     like = 'acp://chat/',
+    leaving = leaving,
     replaced = function(other)
       taken = true
       signals.emit('chat_replaced', buffers.number(other), buffers.number(bufnr))
@@ -291,7 +293,9 @@ end
 --- The user opens the composer of n: its chat, which may be of a session to come, stands above it.
 function M.open_here(n)
   local bufnr = M.create(n)
-  if require('acp.config').get().chat.open and #shown_here(bufnr) == 0 then show(bufnr) end
+  if require('acp.config').get().chat.open and #shown_here(bufnr) == 0 then
+    show(bufnr, nil, true)
+  end
 end
 
 --- Open the chat of a session in this tab page, or close it there.

@@ -7,12 +7,7 @@ local notify, state = require('acp.base.notify'), require('acp.base.state')
 
 --- The session is named by its number, that of its chat, where it is not the only one.
 local function which(n)
-  local open = 0
-  for _, session in pairs(state.get().sessions) do
-    local takes_prompts = session.status ~= 'closed' and not session.parent
-    open = open + (takes_prompts and 1 or 0)
-  end
-  return open > 1 and ('session %d'):format(n) or nil
+  return require('acp.ui.titles').several() and ('session %d'):format(n) or nil
 end
 
 ---@param session acp.Session
@@ -75,10 +70,6 @@ function M.update(n, bufnr, begun)
   local wanted = require('acp.config').get().chat.bar
   for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
     local value = wanted and text(n, begun, vim.api.nvim_win_get_width(win)) or ''
-    local title = 'composer ' .. n
-    if vim.w[win].acp and vim.w[win].acp_title ~= title then
-      require('acp.ui.win').entitle(win, title)
-    end
     if vim.w[win].acp and vim.w[win].acp_bar ~= value then
       vim.w[win].acp_bar = value
       set(win, 'winbar', value)

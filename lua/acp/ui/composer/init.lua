@@ -384,6 +384,9 @@ end
 
 local chosen ---@type integer|nil rows that the user gave the last one, over all windows of a kind
 
+--- Options of its windows.
+M.options = { fillchars = 'eob: ' }
+
 --- Below its chat, of which it leaves half to be read.
 ---@return acp.OpenOpts
 local function place(n)
@@ -395,7 +398,7 @@ local function place(n)
     size = math.min(half or rows, rows),
     under = chat,
     enter = true,
-    options = { fillchars = 'eob: ' },
+    options = M.options,
   }
 end
 
@@ -429,6 +432,16 @@ function M.join(n)
   if win and where.under then window.move_below(win, where.under, where.size) end
 end
 
+--- The composer in which the user is, when the chat above it has given its place to that of `n`.
+---@return integer|nil win
+local function left_alone(n)
+  local window, chats = require('acp.ui.window'), require('acp.ui.chat.buffers')
+  local win = vim.api.nvim_get_current_win()
+  local other = tonumber(vim.api.nvim_buf_get_name(0):match('^acp://composer/(%d+)$'))
+  local mine = other and vim.w[win].acp and window.showing(chats.bufnr(n))
+  return mine and not window.showing(chats.bufnr(other)) and win or nil
+end
+
 ---@class acp.ComposeOpts
 ---@field session? integer
 ---@field new? boolean
@@ -456,8 +469,11 @@ function M.open(opts)
   window.when_free(function()
     require('acp.ui.chat').open_here(n)
     local win = window.showing(bufnr)
+    local other = not win and left_alone(n)
     if win then
       vim.api.nvim_set_current_win(win)
+    elseif other then
+      win = window.replace(other, bufnr, place(n))
     else
       win = window.open_beside(bufnr, place(n))
       if win then remember_rows(win) end
