@@ -14,10 +14,8 @@ FIRST, LAST = 60, 30
 """How many first and last lines of a long text a card shows."""
 MOST_FIRST = 200
 """How many first rows a card shows; of the last ones half as many."""
-LINE = 100_100
-"""The most characters that the chat shows of a message's line. A prompt's line that was cut before
-(`prompts.LINE`), with the words that say so, has no more.
-"""
+LINE = 2_000_000
+"""The most characters that the chat shows of a message's line. Neovim is not held up by so many."""
 
 
 class LineLimit:
