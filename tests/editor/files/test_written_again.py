@@ -81,6 +81,8 @@ class Project:
 
     def decide(self, command: str) -> None:
         """Reject or unreject, and wait until the hunks are others."""
+        if command.startswith("Acp reject"):
+            until(self.pending)  # Neovim hears of a write a moment after its agent
         before = self.pending()
         self.editor.cmd(command)
         until(lambda: self.pending() != before)
