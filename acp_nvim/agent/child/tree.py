@@ -81,6 +81,7 @@ class ProcessTree:
         self._mark = mark
         stat = process_stat(leader)
         self._birth = stat.birth if stat is not None else None
+        """None where the leader had ended, and was collected, before anybody looked."""
         self._strays: dict[int, int] = {}
 
     async def look(self) -> None:
@@ -96,9 +97,9 @@ class ProcessTree:
         if self._number_is_ours():
             members |= {s.pid for s in table if self.leader in (s.pid, s.group, s.session)}
         sure = True
-        if self._mark is not None and self._birth is not None:
+        if self._mark is not None:
             marked = f"{CHILD}={self._mark}".encode()
-            younger = {s.pid for s in table if s.birth >= self._birth}
+            younger = {s.pid for s in table if self._birth is None or s.birth >= self._birth}
             for pid in younger - members:
                 variables = environment(pid)
                 sure = sure and variables is not None
