@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -86,12 +87,12 @@ async def test_a_daemon_ends_with_the_agent_that_started_it(start: Start, mark: 
     assert "sleep" not in " ".join(it.command for it in marked(mark))
 
 
-async def test_a_daemon_of_an_agent_that_was_collected_before_anybody_looked(mark: str) -> None:
+def test_a_daemon_of_an_agent_that_was_collected_before_anybody_looked(mark: str) -> None:
     leader = subprocess.Popen(["true"])
     leader.wait()
     daemon = subprocess.Popen(["sleep", "600"], env={CHILD: mark}, start_new_session=True)
     tree = ProcessTree(leader.pid, mark)
-    await tree.look()
+    asyncio.run(tree.look())
     assert tree.alive()
     tree.signal(signal.SIGKILL)
     assert daemon.wait() == -signal.SIGKILL
