@@ -25,7 +25,12 @@ class ToolCallWatch:
     def tool_call(self, session: Session, call: ToolCall) -> None:
         """A tool call was announced or changed."""
         turn = self._files.turn(session)
-        if turn is None or call.kind in READING:
+        if turn is None:
+            return
+        if call.kind in READING:
+            if call.kind == "read" and turn.user_saves:
+                done = call.status == "completed"
+                self._files.reads(turn, call, named(call, session.cwd), is_completed=done)
             return
         state = (call.status, call.locations, call.content, call.raw_input)
         if turn.reported.get(call) == state:

@@ -14,12 +14,13 @@ from typing import Generic, Literal, Protocol, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from acp_nvim.edits.agent_bases import Act, AgentBases
+from acp_nvim.edits.agent_bases import Act, AgentBases, Stale
 from acp_nvim.edits.merge import overlaid
 from acp_nvim.edits.text import EMPTY, Text, parse
 from acp_nvim.workspace import disk, key_files
 from acp_nvim.workspace.agent_write import AgentWrite, Lands, Made
 from acp_nvim.workspace.buffer_cache import BufferCache
+from acp_nvim.workspace.file_format import Format
 from acp_nvim.workspace.path_guard import Ask, PathGuard
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.ports import AgentSession, BufferText, Closed, FileOptions
@@ -42,6 +43,12 @@ class Observer(Protocol[S_contra]):
 
     async def before_write(self, real: str) -> None:
         """An agent is about to write: other changes of the file are taken up first."""
+        ...
+
+    async def unread(
+        self, session: S_contra, real: str, file_format: Format
+    ) -> Text | Stale | None:
+        """The base of a write of a file that the agent has not read; None: its saved text."""
         ...
 
     def landing(self, session: S_contra, real: str) -> AbstractContextManager[Lands]:
@@ -209,6 +216,7 @@ class AgentFiles(Generic[S]):
                         session.key,
                         amend,
                         lands,
+                        partial(self._observer.unread, session),
                         base,
                     )
                     made = await work.run()

@@ -7,7 +7,7 @@ turns out not to hold the saved text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 import anyio
@@ -18,7 +18,7 @@ from msgspec import UNSET, UnsetType
 from acp_nvim.edits.agent_bases import Act, AgentBases, Stale
 from acp_nvim.edits.hunks import Hunk, diff
 from acp_nvim.edits.merge import Conflict, Merged, merge
-from acp_nvim.edits.text import EMPTY, Text
+from acp_nvim.edits.text import EMPTY, Text, rows
 from acp_nvim.workspace import disk
 from acp_nvim.workspace.buffer_cache import BufferCache
 from acp_nvim.workspace.file_format import Decoded, Format, encode
@@ -35,6 +35,9 @@ PAUSE_S: Final = 0.05
 Amend = Callable[[str, Text], Text]
 """The text to write to a file (by real path) in place of this one."""
 
+Unread = Callable[[str, Format], Awaitable[Text | Stale | None]]
+"""The base for a file (by real path) that the agent has not read; None: its saved text."""
+
 Lands = Callable[[Text | None, Text, Sequence[Hunk]], None]
 """Called right before a file gets an agent's text: the one before (None: there is no such file),
 the agent's, and the hunks between them.
@@ -47,6 +50,7 @@ _REASONS: Final[dict[str, Reason]] = {
 }
 
 
+GONE: Final = "all lines of this text were taken out of the file since; read it again"
 UNVERIFIED: Final = "the file does not hold what was written; its buffer does"
 
 
@@ -78,6 +82,7 @@ class AgentWrite:
         session: str,
         amend: Amend,
         lands: Lands,
+        unread: Unread,
         given: Text | UnsetType | None = UNSET,
     ) -> None:
         """``bases`` has the text that the ``session`` last saw. With ``given`` that is the base
@@ -92,6 +97,7 @@ class AgentWrite:
         self._session = session
         self._amend = amend
         self._lands = lands
+        self._unread = unread
         self._given = given
         self._created = False
         self._fresh = False
@@ -109,7 +115,7 @@ class AgentWrite:
             self._bases.changed(self._where.real, None, Act.REPLACED)
         else:
             self._bases.found(self._where.real, iter((stored.text,)), Act.REPLACED)
-            if not self._changes(stored):
+            if not await self._changes(stored):
                 return None
         live = await self._buffers.load(self._where, stored.format if stored else None)
         if isinstance(live, BufferText):
@@ -149,6 +155,8 @@ class AgentWrite:
         merged = merge(base, live, self.believed)
         if isinstance(merged, Conflict):
             raise self._refuse("conflict", f"{merged.reason}; read it again")
+        if _has_nothing_of(merged.text, self.believed):
+            raise self._refuse("conflict", GONE)
         return self._amended(live, merged)
 
     def _amended(self, live: Text, merged: Merged) -> Merged:
@@ -159,9 +167,9 @@ class AgentWrite:
         same = text == merged.text
         return merged if same else Merged(diff(live.lines, text.lines), text)
 
-    def _changes(self, stored: Decoded) -> bool:
+    async def _changes(self, stored: Decoded) -> bool:
         """Whether writing changes the file as it is stored."""
-        base = self._known([stored.text]) or stored.text
+        base = await self._known([stored.text], stored.format) or stored.text
         merged = self._merged(base, stored.text, stored.format)
         return merged.text != stored.text
 
@@ -170,7 +178,7 @@ class AgentWrite:
     async def _into_buffer(self, live: BufferText) -> Made | None:
         deadline = anyio.current_time() + PATIENCE_S
         while True:
-            merged = self._merged(self._base(live), live.text, live.format)
+            merged = self._merged(await self._base(live), live.text, live.format)
             if merged.text == live.text and not (self._created or self._unsaved(live)):
                 return None
             written = await self._attempt(live, merged)
@@ -187,11 +195,11 @@ class AgentWrite:
         """Whether the text is to be saved, whether or not this changes it."""
         return live.modified and self._options.save == "always"
 
-    def _base(self, live: BufferText) -> Text:
+    async def _base(self, live: BufferText) -> Text:
         """The text that the agent has changed."""
         if self._created and (self._fresh or live.absent):
             return live.text
-        found = self._known(self._present(live))
+        found = await self._known(self._present(live), live.format)
         return found or list(self._present(live))[-1]
 
     def _present(self, live: BufferText) -> Iterator[Text]:
@@ -200,11 +208,15 @@ class AgentWrite:
         if live.modified and not self._fresh:
             yield disk.saved(self._where, self._limit, live.format)
 
-    def _known(self, present: Iterable[Text]) -> Text | None:
-        """The text that the agent last saw; None when it never did."""
+    async def _known(self, present: Iterable[Text], file_format: Format) -> Text | None:
+        """The text that the agent last saw, or else that of the start of its turn where the user
+        has saved the file since; None where neither is known.
+        """
         if not isinstance(self._given, UnsetType):
             return self._given
         found = self._bases.base_of(self._session, self._where.real, present)
+        if found is None:
+            found = await self._unread(self._where.real, file_format)
         if isinstance(found, Stale):
             raise self._refuse("conflict", f"{found.reason}; read it again")
         return found
@@ -250,7 +262,9 @@ class AgentWrite:
         """Write the file where Neovim cannot load it."""
         if closed.taken:
             raise self._refuse("failed", closed.why)
-        known = None if self._created else self._known([stored.text])
+        known = None
+        if not self._created:
+            known = await self._known([stored.text], stored.format)
         base = known or stored.text
         merged = self._merged(base, stored.text, stored.format)
         try:
@@ -272,6 +286,12 @@ class AgentWrite:
         self.base = EMPTY if self._created else self.base
         line = merged.hunks[0].new_start + 1 if merged.hunks else 1
         return Made(before, after, line)
+
+
+def _has_nothing_of(text: Text, written: Text) -> bool:
+    """Whether none of the written lines is in a text, blank ones left aside."""
+    lines = {line for line in written.lines if line.strip()} or set(rows(written))
+    return bool(lines) and lines.isdisjoint(rows(text))
 
 
 def _hunks(live: BufferText, merged: Merged) -> list[Hunk]:

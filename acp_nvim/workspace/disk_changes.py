@@ -15,7 +15,7 @@ from typing import Final
 import anyio
 import msgspec
 from anyio import to_thread
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from acp_nvim import wording
 from acp_nvim.edits.moves import Move, Moves
@@ -29,7 +29,7 @@ from acp_nvim.workspace.disk import (
     signature_of,
 )
 from acp_nvim.workspace.entered_change import EnteredChange, enter, kind_of, texts
-from acp_nvim.workspace.file_format import BinaryError, FormatChange, format_change, text_of
+from acp_nvim.workspace.file_format import BinaryError, Format, FormatChange, format_change, text_of
 from acp_nvim.workspace.folder_watch import FolderWatch
 from acp_nvim.workspace.paths import is_below
 from acp_nvim.workspace.pending_edits import PendingEdits
@@ -50,6 +50,7 @@ from acp_nvim.workspace.tracked_file import (
 )
 from acp_nvim.workspace.turn_start import TurnStart, TurnStarts, differing
 from acp_nvim.workspace.turns import Attribution, Turn, real_roots
+from acp_nvim.workspace.unread_files import UnreadFiles
 
 ATTEMPTS: Final = 5
 """How often a change is entered into a buffer that keeps changing."""
@@ -69,6 +70,7 @@ class DiskChanges:
         self.turns = edits.turns
         self._attribution = Attribution(self.turns)
         self.turn_starts = TurnStarts(edits.tracked)
+        self.unread = UnreadFiles(edits.turns, snapshots)
         self._watch = FolderWatch(snapshots.folders)
         self._is_late = False
         """A task brings late changes to their buffers."""
@@ -158,6 +160,10 @@ class DiskChanges:
             await turn.over.wait()
 
     # ---- looking
+
+    def on_disk(self, path: str) -> Text | UnsetType | None:
+        """The text of a file on disk at the last look or save; UNSET: it is not known."""
+        return self._edits.state(path).disk
 
     async def look_at_named(self, turn: Turn) -> None:
         """Take up changes of the files that ended tool calls have named."""
@@ -320,6 +326,8 @@ class DiskChanges:
 
     async def _agents(self, session: AgentSession, at: int, change: FileChange) -> None:
         """Take up a change that an agent made at that time."""
+        live = self._edits.buffers.get(change.path)
+        await self.unread.learn(session, change.path, live.format if live else Format())
         was = self._edits.ledger.get(change.path)
         entered = await self._enter(session, at, change)
         if entered is None:

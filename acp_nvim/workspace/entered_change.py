@@ -252,6 +252,9 @@ def _record(
 ) -> None:
     ledger, n = edits.ledger, change.session.n
     edits.bases.changed(change.path, text, Act.REPLACED)
+    turn = edits.turns.get(change.session)
+    if turn is not None:
+        turn.changed_on_disk(change.path, base, text)
     edits.checkpoints.record(change.path, base, text)
     if text is None and base is not None:
         ledger.agent_deleted(change.path, base, n)

@@ -325,6 +325,7 @@ class PendingEdits:
 
         ``lines`` come with a buffer whose text is not known here.
         """
+        self.turns.user_saved(path, self.state(path).disk)
         live = self.buffers.get(path)
         text = Text(live.text.lines, eol) if live is not None else None
         if lines is not None:

@@ -59,6 +59,19 @@ class ToolCallFiles:
         elif paths:
             self._tasks.start_soon(self._note, turn, paths)
 
+    def reads(
+        self, turn: Turn, call: ToolCall, paths: Iterable[str], *, is_completed: bool
+    ) -> None:
+        """A tool call that reads these files past the editor was announced or changed. Its agent
+        knows their texts as they were when the call was announced.
+        """
+        seen = turn.reads.setdefault(call, {})
+        for path in paths:
+            if path in turn.user_saves:
+                seen.setdefault(path, self._disk.on_disk(path))
+        if is_completed:
+            turn.user_saves.update(turn.reads.pop(call))
+
     def _ended(self, turn: Turn) -> None:
         turn.look_again = True
         if not turn.is_looking:

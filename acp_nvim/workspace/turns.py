@@ -7,12 +7,15 @@ when they are first seen. And a tool call may be read after the file that it has
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Final
 
 import anyio
 from anyio import to_thread
+from msgspec import UNSET, UnsetType
 
+from acp_nvim.edits.merge import overlaid
+from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.workspace.disk import GRAIN_NS, changed_at
 from acp_nvim.workspace.paths import Place, is_below
 from acp_nvim.workspace.ports import AgentSession, ToolCall
@@ -65,6 +68,15 @@ class Turn:
         """When each file was named last, in nanoseconds."""
         self.calls: dict[ToolCall, tuple[int, int]] = {}
         """From when to when each tool call ran that may change files; 0: it runs still."""
+        self.trees: dict[str, str] = {}
+        """The trees of its directories before the prompt, once `ready`."""
+        self.user_saves: dict[str, Text | UnsetType | None] = {}
+        """Files that the user has saved since the prompt, with their texts before that (None: no
+        file; UNSET: not known here, the `trees` may have it). Changes that the agent made on disk
+        are in these texts.
+        """
+        self.reads: dict[ToolCall, dict[str, Text | UnsetType | None]] = {}
+        """The texts of such files when a tool call that reads them was announced."""
 
     def sent(self, at: int, *, looked: bool) -> None:
         """The agent has a prompt since then, in nanoseconds. What changed while it had none is the
@@ -108,6 +120,16 @@ class Turn:
             over = over or (finished and not ended)
         return over
 
+    def changed_on_disk(self, path: str, before: Text | None, after: Text | None) -> None:
+        """Note a change that its agent made past the editor: the agent knows of that."""
+        known = self.user_saves.get(path, UNSET)
+        if isinstance(known, UnsetType):
+            return
+        if after is None:
+            del self.user_saves[path]
+        else:
+            self.user_saves[path] = overlaid(before or EMPTY, known or EMPTY, after)
+
     def concerns(self, path: str) -> bool:
         """Whether a file is in its directories, or has been named."""
         return path in self.names or any(is_below(path, root) for root in self.roots)
@@ -142,6 +164,10 @@ class Turns:
     def __bool__(self) -> bool:
         """Whether any session is at work."""
         return bool(self._turns)
+
+    def __iter__(self) -> Iterator[Turn]:
+        """Iterate over the turns as they are now."""
+        return iter(list(self._turns.values()))
 
     def expect(self, session: AgentSession) -> None:
         """A prompt waits for its session: the editor is told already."""
@@ -182,6 +208,12 @@ class Turns:
             if roots != self._announced:
                 await self._announce(roots)
                 self._announced = roots
+
+    def user_saved(self, path: str, before: Text | UnsetType | None) -> None:
+        """The user has saved a file that had this text on disk before (UNSET: not known)."""
+        for turn in self._turns.values():
+            if turn.concerns(path):
+                turn.user_saves.setdefault(path, before)
 
     def roots(self) -> list[str]:
         """Real paths of the directories in which turns run."""

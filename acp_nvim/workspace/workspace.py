@@ -14,6 +14,7 @@ from anyio import to_thread
 from msgspec import UNSET
 
 from acp_nvim import wording
+from acp_nvim.edits.agent_bases import Stale
 from acp_nvim.edits.text import Text
 from acp_nvim.tasks import Tasks
 from acp_nvim.workspace import disk, roots
@@ -24,6 +25,7 @@ from acp_nvim.workspace.commits import Commits
 from acp_nvim.workspace.decisions import ReviewDecisions
 from acp_nvim.workspace.disk import GRAIN_NS, signature_of
 from acp_nvim.workspace.disk_changes import DiskChanges
+from acp_nvim.workspace.file_format import Format
 from acp_nvim.workspace.path_guard import Ask
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.pending_edits import PendingEdits
@@ -190,7 +192,12 @@ class Workspace(Generic[S]):
 
     async def before_write(self, path: str) -> None:
         """An agent is about to write a file through the editor."""
+        await self.disk.unread.ready(path)
         await self.disk.before_write(path)
+
+    async def unread(self, session: S, path: str, file_format: Format) -> Text | Stale | None:
+        """The base of a write of a file that the agent has not read."""
+        return await self.disk.unread.base(session, path, file_format)
 
     def landing(self, session: S, path: str) -> AbstractContextManager[Lands]:
         """A write through the editor is under way."""
@@ -284,6 +291,8 @@ class Workspace(Generic[S]):
             self._open_checkpoints[session.n] = checkpoint, begun
         self.persistence.touch()
         turn = self.disk.enter(session)
+        if not turn.at_work:
+            turn.user_saves.clear()
         try:
             await self._start(turn, checkpoint, begun, under_way=under_way or prompt is None)
         except BaseException:  # it never becomes a turn
@@ -361,6 +370,7 @@ class Workspace(Generic[S]):
     def _look_done(self, start: TurnStart, checkpoint: Checkpoint | None) -> None:
         """The look before the prompt is done."""
         turn = start.turn
+        turn.trees = self.snapshots.trees(turn.session.roots)
         turn.ready.set()
         self.disk.turn_starts.done(start)
         if checkpoint is not None:

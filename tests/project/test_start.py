@@ -32,7 +32,7 @@ LATER = {
     "unidiff": "patches",
 }
 """Modules that are imported when somebody needs them."""
-MOST = 289
+MOST = 292
 """Modules of ours. Each takes a fifth of a millisecond."""
 
 

@@ -31,6 +31,10 @@ class Recorder:
         for look in self.first:
             await look(real)
 
+    async def unread(self, _session: Any, _real: str, _format: Any) -> Text | None:
+        """The user saves nothing."""
+        return None
+
     @contextmanager
     def landing(self, _session: Any, _real: str) -> Iterator[Lands]:
         """Nobody notes it."""

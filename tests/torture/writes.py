@@ -8,6 +8,7 @@ where its lines came from.
 
 - What an agent adds stands. So does what it knew and finds taken out by a decision, unless the user
   took it out by hand.
+- A write of which nothing would be left in the file is refused.
 - What it knew and leaves out is gone. What it has never seen, and users or programs wrote, stays.
 - An agent that knows all that the user did gets just its text, and never a conflict.
 - Buffer and file are equal after a success, but for unsaved work of the user. After a refusal both
@@ -254,6 +255,7 @@ class History:
         others = {it for it, kind in mind.away.items() if kind in ("types", "program", "agent")}
         new = wanted - known - others
         assert new <= result, f"not written: {new - result}"
+        assert wanted & result or not wanted, "nothing of it is there"
         if mind.text is None:
             return
         decided = {it for it, kind in mind.away.items() if kind in ("decides", "restores")}

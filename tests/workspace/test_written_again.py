@@ -253,3 +253,38 @@ async def test_two_agents_write_again_what_the_user_rejected_of_both(tmp_path: P
         it.agent = first
         assert await it.write(NEW) == "ok"
         it.holds(MORE)
+
+
+@pytest.mark.parametrize("left", ["", "\n", "mine\n"])
+async def test_a_text_that_the_user_took_out_is_a_conflict_until_it_is_read(
+    tmp_path: Path, left: str
+) -> None:
+    async with project(tmp_path) as at:
+        assert await at.read() == "ok"
+        assert await at.write(NEW) == "ok"
+        at.open()
+        await at.type(left)
+        assert await at.write(NEW) == "conflict"
+        assert at.path.read_text() == left
+        assert await at.read() == "ok"
+        assert await at.write(NEW) == "ok"
+        assert at.path.read_text() == NEW
+
+
+async def test_what_the_user_took_out_in_part_stays_out(tmp_path: Path) -> None:
+    async with project(tmp_path) as at:
+        assert await at.read() == "ok"
+        assert await at.write(NEW) == "ok"
+        at.open()
+        await at.type(NEW.replace("line 5\n", ""))
+        assert await at.write(NEW) == "ok"
+        assert at.path.read_text() == NEW.replace("line 5\n", "")
+
+
+async def test_an_agent_that_empties_an_empty_file_is_answered_with_success(tmp_path: Path) -> None:
+    async with project(tmp_path) as at:
+        assert await at.read() == "ok"
+        at.open()
+        await at.type("")
+        assert await at.write("") == "ok"
+        assert at.path.read_text() == ""

@@ -132,6 +132,11 @@ class CopyStore:
         )
         return left_out.differences(found, was_out, is_out)
 
+    def at(self, tree: str, path: str) -> Blob | None:
+        """The content of one file in a tree; None if the tree has no such file. StoreError."""
+        name, out = self._marks.parts(tree)
+        return self._trees.get(name).get(path) or out.get(path)
+
     def contents(self, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
         """The stored bytes by absolute path; lost ones are missing."""
         found: dict[str, bytes] = {}

@@ -177,6 +177,15 @@ class GitStore:
             for modes, ids, name in _raw(found)
         ]
 
+    def at(self, tree: str, path: str) -> Blob | None:
+        """The content of one file in a tree; None if the tree has no such file. StoreError."""
+        tree, out = self._marks.parts(tree)
+        listed = self._run(
+            ["ls-tree", "-z", "--full-tree", tree, "--", self._name(path)], env=_LITERAL
+        )
+        found = [_blob(mode, oid) for mode, kind, oid, _ in _tree(listed) if kind == "blob"]
+        return found[0] if found else out.get(path)
+
     def contents(self, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
         """The stored bytes by absolute path, as in the work tree; lost ones are missing."""
         empty = {path: b"" for path, blob in wanted if blob.fifo}

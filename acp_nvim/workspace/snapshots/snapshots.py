@@ -7,7 +7,7 @@ outside) are read when a tool call names them. All of it runs in worker threads.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -51,6 +51,7 @@ R = TypeVar("R")
 
 Side = bytes | Unstored | None
 """A path at one time; None: no file was there."""
+UNKNOWN_CONTENT: Final = Unstored("not kept")
 
 
 class FileChange(msgspec.Struct, frozen=True):
@@ -228,6 +229,23 @@ class Snapshots:
     async def contents(self, root: str, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
         """Stored bytes by path; lost ones are missing. StoreError."""
         return await to_thread.run_sync(self._store(root).contents, wanted)
+
+    async def content(self, trees: Mapping[str, str], path: str) -> Side:
+        """The content of a file in one of these trees, by directory; Unstored where none knows."""
+        inside = [root for root in trees if is_below(path, root) and root in self._stores]
+        if not inside:
+            return UNKNOWN_CONTENT
+        root = max(inside, key=len)
+        try:
+            blob = await to_thread.run_sync(self._store(root).at, trees[root], path)
+            if blob is None:
+                return UNKNOWN_CONTENT if await self.loose([root], [path]) else None
+            if not blob.is_stored or blob.link or blob.fifo:
+                return UNKNOWN_CONTENT
+            found = await self.contents(root, [(path, blob)])
+        except StoreError:
+            return UNKNOWN_CONTENT
+        return found.get(path, UNKNOWN_CONTENT)
 
     async def committed(
         self, root: str, paths: Sequence[str], known: str | None

@@ -160,6 +160,10 @@ class Store(Protocol):
         """The differences between two trees. StoreError."""
         ...
 
+    def at(self, tree: str, path: str) -> Blob | None:
+        """The content of one file in a tree; None if the tree has no such file. StoreError."""
+        ...
+
     def contents(self, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
         """The stored bytes by absolute path, as in the work tree; lost ones are missing."""
         ...

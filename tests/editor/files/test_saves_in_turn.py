@@ -315,3 +315,23 @@ def test_a_save_and_then_the_agent_on_the_same_file(plain: Editor) -> None:
     plain.wait_event("AcpTurnEnd")
     found = wait_count(plain, 2)
     assert (found["a.txt"]["hunks"], found["a.txt"]["added"]) == (1, 1)
+
+
+@pytest.mark.parametrize("way", ["write", "edit b.txt"])
+def test_a_save_is_merged_with_the_write_of_an_agent_that_read_nothing(
+    editor: Editor, way: str
+) -> None:
+    path = editor.write("a.txt", LINES)
+    editor.write("b.txt", "b\n")
+    repository(editor.work)
+    editor.agent("script")
+    editor.cmd("set autowriteall nohidden")
+    editor.open("a.txt")
+    content = json.dumps(lines(l4="four"))
+    editor.prompt(f"until_there {editor.home}/go\nwrite {path} {content}")
+    editor.wait("require('acp').state().sessions[1].status == 'running'")
+    editor.lua("vim.fn.setline(16, 'mine')")
+    editor.cmd(way)
+    (editor.home / "go").touch()
+    editor.wait_event("AcpTurnEnd")
+    assert path.read_text() == lines(l4="four", l16="mine")
