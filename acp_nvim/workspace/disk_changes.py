@@ -159,6 +159,17 @@ class DiskChanges:
         if turn is not None:
             await turn.over.wait()
 
+    async def caught_up(self, *, running: bool) -> None:
+        """Wait for the looks that follow the turns that have ended; with ``running`` also for those
+        that follow the tool calls of the others.
+        """
+        for turn in self.turns:
+            if turn.last_looks:
+                await turn.last_looks_done.wait()
+            elif running and turn.is_looking:
+                await self.look_at_named(turn)
+                await self.look(turn.roots)
+
     # ---- looking
 
     def on_disk(self, path: str) -> Text | UnsetType | None:

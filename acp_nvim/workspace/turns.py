@@ -41,6 +41,8 @@ class Turn:
         """How many of them the agent has and has not answered."""
         self.last_looks = 0
         """How many prompts have been answered whose last look is not done."""
+        self.last_looks_done = anyio.Event()
+        """Set when there are none again."""
         self.named: set[str] = set()
         """Files of tool calls that have ended, to be looked at."""
         self.diffs: list[tuple[str, str | None, str]] = []
@@ -90,6 +92,8 @@ class Turn:
     def given_up(self) -> None:
         """A prompt that has begun is not sent after all."""
         self.prompts -= 1
+        if not self.last_looks:
+            self.last_looks_done = anyio.Event()
         self.last_looks += 1
 
     def answered(self) -> None:
@@ -104,6 +108,8 @@ class Turn:
         next prompt may have been answered before this look was done.
         """
         self.last_looks -= 1
+        if not self.last_looks:
+            self.last_looks_done.set()
         return not self.prompts and not self.last_looks
 
     def heard(self, calls: Iterable[ToolCall], paths: Iterable[str] = ()) -> bool:

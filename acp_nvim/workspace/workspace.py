@@ -53,6 +53,8 @@ PATIENCE_S: Final = 0.05
 """How long a prompt waits for the look at the files before it."""
 FIRST_S: Final = 2.0
 """And for the first one ever: what its agent changes meanwhile would pass for what was there."""
+CAUGHT_UP_S: Final = 10.0
+"""How long a command of the user's waits for the looks that are under way."""
 SLOW_S: Final = 1.0
 """A first look that takes longer than this is reported to the user."""
 
@@ -422,6 +424,12 @@ class Workspace(Generic[S]):
         roots = {Place(root, root).real for session in sessions for root in session.roots}
         await self.sync_all()  # first: a commit is compared with the texts as they are
         await self.commits.check(sorted(roots))
+
+    async def caught_up(self, *, running: bool = True) -> None:
+        """Take up what agents have done so far, right before the user decides or looks at it;
+        without ``running`` only what was done in turns that have ended.
+        """
+        await self._briefly(CAUGHT_UP_S, lambda: self.disk.caught_up(running=running))
 
     async def sync_all(self) -> None:
         """Bring all entries up to date with their files."""

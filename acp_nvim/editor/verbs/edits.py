@@ -98,6 +98,7 @@ async def _decide(host: Host, args: Args, verdict: Verdict) -> None:
         row, tick = int(args.get("line", 1)) - 1, args.get("tick")
         notes = await review.decisions.hunk(verdict, _real(host, args), row, tick)
     else:
+        await review.caught_up(running=verdict == "reject")  # nothing is accepted unseen
         await review.persistence.adopt()
         entries = _meant(host, args)
         notes = await review.decisions.files(verdict, entries) or [_decided(verdict, entries)]
@@ -217,6 +218,7 @@ async def review(host: Host, args: Args) -> None:
 async def _fresh(host: Host) -> list[Pending]:
     """All entries, as files and buffers are now."""
     ledger = host.workspace.edits.ledger
+    await host.workspace.caught_up()
     await host.workspace.sync_all()
     return ledger.files()
 

@@ -1,0 +1,70 @@
+"""Commands at the moment when a turn ends: they wait for the look at the files."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.git import repository
+from tests.support.pending_edits import LINES, wait_edits
+from tests.support.script_lines import shell
+from tests.support.waiting import until
+
+AT_ONCE = """
+vim.api.nvim_create_autocmd('User', {
+  pattern = 'AcpTurnEnd',
+  once = true,
+  callback = function() vim.cmd('{command}') end,
+})
+"""
+
+
+@pytest.fixture
+def project(editor: Editor) -> Editor:
+    """A repository with enough files that a look at them takes a while."""
+    editor.write("a.txt", LINES)
+    for n in range(300):
+        editor.write(f"d{n % 20}/{n}.txt", LINES)
+    repository(editor.work)
+    editor.agent("script")
+    editor.turn("say hello")
+    return editor
+
+
+def edit_and(project: Editor, command: str) -> None:
+    """The agent changes two files, and the command runs as soon as the turn has ended."""
+    project.lua(AT_ONCE.replace("{command}", command))
+    project.turn(shell("sed -i 's/line 5$/five/' a.txt; echo new > n.txt"))
+
+
+def test_reject_all(project: Editor) -> None:
+    edit_and(project, "Acp reject all")
+    project.wait_message("Rejected 2 hunks")
+    until(lambda: not (project.work / "n.txt").exists())
+    assert (project.work / "a.txt").read_text() == LINES
+    wait_edits(project)
+
+
+def test_accept_all(project: Editor) -> None:
+    edit_and(project, "Acp accept all")
+    project.wait_message("Accepted 2 hunks")
+    wait_edits(project)
+    assert (project.work / "n.txt").exists()
+
+
+def test_reject_file(project: Editor) -> None:
+    project.open("a.txt")
+    edit_and(project, "Acp reject file")
+    project.wait_message("Rejected 1 hunk")
+    wait_edits(project, n="created")
+
+
+def test_edits(project: Editor) -> None:
+    edit_and(project, "Acp edits")
+    project.wait("#vim.fn.getqflist() == 2")
+
+
+def test_review(project: Editor) -> None:
+    edit_and(project, "Acp review")
+    project.wait("#vim.api.nvim_list_tabpages() == 2")
+    project.wait("#vim.fn.tabpagebuflist(2) >= 2")
