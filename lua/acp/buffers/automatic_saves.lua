@@ -1,11 +1,78 @@
---- Tells saves by the user from saves by their autocommands.
+--- Tells the user's own writes from automatic ones: of autocommands, timers, 'autowrite'.
+---
+--- A write is the user's own in two cases. Neovim handles a key (`:w`, a mapping, `ZZ`), and no
+--- autocommand is between the key and the write. Or Neovim handles no key, and a program outside
+--- gives the command itself, such as a graphical front at a key of its own. A function that runs
+--- while Neovim handles no key is a timer's, a process's, or another event's.
+---
+--- With 'autowrite' or 'autowriteall' a key such as CTRL-^ may also write a modified buffer. Then
+--- the command line or the mapping has to name a command that writes.
 local M = {}
 
---- Whether it is an autocommand that saves just now, not their word: `TextChanged`, say.
-function M.saves()
-  local between = vim.fn.gettext('%s Autocommands for "%s"'):match('^%%s(.-)"?%%s')
-  local outermost = vim.fn.expand('<stack>'):match('(%w+)' .. vim.pesc(between))
-  return outermost ~= nil and not outermost:match('^BufWrite') and not outermost:match('^FileWrite')
+local api, fn = vim.api, vim.fn
+
+local BETWEEN = vim.pesc(fn.gettext('%s Autocommands for "%s"'):match('^%%s(.-)"?%%s'))
+local WRITES = { 'write', 'update', 'wall', 'saveas', 'xit', 'exit', 'xall', 'wq', 'wqall' }
+local MAPPED = '<[Cc][Mm][Dd]>(.-)<[Cc][Rr]>'
+
+local entered ---@type string|nil the command line that is being executed
+local last, before = '', '' -- the last two keys or mappings, as they were typed
+
+--- Remember what the user enters. Only a mapping by `<Cmd>` enters no command line.
+local listen = require('acp.base.once')(function()
+  vim.on_key(function(_, typed)
+    entered = nil
+    if typed and typed ~= '' then
+      before, last = last, typed
+    end
+  end)
+  require('acp.base.autocmds').group('acp.automatic_saves')('CmdlineLeave', function()
+    if not vim.v.event.abort then entered = fn.getcmdline() end
+  end, { pattern = ':' })
+end)
+
+--- Whether one of the commands in a line writes.
+---@param line string
+local function writes(line)
+  local ok, parsed = pcall(api.nvim_parse_cmd, line, {})
+  if not ok then return false end
+  return vim.tbl_contains(WRITES, parsed.cmd) or (parsed.nextcmd ~= '' and writes(parsed.nextcmd))
 end
+
+--- Whether the user entered a command that writes.
+local function asked_for()
+  if entered then return writes(entered) end
+  if before .. last == 'ZZ' then return true end
+  local mode = api.nvim_get_mode().mode:sub(1, 1)
+  local mapping = fn.maparg(fn.keytrans(last), mode, false, true)
+  for line in (mapping.rhs or ''):gmatch(MAPPED) do
+    if writes(line) then return true end
+  end
+  return false
+end
+
+--- Whether a function runs below all else: the callback of an event, in Lua or in Vim script.
+local function in_callback()
+  if fn.state('c') ~= '' or fn.expand('<stack>'):match('^function ') then return true end
+  local calls, outermost = false, ''
+  for level = 1, math.huge do
+    local info = debug.getinfo(level, 'S')
+    if not info then return calls and outermost == 'Lua' end
+    calls = calls or info.what == 'C'
+    outermost = info.what ~= 'C' and info.what or outermost
+  end
+end
+
+--- Whether the write that is under way is automatic. Only its autocommands may ask.
+---@return boolean
+function M.is_one()
+  local autocommands = select(2, fn.expand('<stack>'):gsub(BETWEEN, ''))
+  if autocommands > 1 or fn.state('o') ~= '' then return true end
+  if fn.state('S') == '' then return in_callback() end
+  local by_neovim = vim.bo.modified and (vim.o.autowrite or vim.o.autowriteall)
+  return by_neovim and not asked_for()
+end
+
+M.listen = listen
 
 return M

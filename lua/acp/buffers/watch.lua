@@ -245,7 +245,7 @@ local function on_saved(args)
     local options = vim.bo[args.buf]
     saved.layout = { options.fileencoding, options.bomb, options.fileformat }
     saved.coded = is_coded(args.buf) or nil
-    local automatic = args.silent or require('acp.buffers.automatic_saves').saves()
+    local automatic = args.silent or require('acp.buffers.automatic_saves').is_one()
     saved.unaware = unaware[args.buf] or automatic
     unaware[args.buf] = nil
     saved.stamp = require('acp.buffers.file_stamp').at(path)

@@ -72,7 +72,10 @@ local function watch(base)
     end,
   })
   local on = require('acp.base.autocmds').in_buffer
-  on(bufnr, { 'BufWriteCmd', 'InsertLeave', 'BufLeave' }, function() M.flush(bufnr) end)
+  on(bufnr, { 'InsertLeave', 'BufLeave' }, function() M.flush(bufnr) end)
+  on(bufnr, 'BufWriteCmd', function()
+    if not require('acp.buffers.automatic_saves').is_one() then M.flush(bufnr) end
+  end)
   on(bufnr, 'BufWipeout', function() bases[bufnr] = nil end)
   -- A name with a scheme and no file behind it is not for language servers.
   on(bufnr, 'LspAttach', function(args)

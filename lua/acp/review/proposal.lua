@@ -84,6 +84,7 @@ local function right(file)
     local bufnr = file.bufnr
     -- `:w` says that the text is as it should be; it goes with the answer.
     require('acp.base.autocmds').in_buffer(bufnr, 'BufWriteCmd', function()
+      if require('acp.buffers.automatic_saves').is_one() then return end
       vim.bo[bufnr].modified = false
       require('acp.base.notify').echo('info', require('acp.base.messages').amended)
     end)

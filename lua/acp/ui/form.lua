@@ -46,7 +46,7 @@ end
 local function watch(id, bufnr)
   local on = require('acp.base.autocmds').in_buffer
   on(bufnr, 'BufWriteCmd', function()
-    if not require('acp.buffers.automatic_saves').saves() then
+    if not require('acp.buffers.automatic_saves').is_one() then
       local lines = vim.api.nvim_buf_get_lines(bufnr, 0, -1, false)
       require('acp.base.host').notify('form_write', { id = id, lines = lines })
       vim.bo[bufnr].modified = false

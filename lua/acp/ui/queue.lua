@@ -125,7 +125,7 @@ local function ensure(n)
   vim.fn.bufload(bufnr)
   require('acp.ui.scratch').set_writable(bufnr, { bufhidden = 'wipe' })
   require('acp.base.autocmds').in_buffer(bufnr, 'BufWriteCmd', function()
-    if not require('acp.buffers.automatic_saves').saves() then apply(n, bufnr) end
+    if not require('acp.buffers.automatic_saves').is_one() then apply(n, bufnr) end
   end)
   require('acp.ui.keymaps').attach('queue', bufnr, n)
   vim.bo[bufnr].filetype = 'acpqueue'

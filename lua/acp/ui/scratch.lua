@@ -16,6 +16,7 @@ end
 
 ---@param options table<string, any>
 function M.set_options(bufnr, options)
+  if options.buftype == 'acwrite' then require('acp.buffers.automatic_saves').listen() end
   for name, value in pairs(options) do
     vim.api.nvim_set_option_value(name, value, { buf = bufnr })
   end

@@ -250,7 +250,7 @@ function M.write(n, args)
     vim.fn.writefile(lines, args.match)
     return
   end
-  if not require('acp.buffers.automatic_saves').saves() then -- else it is half written
+  if not require('acp.buffers.automatic_saves').is_one() then -- else it is half written
     M.send(n, first, last)
   end
 end
