@@ -1,6 +1,7 @@
 """Arguments of tools: the JSON schema of a Struct as models like it, and JSON read as one.
 
-A schema has no references, every object in it is closed, and an optional member says nothing of
+A schema uses only keywords that every client takes: no references, no choices between schemas, no
+`default` (the description has it). Every object is closed, and an optional member says nothing of
 null. Names that are unknown are refused: a model that misspells an argument is to hear of it.
 """
 
@@ -36,7 +37,7 @@ def _schema_of(arguments: Any) -> Json:
 
 
 def _plain(schema: Any, defs: Json) -> Any:
-    """A schema without references, titles of classes and nulls."""
+    """Return the schema without references, titles of classes, defaults and nulls."""
     if isinstance(schema, list):
         return [_plain(item, defs) for item in schema]
     if not isinstance(schema, dict):
@@ -46,13 +47,23 @@ def _plain(schema: Any, defs: Json) -> Any:
         bare = {k: v for k, v in named.items() if k not in ("title", "description")}
         beside = {k: v for k, v in schema.items() if k not in ("$ref", "$defs")}
         return _plain({**bare, **beside}, defs)
-    kept = {k: v for k, v in schema.items() if k != "$defs" and not (k == "default" and v is None)}
+    kept = {k: v for k, v in schema.items() if k not in ("$defs", "default")}
     if "properties" in kept:
-        members = {name: _plain(it, defs) for name, it in kept["properties"].items()}
-        return {**kept, "properties": members, "additionalProperties": False}
+        members = {name: _member(it, defs) for name, it in kept["properties"].items()}
+        needed = {"required": kept["required"]} if kept.get("required") else {}
+        closed = {"properties": members, "additionalProperties": False}
+        return {k: v for k, v in kept.items() if k != "required"} | closed | needed
     if all(isinstance(it, str) for it in kept.get("enum", [0])):
         kept = {"type": "string", **kept}
     return _without_null({key: _plain(value, defs) for key, value in kept.items()})
+
+
+def _member(schema: Json, defs: Json) -> Any:
+    """Return the plain schema of a member, whose description says its default value."""
+    plain, default = _plain(schema, defs), schema.get("default")
+    if "description" not in plain or not default:
+        return plain
+    return {**plain, "description": f"{plain['description']} (default: {default})"}
 
 
 def _without_null(schema: Json) -> Json:

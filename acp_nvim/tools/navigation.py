@@ -28,7 +28,7 @@ METHODS = {
 class Definition(Listed, kw_only=True, forbid_unknown_fields=True):
     """Arguments of `nvim_definition`."""
 
-    kind: Annotated[
+    target: Annotated[
         Literal["definition", "declaration", "type", "implementation"],
         Meta(description="What is looked for"),
     ] = "definition"
@@ -59,9 +59,8 @@ class Navigation:
 
     async def definition(self, call: Call, args: Definition) -> ToolResult:
         """Where a name is defined."""
-        asked, answers = await self._ask(call.session, args, METHODS[args.kind])
-        kind = "definition" if args.kind == "definition" else args.kind
-        return await self._places(call.session, asked, args, locations(answers), kind)
+        asked, answers = await self._ask(call.session, args, METHODS[args.target])
+        return await self._places(call.session, asked, args, locations(answers), args.target)
 
     async def references(self, call: Call, args: Listed) -> ToolResult:
         """Where a name is used."""

@@ -24,8 +24,8 @@ class ReadArguments(Struct, frozen=True):
     path: Annotated[
         str, Meta(min_length=1, description="Absolute, or relative to the session's directory")
     ]
-    line: Annotated[int, Meta(ge=1, description="First line, 1-based; default: 1")] | None = None
-    limit: Annotated[int, Meta(ge=1, description="Most lines; default: all")] | None = None
+    line: Annotated[int, Meta(ge=1, description="First line, 1-based (default: 1)")] | None = None
+    limit: Annotated[int, Meta(ge=1, description="Most lines (default: all)")] | None = None
 
 
 class Files(Protocol):

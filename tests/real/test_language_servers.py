@@ -271,7 +271,7 @@ def test_typescript_answers_each_reading_tool(typescript: Project) -> None:
     assert "class Box" in typescript.caller.text("symbols", path="lib.ts", kinds=["class"])
     assert "lib.ts:2" in typescript.caller.text("symbols", query="Box")
     assert "in main:" in typescript.caller.text("calls", **at)
-    type_at = {"path": "app.ts", "line": 4, "symbol": "box", "kind": "type"}
+    type_at = {"path": "app.ts", "line": 4, "symbol": "box", "target": "type"}
     assert "lib.ts:2" in typescript.caller.text("definition", **type_at)
 
 

@@ -29,14 +29,15 @@ class Given(Struct, frozen=True):
     edits: Annotated[list[Edit], Meta(min_length=1)]
     first: Edit | None = None
     line: Annotated[int, Meta(ge=1, description="1-based")] | None = None
-    kind: Literal["one", "two"] = "one"
+    kind: Annotated[Literal["one", "two"], Meta(description="Which")] = "one"
 
 
+WHICH = "Which (default: one)"
 EDIT = {
     "type": "object",
     "properties": {
         "old": {"type": "string", "description": "What is there"},
-        "all": {"type": "boolean", "default": False},
+        "all": {"type": "boolean"},
     },
     "required": ["old"],
     "additionalProperties": False,
@@ -57,7 +58,7 @@ def test_a_schema_is_closed_and_has_no_references() -> None:
             "edits": {"type": "array", "items": EDIT, "minItems": 1},
             "first": EDIT,
             "line": {"type": "integer", "minimum": 1, "description": "1-based"},
-            "kind": {"type": "string", "enum": ["one", "two"], "default": "one"},
+            "kind": {"type": "string", "enum": ["one", "two"], "description": WHICH},
         },
         "required": ["path", "edits"],
         "additionalProperties": False,

@@ -7,10 +7,18 @@ from typing import Any
 import pytest
 
 from acp_nvim.tools.arguments import input_schema
+from acp_nvim.tools.read_file import read_tool
 from acp_nvim.tools.reading import reading_tools
 from acp_nvim.tools.tool import Tool
+from acp_nvim.tools.writing import writing_tools
+from tests.support.tool_schemas import faults
 
 TOOLS: list[Tool[Any]] = reading_tools(*[None] * 4)  # type: ignore[arg-type]
+ALL: list[Tool[Any]] = [
+    *TOOLS,
+    *writing_tools(*[None] * 3),  # type: ignore[arg-type]
+    read_tool(None),  # type: ignore[arg-type]
+]
 NAMES = (
     *("diagnostics", "symbols", "definition", "references", "hover", "calls", "buffers", "search"),
     *("quickfix", "show"),
@@ -30,3 +38,15 @@ def test_each_says_what_it_gives_with_an_example(tool: Tool[Any]) -> None:
     assert len(tool.description) < 400
     described = [name for name, it in schema["properties"].items() if "description" in it]
     assert {"path", "line", "pattern"} & schema["properties"].keys() <= set(described)
+
+
+@pytest.mark.parametrize("tool", ALL, ids=lambda tool: tool.name)
+def test_no_argument_has_a_reserved_name_and_schemas_are_plain(tool: Tool[Any]) -> None:
+    assert faults(input_schema(tool.arguments)) == []
+
+
+def test_the_place_that_a_definition_looks_for_is_called_target() -> None:
+    (definition,) = [tool for tool in TOOLS if tool.name == "nvim_definition"]
+    target = input_schema(definition.arguments)["properties"]["target"]
+    assert target["enum"] == ["declaration", "definition", "implementation", "type"]
+    assert "(default: definition)" in target["description"]

@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
+from acp_nvim.tools.user_tools import input_schema
 from tests.support.editor import ROOT, Editor
 from tests.support.tool_caller import Caller
+from tests.support.tool_schemas import faults
 
 PLUGINS = os.environ.get("ACP_PLUGINS") or str(ROOT.parent / "shared/plugins")
 KINDS = [
@@ -270,6 +272,16 @@ def test_tests_are_listed_and_run_once_the_user_agrees(
     assert caller.text("tests_results", id=f"{file}::bad").startswith("0 passed, 1 failed")
     assert structured(caller, "tests_results")["counts"]["failed"] == 1
     assert "[failed]" in caller.text("tests_list", path="test_app.py")
+
+
+@pytest.mark.parametrize("pack", ["debug", "tests"])
+def test_no_argument_of_a_pack_has_a_reserved_name(editor: Editor, pack: str) -> None:
+    code = "return vim.tbl_map(function(it) return vim.json.encode(it.schema) end, require(...))"
+    schemas: dict[str, str] = editor.lua(code, f"acp.tools.{pack}")
+    assert len(schemas) > 2
+    assert {name: faults(input_schema(it)) for name, it in schemas.items()} == {
+        name: [] for name in schemas
+    }
 
 
 def test_a_list_of_tools_leaves_out_what_it_does_not_name(editor: Editor) -> None:
