@@ -33,6 +33,7 @@ from acp_nvim.agent.session_router import SessionRouter
 from acp_nvim.agent.settings import AgentSettings, Settings
 from acp_nvim.agent.surroundings import Surroundings
 from acp_nvim.agent.terminals import AgentTerminals
+from acp_nvim.agent.tools_names import ToolsNames
 from acp_nvim.agent.transport.base import (
     AgentTransport,
     TransportError,
@@ -66,6 +67,7 @@ class Connection:
         self.warnings = ProtocolWarnings()
         log = around.settings().log
         self.traffic = Traffic(log.bytes, level(log.level), secrets(around.env(), spec))
+        self.tools_names = ToolsNames()
         self.login = AgentLogin(spec, lambda: self.agent, self.warnings, self._changed)
         self.terminals = AgentTerminals(name, around.settings, around.reaper, self._terminal_env)
         self._around = around
@@ -146,7 +148,12 @@ class Connection:
             starts_servers=self.agent.starts_servers,
         )
         self.traffic.hide(found.secrets)
-        return found
+        return found.with_tools_named(self.tools_names.next()) if found.tools else found
+
+    def withdraw_tools(self, session: Session) -> None:
+        """The agent opens the session only without the editor's tools."""
+        self._around.tools.withdraw(session)
+        session.withdraw_tools()
 
     def _tell_mcp(self, note: schema.MessageMcpNotification) -> None:
         self.agent.tell_mcp(note)

@@ -60,6 +60,8 @@ class Exchange:
         self._call: OutgoingCall | None = None
         """The request of the running prompt."""
         self._answered = False
+        self._worked = False
+        """Whether the agent has answered a prompt of the session without an error."""
         self._hands_over = False
         """Whether the prompt that went last has what was said before."""
 
@@ -193,6 +195,7 @@ class Exchange:
         """A prompt is answered: its turn is over, if it has begun and not ended with another's."""
         waited = prompt is not None and queue.leave_agent(self.session, prompt)
         if error is None:
+            self._worked = True
             self._link.login.worked()
             if self._hands_over:
                 self._link.setup.handed_over()
@@ -212,6 +215,8 @@ class Exchange:
 
     def _refusal(self, error: Exception, prompt: Prompt | None) -> None:
         """The agent answered a prompt with an error."""
+        from acp_nvim.agent import tool_trouble
+
         session, connection = self.session, self._link.connection
         if session.status == "cancelling":
             turns.end(session, "cancelled")
@@ -226,7 +231,8 @@ class Exchange:
             self._delegate.waits_again(prompt)
             turns.end(session, None, wording.PROMPT_WAITS_FOR_LOGIN)
         else:
-            turns.end(session, None, str(error), details(error))
+            way_out = tool_trouble.way_out(session, error, is_first=not self._worked)
+            turns.end(session, None, str(error), [*details(error), *way_out])
             if prompt is not None:
                 self._delegate.give_back(session, prompt)
 

@@ -70,6 +70,10 @@ class OwnTools(Protocol):
         """
         ...
 
+    def withdraw(self, session: Session) -> None:
+        """End what the session was offered: its agent refuses it."""
+        ...
+
     def message(
         self,
         request: schema.MessageMcpRequest,
@@ -85,6 +89,9 @@ class NoTools:
     def offer(self, session: Session, wanted: bool | Sequence[str], way: Way) -> OwnServer | None:
         """There are none."""
         return None
+
+    def withdraw(self, session: Session) -> None:
+        """There is nothing to end."""
 
     async def message(
         self,

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from msgspec import UNSET, Struct, UnsetType, field
+from msgspec import UNSET, Struct, UnsetType, field, structs
 
 from acp_nvim import wording
 from acp_nvim.agent import mcp
@@ -20,10 +20,11 @@ OWN: Final = "neovim"
 """The name of the MCP server that is ours."""
 ABOUT_TOOLS: Final = (
     "The user works in Neovim and may have unsaved changes that the files on disk lack: the tools "
-    "nvim_read and nvim_search of the MCP server neovim see them, and nvim_diagnostics, "
+    "nvim_read and nvim_search of the editor's MCP server see them, and nvim_diagnostics, "
     "nvim_definition, nvim_references and nvim_rename know what the language servers know."
 )
 """The system prompt where the tools are offered and the user has none of their own."""
+_ABOUT: Final = schema.SystemPrompt("append", [schema.TextContent(ABOUT_TOOLS)])
 TRACE: Final = ("traceparent", "tracestate", "baggage")
 """Keys of `_meta` that tie requests to a trace (W3C trace context; rfds/meta-propagation)."""
 
@@ -46,6 +47,31 @@ class SessionParams(Struct, frozen=True):
     """What became of each MCP server, the editor's own first."""
     options: Mapping[str, str | bool] = field(default_factory=dict)
     """Values of config options that the session is to start with."""
+    tools: str = ""
+    """The name of the server with the editor's tools, which comes first; empty without it."""
+
+    def with_tools_named(self, name: str) -> SessionParams:
+        """Return the same with another name for the editor's server."""
+        own, *others = self.mcp_servers
+        fate, *fates = self.fates
+        return structs.replace(
+            self,
+            mcp_servers=[structs.replace(own, name=name), *others],
+            fates=[structs.replace(fate, name=name), *fates],
+            tools=name,
+        )
+
+    def without_tools(self) -> SessionParams:
+        """Return the same without the editor's server, and without what tells of its tools."""
+        fate, *fates = self.fates
+        left_out = structs.replace(fate, left_out=wording.WHY_MCP_REFUSED)
+        return structs.replace(
+            self,
+            mcp_servers=self.mcp_servers[1:],
+            system_prompt=UNSET if self.system_prompt == _ABOUT else self.system_prompt,
+            fates=[left_out, *fates],
+            tools="",
+        )
 
     def fields(self) -> dict[str, Any]:
         """Return them by the names of the wire types."""
@@ -89,9 +115,9 @@ def of(
     offer = _with_ours(found, own, remarks)
     servers = offer if starts_servers else _no_started(offer, remarks)
     prompt = _system_prompt(spec, capabilities, remarks)
-    ours = len(servers) > len(found.servers) and any(server.name == OWN for server in servers)
+    ours = len(offer) > len(found.servers) and servers[:1] == offer[:1]
     if ours and isinstance(prompt, UnsetType) and _takes_prompt(capabilities):
-        prompt = schema.SystemPrompt("append", [schema.TextContent(ABOUT_TOOLS)])
+        prompt = _ABOUT
     return SessionParams(
         servers,
         prompt,
@@ -101,6 +127,7 @@ def of(
         found.secrets,
         found.asks,
         _fates(found, offer, servers),
+        tools=servers[0].name if ours else "",
     )
 
 

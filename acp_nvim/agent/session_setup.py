@@ -4,7 +4,7 @@ replaced (v1/session-setup).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
@@ -152,6 +152,15 @@ class SessionSetup:
             return InitialOptions(spec.mode, dict(spec.options), named=True)
         return initial_options.chosen(session) if self._ran else self._origin.chosen
 
+    async def _asked(
+        self, connection: Connection, ask: Callable[[SessionParams], Awaitable[Any]]
+    ) -> Any:
+        """Send a request that opens the session; the editor's tools are no reason to fail."""
+        from acp_nvim.agent.tool_trouble import open_session
+
+        result, self._params = await open_session(connection, self.session, self._params, ask)
+        return result
+
     # -- the first time ---------------------------------------------------------------------------
 
     async def _first(self, connection: Connection) -> Any:
@@ -175,7 +184,9 @@ class SessionSetup:
         session = self.session
         agent, directories = connection.agent, session.directories
         with self._watched("session/new"), connection.router.naming(session) as named:
-            result = await agent.new_session(session.cwd, self._params, directories, named)
+            result = await self._asked(
+                connection, lambda it: agent.new_session(session.cwd, it, directories, named)
+            )
         self._named(connection, result.session_id)
         return result
 
@@ -226,8 +237,11 @@ class SessionSetup:
         session, origin = self.session, self._origin
         at = fork_points.meta(connection.agent, origin.point) if origin.point else {}
         with self._watched("session/fork"):
-            result = await connection.agent.fork_session(
-                origin.id, session.cwd, self._params, session.directories, at
+            result = await self._asked(
+                connection,
+                lambda it: connection.agent.fork_session(
+                    origin.id, session.cwd, it, session.directories, at
+                ),
             )
         session_id, router = result.session_id, connection.router
         told = session.replaying = router.tells_the_past(session_id)
@@ -250,8 +264,11 @@ class SessionSetup:
         connection.router.adopt(session_id, session)
         try:
             with self._watched("session/load"):
-                result = await connection.agent.load_session(
-                    session_id, session.cwd, self._params, session.directories
+                result = await self._asked(
+                    connection,
+                    lambda it: connection.agent.load_session(
+                        session_id, session.cwd, it, session.directories
+                    ),
                 )
         except BaseException:
             connection.client.forget(session)
@@ -266,8 +283,11 @@ class SessionSetup:
         connection.router.adopt(session_id, session)
         try:
             with self._watched("session/resume"):
-                result = await connection.agent.resume_session(
-                    session_id, session.cwd, self._params, session.directories
+                result = await self._asked(
+                    connection,
+                    lambda it: connection.agent.resume_session(
+                        session_id, session.cwd, it, session.directories
+                    ),
                 )
         except BaseException:
             connection.client.forget(session)

@@ -14,8 +14,8 @@ from acp_nvim.session.tool_use import ToolUse
 
 _READING: Final = frozenset({"read", "search", "think", "fetch", "other"})
 """Kinds under which agents call tools that change nothing (v1/tool-calls#kinds)."""
-_BEFORE: Final = r"(?:tool: ?)?(?:mcp[_./: -]+)?neovim[_./: -]+"
-_BEHIND: Final = r" \(neovim(?: mcp server)?\)"
+_BEFORE: Final = r"(?:tool: ?)?(?:mcp[_./: -]+)?neovim(?:[-_]\d+)?[_./: -]+"
+_BEHIND: Final = r" \(neovim(?:-\d+)?(?: mcp server)?\)"
 _PREFIX: Final = "nvim_"
 """Names that are ours wherever they stand. The user's tools may be named like an agent's own."""
 _IN_ALL: Final = "vim"

@@ -247,6 +247,11 @@ class Session:
         self.tools.offer(offered)
         self.change("tools")
 
+    def withdraw_tools(self) -> None:
+        """The agent is not offered the editor's own tools any more."""
+        self.tools = None
+        self.change("tools")
+
     def keep_checkpoints(self, listed: list[dict[str, Any]]) -> None:
         """Its checkpoints, as `state().checkpoints` has them."""
         self.checkpoints = listed

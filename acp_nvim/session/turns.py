@@ -184,6 +184,11 @@ def _end_line(
     return Line("warning", told)
 
 
+def nothing_came(session: Session) -> bool:
+    """Return whether the agent has sent nothing in the turn that runs."""
+    return _are_empty(session.transcript.entries[session.entries_before :])
+
+
 def _are_empty(entries: Sequence[Entry]) -> bool:
     """Whether nothing has come, not even a line in the margin."""
     return all(

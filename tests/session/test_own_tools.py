@@ -23,6 +23,9 @@ def call(title: str = "Tool", **fields: Any) -> ToolCall:
     [
         call("nvim_read"),
         call("mcp__neovim__nvim_read"),
+        call("mcp__neovim-2__nvim_read"),
+        call("neovim_2_nvim_read"),
+        call("nvim_read (neovim-2 MCP Server)"),
         call("mcp_neovim_nvim_read"),
         call("neovim/nvim_read"),
         call("neovim.nvim_read"),
