@@ -123,7 +123,7 @@ class NvimBuffers:
 
     async def vacate(self, live: BufferText) -> None:
         """See `Buffers`."""
-        await self._bridge.call(OUTSIDE, "vacate", live.bufnr)
+        await self._bridge.call(OUTSIDE, "vacate", live.bufnr, live.tick)
 
     async def unsaved(self) -> dict[str, Text]:
         """See `Buffers`."""

@@ -170,9 +170,12 @@ class BufferCache:
             self.put(path, msgspec.structs.replace(live, format=file_format))
 
     async def vacate(self, path: str, live: BufferText) -> None:
-        """The file is gone: its buffer is emptied, and gone unless a window shows it."""
+        """The file is gone: its buffer is emptied, and gone unless a window shows it. One that the
+        user has changed since ``live`` stays as it is.
+        """
         await self._inner.vacate(live)
-        self._change(path, text=None)
+        if self.get(path) in (live, None):
+            self._change(path, text=None)
         await self.read(Place(path, path))
 
     def put(self, path: str, live: BufferText) -> None:

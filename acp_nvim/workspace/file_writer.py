@@ -43,6 +43,7 @@ class FileWriter:
 
     async def remove(self, path: str) -> None:
         """Delete the file; its buffer is emptied, and gone unless a window shows it."""
+        live = self._edits.buffers.get(path)
         file = self._edits.tracked[path]
         file.hear(UserFormat(await self._format_of(path)))
         try:
@@ -53,7 +54,6 @@ class FileWriter:
             file.hear(Removed(Rights.of(was)))
         await to_thread.run_sync(obstacles.come_back, file)
         file.hear(Holds(None, None))
-        live = self._edits.buffers.get(path)
         if live is not None:
             await self._edits.buffers.vacate(path, live)
 
@@ -80,7 +80,8 @@ class FileWriter:
             users = self._edits.state(path).user_format
             file_format = agents_format or format_to_write(users, present, before, after, whole)
             if isinstance(live, Closed):
-                await self._put_on_disk(place, after, file_format or present or Format(), live)
+                written = file_format or present or Format()
+                await self._put_on_disk(place, before, after, written, live)
                 return
             if before is not None and live.text != before:
                 raise Refused(wording.WHY_CHANGED)
@@ -145,11 +146,15 @@ class FileWriter:
         return written.outcome == "done"
 
     async def _put_on_disk(
-        self, place: Place, after: Text, file_format: Format, closed: Closed
+        self, place: Place, before: Text | None, after: Text, file_format: Format, closed: Closed
     ) -> None:
         """Write past Neovim, which cannot load the file."""
         if closed.taken:
             raise Refused(closed.why)
+        limit = self._edits.options().message_bytes
+        now = disk.stored(place, limit, closed.fileencodings, closed.fileformats)
+        if (now.text if now else None) != before:
+            raise Refused(wording.WHY_CHANGED)
         try:
             data = encode(after, file_format)
         except UnicodeEncodeError as error:

@@ -193,7 +193,9 @@ class Buffers(Protocol):
         ...
 
     async def vacate(self, live: BufferText) -> None:
-        """The file is gone: its buffer is emptied, and gone unless a window shows it."""
+        """The file is gone: its buffer is emptied, and gone unless a window shows it. One that has
+        changed since ``live`` stays as it is.
+        """
         ...
 
     async def unsaved(self) -> dict[str, Text]:

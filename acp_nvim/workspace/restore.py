@@ -16,6 +16,7 @@ from anyio import to_thread
 
 from acp_nvim import wording
 from acp_nvim.edits.hunks import diff
+from acp_nvim.edits.merge import Conflict, merge
 from acp_nvim.edits.text import Text
 from acp_nvim.workspace import disk, nofollow, obstacles
 from acp_nvim.workspace.disk import signature_of
@@ -178,13 +179,17 @@ class Restoring:
         """
         notes: list[str] = []
         done: set[str] = set()
+        judged = choice.contents
         for step in in_order(choice.steps):
-            await self._try(self._step(step, then, present), step.target.path, done, notes)
+            path = step.target.path
+            await self._try(self._step(step, then, present, judged[path]), path, done, notes)
         for path, text in choice.touched.items():
             data = None if text is None else encode(text, self._format(path))
-            await self._try(self._file(Target(path, data), then), path, done, notes)
+            work = self._file(Target(path, data), then, judged[path])
+            await self._try(work, path, done, notes)
         for path in choice.unsaved:
-            await self._try(self._buffer(path, then), path, done, notes)
+            before = None if path in done else judged[path]
+            await self._try(self._buffer(path, then, before), path, done, notes)
         self._edits.changed(*done)
         for path in present.agent_changes.keys() - done:
             del present.agent_changes[path]
@@ -207,7 +212,9 @@ class Restoring:
         live = self._edits.buffers.get(path)
         return live.format if live else self._edits.state(path).user_format or Format()
 
-    async def _step(self, step: RestoreStep, then: Checkpoint, present: Checkpoint) -> bool:
+    async def _step(
+        self, step: RestoreStep, then: Checkpoint, present: Checkpoint, judged: Content
+    ) -> bool:
         """Restore one file of the trees. A present content that they lack is saved first."""
         path = step.target.path
         if step.is_hidden:
@@ -216,15 +223,22 @@ class Restoring:
                 raise Refused(wording.WHY_WOULD_BE_LOST.format(reason=data.why))
             mode = 0o100755 if os.access(path, os.X_OK) else 0o100644
             present.late[path] = Target(path, data, mode)
-        return await self._file(step.target, then)
+        return await self._file(step.target, then, judged)
 
-    async def _file(self, target: Target, checkpoint: Checkpoint) -> bool:
-        """Restore bytes and mode on disk, then the buffer, then the pending edits."""
+    async def _file(self, target: Target, checkpoint: Checkpoint, judged: Content) -> bool:
+        """Restore bytes and mode on disk, then the buffer, then the pending edits. Refused where
+        the file is no longer as it was ``judged``.
+        """
         place = Place(target.path, target.path)
         rights = self._snapshots.rights(target.path)
-        changed = await to_thread.run_sync(_put, place, target, rights)
         found = await self._edits.buffers.peek(place.real)
         live = found if isinstance(found, BufferText) else None
+        if live is not None and live.modified:
+            if live.text != judged:
+                raise Refused(wording.WHY_CHANGED)
+            changed = await to_thread.run_sync(_put, place, target, rights)
+        else:
+            changed = await to_thread.run_sync(_put_unchanged, place, target, rights, judged)
         data = target.data if stat.S_ISREG(target.mode) else None
         try:
             buffer = live.format if live else None
@@ -244,6 +258,9 @@ class Restoring:
                 await self._edits.buffers.set_format(place.real, live, file_format)
                 await self._edits.buffers.read(place)
         self._pend(place.real, text, checkpoint)
+        now = self._edits.buffers.get(place.real)
+        if now is not None and now.modified:
+            self._edits.ledger.user_edited(place.real, now.text)
         return changed
 
     def _pend(self, path: str, text: Text | None, checkpoint: Checkpoint) -> None:
@@ -256,11 +273,21 @@ class Restoring:
         self._edits.ledger.restored(path, text, checkpoint.pending.get(path))
 
     async def _follow(self, place: Place, live: BufferText, text: Text) -> None:
-        """Bring the buffer up to date with the file."""
+        """Bring the buffer up to date with the file. Text that the user has typed since ``live``
+        stays in it, unsaved.
+        """
+        before = live.text
         for _ in range(ATTEMPTS):
+            result = merge(before, live.text, text)
+            if isinstance(result, Conflict):
+                break
             signature = await to_thread.run_sync(signature_of, place.real)
             outcome = await self._edits.buffers.take(
-                place.real, live, text, modified=False, signature=signature
+                place.real,
+                live,
+                result.text,
+                modified=result.text != text,
+                signature=signature,
             )
             if outcome == "done":
                 return
@@ -270,12 +297,16 @@ class Restoring:
             live = found
         raise Refused(wording.WHY_BUFFER_STAYS)
 
-    async def _buffer(self, path: str, checkpoint: Checkpoint) -> bool:
-        """Unsaved edits as they were; where there were none, the buffer is as its file."""
+    async def _buffer(self, path: str, checkpoint: Checkpoint, judged: Content) -> bool:
+        """Unsaved edits as they were; where there were none, the buffer is as its file. ``judged``
+        is the content that was, None if its file has been restored since.
+        """
         place = Place(path, path)
         live = await self._edits.buffers.load(place)
         if not isinstance(live, BufferText):
             raise Refused(live.why or wording.WHY_NOT_LOADED)
+        if live.modified and live.text != judged:
+            raise Refused(wording.WHY_CHANGED)
         signature = await to_thread.run_sync(signature_of, path)
         text = checkpoint.unsaved.get(path)
         if text is None:
@@ -294,6 +325,13 @@ class Restoring:
             raise Refused(wording.WHY_BUFFER_OUTCOME.format(outcome=outcome))
         self._pend(path, text, checkpoint)
         return True
+
+
+def _put_unchanged(place: Place, target: Target, rights: Rights | None, judged: Content) -> bool:
+    """Write the target if the file still has the content that was judged. Refused."""
+    if content_of(place.real) != judged:
+        raise Refused(wording.WHY_CHANGED)
+    return _put(place, target, rights)
 
 
 def _put(place: Place, target: Target, rights: Rights | None) -> bool:

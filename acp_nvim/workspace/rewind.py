@@ -18,6 +18,7 @@ from acp_nvim.workspace.paths import Place, is_below
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.ports import AgentSession, BusyError, Claim
 from acp_nvim.workspace.restore import Choice, Restoring, choose, expected, question
+from acp_nvim.workspace.snapshots.agent_changes import Content
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Checkpoints
 from acp_nvim.workspace.snapshots.snapshots import Snapshots
 from acp_nvim.workspace.snapshots.store import StoreError, names
@@ -199,7 +200,7 @@ class Rewind:
         user's; None: undo the last restore. ``ask`` names the files that both changed.
         """
         spared: set[str] = set()
-        agreed: set[str] = set()
+        agreed: dict[str, Content] = {}
         while True:
             if session.is_running:
                 return [wording.STILL_WORKING]
@@ -211,20 +212,23 @@ class Rewind:
                 return [wording.OTHER_NEOVIM_BUSY]
             if not isinstance(done, Choice):
                 return done
-            unanswered = [path for path in done.shared if path not in spared | agreed]
+            unanswered = _unanswered(done, spared, agreed)
             since_then = "the restore" if n is None else f"prompt {n}"
             words = question(unanswered, done.unknown, session.cwd, since_then)
             answer = await ask(words, ANSWERS)
             if answer is None:
                 return [wording.NOT_RESTORED]
-            (agreed if answer == 0 else spared).update(unanswered)
+            if answer == 0:
+                agreed.update({path: done.contents[path] for path in unanswered})
+            else:
+                spared.update(unanswered)
 
     async def _attempt(
         self,
         session: AgentSession,
         n: int | None,
         spared: AbstractSet[str],
-        agreed: AbstractSet[str],
+        agreed: Mapping[str, Content],
         *,
         every: bool,
     ) -> list[str] | Choice:
@@ -238,7 +242,7 @@ class Rewind:
                 return [wording.NO_RESTORE if n is None else self._missing(session, n)]
             await self._snapshots.look(session.roots)
             present, choice = await self._chosen(session, then, every=every, undo=n is None)
-            if set(choice.shared) - spared - agreed:
+            if _unanswered(choice, spared, agreed):
                 return choice
             return await self._restore(session, n, then, present, choice.without(spared))
 
@@ -293,3 +297,14 @@ class Rewind:
         first, last = kept[0].n, kept[-1].n
         line = wording.ONE_CHECKPOINT if first == last else wording.NO_CHECKPOINT
         return line.format(n=n, first=first, last=last)
+
+
+def _unanswered(
+    choice: Choice, spared: AbstractSet[str], agreed: Mapping[str, Content]
+) -> list[str]:
+    """The files that both changed and that the user has not been asked about as they are now."""
+    return [
+        path
+        for path in choice.shared
+        if path not in spared and (path not in agreed or agreed[path] != choice.contents[path])
+    ]

@@ -147,10 +147,10 @@ class FakeNeovim:
         if buffer is not None:
             buffer.parted = True
 
-    def disk_changes_vacate(self, bufnr: int) -> None:
+    def disk_changes_vacate(self, bufnr: int, tick: int) -> None:
         """The file is gone by a decision."""
         buffer = self._numbered(bufnr)
-        if buffer is None:
+        if buffer is None or buffer.tick != tick:
             return
         buffer.put(EMPTY, False)
         buffer.stamp, buffer.parted, buffer.is_new = None, False, False

@@ -120,8 +120,10 @@ function M.part(bufnr)
 end
 
 --- A buffer whose file is no more: emptied, in one undo step, and gone unless a window shows it.
-function M.vacate(bufnr)
+--- One that is no longer at `tick` holds what the user has typed since: it stays.
+function M.vacate(bufnr, tick)
   if not api.nvim_buf_is_loaded(bufnr) then return end
+  if api.nvim_buf_get_changedtick(bufnr) ~= tick then return end
   watch.flush(bufnr)
   watch.hold(bufnr)
   buffers.edit(bufnr, {}, { eol = true, empty = true })

@@ -46,6 +46,28 @@ def test_files_and_buffers_come_back_and_the_restore_is_undone(project: Editor) 
     assert not project.rpc.mode()["blocking"]
 
 
+def test_a_line_typed_while_a_restore_runs_stays(project: Editor) -> None:
+    for name in ("a.txt", "b.txt"):
+        project.open(name)
+    run(project, "sed -i 's/two/TWO/' a.txt b.txt")
+    project.wait("vim.fn.getline(2) == 'TWO'")
+    project.lua("""
+        local changes = require('acp.buffers.disk_changes')
+        local take = changes.take
+        changes.take = function(...)
+            changes.take = take
+            vim.fn.append('$', 'mine')
+            return take(...)
+        end
+    """)
+    project.cmd("Acp restore 1")
+    project.wait_message("b.txt was left unchanged: it has changed meanwhile")
+    assert project.lines(str(project.work / "b.txt")) == ["one", "TWO", "three", "mine"]
+    assert contents(project)["a.txt"] == FIRST
+    assert contents(project)["b.txt"] == FIRST.replace("two", "TWO")
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+
+
 def test_a_later_checkpoint_keeps_what_earlier_prompts_did(project: Editor) -> None:
     run(project, "sed -i 's/two/TWO/' a.txt")
     run(project, "sed -i 's/three/THREE/' a.txt")

@@ -1,0 +1,166 @@
+"""Text that the user types while a restore or a decision is carried out is never overwritten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from acp_nvim.edits.text import Text, parse
+from tests.support.fake_workspace import FakeWorkspace, fake_workspace
+
+OLD = "".join(f"line {n}\n" for n in range(1, 13))
+AGENTS = OLD.replace("line 3\n", "three\n")
+TYPED = "line 9\nmine\n"
+NAMES = ("a", "b", "c", "d")
+
+
+async def changed(workspace: FakeWorkspace) -> list[Path]:
+    """Files in buffers that an agent has changed in a turn."""
+    paths = [workspace.work / name for name in NAMES]
+    for path in paths:
+        path.write_text(OLD)
+    await workspace.begin()
+    for path in paths:
+        workspace.neovim.open(str(path))
+        await workspace.write(path, AGENTS)
+    await workspace.end()
+    return paths
+
+
+def add_line(workspace: FakeWorkspace, path: Path) -> None:
+    """The user types a line below the ninth."""
+    text = workspace.neovim.buffers[str(path)].text
+    lines = list(text.lines)
+    workspace.neovim.type(str(path), Text((*lines[:9], "mine", *lines[9:])))
+
+
+def before_call(
+    workspace: FakeWorkspace, name: str, act: Callable[[], object], path: Path | None = None
+) -> None:
+    """Do this once, right before Neovim is asked to do that, to this file."""
+    ask: Callable[..., Any] = getattr(workspace.neovim, name)
+    bufnr = workspace.neovim.buffers[str(path)].bufnr if path else None
+
+    def first(*args: Any) -> Any:
+        if bufnr is None or bufnr in args or str(path) in args:
+            setattr(workspace.neovim, name, ask)
+            act()
+        return ask(*args)
+
+    setattr(workspace.neovim, name, first)
+
+
+async def test_a_line_typed_before_the_turn_of_its_file_stays(tmp_path: Path) -> None:
+    async with fake_workspace(tmp_path) as workspace:
+        *others, last = await changed(workspace)
+        before_call(workspace, "disk_changes_take", lambda: add_line(workspace, last))
+        first, left, *_ = await workspace.restore(1)
+        assert first == "Files restored to before prompt 1: 3 files changed"
+        assert left == "d was left unchanged: it has changed meanwhile"
+        assert [path.read_text() for path in others] == [OLD, OLD, OLD]
+        assert last.read_text() == AGENTS
+        assert workspace.neovim.buffers[str(last)].text == parse(AGENTS.replace("line 9\n", TYPED))
+        assert workspace.pending() == {"d": "modified"}
+
+
+async def test_a_file_saved_before_its_turn_stays(tmp_path: Path) -> None:
+    async with fake_workspace(tmp_path) as workspace:
+        *_, last = await changed(workspace)
+
+        def save() -> None:
+            add_line(workspace, last)
+            workspace.neovim.save(str(last))
+
+        before_call(workspace, "disk_changes_take", save)
+        told = await workspace.restore(1)
+        assert "d was left unchanged: it has changed meanwhile" in told
+        assert last.read_text() == AGENTS.replace("line 9\n", TYPED)
+
+
+async def test_a_line_typed_between_the_file_and_its_buffer_is_merged(tmp_path: Path) -> None:
+    async with fake_workspace(tmp_path) as workspace:
+        first, *_ = await changed(workspace)
+        before_call(workspace, "disk_changes_take", lambda: add_line(workspace, first), first)
+        await workspace.restore(1)
+        buffer = workspace.neovim.buffers[str(first)]
+        assert buffer.text == parse(OLD.replace("line 9\n", TYPED))
+        assert buffer.modified
+        assert first.read_text() == OLD
+        assert workspace.pending() == {}
+
+
+async def test_where_both_changed_the_same_line_the_buffer_keeps_the_users(tmp_path: Path) -> None:
+    async with fake_workspace(tmp_path) as workspace:
+        first, *_ = await changed(workspace)
+        typed = parse(AGENTS.replace("three\n", "mine\n"))
+
+        def act() -> None:
+            workspace.neovim.type(str(first), typed)
+
+        before_call(workspace, "disk_changes_take", act, first)
+        told = await workspace.restore(1)
+        assert "a was left unchanged: its buffer could not follow" in told
+        assert workspace.neovim.buffers[str(first)].text == typed
+
+
+async def test_a_line_typed_while_unsaved_text_comes_back_stays(tmp_path: Path) -> None:
+    async with fake_workspace(tmp_path) as workspace:
+        path = workspace.work / "a"
+        path.write_text(OLD)
+        workspace.neovim.open(str(path))
+        workspace.neovim.type(str(path), parse(OLD.replace("line 12\n", "unsaved\n")))
+        await workspace.begin()
+        await workspace.write(path, AGENTS)
+        await workspace.end()
+        before_call(workspace, "disk_changes_take", lambda: add_line(workspace, path), path)
+        await workspace.restore(1)
+        assert "mine" in workspace.neovim.buffers[str(path)].text.lines
+
+
+@pytest.mark.parametrize("shown", [True, False])
+async def test_a_line_typed_into_a_new_file_while_it_is_rejected_stays(
+    tmp_path: Path, shown: bool
+) -> None:
+    async with fake_workspace(tmp_path) as workspace:
+        path = workspace.work / "new"
+        await workspace.write(path, OLD)
+        workspace.neovim.buffers[str(path)].shown = shown
+        before_call(workspace, "disk_changes_vacate", lambda: add_line(workspace, path), path)
+        await workspace.decide("reject")
+        buffer = workspace.neovim.buffers[str(path)]
+        assert buffer.text == parse(OLD.replace("line 9\n", TYPED))
+        assert buffer.modified
+
+
+async def test_a_program_that_writes_a_closed_file_before_its_reject_is_heeded(
+    tmp_path: Path,
+) -> None:
+    async with fake_workspace(tmp_path) as workspace:
+        *_, last = await changed(workspace)
+        workspace.neovim.wipe(str(last))
+        await anyio.lowlevel.checkpoint()
+        other = AGENTS.replace("line 9\n", TYPED)
+        before_call(workspace, "live_write", lambda: last.write_text(other))
+        await workspace.decide("reject")
+        assert "mine\n" in last.read_text()
+
+
+async def test_a_file_that_does_not_load_is_compared_before_it_is_rejected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with fake_workspace(tmp_path) as workspace:
+        *_, last = await changed(workspace)
+        workspace.neovim.wipe(str(last))
+        other = AGENTS.replace("line 9\n", TYPED)
+
+        def load(*_: Any) -> list[Any]:
+            last.write_text(other)
+            return [0, "utf-8", "unix,dos", "the buffer does not load"]
+
+        monkeypatch.setattr(workspace.neovim, "live_load", load)
+        await workspace.decide("reject")
+        assert last.read_text() == other
