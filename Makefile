@@ -9,7 +9,7 @@ LUA := $(wildcard .ci/try.lua lua plugin build.lua tests/lua)
 SHELLS := .ci/run .ci/env .ci/nvim .ci/tool .ci/try
 
 .DEFAULT_GOAL := help
-.PHONY: help try test check check-format check-lint check-types check-lua check-docs check-shell fmt bench pictures install test-agents clean
+.PHONY: help try test test-neovims check check-format check-lint check-types check-lua check-docs check-shell fmt bench pictures install test-agents clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -21,6 +21,9 @@ try: $(RUN) ## open Neovim on a small sample project with the embedded agent; NV
 
 test: $(DEV) ## the whole test suite, with a real Neovim, several at a time; ARGS= goes to pytest
 	@$(PY) -m pytest -n auto --dist worksteal --durations=10 --durations-min=5 $(ARGS)
+
+test-neovims: $(DEV) ## the suite on Neovim 0.10, 0.11 and 0.12, which are brought to .cache/neovims (Debian and its like)
+	@$(PY) .ci/neovims.py $(ARGS)
 
 check: check-format check-lint check-types check-lua check-docs check-shell ## all checks that must pass before a commit (-k shows all that fail)
 

@@ -377,6 +377,11 @@ class Editor:
             self.grid.redraw(args)
 
 
+def has_parser(editor: Editor, language: str) -> bool:
+    """Return whether Neovim has a tree-sitter parser of a language: Debian's 0.10 has none."""
+    return bool(editor.lua("return require('acp.base.compat').has_parser(...)", language))
+
+
 def serves_while_it_asks(editor: Editor) -> None:
     """Skip a test on a Neovim that answers nobody while `:s///c` waits for a key."""
     if not editor.lua("return vim.fn.has('nvim-0.11') == 1"):

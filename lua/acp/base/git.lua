@@ -43,6 +43,7 @@ end
 local function git(cwd, args, env, on_end)
   local argv = { 'git', '-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=' .. NULL }
   vim.list_extend(argv, args)
+  env = require('acp.base.compat').whole_env(env)
   local opts = { cwd = cwd, text = true, timeout = TIMEOUT_MS, env = env, clear_env = true }
   local function ended(result) on_end(result.code == 0 and result.stdout or nil) end
   if not pcall(vim.system, argv, opts, vim.schedule_wrap(ended)) then on_end(nil) end

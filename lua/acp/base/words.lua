@@ -2,7 +2,7 @@
 --- they differ. For hunks of a size that a person reads word by word; others have none.
 local M = {}
 
-local diff = vim.text and vim.text.diff or vim.diff
+local diff = require('acp.base.compat').diff
 
 --- Lines of a hunk, both sides together, up to which they are paired; bytes of a line up to which
 --- its words are compared.

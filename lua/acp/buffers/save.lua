@@ -30,8 +30,8 @@ require('acp.buffers.silent_saves').listen(saved)
 ---@param err any
 ---@return string
 function M.reason(err)
-  local text = tostring(err):gsub('^.-(Vim%b():)', '%1'):gsub('^Vim%b():', '')
-  return (text:gsub('\n.*', ''))
+  local text = tostring(err):gsub('\n.*', ''):gsub('^.*Vim%b():', '')
+  return (text:gsub('^[%a ]*[Ll]ua[%a ]*:.-:%d+: ', ''))
 end
 
 local function file_of(bufnr) return uv.fs_stat(api.nvim_buf_get_name(bufnr)) end
@@ -223,7 +223,8 @@ function M.load(name, fileencodings)
     vim.bo[bufnr].modeline = modeline
     seen[bufnr] = stat and stat.type == 'file' and stamp(stat) or nil
   end
-  assert(ok, err)
+  -- If a file type plugin fails, the text has been read before that.
+  assert(ok or bufnr and vim.bo[bufnr].filetype ~= '', err)
   moved = nofollow.why(name)
   assert(not moved, moved)
 end

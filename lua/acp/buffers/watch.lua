@@ -141,7 +141,8 @@ function M.attach(bufnr, path)
       elseif watched[bufnr] == watch then
         M.flush(bufnr)
         watched[bufnr] = nil
-        local unsaved = vim.bo[bufnr].modified or nil -- and given up
+        -- Neovim 0.10 has freed the text by now: `vim.bo` enters the buffer, and fails.
+        local unsaved = vim.fn.getbufinfo(bufnr)[1].changed == 1 or nil
         tell('edited', { path = path, bufnr = bufnr, detached = true, unsaved = unsaved })
       end
     end,

@@ -3,7 +3,7 @@
 local M = {}
 
 local api = vim.api
-local diff = vim.text and vim.text.diff or vim.diff
+local diff = require('acp.base.compat').diff
 
 --- After our own change the host's word of the state before it may still be on its way.
 local ECHO_MS = 1500
@@ -162,7 +162,7 @@ function M.ensure(n, file, filetype)
   local base = { path = file.path, bufnr = bufnr, eol = file.base_eol, told = text(bufnr) }
   bases[bufnr] = base
   watch(base)
-  vim.bo[bufnr].filetype = filetype
+  require('acp.ui.scratch').set_filetype(bufnr, filetype)
   require('acp.ui.keymaps').attach('review', bufnr) -- after a filetype plugin's own
   return bufnr
 end

@@ -89,7 +89,7 @@ local function mark(bufnr, entry, virtual, place)
   if #virtual > 0 and not entry.hidden then
     opts.virt_lines = virtual
     opts.virt_lines_above = not entry.below
-    if vim.fn.has('nvim-0.11') == 1 then opts.virt_lines_overflow = 'scroll' end
+    opts.virt_lines_overflow = require('acp.base.compat').virt_lines_overflow
   end
   entry.id = api.nvim_buf_set_extmark(bufnr, M.ns, place[1], 0, opts)
 end

@@ -57,7 +57,9 @@ function M.scratch(name, lines, filetype, modifiable)
   api.nvim_buf_set_lines(bufnr, 0, -1, false, lines)
   vim.bo[bufnr].modified = false
   vim.bo[bufnr].modifiable = modifiable or false
-  if vim.bo[bufnr].filetype ~= filetype then vim.bo[bufnr].filetype = filetype end
+  if vim.bo[bufnr].filetype ~= filetype then
+    require('acp.ui.scratch').set_filetype(bufnr, filetype)
+  end
   if not made[bufnr] then require('acp.ui.keymaps').attach('review', bufnr) end
   made[bufnr] = true
   return bufnr

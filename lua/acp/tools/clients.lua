@@ -1,32 +1,12 @@
---- Language servers of a buffer, in the words of Neovim 0.10 and of later ones: who they are, what
---- they are asked, and when they come.
+--- Language servers of a buffer: which there are, requests to them, and waiting until one starts.
 local M = {}
 
 local api = vim.api
-local methods = vim.fn.has('nvim-0.11') == 1 -- clients have methods; functions before
+local compat = require('acp.base.compat')
 
 --- A server that says that its text has just changed, or that it cancelled the request itself (LSP
 --- 3.17, ErrorCodes), is asked again.
 local AGAIN, AGAIN_MS = { [-32801] = true, [-32802] = true }, 100
-
----@param client vim.lsp.Client
----@param method string
----@param bufnr integer
-function M.supports(client, method, bufnr)
-  if methods then return client:supports_method(method, bufnr) end
-  ---@diagnostic disable-next-line: missing-parameter, param-type-mismatch
-  return client.supports_method(method, { bufnr = bufnr })
-end
-
-local function request(client, ...)
-  if methods then return client:request(...) end
-  return client.request(...)
-end
-
-local function cancel(client, id)
-  if methods then return client:cancel_request(id) end
-  return client.cancel_request(id)
-end
 
 --- The words of an error, on one line.
 ---@param err any
@@ -60,7 +40,7 @@ function M.ask(client, method, params, bufnr, limit_ms, done)
   local function send()
     if over then return end
     local sent
-    sent, id = request(client, method, params, function(err, result)
+    sent, id = compat.lsp_request(client, method, params, function(err, result)
       if err and AGAIN[err.code] then return vim.defer_fn(send, AGAIN_MS) end
       finish(err, result)
     end, bufnr)
@@ -69,7 +49,7 @@ function M.ask(client, method, params, bufnr, limit_ms, done)
 
   timer = vim.defer_fn(function()
     if over then return end
-    if id then cancel(client, id) end
+    if id then compat.lsp_cancel(client, id) end
     finish(('gave no answer within %g s'):format(limit_ms / 1000))
   end, limit_ms)
   detached = require('acp.base.autocmds').in_buffer(bufnr, 'LspDetach', function(args)
@@ -79,7 +59,7 @@ function M.ask(client, method, params, bufnr, limit_ms, done)
   return function()
     if over then return end
     stop()
-    if id then cancel(client, id) end
+    if id then compat.lsp_cancel(client, id) end
   end
 end
 
@@ -90,7 +70,10 @@ end
 ---@return vim.lsp.Client[]
 function M.of(bufnr, method, only)
   local found = vim.lsp.get_clients({ bufnr = bufnr, id = only })
-  return vim.tbl_filter(function(client) return M.supports(client, method, bufnr) end, found)
+  return vim.tbl_filter(
+    function(client) return compat.lsp_supports(client, method, bufnr) end,
+    found
+  )
 end
 
 local function names(clients)

@@ -67,7 +67,7 @@ local function serving(file)
   end
   return vim.tbl_filter(function(client)
     local at, speaks = near(client, bufnr), (vain[client.id] or 0) < PATIENCE
-    return speaks and at ~= nil and clients.supports(client, OPEN, at)
+    return speaks and at ~= nil and require('acp.base.compat').lsp_supports(client, OPEN, at)
   end, found),
     bufnr,
     filetype
@@ -125,7 +125,7 @@ local run
 ---@param check acp.ProposalCheck
 local function hear(check, done)
   local document = check.document --[[@as acp.HiddenDocument]]
-  if clients.supports(check.client, PULL, check.near) then
+  if require('acp.base.compat').lsp_supports(check.client, PULL, check.near) then
     local params = { textDocument = { uri = document.uri } }
     local function answered(err, result)
       done(not err and type(result) == 'table' and result.items or nil)

@@ -139,7 +139,7 @@ end
 local function pull(bufnr, limit_ms)
   local cancels, clients = {}, require('acp.tools.clients')
   for _, client in ipairs(M.silent(bufnr)) do
-    if clients.supports(client, PULL, bufnr) then
+    if require('acp.base.compat').lsp_supports(client, PULL, bufnr) then
       local version = vim.lsp.util.buf_versions[bufnr]
       local params = { textDocument = { uri = vim.uri_from_bufnr(bufnr) } }
       local function answered(err, result)

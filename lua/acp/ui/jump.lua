@@ -39,6 +39,17 @@ function M.file(path, session)
   return not is_stream(path) and path or nil
 end
 
+--- Edit a file in the current window. An error is shown on one line: the user's autocommands may
+--- fail when the file is already there.
+---@param file string
+---@return boolean edited
+local function edit(file)
+  local ok, err = pcall(vim.cmd.edit, vim.fn.fnameescape(file))
+  if ok then return true end
+  require('acp.base.notify').echo('error', require('acp.buffers.save').reason(err))
+  return vim.fn.fnamemodify(api.nvim_buf_get_name(0), ':p') == vim.fn.fnamemodify(file, ':p')
+end
+
 --- Edit a file at a line and go there; where there is no ordinary window one is split off.
 ---@param line? integer 1-based
 ---@param session? integer whose directory a relative path is below
@@ -55,8 +66,7 @@ function M.to(path, line, session)
     vim.cmd('aboveleft vsplit')
     vim.wo.winfixbuf = false
   end
-  vim.cmd.edit(vim.fn.fnameescape(file))
-  if line then
+  if edit(file) and line then
     api.nvim_win_set_cursor(0, { math.max(1, math.min(line, api.nvim_buf_line_count(0))), 0 })
     vim.cmd('normal! zv')
   end

@@ -19,13 +19,8 @@ local function run(bufnr, login, on_exit)
     env = login.env,
     on_exit = function(_, code) on_exit(code) end,
   }
-  local start = vim.fn.jobstart
-  if vim.fn.has('nvim-0.11') == 1 then
-    opts.term = true
-  else
-    start = vim.fn.termopen
-  end
-  local ok, job = pcall(vim.api.nvim_buf_call, bufnr, function() return start(login.cmd, opts) end)
+  local function start() return require('acp.base.compat').start_terminal(login.cmd, opts) end
+  local ok, job = pcall(vim.api.nvim_buf_call, bufnr, start)
   if ok and job > 0 then return true end
   return false, ok and require('acp.base.messages').why_not_executable or tostring(job)
 end

@@ -78,6 +78,18 @@ function M.ensure(name, filetype)
   return bufnr, true
 end
 
+--- Give a buffer of ours the file type of a file. Errors of file type plugins are not shown.
+---@param filetype string
+function M.set_filetype(bufnr, filetype)
+  local mods = { silent = true, emsg_silent = true }
+  vim.api.nvim_buf_call(
+    bufnr,
+    function()
+      vim.api.nvim_cmd({ cmd = 'setlocal', args = { 'filetype=' .. filetype }, mods = mods }, {})
+    end
+  )
+end
+
 --- In windows of this buffer, which takes no text, keys are commands, also when the user comes in
 --- Insert mode: by a click, or by <C-o> and a key.
 function M.leave_insert(bufnr)
@@ -148,12 +160,10 @@ function M.replace(bufnr, first, last, lines)
   if view then stay(view, last, #lines - (last - first)) end
 end
 
-local CUTS = vim.fn.has('nvim-0.11') == 0 -- whether nvim_buf_set_text() cuts folds
-
 --- Append text to the end of `row`.
 ---@param lines string[] the first one continues `row`
 function M.append(bufnr, row, lines)
-  if CUTS and #lines > 1 then
+  if require('acp.base.compat').cuts_folds and #lines > 1 then
     vim.api.nvim_buf_set_text(bufnr, row, -1, row, -1, { lines[1] })
     M.replace(bufnr, row + 1, row + 1, vim.list_slice(lines, 2))
   else

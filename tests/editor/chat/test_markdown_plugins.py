@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.editor import ROOT, Editor
+from tests.support.editor import ROOT, Editor, has_parser
 from tests.support.waiting import until
 
 PLUGINS = Path(os.environ.get("ACP_PLUGINS") or ROOT.parent / "shared/plugins")
@@ -61,7 +61,10 @@ def start(edit: Start, name: str, register: str = REGISTER) -> Editor:
     if plugin is None:
         pytest.skip(f"no {name} in {PLUGINS}; name its folder with ACP_PLUGINS")
     init = INIT.format(plugin=plugin, name=name, register=register, setup=SETUP[name])
-    return edit(init=init, screen=(120, 60))
+    editor = edit(init=init, screen=(120, 60))
+    if not has_parser(editor, "markdown"):
+        pytest.skip("both plugins need a Markdown parser")
+    return editor
 
 
 def update(**fields: Any) -> str:

@@ -107,7 +107,8 @@ def test_nothing_is_read_at_start_and_no_timer_runs_when_nothing_changes(
       end)
       return count
     """
-    editor.wait(timers.replace("return count", "return count == 0"))
+    if editor.lua("return vim.fn.has('nvim-0.11') == 1"):  # 0.10 aborts in vim.uv.walk()
+        editor.wait(timers.replace("return count", "return count == 0"))
 
 
 def test_attached_files_and_lines_come_back_and_go_along(shared: SharedWorkspace) -> None:

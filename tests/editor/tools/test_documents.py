@@ -43,16 +43,16 @@ def loaded(editor: Editor) -> dict[str, Any]:
 def test_loaded_files_have_the_versions_that_servers_know(front: Editor) -> None:
     log = front.home / "server.jsonl"
     front.write("a.txt", "one\n")
-    front.write("b.lua", "\n")
+    front.write("b.py", "\n")
     serve(front, log=str(log))
-    front.open("b.lua")
+    front.open("b.py")
     front.open("a.txt")
     attached(front, "a.txt")
     front.keys("ggOabove<Esc>")
     front.cmd("write")
     found = loaded(front)
-    assert "version" not in found["b.lua"]
-    assert found["b.lua"]["clients"] == []
+    assert "version" not in found["b.py"]
+    assert found["b.py"]["clients"] == []
     assert len(found["a.txt"]["clients"]) == 1
     call(front, "acp.tools.lsp", "ask", question(front))
     told = [it["params"]["textDocument"]["version"] for it in received(log, CHANGED)]

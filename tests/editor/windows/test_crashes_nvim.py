@@ -88,7 +88,9 @@ def is_well(editor: Editor, tabs: int) -> None:
     editor.cmd("wincmd p | redraw!")
 
 
-@pytest.mark.parametrize("command", ["tabnew", "noautocmd tabnew", "tab split", "tab help"])
+@pytest.mark.parametrize(
+    "command", ["tabnew", "noautocmd tabnew", "tab split", "tab checkhealth acp"]
+)
 def test_the_user_leaves_the_float_for_a_tab_page_of_their_own(
     editor: Editor, command: str
 ) -> None:

@@ -3,6 +3,7 @@
 local M = {}
 
 local api = vim.api
+local compat = require('acp.base.compat')
 local slices = require('acp.ui.chat.slices')
 
 ---@alias acp.Colours table<integer, integer[]> by line, from 1: column, end column and highlight of
@@ -68,7 +69,7 @@ end
 ---@param text string
 ---@return TSTree?
 local function parsed(parser, text)
-  if vim.fn.has('nvim-0.11') == 0 then
+  if not compat.can_parse_in_slices then
     local trees = #text <= AT_ONCE and parser:parse() or {}
     return trees[1]
   end
@@ -93,9 +94,10 @@ end
 ---@return string?
 local function language(filetype)
   local lang = vim.treesitter.language.get_lang(filetype) or filetype
-  local ok, added = pcall(vim.treesitter.language.add, lang)
-  local has = ok and added ~= false and (added or vim.fn.has('nvim-0.11') == 0)
-  return has and #vim.treesitter.query.get_files(lang, 'highlights') > 0 and lang or nil
+  return compat.has_parser(lang)
+      and #vim.treesitter.query.get_files(lang, 'highlights') > 0
+      and lang
+    or nil
 end
 
 ---@param lines string[]

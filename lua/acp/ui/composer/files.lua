@@ -41,7 +41,7 @@ end
 local function try(cwd, list, i)
   local argv = LISTERS[i]
   if not argv then return finish(list, {}) end
-  local env = require('acp.base.git').environment()
+  local env = require('acp.base.compat').whole_env(require('acp.base.git').environment())
   local opts = { cwd = cwd, text = true, timeout = 10000, env = env, clear_env = true }
   local ended = vim.schedule_wrap(function(result)
     if result.code == 0 then

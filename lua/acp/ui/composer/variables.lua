@@ -108,7 +108,7 @@ function resolve.diff()
       local readable = require('acp.buffers.nofollow').readable(bufnr)
       local before = readable and require('acp.base.read_file')(path) or ''
       local after = table.concat(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false), '\n') .. '\n'
-      local diff = vim.diff(before, after, { ctxlen = 3 })
+      local diff = require('acp.base.compat').diff(before, after, { ctxlen = 3 })
       if diff ~= '' then found[#found + 1] = ('unsaved: %s\n%s'):format(path, diff) end
     end
   end

@@ -1,0 +1,75 @@
+--- Differences between the versions of Neovim that are supported, 0.10 and later. Each part names
+--- the first version that does not need it.
+local M = {}
+
+local is_011 = vim.fn.has('nvim-0.11') == 1
+
+--- Compare two texts. 0.12 has renamed the function.
+M.diff = vim.text and vim.text.diff or vim.diff
+
+--- How virtual lines wider than the window are shown (0.11).
+M.virt_lines_overflow = is_011 and 'scroll' or nil
+
+--- Whether `nvim_buf_set_text()` of several lines cuts the fold around them (0.11).
+M.cuts_folds = not is_011
+
+--- Whether a tree-sitter parser can work in slices (0.11).
+M.can_parse_in_slices = is_011
+
+--- Load a tree-sitter parser. 0.10 returns nothing if it succeeds (0.11).
+---@param lang string
+---@return boolean
+function M.has_parser(lang)
+  local ok, added = pcall(vim.treesitter.language.add, lang)
+  return ok and added ~= false and (added ~= nil or not is_011)
+end
+
+--- Return an environment in the shape that `vim.system` takes with `clear_env`: 0.10 hands it to
+--- libuv as it is, which wants a list (0.11).
+---@param env table<string, string>
+---@return table
+function M.whole_env(env)
+  if is_011 then return env end
+  local list = {}
+  for name, value in pairs(env) do
+    list[#list + 1] = name .. '=' .. value
+  end
+  return list
+end
+
+--- Start a program in the current buffer as a terminal (0.11).
+---@param cmd string[]
+---@param opts table of jobstart()
+---@return integer job
+function M.start_terminal(cmd, opts)
+  if not is_011 then return vim.fn.termopen(cmd, opts) end
+  return vim.fn.jobstart(cmd, vim.tbl_extend('error', opts, { term = true }))
+end
+
+--- Whether a language server has a method for a buffer. Clients have methods since 0.11.
+---@param client vim.lsp.Client
+---@param method string
+---@param bufnr integer
+---@return boolean
+function M.lsp_supports(client, method, bufnr)
+  if is_011 then return client:supports_method(method, bufnr) end
+  ---@diagnostic disable-next-line: missing-parameter, param-type-mismatch
+  return client.supports_method(method, { bufnr = bufnr })
+end
+
+--- Send a request to a language server (0.11).
+---@param client vim.lsp.Client
+function M.lsp_request(client, ...)
+  if is_011 then return client:request(...) end
+  return client.request(...)
+end
+
+--- Cancel a request to a language server (0.11).
+---@param client vim.lsp.Client
+---@param id integer
+function M.lsp_cancel(client, id)
+  if is_011 then return client:cancel_request(id) end
+  return client.cancel_request(id)
+end
+
+return M
