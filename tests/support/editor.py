@@ -378,7 +378,7 @@ class Editor:
 
 
 def has_parser(editor: Editor, language: str) -> bool:
-    """Return whether Neovim has a tree-sitter parser of a language: Debian's 0.10 has none."""
+    """Return whether Neovim has a fitting tree-sitter parser: Debian's packages have none."""
     return bool(editor.lua("return require('acp.base.compat').has_parser(...)", language))
 
 

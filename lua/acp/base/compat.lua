@@ -16,12 +16,15 @@ M.cuts_folds = not is_011
 --- Whether a tree-sitter parser can work in slices (0.11).
 M.can_parse_in_slices = is_011
 
---- Load a tree-sitter parser. 0.10 returns nothing if it succeeds (0.11).
+--- Whether a language has a tree-sitter parser that its highlights fit: Neovim may be newer than an
+--- installed parser. 0.10 returns nothing if it has loaded one (0.11).
 ---@param lang string
 ---@return boolean
 function M.has_parser(lang)
   local ok, added = pcall(vim.treesitter.language.add, lang)
-  return ok and added ~= false and (added ~= nil or not is_011)
+  if not ok or added == false or (added == nil and is_011) then return false end
+  local fits, query = pcall(vim.treesitter.query.get, lang, 'highlights')
+  return fits and query ~= nil
 end
 
 --- Return an environment in the shape that `vim.system` takes with `clear_env`: 0.10 hands it to

@@ -78,16 +78,17 @@ function M.ensure(name, filetype)
   return bufnr, true
 end
 
---- Give a buffer of ours the file type of a file. Errors of file type plugins are not shown.
+--- Give a buffer of ours the file type of a file. Errors of file type plugins are not shown, and a
+--- highlighter whose parser does not fit is stopped.
 ---@param filetype string
 function M.set_filetype(bufnr, filetype)
-  local mods = { silent = true, emsg_silent = true }
-  vim.api.nvim_buf_call(
-    bufnr,
-    function()
-      vim.api.nvim_cmd({ cmd = 'setlocal', args = { 'filetype=' .. filetype }, mods = mods }, {})
-    end
-  )
+  local command = 'silent! setlocal filetype=' .. filetype
+  vim.api.nvim_buf_call(bufnr, function() vim.cmd(command) end)
+  local language = vim.treesitter.language.get_lang(filetype) or filetype
+  local has_highlighter = vim.treesitter.highlighter.active[bufnr] ~= nil
+  if has_highlighter and not require('acp.base.compat').has_parser(language) then
+    vim.treesitter.stop(bufnr)
+  end
 end
 
 --- In windows of this buffer, which takes no text, keys are commands, also when the user comes in

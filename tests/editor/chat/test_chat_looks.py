@@ -262,6 +262,7 @@ def test_code_in_a_tool_call_has_its_colours_and_leads_to_its_line(editor: Edito
     assert ["-- a", lua_group(editor, "@comment")] in editor.lua(COLOURS)
     assert not any("→" in text for text, _ in editor.lua(COLOURS))
     editor.lua(TO, "local b = 1$")
+    editor.cmd("filetype plugin off")  # it fails without a parser that fits
     editor.keys("<CR>")
     editor.wait("vim.fn.bufname():find('a.lua', 1, true) ~= nil")
     assert editor.lua("return vim.fn.line('.')") == 2

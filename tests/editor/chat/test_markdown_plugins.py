@@ -62,8 +62,8 @@ def start(edit: Start, name: str, register: str = REGISTER) -> Editor:
         pytest.skip(f"no {name} in {PLUGINS}; name its folder with ACP_PLUGINS")
     init = INIT.format(plugin=plugin, name=name, register=register, setup=SETUP[name])
     editor = edit(init=init, screen=(120, 60))
-    if not has_parser(editor, "markdown"):
-        pytest.skip("both plugins need a Markdown parser")
+    if not (has_parser(editor, "markdown") and has_parser(editor, "lua")):
+        pytest.skip("both plugins need parsers of Markdown and Lua")
     return editor
 
 

@@ -94,10 +94,7 @@ end
 ---@return string?
 local function language(filetype)
   local lang = vim.treesitter.language.get_lang(filetype) or filetype
-  return compat.has_parser(lang)
-      and #vim.treesitter.query.get_files(lang, 'highlights') > 0
-      and lang
-    or nil
+  return compat.has_parser(lang) and lang or nil
 end
 
 ---@param lines string[]
