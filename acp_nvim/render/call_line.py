@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, get_args
@@ -14,7 +13,7 @@ from acp_nvim.protocol.updates import FileChanges
 from acp_nvim.render.diffs import changes
 from acp_nvim.render.markdown import Span
 from acp_nvim.render.rows import Row, Target, pieces, width
-from acp_nvim.render.text import one_line, own_word, shown_path
+from acp_nvim.render.text import one_line, own_word
 from acp_nvim.render.titles import own_title
 from acp_nvim.session.entries import ToolEntry
 from acp_nvim.session.questions.decisions import Decision
@@ -36,17 +35,16 @@ _REASON = 80
 def call_line(entry: ToolEntry, asks: Decision | None, cwd: str) -> Row:
     """Return the line of a tool call."""
     call = entry.call
-    title, verb = own_title(call, cwd)
+    title, verb, beside = own_title(entry, cwd)
     long = len(title) if title.isascii() else width(title)
-    name = _name(call.name, title) if call.name and not call.own else ""
+    name = f" ({beside})" if beside else ""
+    if call.name and not call.own:
+        name += _name(call.name, f"{title} {beside}")
     if call.kind not in KINDS:
         name += f" ({own_word(call.kind)})"
     counts = (0, 0)
     if call.kind == "edit" and asks is None and (edited := edits(call)):
-        path, counts = edited
-        shown = shown_path(path, cwd) if path else ""
-        if shown and os.path.basename(shown) not in title:  # noqa: PTH119
-            name += f" {shown}" if title.lower() in ("edit", "edited") else f" · {shown}"
+        counts = edited[1]
     end = "permission needed" if asks is not None else _ended(entry)
     before, after, spans = _around(
         call.status, asks is not None, verb, long, width(name), counts, end

@@ -371,7 +371,7 @@ class Document:
         self._gathered.update(dict.fromkeys(calls, name))
         from acp_nvim.render.gathered import gathered_title
 
-        title = gathered_title([it.call for it in calls], self._look.cwd)
+        title = gathered_title(calls, self._look.cwd)
         batch.add(["gather", self.n, name, first, last, title])
 
     def _ungather(self, entry: ToolEntry, batch: Batch) -> None:

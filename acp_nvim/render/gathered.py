@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from acp_nvim.render.call_line import edits
+from acp_nvim.render.subject import FILE_VERBS, files
 from acp_nvim.render.text import one_line, shown_path
-from acp_nvim.render.titles import FILE_VERBS, done_title, own_title
+from acp_nvim.render.titles import done_title, own_title
+from acp_nvim.session.entries import ToolEntry
 from acp_nvim.session.tool_calls import ToolCall
 
 _NOUNS: Final[Mapping[str, tuple[str, str]]] = {
@@ -26,12 +28,13 @@ _NAMES: Final = 12
 """The most names: a window has no room for more."""
 
 
-def gathered_title(calls: Sequence[ToolCall], cwd: str) -> str:
+def gathered_title(entries: Sequence[ToolEntry], cwd: str) -> str:
     """Return the words for calls of a kind: `Edited 2 files +6 -1 · till.py, README.md`. Files
     below `cwd`, the session's directory, are named relative to it where two have one name.
     """
+    calls = [entry.call for entry in entries]
     verb, noun = _NOUNS[calls[0].kind]
-    subjects = list(dict.fromkeys(_subject(call, cwd) for call in calls))
+    subjects = list(dict.fromkeys(it for entry in entries for it in _subjects(entry, cwd)))
     known, counts = [it for it in subjects if it], _counts(calls)
     if noun != "file":
         return _said(verb, noun, len(calls), counts, [one_line(it, _NAME) for it in known])
@@ -56,21 +59,19 @@ def _counts(calls: Sequence[ToolCall]) -> str:
     return f" +{added} -{removed}" if added or removed else ""
 
 
-def _subject(call: ToolCall, cwd: str) -> str:
-    """Return the path of the file that a call is about; of other calls their own words. Empty where
-    there are none.
+def _subjects(entry: ToolEntry, cwd: str) -> list[str]:
+    """Return the paths of the files that a call is about; of other calls the command or the title.
+    It is empty if there is none.
     """
+    call = entry.call
     if call.kind in FILE_VERBS:
-        changed = edits(call) if call.kind == "edit" else None
-        if changed and changed[0]:
-            return changed[0]
-        if call.locations:
-            return call.locations[0].path
+        if found := files(call):
+            return [os.path.join(cwd, path) for path in found]  # noqa: PTH118
         title, verb = done_title(one_line(call.title), call.kind, "completed")
         named = title[verb:].strip(" `'\"") if verb else ""
-        return os.path.join(cwd, named) if named else ""  # noqa: PTH118
-    title, verb = own_title(call, cwd)
-    return title[verb:].strip()
+        return [os.path.join(cwd, named) if named else ""]  # noqa: PTH118
+    title, verb, _ = own_title(entry, cwd)
+    return [title[verb:].strip()]
 
 
 def _short(paths: Sequence[str], cwd: str) -> list[str]:

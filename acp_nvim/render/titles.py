@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import NamedTuple
 
 from acp_nvim.patterns import late
+from acp_nvim.render.subject import begins, plain_title, says_nothing, subject
 from acp_nvim.render.text import one_line
+from acp_nvim.session.entries import ToolEntry
 from acp_nvim.session.tool_calls import ToolCall
 
 ABOUT_FILES = frozenset(("read", "edit", "delete", "move", "search"))
@@ -15,8 +18,6 @@ shortened.
 """
 GATHERED = ABOUT_FILES | {"fetch", "execute"}
 """Kinds of which several calls that follow one another become one line."""
-FILE_VERBS = ABOUT_FILES - {"search"}
-"""Kinds that do something to a file."""
 
 _VERBS = {
     "read": ("Read", "Reading", "Read"),
@@ -34,12 +35,15 @@ _TENSES = {"in_progress": 1, "completed": 2}
 _FIRST = late(r"[^\s:]+")
 _QUOTED = late(r"`([^`]+)`")
 _COMMAND = late(r"(?:Running: )?(?:`(?P<quoted>[^`]+)`|(?P<plain>[^`]+))\Z")
+_ABOUT_FILE = late(r"(?i:read|view|list|edit|writ|creat|updat|delet)\w* (?:\w+ )?['\"`]/")
+"""Titles like "Read file '/a/b'", which some agents send under another kind."""
 _PLACE = late(r"[`'\"]?[\w~./-]*[\w~][./][\w./~-]*[`'\"]?(?=$|[\s:,(])|https?://")
 
 
 def short_title(title: str, kind: str, cwd: str) -> str:
     """Return a title, of a call about files with paths below `cwd` relative to it."""
-    if kind in ABOUT_FILES and len(cwd) > 1 and cwd in title:
+    about_files = kind in ABOUT_FILES or (kind != "execute" and _ABOUT_FILE.match(title))
+    if about_files and len(cwd) > 1 and cwd in title:
         return _below(cwd).sub("", title)
     return title
 
@@ -78,17 +82,40 @@ def command_title(title: str) -> str:
     return title if found is None else found["quoted"] or found["plain"]
 
 
-def own_title(call: ToolCall, cwd: str) -> tuple[str, int]:
-    """Return the title of a call on one line, in the tense of its status, and the length of the
-    verb that it begins with.
+class Shown(NamedTuple):
+    """Title of a call on one line."""
+
+    text: str
+    verb: int
+    """Length of the verb at its beginning."""
+    beside: str = ""
+    """The agent's own title, if the text is not that."""
+
+
+def own_title(entry: ToolEntry, cwd: str) -> Shown:
+    """Return the title of a call in the tense of its status, with the command or the file that the
+    agent's title omits.
     """
-    title = call.own or call.title or call.name or call.id
+    call = entry.call
     if call.own:
-        return one_line(title), 0
+        return Shown(one_line(call.own), 0)
+    title = plain_title(call) or call.name or call.id
+    about = subject(entry, title, cwd)
+    if call.kind in _VERBS:
+        return _with_verb(call, title, about, cwd)
+    line = one_line(short_title(title, call.kind, cwd))
+    if not about:
+        return Shown(command_title(line) if call.kind == "execute" else line, 0)
+    return Shown(about, 0, "" if begins(title, about) else line)
+
+
+def _with_verb(call: ToolCall, title: str, about: str, cwd: str) -> Shown:
+    """Return the title of a call of a kind with a verb of its own."""
+    if about and (says_nothing(title) or " " not in title.strip()):
+        verb = _VERBS[call.kind][_TENSES.get(call.status, 0)]
+        beside = "" if says_nothing(title) else one_line(title)
+        return Shown(f"{verb} {about}", len(verb), beside)
+    shown, verb_length = done_title(shown_title(title, call.kind, cwd), call.kind, call.status)
     if call.kind in ABOUT_FILES:
-        shown, verb = done_title(shown_title(title, call.kind, cwd), call.kind, call.status)
-        return _QUOTED.sub(r"\1", shown), verb
-    if call.kind == "fetch":
-        return done_title(one_line(title), call.kind, call.status)
-    line = one_line(title)
-    return (command_title(line) if call.kind == "execute" else line), 0
+        shown = _QUOTED.sub(r"\1", shown)
+    return Shown(f"{shown} · {about}" if about else shown, verb_length)

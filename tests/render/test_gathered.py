@@ -8,6 +8,7 @@ import pytest
 
 from acp_nvim.protocol import schema
 from acp_nvim.render.gathered import gathered_title
+from acp_nvim.session.entries import ToolEntry
 from acp_nvim.session.tool_calls import ToolCall
 
 CWD = "/home/u/p"
@@ -47,6 +48,20 @@ def edit(name: str, old: str, new: str) -> ToolCall:
             "Ran 2 commands · make, git status",
         ),
         (
+            [
+                call("execute", "execute", raw_input={"command": "sed -i s/a/b/ x"}),
+                call("execute", "run a command", raw_input={"command": "make"}),
+            ],
+            "Ran 2 commands · sed -i s/a/b/ x, make",
+        ),
+        (
+            [
+                call("read", "read_files", raw_input={"files": [{"path": "a"}, {"path": "b"}]}),
+                call("read", "read", raw_input={"path": f"{CWD}/c"}),
+            ],
+            "Read 3 files · a, b, c",
+        ),
+        (
             [call("search", "Search for x"), call("search", "grep y")],
             "Searched 2 times · for x, grep y",
         ),
@@ -54,10 +69,10 @@ def edit(name: str, old: str, new: str) -> ToolCall:
     ],
 )
 def test_what_was_done_how_much_and_to_what(calls: list[ToolCall], text: str) -> None:
-    assert gathered_title(calls, CWD) == text
+    assert gathered_title([ToolEntry(it) for it in calls], CWD) == text
 
 
 def test_of_many_files_the_first_ones_are_named() -> None:
-    text = gathered_title([call("read", f"Read {n}.py") for n in range(20)], CWD)
+    text = gathered_title([ToolEntry(call("read", f"Read {n}.py")) for n in range(20)], CWD)
     assert text.startswith("Read 20 files · 0.py, 1.py")
     assert text.endswith("11.py, …")

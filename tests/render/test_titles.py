@@ -12,6 +12,7 @@ from acp_nvim.render.titles import shown_title
 from acp_nvim.render.tools import Look, draw, float_rows
 from acp_nvim.session.entries import ToolEntry
 from acp_nvim.session.questions.decisions import Decision
+from acp_nvim.session.terminal import Launch, Terminal
 from acp_nvim.session.tool_calls import ToolCall
 
 CWD = "/home/u/p"
@@ -99,6 +100,104 @@ def test_what_may_be_a_command_is_said_as_it_is(kind: str) -> None:
 )
 def test_the_verb_says_what_was_done(fields: dict[str, Any], text: str) -> None:
     assert line(**fields) == text
+
+
+LONG = "make " + "x" * 90
+SUBJECTS: list[tuple[dict[str, Any], str]] = [
+    (
+        {"kind": "execute", "title": "run a command", "raw_input": {"command": "sed -i s/a/b/ x"}},
+        "✓ sed -i s/a/b/ x (run a command)",
+    ),
+    (
+        {"kind": "execute", "title": "Tests", "raw_input": {"cmd": "make"}, "status": "failed"},
+        "✗ make (Tests) · failed",
+    ),
+    (
+        {"kind": "execute", "title": "bash", "raw_input": {"command": ["bash", "-lc", "a | b"]}},
+        "✓ a | b (bash)",
+    ),
+    (
+        {"kind": "execute", "title": "bash", "raw_input": {"commands": ["a", "b", "c", "d", "e"]}},
+        "✓ a, b, c, … and 2 more (bash)",
+    ),
+    (
+        {"kind": "execute", "title": "List files", "raw_input": {"command": "ls"}},
+        "✓ ls (List files)",
+    ),
+    ({"kind": "execute", "title": "ls tools", "raw_input": {"command": "ls"}}, "✓ ls tools"),
+    ({"kind": "execute", "title": "lsof -a", "raw_input": {"command": "ls"}}, "✓ ls (lsof -a)"),
+    (
+        {"kind": "execute", "title": "`make all`", "raw_input": {"command": "make all"}},
+        "✓ make all",
+    ),
+    (
+        {"kind": "execute", "title": "run: make xxx...", "raw_input": {"command": LONG}},
+        f"✓ {LONG}",
+    ),
+    ({"kind": "other", "title": "shell", "raw_input": {"command": "rm x"}}, "✓ rm x (shell)"),
+    ({"kind": "read", "title": "read", "raw_input": {"path": f"{CWD}/two.txt"}}, "✓ Read two.txt"),
+    (
+        {"kind": "read", "title": "read_text_file", "raw_input": {"path": "two.txt"}},
+        "✓ Read two.txt (read_text_file)",
+    ),
+    (
+        {
+            "kind": "read",
+            "title": 'read_files: {"files":[{"path":"/home/u/p/one...',
+            "raw_input": {"files": [{"path": f"{CWD}/one.txt"}, {"path": "/etc/hosts"}]},
+        },
+        "✓ Read one.txt, /etc/hosts (read_files)",
+    ),
+    (
+        {
+            "kind": "read",
+            "title": "ReadFile",
+            "raw_input": {"file_path": "a.py"},
+            "status": "failed",
+        },
+        "✗ Read a.py · failed",
+    ),
+    (
+        {"kind": "read", "title": "List", "locations": [schema.ToolCallLocation(CWD)]},
+        "✓ Read . (List)",
+    ),
+    (
+        {"kind": "read", "title": "Look at it", "raw_input": {"path": "a.py"}},
+        "✓ Look at it · a.py",
+    ),
+    (
+        {"kind": "edit", "title": "write_text_file", "content": changed()},
+        "✓ Edited a.py (write_text_file) +2 -1",
+    ),
+    (
+        {"kind": "move", "title": "move_file", "raw_input": {"from": "a", "to": "b"}},
+        "✓ Moved a, b (move_file)",
+    ),
+    (
+        {"kind": "search", "title": "grep", "raw_input": {"pattern": "a.*b"}},
+        "✓ Searched a.*b (grep)",
+    ),
+    (
+        {"kind": "fetch", "title": "fetch", "raw_input": {"url": "https://x.y/"}},
+        "✓ Fetched https://x.y/",
+    ),
+    ({"kind": "other", "title": 'sum: {"a": 1}', "raw_input": {"a": 1}}, "✓ sum"),
+    ({"kind": "other", "title": 'sum: {"a": 1}'}, '✓ sum: {"a": 1}'),
+    ({"kind": "other", "title": f"Read file '{CWD}/a.py'"}, "✓ Read file 'a.py'"),
+]
+
+
+@pytest.mark.parametrize(("fields", "text"), SUBJECTS)
+def test_the_line_contains_the_command_or_the_file(fields: dict[str, Any], text: str) -> None:
+    assert line(**fields) == text
+
+
+def test_the_line_contains_the_command_of_a_terminal() -> None:
+    call = ToolCall("c", title="execute", kind="execute", status="completed")
+    entry = ToolEntry(call)
+    launch = Launch("/bin/sh -lc 'sed -i s/a/b/ x'")
+    entry.terminals["t"] = Terminal("t", launch, 100, ours=True)
+    assert draw(entry, Look(cwd=CWD))[0][0] == "✓ sed -i s/a/b/ x (execute)"
 
 
 def test_the_parts_of_such_a_line_look_as_ever() -> None:

@@ -140,7 +140,7 @@ def paths(call: ToolCall) -> list[str]:
     found += written(call)
     for raw in (call.raw_input, *(raw for raw, _ in _unknown(call))):
         if raw:
-            found += _named(raw)
+            found += named(raw)
     return list(dict.fromkeys(path for path in found if path))
 
 
@@ -294,8 +294,8 @@ def _fenced(item: Any, found: str) -> Iterator[Command]:
 # -- files ----------------------------------------------------------------------------------------
 
 
-def _named(raw: Any) -> Iterator[str]:
-    """The files under keys that name some, in file addresses, and in patches."""
+def named(raw: Any) -> Iterator[str]:
+    """Yield the files under keys that name some, in file addresses, and in patches."""
     waiting: list[tuple[str, Any]] = [("", raw)]
     while waiting:
         key, value = waiting.pop()
