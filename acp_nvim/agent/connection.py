@@ -43,6 +43,9 @@ from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.protocol import schema
 from acp_nvim.session.session import Session
 
+_KILLS = frozenset(("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"))
+"""Signals that others send; a crash ends with another one."""
+
 Status = Literal["starting", "ready", "auth_required", "exited", "failed"]
 
 
@@ -83,6 +86,8 @@ class Connection:
         self._ready = anyio.Event()
         self._ended = anyio.Event()
         self._run: AgentRun | None = None
+        self._stderr_lines = self._stderr_before = 0
+        """Lines of stderr, and how many of them there were when the turn began."""
         """The last one; there may be several, see `Negotiation`."""
         self._attempts = attempts_at(spec, pauses)
 
@@ -306,7 +311,7 @@ class Connection:
             cwd=self.cwd,
             env={**around.env(), **spec.env},
             kill_s=settings.timeouts.kill_s,
-            on_stderr=lambda data: self.traffic.add("err", data),
+            on_stderr=self._hear_stderr,
         )
 
     def _unreached(self) -> TransportError | None:
@@ -360,6 +365,7 @@ class Connection:
             tells_by_id=speaks.tells_by_id,
         )
         self.status, self.error = "ready", None
+        self.begin_turn()
         self.up_since = time.monotonic()
         self.warnings.unread.clear()  # a banner tells nothing of an end
         self._ready.set()
@@ -429,9 +435,22 @@ class Connection:
         return ended.format(agent=self.name)
 
     def last_words(self) -> list[str]:
-        """The newest lines of stderr, or of what else it wrote that is no message."""
-        newest = self._run.last_words() if self._run is not None else self.warnings.unread
-        return self._negotiation.last_words(list(newest))
+        """Return the newest lines of stderr, or of what else it wrote that is no message. If others
+        killed it, lines from before the turn do not say why.
+        """
+        newest = list(self._run.last_words() if self._run is not None else self.warnings.unread)
+        if self.status == "exited" and self.exit is not None and self.exit.signal in _KILLS:
+            fresh = self._stderr_lines - self._stderr_before
+            newest = newest[-fresh:] if fresh else []
+        return self._negotiation.last_words(newest)
+
+    def begin_turn(self) -> None:
+        """Tell lines of stderr that come from now on from earlier ones."""
+        self._stderr_before = self._stderr_lines
+
+    def _hear_stderr(self, data: bytes) -> None:
+        self._stderr_lines += data.count(b"\n")
+        self.traffic.add("err", data)
 
     @property
     def exit(self) -> Exit | None:

@@ -146,6 +146,7 @@ class Exchange:
         """Name an agent that is silent in the turn that has begun."""
         connection = self._link.connection
         if connection is not None:
+            connection.begin_turn()
             self._patience.listen(partial(connection.router.heard, self.session))
 
     def take_back(self, prompt: Prompt | None = None) -> None:
@@ -229,7 +230,7 @@ class Exchange:
             self.refused = True
             queue.put_first(session, prompt)
             self._delegate.waits_again(prompt)
-            turns.end(session, None, wording.PROMPT_WAITS_FOR_LOGIN)
+            turns.end(session, None, wording.PROMPT_WAITS_FOR_LOGIN, quiet=True)
         else:
             way_out = tool_trouble.way_out(session, error, is_first=not self._worked)
             turns.end(session, None, str(error), [*details(error), *way_out])

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from acp_nvim.patterns import late
 from acp_nvim.render.cutting import between
 from acp_nvim.render.diffs import text_rows
 from acp_nvim.render.rows import WIDEST, Row, Target, ends, row
@@ -23,6 +24,7 @@ DEEPEST = 20
 """The deepest level of indentation; deeper values stand on one line."""
 ROWS = 1000
 
+_PLAIN: Final = late(r"[\w.-]{1,60}")
 _GAP: Final = object()
 
 
@@ -42,7 +44,7 @@ def _members(value: dict[Any, Any], whole: Target, indent: str) -> Iterator[Row]
         if item is _GAP:
             yield between(len(value) - MOST, whole)
         else:
-            yield from _value(f"{_short(item[0])}: ", item[1], whole, indent)
+            yield from _value(f"{_key(item[0])}: ", item[1], whole, indent)
 
 
 def _items(value: list[Any], whole: Target, indent: str) -> Iterator[Row]:
@@ -94,10 +96,20 @@ def _text(key: str, text: str, whole: Target, indent: str) -> Iterator[Row]:
         yield row(visible(f"{indent}{key}{_short(ends(text))}"))
 
 
-def _short(value: Any) -> str:
+def _short(value: Any, depth: int = DEEPEST) -> str:
+    if depth and isinstance(value, dict):
+        members = (f"{_key(key)}: {_short(item, depth - 1)}" for key, item in value.items())
+        return f"{{{', '.join(members)}}}"
+    if depth and isinstance(value, list):
+        return f"[{', '.join(_short(item, depth - 1) for item in value)}]"
     import json  # nothing is shown so before a first prompt
 
     return json.dumps(value, ensure_ascii=False)
+
+
+def _key(key: Any) -> str:
+    """Return a key as it is; in quotes if it may be taken for something else."""
+    return key if isinstance(key, str) and _PLAIN.fullmatch(key) else _short(key)
 
 
 def _indented(value: Any) -> str:

@@ -14,6 +14,7 @@ from acp_nvim.edits import hunks
 from acp_nvim.edits.patch import FilePatch
 from acp_nvim.protocol import schema
 from acp_nvim.render.diffs import LARGEST
+from acp_nvim.render.subject import plain_title
 from acp_nvim.render.text import one_line, shown_path
 from acp_nvim.render.titles import short_title
 from acp_nvim.session.lists import ITEMS
@@ -96,7 +97,7 @@ def title(decision: Decision, call: ToolCall | None, cwd: str) -> Title:
 
 
 def _of_call(decision: Decision, call: ToolCall, cwd: str) -> Title:
-    own = short_title((call.title or call.name or call.id).strip(), call.kind, cwd)
+    own = short_title((plain_title(call) or call.name or call.id).strip(), call.kind, cwd)
     if call.user_tool:
         return Title(_wants("call", call.user_tool))
     changed = changes(call, cwd)

@@ -57,6 +57,8 @@ class Stream:
         self._text = ""
         self._offset = 0
         self._carry = ""
+        self._begun = False
+        """Whether a visible part of the message is drawn."""
         self._tail = ""
         self._column = 0
         self._highlighter = Highlighter()
@@ -148,6 +150,7 @@ class Stream:
             piece = self._limit.shown(taken)
         elif self._part < len(parts):
             block = self._block(parts[self._part])
+            self._begun = True
             self._part += 1
             self.drawn += 1
             self._limit = LineLimit()
@@ -170,12 +173,15 @@ class Stream:
         return text
 
     def _clean(self, taken: str) -> str:
-        """Make the piece visible, without blank lines at its end.
+        """Make the piece visible, without blank lines at its end and where the message begins.
 
         The end waits for text that may follow: a `\\r` for its `\\n`, and newlines after the first,
         since one blank row separates entries however an agent ends its text.
         """
         text = self._carry + taken
+        if not self._begun:
+            text = text.lstrip("\r\n")
+            self._begun = bool(text)
         kept = len(text.rstrip("\r\n"))
         if text[kept : kept + 1] == "\n" and (kept or self._tail):
             kept += 1

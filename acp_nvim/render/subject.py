@@ -24,9 +24,8 @@ _MOST: Final = 3
 """The most commands or files in one line."""
 _SAY_NOTHING: Final = frozenset(
     {
-        *("a", "the", "file", "files", "text", "content", "contents"),
-        *("read", "reading", "view", "viewing", "edit", "editing", "edited", "write", "writing"),
-        *("create", "update", "delete", "move", "rename", "fetch", "search"),
+        *("file", "files", "read", "reading", "view", "viewing", "edit", "editing", "edited"),
+        *("write", "writing", "create", "update", "delete", "move", "rename", "fetch", "search"),
     }
 )
 """Words of a title that say no more than the verb of its kind."""

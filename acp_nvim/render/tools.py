@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 from msgspec import Struct
@@ -28,6 +30,8 @@ from acp_nvim.session.tool_calls import ToolCall
 
 WHOLE = 1 << 30
 """As `tool_lines`: nothing is cut, no line either."""
+
+_WRITTEN = frozenset(("Edited", "Created", "Updated", "Wrote", "Modified"))
 
 ASKED = 400
 """How many first rows of its content a call shows while it asks; of the last ones half as many."""
@@ -100,13 +104,14 @@ def draw(entry: ToolEntry, look: Look) -> list[Row]:
     rows = [call_line(entry, asks, look.cwd)]
     inside = indent(change_rows(call, look.cwd, limit, whole_target(call, None)), UNDER)
     items, left = _drawn(call, whole=False, uncut=look.tool_lines == WHOLE)
+    said = _only_diff(items) if asks is None and call.kind == "edit" else None
     for at, item in items:
         if item.__class__ is schema.Content:
-            inside += _block(at, item.content, call, limit, look.cwd, UNDER)
+            if said is None or not repeats(item.content, said):
+                inside += _block(at, item.content, call, limit, look.cwd, UNDER)
         else:
             found = _content(at, item, entry, limit, look.cwd)
-            said = asks is None and call.kind == "edit" and item.__class__ is schema.Diff
-            inside += indent(found[1:] if said and len(items) == 1 else found, UNDER)
+            inside += indent(found[1:] if item is said else found, UNDER)
     if left:
         inside.append(row(UNDER + lists.more(left), "AcpMuted", call.index))
     if not call.content:
@@ -120,6 +125,21 @@ def draw(entry: ToolEntry, look: Look) -> list[Row]:
     return rows + _decisions(entry, look)
 
 
+def _only_diff(items: Sequence[tuple[int, Any]]) -> schema.Diff | None:
+    """Return the diff of a call with just one, which the line of the call names."""
+    found = [item for _, item in items if item.__class__ is schema.Diff]
+    return found[0] if len(found) == 1 else None
+
+
+def repeats(block: Any, diff: schema.Diff) -> bool:
+    """Whether a text says only that the file of a diff was written: `Edited a.py`."""
+    if block.__class__ is not schema.TextContent or len(block.text) > SHORT:
+        return False
+    verb, _, named = block.text.strip().partition(" ")
+    path = named.strip("`'\"").rstrip(".")
+    return verb in _WRITTEN and bool(path) and f"/{diff.path}".endswith(f"/{path.lstrip('/')}")
+
+
 def _decisions(entry: ToolEntry, look: Look, drawn: Decision | None = None) -> list[Row]:
     """The questions about a call, without the one that is drawn already and those whose turn has
     not come.
@@ -130,7 +150,17 @@ def _decisions(entry: ToolEntry, look: Look, drawn: Decision | None = None) -> l
             continue
         is_open = decision.outcome is None
         rows += card(decision, entry, look.cwd) if is_open else answered(decision)
-    return indent(rows, UNDER)
+    return indent(_counted(rows), UNDER)
+
+
+def _counted(rows: Sequence[Row]) -> list[Row]:
+    """Return rows with equal ones that follow one another as one, which says how many they are."""
+    found: list[Row] = []
+    for each, alike in groupby(rows):
+        count = len(list(alike))
+        text, _, target = each
+        found.append(row(f"{text} · {count} times", "AcpMuted", target) if count > 1 else each)
+    return found
 
 
 def _drawn(

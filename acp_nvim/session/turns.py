@@ -125,9 +125,12 @@ def end(
     details: Sequence[str] = (),
     told: str | None = None,
     usage: schema.Usage | None = None,
+    *,
+    quiet: bool = False,
 ) -> None:
     """The turn is over: the agent answered, or never will. `told` is the error for state and
-    event where that is more than `error`, `usage` the tokens of the turn.
+    event where that is more than `error`, `usage` the tokens of the turn. `quiet`: the chat says
+    elsewhere why it ended.
     """
     came = session.transcript.entries[session.entries_before :]
     line = _end_line(stop_reason, error, details, came if session.in_turn else None)
@@ -143,7 +146,7 @@ def end(
         session.status = "idle"
         settle(session)
     session.transcript.complete()
-    if line is not None:
+    if line is not None and not quiet:
         session.notice(line.level, line.title, line.details)
     session.turn_usage = usage
     session.spent += usage.total_tokens if usage is not None else 0

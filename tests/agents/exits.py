@@ -210,3 +210,12 @@ def withholds(agent: Agent, method: str, mark: str, then: str, *args: str) -> No
 
     agent.reply = late  # type: ignore[method-assign]
     live(agent, then, list(args))
+
+
+@whole_life
+def starts_loud(agent: Agent, *_args: str) -> None:
+    """Write lines to stderr while it starts, then run scripts, silently."""
+    for number in range(14):
+        agent.stderr(f"starting {number}")
+    handshake(agent)
+    serve(agent, SCENARIOS["script"].run, [])

@@ -54,7 +54,7 @@ def test_what_was_said_stands_there(history: list[Act]) -> None:
     at = 0
     for entry in chat.session.transcript.entries:
         if isinstance(entry, Message) and all(isinstance(part, str) for part in entry.parts):
-            text = visible(entry.text().rstrip("\r\n"))
+            text = visible(entry.text().strip("\r\n"))
             at = lines.index("\n" + text + "\n", at) + len(text)
     assert chat.document.drawn == chat.session.transcript.written
 
@@ -230,3 +230,13 @@ def test_a_message_of_many_chunks_takes_hardly_more_than_its_text() -> None:
     kept = sum(sys.getsizeof(part) for part in message.parts if part and part is not link)
     assert kept < 1.2 * len(message.text())
     assert chat.at_once().lines == chat.picture.lines
+
+
+@pytest.mark.parametrize("chunks", [["\n\nDone."], ["\n", "\n", "Done."], ["", "\r\n\n", "Done."]])
+def test_one_blank_line_is_between_a_call_and_a_message(chunks: list[str]) -> None:
+    chat = Chat()
+    chat.call(1, "completed", "")
+    for chunk in chunks:
+        chat.say("agent", chunk, None)
+        chat.draw(1000)
+    assert chat.picture.lines == ["✓ call 1", "", "Done."]

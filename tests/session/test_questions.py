@@ -42,6 +42,12 @@ def test_command_lines(raw: Any, command: str | None) -> None:
         ({"aggregated_output": "", "stdout": "o"}, "o"),
         ({"output": "x"}, "x"),
         ({"output": {"x": 1}}, ""),
+        ([{"query": "a.txt", "result": "1 | a", "success": True}], "1 | a"),
+        (
+            [{"query": "a", "result": "A"}, {"query": "b", "result": "", "error": "no b"}],
+            "a:\nA\nb:\nno b",
+        ),
+        ({"query": "q", "result": [{"type": "text", "text": "found"}]}, "found"),
         ("plain", "plain"),
         (None, ""),
     ],

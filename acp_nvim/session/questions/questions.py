@@ -104,19 +104,29 @@ def command_of(raw_input: Any) -> str | None:
 def output_of(raw_output: Any) -> str:
     """Return a command's output by its tool call's raw output; empty where that has none."""
     if isinstance(raw_output, list):
-        return "\n".join(filter(None, map(_text_of, raw_output)))
+        headed = len(raw_output) > 1
+        return "\n".join(filter(None, (_text_of(item, headed) for item in raw_output)))
     if not isinstance(raw_output, dict):
         return raw_output if isinstance(raw_output, str) else ""
     for keys in (("aggregated_output",), ("stdout", "stderr"), ("output",)):
         texts = [text for key in keys if isinstance(text := raw_output.get(key), str)]
         if any(texts):
             return "".join(texts)
-    content = raw_output.get("content")
-    return output_of(content) if isinstance(content, str | list) else ""
+    for key in ("content", "result", "error"):
+        value = raw_output.get(key)
+        if isinstance(value, str | list) and value:
+            return output_of(value)
+    return ""
 
 
-def _text_of(item: Any) -> str:
-    """The text of an item of a list: a content block, or one that wraps it."""
+def _text_of(item: Any, headed: bool) -> str:
+    """Return the text of an item of a list: a content block, one that wraps it, or one of several
+    results, with the query that it answers above if `headed`.
+    """
     block = item.get("content", item) if isinstance(item, dict) else item
     text = block.get("text") if isinstance(block, dict) else block
-    return text if isinstance(text, str) else ""
+    if isinstance(text, str):
+        return text
+    found = output_of(item)
+    query = item.get("query") if isinstance(item, dict) else None
+    return f"{query}:\n{found}" if headed and found and isinstance(query, str) else found

@@ -37,6 +37,7 @@ _ADDRESSES: Final = ("url", "uri")
 _OLD: Final = ("old_string", "oldString", "old_str", "old_text", "oldText", "search")
 _NEW: Final = ("new_string", "newString", "new_str", "new_text", "newText", "replace")
 _CONTENTS: Final = ("content", "contents", "file_text", "fileText", "new_content")
+_EVERY: Final = ("replace_all", "replaceAll", "allow_multiple")
 _PROSE: Final = ("description", "reason", "justification", "explanation", "plan")
 WRAPPERS: Final = ("input", "arguments", "args", "params", "parameters", "tool_input", "toolInput")
 _TELLING: Final = frozenset((*COMMANDS, "commands", *WRAPPERS))
@@ -355,7 +356,7 @@ def _edits(left: _Table) -> Iterator[Part]:
     content = next((key for key in _CONTENTS if isinstance(left.get(key), str)), None)
     if _is_edit(left):
         path = _take_path(left)
-        yield _edit(left, path)
+        yield from _edit(left, path)
     elif _names_file(left) and (listed or content):
         path = _take_path(left)
         if content:
@@ -372,14 +373,17 @@ def _is_edit(value: Any) -> bool:
     )
 
 
-def _edit(left: _Table, path: str | None) -> Edit:
+def _edit(left: _Table, path: str | None) -> Iterator[Part]:
     old, new = (next(k for k in keys if isinstance(left.get(k), str)) for keys in (_OLD, _NEW))
-    return Edit(path or "", left.pop(old), left.pop(new))
+    yield Edit(path or "", left.pop(old), left.pop(new))
+    for key in _EVERY:
+        if isinstance(left.get(key), bool) and left.pop(key):
+            yield Note("", "every occurrence")
 
 
 def _one_edit(item: _Table, path: str | None) -> Iterator[Part]:
     left = dict(item)
-    yield _edit(left, _take_path(left) or path)
+    yield from _edit(left, _take_path(left) or path)
     if left:
         yield Data(left)
 
@@ -394,9 +398,15 @@ def _places(left: _Table) -> Iterator[Part]:
         value = left.get(key)
         if isinstance(value, list) and _all(value, _is_text):
             yield from _ends(left.pop(key), len(value), lambda path: [Place(path)])
+        elif isinstance(value, list) and _all(value, _is_file):
+            yield from _ends(left.pop(key), len(value), lambda file: _parts(file, "", 1))
     for key in _ADDRESSES:
         if _is_text(left.get(key)):
             yield Note("", left.pop(key))
+
+
+def _is_file(value: Any) -> bool:
+    return isinstance(value, dict) and _names_file(value)
 
 
 def _questions(left: _Table) -> Iterator[Part]:
@@ -413,7 +423,9 @@ def _asks(value: Any) -> bool:
 
 def _one_question(item: _Table) -> Iterator[Part]:
     left = dict(item)
-    yield _question(left)
+    header = left.pop("header", None) if _is_text(left.get("header")) else ""
+    found = _question(left)
+    yield Choice(f"{header}: {found.text}", found.answers) if header else found
     rest = {key: value for key, value in left.items() if value not in (None, "", False)}
     if rest:
         yield Data(rest)

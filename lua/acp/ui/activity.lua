@@ -98,6 +98,11 @@ end
 ---@param session acp.Session
 local function status(n, session)
   local word, turn = session.status, turns[n]
+  local agent = require('acp.base.state').get().agents[session.agent]
+  local at_work = word == 'running' or word == 'cancelling'
+  if agent and agent.status == 'auth_required' and not at_work then
+    return 'waits for :Acp login'
+  end
   started[n] = word == 'starting' and (started[n] or vim.uv.now()) or nil
   if started[n] then return word .. ' ' .. time(vim.uv.now() - started[n]) end
   if M.waits(session) then return 'waiting for you' end

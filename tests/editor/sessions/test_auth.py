@@ -80,6 +80,10 @@ def test_a_session_that_was_open_may_want_a_login_and_loses_no_prompt(picker: Ed
     traffic = agent(picker, "a", "session/prompt")
     picker.turn("say first")
     wait_asked(picker)
+    picker.wait_screen("waits for :Acp login")
+    told = [line for line in picker.chat(1) if "log in" in line]
+    assert told == ["⚠ Scripted needs you to log in: :Acp login (1 waiting)"]
+    assert "✗" not in "\n".join(picker.screen())
     picker.prompt("say second")
     picker.wait("#require('acp').state().sessions[1].queue == 2")
     picker.cmd("Acp login")

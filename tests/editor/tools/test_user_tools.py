@@ -220,8 +220,8 @@ def test_the_user_is_asked_before_one_that_writes(editor: Editor) -> None:
     assert (found["title"], found["kind"]) == ("Call mine", "other")
     assert [it["name"] for it in found["options"]][1] == "Allow mine for the session"
     editor.wait_screen("Scripted wants to call mine")
-    editor.wait_screen('"to": "the shop"')
-    editor.wait_screen('"command": "rm"')
+    editor.wait_screen('to: "the shop"')
+    editor.wait_screen('command: "rm"')
     assert editor.lua("return _G.done == nil")
     editor.cmd("Acp allow")
     editor.wait_event("AcpTurnEnd")

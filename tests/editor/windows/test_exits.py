@@ -58,6 +58,18 @@ def test_an_exit_in_the_middle_of_a_turn(
     assert "pid" not in agent
 
 
+def test_a_killed_agent_is_not_explained_by_lines_of_its_start(editor: Editor) -> None:
+    agent = editor.agent("starts_loud")
+    editor.prompt("wait_for_cancel")
+    agent.wait("session/prompt")
+    os.kill(editor.state()["agents"]["starts_loud"]["pid"], signal.SIGKILL)
+    data = editor.wait_event("AcpAgentExit")
+    assert "starting 13" in data["stderr"]
+    chat = "\n".join(editor.chat(1))
+    assert "killed by SIGKILL" in chat
+    assert "starting 13" not in chat
+
+
 def test_an_agent_that_closes_its_output_is_not_said_to_be_killed(editor: Editor) -> None:
     """It is ended, as nothing can come any more; that it ended by our signal explains nothing."""
     editor.agent("script")
