@@ -28,6 +28,7 @@ CODES: Final[dict[Reason, int]] = {
     "denied": INVALID_PARAMS,
     "conflict": INTERNAL_ERROR,
     "readonly": INTERNAL_ERROR,
+    "busy": INTERNAL_ERROR,
     "failed": INTERNAL_ERROR,
 }
 """The code of the JSON-RPC error for each reason."""

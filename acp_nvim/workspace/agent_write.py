@@ -27,8 +27,8 @@ from acp_nvim.workspace.ports import BufferText, Change, Closed, FileOptions, Wr
 from acp_nvim.workspace.refusals import Reason, Refusal
 from acp_nvim.workspace.text_fit import fitted, restored, unencodable
 
-PATIENCE_S: Final = 5.0
-"""How long a write is tried again while the buffer keeps changing or is locked (textlock)."""
+PATIENCE_S: Final = 10.0
+"""How long a write is tried again while the buffer keeps changing or allows no edit."""
 PAUSE_S: Final = 0.05
 """The pause before Neovim is asked again for an edit that it does not allow now."""
 
@@ -186,7 +186,8 @@ class AgentWrite:
                 made = self._made(None if self._created else live.text, written.live.text, merged)
                 return made if written.held else msgspec.structs.replace(made, unsaved=UNVERIFIED)
             if anyio.current_time() > deadline:
-                raise self._refuse("failed", written.why or "the buffer keeps changing")
+                reason: Reason = "busy" if written.outcome == "busy" else "failed"
+                raise self._refuse(reason, written.why or "the buffer keeps changing")
             if written.outcome == "busy":
                 await anyio.sleep(PAUSE_S)
             live = await self._again(live)

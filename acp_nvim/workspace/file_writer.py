@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+import anyio
 from anyio import to_thread
 
 from acp_nvim import wording
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.workspace import disk, nofollow, obstacles
+from acp_nvim.workspace.agent_write import PATIENCE_S, PAUSE_S
 from acp_nvim.workspace.disk import bytes_of
 from acp_nvim.workspace.file_format import (
     BinaryError,
@@ -28,7 +30,7 @@ from acp_nvim.workspace.text_fit import restored, unencodable
 from acp_nvim.workspace.tracked_file import Holds, Removed, UserFormat
 
 ATTEMPTS: Final = 20
-"""How often a text is written to a buffer that keeps changing."""
+"""How often a text is written to a buffer that keeps changing; one that is busy is waited for."""
 
 
 class Refused(Exception):
@@ -140,8 +142,12 @@ class FileWriter:
             synced=live.stale,
             rights=None if there else self._edits.state(place.real).rights,
         )
+        deadline = anyio.current_time() + PATIENCE_S
         written = await self._edits.buffers.write(place, live, change)
-        if written.outcome not in ("done", "moved", "busy"):
+        while written.outcome == "busy" and anyio.current_time() < deadline:
+            await anyio.sleep(PAUSE_S)
+            written = await self._edits.buffers.write(place, live, change)
+        if written.outcome not in ("done", "moved"):
             raise Refused(written.why)
         return written.outcome == "done"
 

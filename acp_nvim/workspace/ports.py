@@ -130,7 +130,8 @@ class Written(msgspec.Struct, frozen=True):
     """The result of a change. ``live`` is the buffer afterwards, None when it was not touched.
 
     ``moved``: buffer or file have changed since the change was made. ``busy``: Neovim
-    allows no edit right now (textlock). The others but ``done`` refuse; the buffer is as it was.
+    allows no edit right now, or the user has to finish first. The others but ``done`` refuse; the
+    buffer is as it was.
     """
 
     outcome: Literal["done", "moved", "busy", "readonly", "conflict", "directory", "failed"]

@@ -14,6 +14,7 @@ Reason = Literal[
     "denied",
     "conflict",
     "readonly",
+    "busy",
     "failed",
 ]
 

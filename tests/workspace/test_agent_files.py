@@ -275,6 +275,16 @@ async def test_a_buffer_that_never_rests_is_an_answer_too(
     assert await served.reason(served.write, "f", "A\nb\nc\n") == (-32603, "failed")
 
 
+async def test_a_user_who_does_not_finish_is_an_answer_too(
+    served: AgentFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acp_nvim.workspace.agent_write.PATIENCE_S", 0.1)
+    served.buffers.open(served.path("f"), "a\nb\nc\n")
+    served.buffers.outcomes = [Written("busy", "an operator of the user waits")] * 9
+    assert await served.reason(served.write, "f", "A\nb\nc\n") == (-32603, "busy")
+    assert str(served.buffers.texts[served.path("f")]) == "a\nb\nc\n"
+
+
 @pytest.mark.parametrize("reason", ["readonly", "conflict", "failed"])
 async def test_what_the_editor_refuses_is_refused(served: AgentFiles, reason: Any) -> None:
     served.buffers.open(served.path("f"), "a\n")

@@ -99,7 +99,8 @@ function M.take(bufnr, tick, hunks, want, stamp)
   watch.hold(bufnr)
   local modifiable = vim.bo[bufnr].modifiable
   vim.bo[bufnr].modifiable = true -- a view of the file, as 'autoread' keeps it current
-  local ok, err = buffers.edit(bufnr, hunks, want)
+  local keep = require('acp.buffers.user_marks').keep
+  local ok, err = keep(bufnr, buffers.edit, bufnr, hunks, want)
   vim.bo[bufnr].modifiable = modifiable
   if ok then
     buffers.part_undo(bufnr)
@@ -189,19 +190,19 @@ function M.save(paths)
   return problems
 end
 
---- Neovim finds a file changed by a turn that runs. A clean buffer is read again, in one with
---- unsaved edits both texts stay until the host has merged them. What is no file any more, or leads
---- elsewhere, is not read: a pipe would be waited for.
+--- Neovim finds a file changed by a turn that runs. A clean buffer is read again. In one with
+--- unsaved edits, or in which the user is at work, both texts stay until the host has merged them.
+--- What is no file any more, or leads elsewhere, is not read: a pipe would be waited for.
 local function changed(args, real)
   if save.probing then return end
   local clean = not vim.bo[args.buf].modified
+  local in_use = require('acp.buffers.user_busy').holds_lines(args.buf)
   local stat = uv.fs_stat(api.nvim_buf_get_name(args.buf))
   local is_file = stat ~= nil and stat.type == 'file' and not nofollow.moved(args.buf, real)
-  vim.v.fcs_choice = clean and is_file and vim.v.fcs_reason ~= 'deleted' and 'reload' or ''
-  if not clean then
-    save.mark_conflict(args.buf, true)
-    look(args.buf)
-  end
+  local readable = clean and not in_use and is_file and vim.v.fcs_reason ~= 'deleted'
+  vim.v.fcs_choice = readable and 'reload' or ''
+  if not clean then save.mark_conflict(args.buf, true) end
+  if in_use or not clean then look(args.buf) end
 end
 
 ---@param read? boolean it was read from its file just now
@@ -259,6 +260,7 @@ end
 ---@param active boolean
 function M.quiet(active)
   api.nvim_clear_autocmds({ group = answers })
+  require('acp.buffers.autoread').release()
   if not active then
     leave()
     stamps = {}
@@ -274,6 +276,10 @@ function M.quiet(active)
   end
   local events = { 'BufReadPost', 'BufWritePost', 'BufFilePost' }
   on(events, function(args) answer_for(args.buf, args.event == 'BufReadPost') end)
+  local function asks(bufnr) return stamps[bufnr] ~= nil end
+  local function look_again() require('acp.buffers.autoread').changed(asks) end
+  on('ModeChanged', look_again)
+  look_again()
 end
 
 return M

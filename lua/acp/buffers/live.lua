@@ -5,7 +5,7 @@ local M = {}
 
 local api, fn, uv = vim.api, vim.fn, vim.uv
 local save, watch = require('acp.buffers.save'), require('acp.buffers.watch')
-local user_busy = require('acp.buffers.user_busy')
+local user_busy, user_marks = require('acp.buffers.user_busy'), require('acp.buffers.user_marks')
 local silent_saves, put = require('acp.buffers.silent_saves'), require('acp.buffers.apply')
 local nofollow = require('acp.buffers.nofollow')
 local text = require('acp.buffers.text')
@@ -237,7 +237,7 @@ end
 function M.write(bufnr, tick, hunks, want)
   watch.flush(bufnr)
   watch.hold(bufnr)
-  local answer = write(bufnr, tick, hunks, want)
+  local answer = user_marks.keep(bufnr, write, bufnr, tick, hunks, want)
   watch.release(bufnr)
   return answer
 end

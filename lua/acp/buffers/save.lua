@@ -124,7 +124,7 @@ end
 
 --- Bring a clean buffer up to date with its file. One with unsaved edits is never touched.
 ---@return boolean stale it may be: Neovim reloads nothing in the command-line window or textlock,
----  and we nothing that is no file
+---  and we nothing that is no file, or that the user is at work in
 ---@return 'gone'|'new'|nil absent it is clean, and there is no file: any more, or not yet
 ---@return string|nil moved why its name leads elsewhere since it was looked at last
 function M.refresh(bufnr)
@@ -141,6 +141,7 @@ function M.refresh(bufnr)
   end
   local now = stat and stamp(stat) or nil
   if now == seen[bufnr] then return false, absent end
+  if now and require('acp.buffers.user_busy').holds_lines(bufnr) then return true end
   conflicts[bufnr] = nil
   if now then
     local ok, result = pcall(reload_inside, bufnr, now, nofollow.real(bufnr))
@@ -349,7 +350,9 @@ local function write(bufnr, autocmds, real)
   end
   vim.go.writebackup = true -- else a full disk leaves half a file, and nothing of the old one
   local id = guard(bufnr, real)
-  local command = ('silent keepalt lockmarks %swrite! ++p'):format(autocmds and '' or 'noautocmd ')
+  local command = ('silent keepalt keepjumps lockmarks %swrite! ++p'):format(
+    autocmds and '' or 'noautocmd '
+  )
   local ok, err, edited = watched(bufnr, function() return run(bufnr, command) end)
   pcall(api.nvim_del_autocmd, id)
   vim.go.writebackup = backup

@@ -11,12 +11,28 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor import Editor, serves_while_it_asks
+from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
 
 LINES = "".join(f"line {n}\n" for n in range(1, 21))
 ADDED = ["new 1", "new 2"]
 TWO = "new 1\nnew 2\nline 2\n"
 WAYS = ["disk", "fs"]
+
+
+TRIED = """
+local function note(module, name)
+  local action = module[name]
+  module[name] = function(...)
+    local answer = action(...)
+    _G.tried = true
+    return answer
+  end
+end
+note(require('acp.buffers.live'), 'write')
+note(require('acp.buffers.disk_changes'), 'take')
+"""
+"""Note that the host has tried to put the agent's hunks into a buffer."""
 
 
 @pytest.fixture
@@ -38,7 +54,7 @@ def change(way: str, path: Path) -> str:
 
 def expected(*, changed: dict[int, str] | None = None, gone: tuple[int, ...] = ()) -> list[str]:
     lines = [(changed or {}).get(n, f"line {n}") for n in range(1, 21) if n not in gone]
-    return [lines[0], *ADDED, *lines[1:]]
+    return "\n".join([lines[0], *ADDED, *lines[1:]]).split("\n")
 
 
 def lines(editor: Editor) -> list[str]:
@@ -84,21 +100,36 @@ def test_what_the_user_has_begun(
         ("5G>", "j", expected(changed={5: "\tline 5", 6: "\tline 6"})),
         ("5Gi<C-o>d", "d<Esc>", expected(gone=(5,))),
         (":5,6s/line/LINE/c<CR>", "yy", expected(changed={5: "LINE 5", 6: "LINE 6"})),
+        ("5G0<C-v>jI", "x<Esc>", expected(changed={5: "xline 5", 6: "xline 6"})),
+        ("5G<C-v>j$A", "x<Esc>", expected(changed={5: "line 5x", 6: "line 6x"})),
+        ("5G0<C-v>jlc", "x<Esc>", expected(changed={5: "xne 5", 6: "xne 6"})),
+        ("5G0c<C-v>j", "x<Esc>", expected(changed={5: "xine 5", 6: "xine 6"})),
+        ("5Gd/line 7", "<CR>", expected(gone=(5, 6))),
+        (":10,11d", "<CR>", expected(gone=(10, 11))),
+        (":10", ",11d<CR>", expected(gone=(10, 11))),
+        ("5G:.,+1d", "<CR>", expected(gone=(5, 6))),
+        (":/line 5/,6d", "<CR>", expected(gone=(5, 6))),
+        (":silent! 10d", "<CR>", expected(gone=(10,))),
+        (":echo 1 | 10d", "<CR>", expected(gone=(10,))),
+        ("5G:normal 10G", "dd<CR>", expected(gone=(10,))),
+        ("5G:m", "6<CR>", expected(changed={5: "line 6", 6: "line 5"})),
+        ("5G:d|t5", "<CR>", expected(gone=(5,), changed={6: "line 6\nline 6"})),
+        (":g/line 5/t 5", "<CR>", expected(changed={5: "line 5\nline 5"})),
+        (":call deletebufline('%', 10)", "<CR>", expected(gone=(10,))),
+        ("q:i10,11d", "<CR>", expected(gone=(10, 11))),
+        (":10,11<C-f>", "ad<CR>", expected(gone=(10, 11))),
     ],
 )
 def test_what_goes_by_line_numbers_is_let_finish(
     project: Editor, way: str, begin: str, rest: str, then: list[str]
 ) -> None:
-    if begin.startswith(":"):
+    if begin.endswith("c<CR>"):
         serves_while_it_asks(project)
     project.keys(begin)
-    project.wait("vim.fn.mode(1):match('^no') or vim.fn.mode(1) == 'r?'")
+    project.lua(TRIED)
     project.prompt(change(way, project.work / "a.txt"))
-    if way == "fs":
-        until(lambda: project.traffic[0].sent("fs/write_text_file"))
-    else:
-        project.traffic[0].wait_note("ran")
-    assert lines(project) == LINES.splitlines()
+    project.wait("_G.tried")
+    assert ADDED[0] not in lines(project)
     project.keys(rest)
     until(lambda: lines(project) == then, what=repr(then))
     project.wait_event("AcpTurnEnd", 2)
@@ -152,3 +183,92 @@ def test_a_lock_that_lasts_is_waited_for(project: Editor) -> None:
     project.keys("d")
     until(lambda: lines(project) == expected(gone=(5,)))
     project.wait("#require('acp').state().sessions[1].edits == 1")
+
+
+def test_a_decision_takes_no_lines_above_a_command(project: Editor) -> None:
+    """It is not made on another text than the user saw."""
+    turn(project, "fs")
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+    project.keys(":12,13d")
+    project.lua(TRIED)
+    project.cmd("Acp reject all")
+    project.wait("_G.tried")
+    assert lines(project) == expected()
+    project.keys("<CR>")
+    project.wait_message("a.txt was left unchanged: ")
+    assert lines(project) == expected(gone=(10, 11))
+    project.cmd("Acp reject all")
+    wanted = [line for line in LINES.splitlines() if line not in ("line 10", "line 11")]
+    until(lambda: lines(project) == wanted)
+
+
+def test_a_read_of_the_agent_brings_no_lines_above_a_command(project: Editor) -> None:
+    path = project.work / "a.txt"
+    project.keys(":10,11d")
+    project.turn(change("disk", path) + f"\nread {path}")
+    answer = project.traffic[0].answers("fs/read_text_file")[-1]["result"]
+    assert answer["content"] == LINES.replace("line 2\n", TWO)
+    assert lines(project) == LINES.splitlines()
+    project.keys("<CR>")
+    until(lambda: lines(project) == expected(gone=(10, 11)))
+
+
+@pytest.mark.parametrize(
+    ("keys", "rest", "then"),
+    [
+        (":10,11d", "<CR>", expected(gone=(10, 11))),
+        ("5G0<C-v>jI", "x<Esc>", expected(changed={5: "xline 5", 6: "xline 6"})),
+    ],
+)
+def test_a_reload_brings_no_lines_above_what_the_user_has_begun(
+    project: Editor, keys: str, rest: str, then: list[str]
+) -> None:
+    """As when Neovim gains the focus."""
+    agent = StepwiseAgent.at_work(project)
+    project.keys(keys)
+    agent.ask("runs", f"sed -i '2i new 1\\nnew 2' {project.work}/a.txt")
+    project.cmd("checktime")
+    assert ADDED[0] not in lines(project)
+    project.keys(rest)
+    until(lambda: lines(project) == then)
+    assert project.lua("return vim.o.autoread and vim.bo.autoread == nil")
+    agent.end()
+
+
+MARKS = """
+return {
+  vim.fn.getpos("'["), vim.fn.getpos("']"), vim.fn.getpos("'."), vim.fn.getpos("'^"),
+  vim.fn.getchangelist()[1],
+}
+"""
+
+
+FORMATTER = """vim.api.nvim_create_autocmd('BufWritePre', { callback = function()
+  vim.api.nvim_buf_set_lines(0, 0, 1, true, { 'formatted' })
+end })"""
+
+
+@pytest.mark.parametrize("formatter", ["", FORMATTER])
+@pytest.mark.parametrize("way", WAYS)
+def test_marks_of_what_changed_last_are_the_users(
+    project: Editor, way: str, formatter: str
+) -> None:
+    project.cmd("set undolevels=1000")
+    project.keys("5GAx<Esc>8GAy<Esc>:silent write<CR>12GyyG")
+    project.wait("not vim.bo.modified")
+    before = project.lua(MARKS)
+    project.lua(formatter)
+    path = project.work / "a.txt"
+    text = path.read_text().replace("line 2\n", TWO)
+    project.turn(f"write {path} {json.dumps(text)}" if way == "fs" else change(way, path))
+    until(lambda: "".join(lines(project)[1:2]).strip() == "new 1")
+    until(lambda: project.lua(MARKS) != before)
+
+    def moved(place: list[int]) -> list[int]:
+        return [place[0], place[1] + 2, *place[2:]]
+
+    *marks, changes = before
+    changes = [{**one, "lnum": one["lnum"] + 2} for one in changes]
+    assert project.lua(MARKS) == [*map(moved, marks), changes]
+    project.keys("g;")
+    assert project.lua("return vim.fn.line('.')") == 10
