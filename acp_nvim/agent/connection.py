@@ -139,7 +139,7 @@ class Connection:
         env = {**around.env(), **self.spec.env}
         wanted = settings.tools if self.spec.tools is None else self.spec.tools
         capabilities = self.agent.capabilities.mcp_capabilities or schema.McpCapabilities()
-        way = session_params.own_way(capabilities, over_http=settings.tools_http)
+        way = session_params.own_way(capabilities)
         starts = self.agent.starts_servers and runs_here(self.spec)
         reachable = way != "relay" or starts
         found = session_params.of(

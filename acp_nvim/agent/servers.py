@@ -51,14 +51,12 @@ class TerminalServer(Protocol):
 class OwnServer(Struct, frozen=True):
     """The MCP server with the editor's own tools, and the values in it that must not be logged."""
 
-    server: schema.McpServerStdio | schema.McpServerAcp | schema.McpServerHttp
+    server: schema.McpServerStdio | schema.McpServerAcp
     secrets: Sequence[str]
 
 
-Way = Literal["relay", "acp", "http"]
-"""How an agent reaches that server: by a process that it starts, by its connection with us, or by
-an address.
-"""
+Way = Literal["relay", "acp"]
+"""How an agent reaches that server: by a process that it starts, or by its connection."""
 
 
 class OwnTools(Protocol):

@@ -172,11 +172,9 @@ def _no_started(servers: Sequence[Any], remarks: list[str]) -> list[Any]:
     return [one for one in servers if not isinstance(one, schema.McpServerStdio)]
 
 
-def own_way(capabilities: schema.McpCapabilities, *, over_http: bool) -> Way:
-    """Return how an agent gets to the server of ours; ``over_http`` is option `tools_http`."""
-    if capabilities.acp is True:
-        return "acp"
-    return "http" if over_http and capabilities.http is True else "relay"
+def own_way(capabilities: schema.McpCapabilities) -> Way:
+    """Return how an agent reaches the editor's tools."""
+    return "acp" if capabilities.acp is True else "relay"
 
 
 def trace(settings: Settings, spec: AgentSettings) -> dict[str, Any]:

@@ -149,7 +149,6 @@ class Settings(msgspec.Struct, frozen=True):
     mcp_servers: list[dict[str, Any]] = field(default_factory=list)
     tools: bool | list[str] = True
     tools_ask: bool = False
-    tools_http: bool = False
     meta: dict[str, Any] = field(default_factory=dict)
     extensions: list[str] = field(default_factory=list)
     files: FileSettings = field(default_factory=FileSettings)

@@ -51,7 +51,7 @@ from acp_nvim.editor.sessions import SessionNumbers, Sessions
 from acp_nvim.editor.subagent_registry import SubagentRegistry
 from acp_nvim.editor.tool_call_watch import ToolCallWatch
 from acp_nvim.editor.tool_editor import ToolEditor
-from acp_nvim.editor.tools import EditorTools, http_door
+from acp_nvim.editor.tools import EditorTools
 from acp_nvim.editor.unsaved_changes import UnsavedChanges
 from acp_nvim.editor.unscoped_questions import UnscopedQuestions
 from acp_nvim.editor.user_options import UserOptions
@@ -283,8 +283,7 @@ class Host:
     def _own_tools(self) -> EditorTools:
         toolbox = Toolbox(self._tool_list(), self.notices.failed)
         door = Door(toolbox, self.tasks, lambda: self.settings().stdpath.get("run"))
-        new_http_door = partial(http_door, toolbox, self.tasks)
-        tools = EditorTools(toolbox, door, McpOverAcp(toolbox), self.tasks, new_http_door)
+        tools = EditorTools(toolbox, door, McpOverAcp(toolbox), self.tasks)
         runner = NvimUserTools(self.async_calls)
         self.user_tools = UserTools(toolbox, runner, lambda: self._tool_permissions, tools.refresh)
         return tools

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +17,7 @@ from acp_nvim.protocol import schema
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 from acp_nvim.tools import relay
-from acp_nvim.tools.grants import AnyDoor, Entrance
+from acp_nvim.tools.door import Door, Entrance
 from acp_nvim.tools.over_acp import McpOverAcp
 from acp_nvim.tools.toolbox import Toolbox
 
@@ -29,34 +28,21 @@ LATE: Final = ("tutor",)
 RELAY: Final = str(Path(relay.__file__).resolve())
 
 
-def http_door(toolbox: Toolbox, tasks: Tasks) -> AnyDoor:
-    """A door at a port. Only this loads what speaks HTTP. ImportError."""
-    from acp_nvim.tools.http_door import HttpDoor
-
-    return HttpDoor(toolbox, tasks)
-
-
 class EditorTools:
     """The `OwnTools` of all sessions of a host."""
 
     def __init__(
         self,
         toolbox: Toolbox,
-        door: AnyDoor,
+        door: Door,
         over_acp: McpOverAcp,
         tasks: Tasks,
-        new_http_door: Callable[[], AnyDoor],
         patience_s: float = PATIENCE_S,
     ) -> None:
-        """Nothing listens before the first session that has tools; ``new_http_door`` is called for
-        the first one that gets them over HTTP.
-        """
         self._toolbox = toolbox
         self._door = door
         self._over_acp = over_acp
         self.message = over_acp.message
-        self._new_http_door = new_http_door
-        self._http_door: AnyDoor | None = None
         self._tasks = tasks
         self._patience_s = patience_s
         self._prompted: set[str] = set()
@@ -71,16 +57,14 @@ class EditorTools:
         if way == "acp":
             id = self._over_acp.admit(session, wanted)
             return None if id is None else OwnServer(schema.McpServerAcp(OWN, id), [id])
-        door = self._by_http(session) if way == "http" else self._door
         try:
-            entrance = door.admit(session, wanted)
+            entrance = self._door.admit(session, wanted)
         except OSError as error:
             session.notice("warning", wording.TOOLS_NOT_OFFERED.format(reason=error))
             return None
         if entrance is None:
             return None
-        server = _by_relay(entrance) if door is self._door else _by_address(entrance)
-        return OwnServer(server, [entrance.token])
+        return OwnServer(_by_relay(entrance), [entrance.token])
 
     def prompted(self, session: Session) -> None:
         """A prompt goes to the agent: after the first one it should connect before long."""
@@ -100,8 +84,7 @@ class EditorTools:
 
     def refresh(self) -> None:
         """There are other tools than before: the state of the sessions that have some says so."""
-        for door in self._doors():
-            door.refresh()
+        self._door.refresh()
         self._over_acp.refresh()
 
     def cancel(self, session: Session) -> None:
@@ -110,42 +93,21 @@ class EditorTools:
 
     def withdraw(self, session: Session) -> None:
         """End what a session was offered."""
-        for door in self._doors():
-            door.withdraw(session)
+        self._door.withdraw(session)
         self._over_acp.withdraw(session)
 
     def close(self) -> None:
         """End all of it."""
-        for door in self._doors():
-            door.close()
+        self._door.close()
 
     def lines(self) -> Iterator[str]:
         """What `:Acp info` says of clients that were refused."""
-        refused = sum((door.refused for door in self._doors()), Counter[str]())
-        if refused:
-            counts = ", ".join(f"{count} {kind}" for kind, count in sorted(refused.items()))
+        if self._door.refused:
+            counts = ", ".join(f"{n} {kind}" for kind, n in sorted(self._door.refused.items()))
             yield f"editor's tools, refused: {counts}"
-
-    def _doors(self) -> list[AnyDoor]:
-        return [self._door] if self._http_door is None else [self._door, self._http_door]
-
-    def _by_http(self, session: Session) -> AnyDoor:
-        """The door at a port; the one of relays where that cannot be had."""
-        if self._http_door is None:
-            try:
-                self._http_door = self._new_http_door()
-            except ImportError as error:
-                session.notice("warning", wording.TOOLS_HTTP_MISSING.format(package=error.name))
-                return self._door
-        return self._http_door
 
 
 def _by_relay(entrance: Entrance) -> schema.McpServerStdio:
     variables = {"ACP_NVIM_SOCKET": entrance.address, "ACP_NVIM_TOKEN": entrance.token}
     env = [schema.EnvVariable(name, value) for name, value in variables.items()]
     return schema.McpServerStdio(OWN, sys.executable, ["-I", "-S", RELAY], env)
-
-
-def _by_address(entrance: Entrance) -> schema.McpServerHttp:
-    header = schema.HttpHeader("Authorization", f"Bearer {entrance.token}")
-    return schema.McpServerHttp(OWN, entrance.address, [header])

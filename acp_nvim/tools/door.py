@@ -10,6 +10,7 @@ import asyncio
 import os
 import socket
 import struct
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
@@ -17,11 +18,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import anyio
+import msgspec
 from anyio.abc import TaskGroup
 
+from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
-from acp_nvim.tools.grants import AnyDoor, Grant
-from acp_nvim.tools.toolbox import Toolbox
+from acp_nvim.tools.session_tools import SessionTools
+from acp_nvim.tools.toolbox import Enabled, Toolbox
 from acp_nvim.workspace import private_files
 
 TOKEN_S: Final = 5.0
@@ -42,12 +45,39 @@ BACKLOG_BYTES: Final = 16 << 20
 """A client that has so much to read is not read from."""
 
 
-class Door(AnyDoor):
-    """The door of the relays."""
+class Entrance(msgspec.Struct, frozen=True):
+    """Address of the socket, and the token of a session."""
+
+    address: str
+    token: str
+
+
+class Grant:
+    """Tools that a token opens, and the connections that came with it."""
+
+    def __init__(self, session: Session, tools: SessionTools) -> None:
+        self.session = session
+        self.tools = tools
+        self.token = os.urandom(32).hex()
+        self.connections: set[anyio.CancelScope] = set()
+
+    def tell(self, connected: int) -> None:
+        """Set the session's number of clients."""
+        use = self.session.tools
+        if use is not None and use.connected != connected:
+            use.connect(connected)
+            self.session.change("tools")
+
+
+class Door:
+    """Socket of the relays. It listens from the first session that has tools until `close`."""
 
     def __init__(self, toolbox: Toolbox, tasks: Tasks, run: Callable[[], str | None]) -> None:
-        """``run`` is the directory for sockets of this user, None where there is none."""
-        super().__init__(toolbox)
+        """``run`` returns the user's directory for sockets, or None if there is none."""
+        self.refused: Counter[str] = Counter()
+        """Clients that were not let in, and faults of those that were, by kind."""
+        self._toolbox = toolbox
+        self._grants: dict[str, Grant] = {}
         self._tasks = tasks
         self._run = run
         self._socket: socket.socket | None = None
@@ -56,9 +86,34 @@ class Door(AnyDoor):
         self._strangers = 0
         self._ends = anyio.CancelScope()
 
+    def admit(self, session: Session, enabled: Enabled) -> Entrance | None:
+        """Give a session a new token; its earlier one ends. None if it has no tools. OSError."""
+        self.withdraw(session)
+        tools = SessionTools(self._toolbox, session, enabled)
+        if not tools.has_any():
+            return None
+        address = self._listen()
+        grant = self._grants[session.key] = Grant(session, tools)
+        tools.offer()
+        return Entrance(address, grant.token)
+
+    def refresh(self) -> None:
+        """Tell sessions, and clients that listen, that the tools have changed."""
+        for grant in self._grants.values():
+            grant.tools.refresh()
+
+    def withdraw(self, session: Session) -> None:
+        """End the session's token and connections."""
+        grant = self._grants.pop(session.key, None)
+        if grant is not None:
+            grant.tools.changes.close()
+            for scope in list(grant.connections):
+                scope.cancel()
+
     def close(self) -> None:
         """End all connections, and take the socket away."""
-        super().close()
+        for grant in list(self._grants.values()):
+            self.withdraw(grant.session)
         self._ends.cancel()
         self._socket = None
         if self._path is not None:
@@ -183,6 +238,16 @@ class Door(AnyDoor):
             except ConnectionError:
                 pass  # it is gone, and so are its calls
             group.cancel_scope.cancel()
+
+    def _opened_by(self, token: bytes) -> Grant | None:
+        """Return the grant of a token, in constant time."""
+        import hmac  # clients come after the first prompt
+
+        found = None
+        for grant in self._grants.values():
+            if hmac.compare_digest(token, grant.token.encode()):
+                found = grant
+        return found
 
     def _violated(self, kind: str) -> None:
         self.refused[f"bad message: {kind}"] += 1

@@ -13,8 +13,6 @@ M.defaults = {
   tools = true,
   -- Whether an agent's question about such a tool is put to you.
   tools_ask = false,
-  -- Offer them over HTTP on the loopback interface to agents that take that.
-  tools_http = false,
   -- `_meta` of every session; `traceparent`, `tracestate` and `baggage` go with prompts, too.
   meta = {},
   files = {

@@ -188,7 +188,6 @@
 ---@field mcp_servers table[]
 ---@field tools boolean|string[]
 ---@field tools_ask boolean
----@field tools_http boolean
 ---@field meta table<string, any>
 ---@field files acp.FilesConfig
 ---@field permission { rules: acp.Rule[] }

@@ -23,8 +23,7 @@ from msgspec import Meta, Struct
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 from acp_nvim.tools import relay
-from acp_nvim.tools.door import Door
-from acp_nvim.tools.grants import Entrance
+from acp_nvim.tools.door import Door, Entrance
 from acp_nvim.tools.tool import Call, Tool, ToolError, ToolResult
 from acp_nvim.tools.toolbox import Enabled, Toolbox
 

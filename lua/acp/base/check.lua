@@ -184,7 +184,6 @@ local checks = {
   ['mcp_servers'] = list_of(named),
   ['tools'] = either(flag, texts),
   ['tools_ask'] = flag,
-  ['tools_http'] = flag,
   ['meta'] = map_of(anything),
   ['files.outside'] = one_of('ask', 'deny', 'allow'),
   ['files.secret'] = texts,

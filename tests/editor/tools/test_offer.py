@@ -6,7 +6,6 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import pytest
 
 from acp_nvim.agent.session_params import own_way
 from acp_nvim.editor.tool_list import own_tools
-from acp_nvim.editor.tools import RELAY, EditorTools, http_door
+from acp_nvim.editor.tools import RELAY, EditorTools
 from acp_nvim.protocol import schema
 from acp_nvim.session.entries import Line
 from acp_nvim.session.session import Session
@@ -44,8 +43,7 @@ async def tools_of(run: Path, patience_s: float) -> AsyncIterator[EditorTools]:
         tasks = Tasks(group, no_fault)
         toolbox = Toolbox([ECHO], no_fault)
         door = Door(toolbox, tasks, lambda: str(run))
-        new = partial(http_door, toolbox, tasks)
-        tools = EditorTools(toolbox, door, McpOverAcp(toolbox), tasks, new, patience_s)
+        tools = EditorTools(toolbox, door, McpOverAcp(toolbox), tasks, patience_s)
         yield tools
         tools.close()
         group.cancel_scope.cancel()
@@ -108,50 +106,9 @@ async def test_the_server_is_the_relay_with_the_address_in_its_environment(tmp_p
     assert offered.secrets == [server.env[1].value]
 
 
-async def test_by_http_the_server_is_an_address_with_the_token_in_a_header(tmp_path: Path) -> None:
-    session, other = Session(1, "agent", "/"), Session(2, "agent", "/")
-    async with tools_of(tmp_path, 30) as tools:
-        offered, second = tools.offer(session, True, "http"), tools.offer(other, True, "http")
-        assert offered is not None
-        assert second is not None
-        assert isinstance(offered.server, schema.McpServerHttp)
-        assert isinstance(second.server, schema.McpServerHttp)
-        assert offered.server.url == second.server.url
-        assert offered.server.url.startswith("http://127.0.0.1:")
-        token = offered.secrets[0]
-        assert offered.server.headers == [schema.HttpHeader("Authorization", f"Bearer {token}")]
-        assert second.secrets != [token]
-        relay = tools.offer(session, True, "relay")
-        assert relay is not None
-        assert isinstance(relay.server, schema.McpServerStdio)
-
-
-async def test_without_the_package_for_http_the_relay_is_offered_and_that_is_told(
-    tmp_path: Path, monkeypatch: Any
-) -> None:
-    monkeypatch.delitem(sys.modules, "acp_nvim.tools.http_door", raising=False)
-    monkeypatch.delitem(sys.modules, "acp_nvim.tools.http_wire", raising=False)
-    monkeypatch.setitem(sys.modules, "h11", None)
-    session = Session(1, "agent", "/")
-    async with tools_of(tmp_path, 30) as tools:
-        offered = tools.offer(session, True, "http")
-    assert offered is not None
-    assert isinstance(offered.server, schema.McpServerStdio)
-    assert told(session) == ["Option tools_http needs the Python package h11 (:Acp install)"]
-
-
-@pytest.mark.parametrize(
-    ("acp", "http", "option", "way"),
-    [
-        (False, True, False, "relay"),
-        (False, True, True, "http"),
-        (False, False, True, "relay"),
-        (True, True, True, "acp"),
-    ],
-)
-def test_an_agent_gets_them_by_what_it_takes(acp: bool, http: bool, option: bool, way: str) -> None:
-    capabilities = schema.McpCapabilities(acp=acp, http=http)
-    assert own_way(capabilities, over_http=option) == way
+@pytest.mark.parametrize(("acp", "way"), [(False, "relay"), (True, "acp")])
+def test_an_agent_gets_them_by_its_connection_if_it_can(acp: bool, way: str) -> None:
+    assert own_way(schema.McpCapabilities(acp=acp, http=True)) == way
 
 
 async def test_an_agent_that_does_not_connect_is_named_once(tmp_path: Path) -> None:

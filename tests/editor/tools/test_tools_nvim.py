@@ -9,8 +9,6 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError
-from urllib.request import ProxyHandler, Request, build_opener
 
 import pytest
 from mcp import Client, StdioServerParameters
@@ -312,56 +310,3 @@ def test_an_agent_that_takes_servers_over_its_connection_gets_one(
     assert (tools["connected"], tools["calls"]) == (1, 1)
     editor.turn(f"request mcp/message {json.dumps({**message, 'serverId': 'guessed'})}")
     assert agent.answers("mcp/message")[1]["error"]["code"] == -33001
-
-
-def test_an_agent_that_takes_servers_over_http_gets_an_address_where_you_want_that(
-    editor: Editor,
-) -> None:
-    """Unsaved text comes that way; the token opens nothing any longer once the session is over."""
-    editor.open(editor.write("app.py", "one\n"))
-    editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, true, {'unsaved'})")
-    editor.setup({"tools_http": True, "log": {"level": "debug"}})
-    agent = editor.agent("script", capabilities={"mcpCapabilities": {"http": True}})
-    editor.turn("say hi")
-    (server,) = offered(agent)
-    (header,) = server["headers"]
-    assert (server["type"], header["name"]) == ("http", "Authorization")
-    asked = READ_BY_HTTP, {**HTTP_HEADERS, "Authorization": header["value"]}
-    assert '"text":"unsaved\\n"' in posted(server["url"], *asked)
-    assert not relays(editor)
-    editor.wait("require('acp').state().sessions[1].tools.calls == 1")
-    editor.cmd("Acp log")
-    editor.wait("#vim.fn.getbufline('acp://log/script', 1, '$') > 3")
-    log = "\n".join(editor.lines("acp://log/script"))
-    assert "Authorization" in log
-    assert header["value"].removeprefix("Bearer ") not in log
-    editor.cmd("Acp restart")
-    agent.wait("initialize", 2)
-    with pytest.raises(HTTPError, match="401"):
-        posted(server["url"], *asked)
-
-
-META = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientCapabilities": {},
-}
-READ_BY_HTTP = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "tools/call",
-    "params": {"name": "nvim_read", "arguments": {"path": "app.py"}, "_meta": META},
-}
-HTTP_HEADERS = {
-    "Content-Type": "application/json",
-    "MCP-Protocol-Version": "2026-07-28",
-    "Mcp-Method": "tools/call",
-    "Mcp-Name": "nvim_read",
-}
-
-
-def posted(url: str, message: dict[str, Any], headers: dict[str, str]) -> str:
-    """The answer to a message, without any proxy of the environment."""
-    request = Request(url, json.dumps(message).encode(), headers)
-    with build_opener(ProxyHandler({})).open(request, timeout=20) as answer:
-        text: str = answer.read().decode()
-        return text
