@@ -1,7 +1,5 @@
 """The terminals that some window shows: their output goes to Neovim with the frames, and only then.
 
-That of a terminal of a known size goes as lines, that of others as it is, for Neovim's emulator.
-
 A new window gets the earlier output first; output that a window cannot take in time is left out in
 the middle, never at the end.
 """
@@ -9,15 +7,12 @@ the middle, never at the end.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from msgspec import Struct
 
 from acp_nvim import wording
 from acp_nvim.session.terminal import Terminal
-
-if TYPE_CHECKING:
-    from acp_nvim.editor.terminal_screens import ScreenView
 
 Op = list[Any]
 
@@ -40,9 +35,6 @@ class _View(Struct):
     shown: bool = True
     ended: bool = False
     resets: int = 0
-    lines: bool = False
-    """Its buffer takes lines."""
-    screen: ScreenView | None = None
 
 
 class TerminalViews:
@@ -52,16 +44,16 @@ class TerminalViews:
         self._find = find
         self._views: dict[tuple[int, str], _View] = {}
 
-    def show(self, n: int, id: str, *, fresh: bool, lines: bool) -> bool:
-        """A window shows the terminal; `fresh`: its buffer is new and empty; `lines`: that takes
-        lines. False when there is no such terminal.
+    def show(self, n: int, id: str, *, fresh: bool) -> bool:
+        """Begin to send a terminal's output; `fresh` if its buffer is new and empty. Return False
+        if there is no such terminal.
         """
         terminal = self._find(n, id)
         if terminal is None:
             return False
         view = self._views.get((n, id))
         if fresh or view is None:
-            view = self._views[n, id] = _View(terminal, lines=lines)
+            view = self._views[n, id] = _View(terminal)
         view.shown = True
         return True
 
@@ -85,38 +77,11 @@ class TerminalViews:
         for (n, id), view in self._views.items():
             if not view.shown:
                 continue
-            ops += _swapped(view, n, id)
-            if view.lines:
-                op, waits = _lines(view)
-                ops += [["terminal_lines", n, id, *op]] if op else []
-                more = more or waits
-                continue
             text = _next(view, most)
             if text:
                 ops.append(["terminal", n, id, text])
             more = more or view.sent < view.terminal.replay.end
         return ops, more
-
-
-def _swapped(view: _View, n: int, id: str) -> list[Op]:
-    """The size of the terminal has become known, or is no longer: it needs another buffer."""
-    lines = view.terminal.emulator is not None
-    if lines == view.lines:
-        return []
-    view.lines, view.screen, view.sent, view.ended = lines, None, 0, False
-    view.resets = view.terminal.resets
-    return [["terminal_swap", n, id, lines]]
-
-
-def _lines(view: _View) -> tuple[Op | None, bool]:
-    """Return what a buffer of lines lacks, and whether more waits."""
-    from acp_nvim.editor.terminal_screens import ScreenView  # few agents tell a size
-
-    terminal, emulator = view.terminal, view.terminal.emulator
-    assert emulator is not None, "such a buffer is of a terminal of a known size"
-    if view.screen is None or view.screen.emulator is not emulator:
-        view.screen = ScreenView(emulator)
-    return view.screen.next("" if terminal.running else terminal.ended or ENDED)
 
 
 def _next(view: _View, most: int) -> str:

@@ -93,8 +93,7 @@ class Work(Struct, frozen=True, gc=False):
 
 class TerminalState(Struct, frozen=True, gc=False):
     """A terminal that the agent runs by itself. `output` is all of its bytes from now on;
-    `exit` is how it ended, None that it runs. `size` is its columns and rows, None that they are
-    not known.
+    `exit` is how it ended, None that it runs.
     """
 
     terminal_id: str
@@ -102,7 +101,6 @@ class TerminalState(Struct, frozen=True, gc=False):
     cwd: str | UnsetType = UNSET
     output: bytes | UnsetType = UNSET
     exit: schema.TerminalExitStatus | UnsetType | None = UNSET
-    size: tuple[int, int] | UnsetType | None = UNSET
     cancellable: bool | UnsetType = UNSET
 
 

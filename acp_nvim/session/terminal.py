@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from msgspec import Struct
 
 from acp_nvim.session.output.ansi import Ansi, Newlines, plain
 from acp_nvim.session.output.bounded import Output
 from acp_nvim.session.output.tail import Tail
-
-if TYPE_CHECKING:
-    from acp_nvim.session.output.emulator import Emulator
 
 REPLAY: Final = 256 << 10
 """Bytes kept for a terminal's buffer: as much as Neovim's terminal takes in about 0.1 s."""
@@ -73,11 +70,7 @@ class Terminal:
         self.replay = Output(REPLAY)
         """For the buffer: safe sequences kept, lines end in `\\r\\n`."""
         self._observer = observer
-        self.size: tuple[int, int] | None = None
-        """Columns and rows, where the agent tells them."""
-        self.emulator: Emulator | None = None
-        """Its screen, where the size is known."""
-        self._tail: Tail | Emulator = Tail()
+        self._tail = Tail()
         self._returned = False
         """The last byte of `feed_lines` was a carriage return."""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -95,9 +88,6 @@ class Terminal:
     def feed_lines(self, data: bytes) -> None:
         """Take bytes that may end lines without a carriage return."""
         text = self._decoder.decode(data)
-        if self.size is not None:
-            self._take(text)  # the emulator knows what a line feed is
-            return
         parts = text.split("\n")
         ends = [not part.endswith("\r") for part in parts[:-1]]
         if ends and not parts[0] and self._returned:
@@ -111,33 +101,16 @@ class Terminal:
         """Take all bytes anew."""
         self._decoder.reset()
         self._ansi, self._newlines = Ansi(), Newlines()
-        self._show_anew()
+        self._tail = Tail()
         self._returned = False
         self.replay.clear()
         self._begin = self.replay.end
         self.resets += 1
         self.feed_lines(data)
 
-    def resize(self, size: tuple[int, int] | None) -> None:
-        """Show it as a terminal of that size from now on. What came before its first size was drawn
-        for it as well; None: it is not known.
-        """
-        if size == self.size:
-            return
-        known, self.size = self.emulator, size
-        if size is not None and known is not None:
-            known.resize(*size)
-            return
-        if size is None:
-            self._end_lines()
-        self._show_anew()
-        self._tail.add(self.replay.text())
-
     def shrink(self, limit: int) -> None:
         """Keep little of its output, at most so many bytes for its buffer."""
         self.replay.shrink(limit)
-        if self.emulator is not None:
-            self.emulator.shrink()
 
     def may_cancel(self, offered: bool) -> None:
         """Whether the agent ends it when asked to."""
@@ -214,21 +187,6 @@ class Terminal:
     def move(self, cwd: str) -> None:
         """It runs there."""
         self.launch = Launch(self.launch.command, cwd)
-
-    def _show_anew(self) -> None:
-        if self.size is None:
-            self.emulator, self._tail = None, Tail()
-            return
-        from acp_nvim.session.output.emulator import Emulator  # few agents tell a size
-
-        self.emulator = self._tail = Emulator(*self.size)
-
-    def _end_lines(self) -> None:
-        """Neovim's terminal knows no line feeds that begin a line."""
-        text = self.replay.text()
-        self.replay.clear()
-        self.replay.add(text.replace("\r\n", "\n").replace("\n", "\r\n"))
-        self.resets += 1
 
     def _status_changed(self) -> None:
         if self._observer is not None:

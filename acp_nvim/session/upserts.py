@@ -105,8 +105,6 @@ def terminal_state(session: Session, update: updates.TerminalState) -> None:
         terminal.describe(command or update.terminal_id, None if cwd == session.cwd else cwd)
     if update.cancellable is not UNSET:
         terminal.may_cancel(update.cancellable)
-    if update.size is not UNSET:
-        terminal.resize(update.size)
     if update.output is not UNSET:
         terminal.replace(update.output)
     if update.exit is None:

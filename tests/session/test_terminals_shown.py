@@ -41,7 +41,7 @@ async def test_a_terminal_is_shown_in_the_tool_call_that_embeds_it(agent: Termin
     content: list[Any] = [schema.Terminal(id)]
     apply(agent.session, schema.ToolCall("c1", "Count", kind="execute", content=content))
     assert agent.rows() == [
-        *("○ Count", "  $ seq 20", "  … 12 earlier lines"),
+        *("○ seq 20 (Count)", "  $ seq 20", "  … 12 earlier lines"),
         *(f"  {number}" for number in range(13, 21)),
     ]
 

@@ -48,8 +48,7 @@ def open_terminal(host: Host, session: Session, id: str) -> None:
     if terminal is None:
         host.echo("info", wording.TERMINAL_UNKNOWN.format(terminal=one_line(id, 60)))
     else:
-        lines = terminal.emulator is not None
-        host.screen.push("terminal_open", session.n, id, terminal.ours, lines)
+        host.screen.push("terminal_open", session.n, id, terminal.ours)
 
 
 @verb("terminal_open")
@@ -62,14 +61,11 @@ def terminal_open(host: Host, args: Args) -> None:
 
 @verb("terminal_view")
 def terminal_view(host: Host, args: Args) -> None:
-    """A terminal's buffer is shown (`fresh`: it is a new one; `lines`: it takes lines), hidden or
-    gone.
-    """
+    """A terminal's buffer is shown (`fresh`: it is a new one), hidden or gone."""
     n, id = int(args["session"]), str(args["id"])
     match args["what"]:
         case "shown":
-            fresh, lines = bool(args.get("fresh")), bool(args.get("lines"))
-            if host.terminal_views.show(n, id, fresh=fresh, lines=lines):
+            if host.terminal_views.show(n, id, fresh=bool(args.get("fresh"))):
                 host.pace.wake()
         case "hidden":
             host.terminal_views.hide(n, id)

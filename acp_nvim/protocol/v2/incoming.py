@@ -140,7 +140,6 @@ def _terminal(told: s.TerminalUpdate) -> updates.TerminalState:
         cwd=_empty(told.cwd, ""),
         output=UNSET if output is UNSET else decoded(output.data) if output else b"",
         exit=_exit(told.exit_status),
-        size=_size(told.size),
         cancellable=_offered(told.capabilities),
     )
 
@@ -149,13 +148,6 @@ def _exit(told: Any) -> v1.TerminalExitStatus | UnsetType | None:
     if not told:
         return UNSET if told is UNSET else None
     return v1.TerminalExitStatus(told.exit_code, told.signal)
-
-
-def _size(told: s.TerminalSize | UnsetType | None) -> tuple[int, int] | UnsetType | None:
-    """Columns and rows; a size of nothing is none."""
-    if not told:
-        return UNSET if told is UNSET else None
-    return (told.cols, told.rows) if told.cols > 0 and told.rows > 0 else None
 
 
 def _terminal_bytes(told: s.TerminalOutputChunk) -> updates.TerminalBytes:

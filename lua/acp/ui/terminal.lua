@@ -1,6 +1,5 @@
 --- Agents' terminals: a buffer for each that was opened, fed by the host while a window shows it.
---- Where the agent tells the size of a terminal its buffer gets lines (`acp.ui.terminal_lines`),
---- else it is a terminal of Neovim's, which is as wide as its window.
+--- Each is a terminal of Neovim's, as wide as its window.
 local M = {}
 
 local api = vim.api
@@ -9,7 +8,7 @@ local api = vim.api
 ---@field n integer session
 ---@field id string
 ---@field bufnr integer
----@field channel? integer of nvim_open_term; nil where the buffer gets lines
+---@field channel integer of nvim_open_term
 ---@field shown boolean
 
 local by_name = {} ---@type table<string, acp.TerminalBuffer>
@@ -30,9 +29,7 @@ local function tell_shown(terminal, fresh)
   local shown = #vim.fn.win_findbuf(terminal.bufnr) > 0
   if shown ~= terminal.shown then
     terminal.shown = shown
-    local lines = not terminal.channel
-    local what = shown and 'shown' or 'hidden'
-    notify(terminal, 'terminal_view', { what = what, fresh = fresh, lines = lines })
+    notify(terminal, 'terminal_view', { what = shown and 'shown' or 'hidden', fresh = fresh })
   end
 end
 
@@ -40,7 +37,6 @@ end
 local function forget(terminal)
   by_name[name_of(terminal.n, terminal.id)] = nil
   by_buffer[terminal.bufnr] = nil
-  require('acp.ui.terminal_lines').forget(terminal.bufnr)
   notify(terminal, 'terminal_view', { what = 'gone' })
 end
 
@@ -72,35 +68,15 @@ local function emulate(terminal, ours)
   })
 end
 
---- Lines are not wrapped, in whatever window: they are as wide as the program drew them.
----@param terminal acp.TerminalBuffer
-local function take_lines(terminal)
-  local bufnr = terminal.bufnr
-  require('acp.ui.scratch').set_options(bufnr, { modifiable = false, undolevels = -1 })
-  require('acp.ui.terminal_lines').watch(bufnr)
-  require('acp.base.autocmds').in_buffer(
-    bufnr,
-    'BufWinEnter',
-    function() require('acp.ui.win').set(0, 'wrap', false) end
-  )
-  require('acp.ui.scratch').on_read(bufnr, function()
-    require('acp.ui.terminal_lines').watch(bufnr)
-    by_name[name_of(terminal.n, terminal.id)], by_buffer[bufnr] = terminal, terminal
-    terminal.shown = false
-    tell_shown(terminal, true)
-  end)
-end
-
----@param bufnr integer an empty one
----@param lines boolean whether it gets lines
 ---@return acp.TerminalBuffer
-local function adopt(bufnr, n, id, ours, lines)
+local function create(n, id, ours)
+  local name = name_of(n, id)
+  local old = require('acp.ui.scratch').find(name)
+  if old then api.nvim_buf_delete(old, { force = true }) end
+  local bufnr = api.nvim_create_buf(false, true)
+  api.nvim_buf_set_name(bufnr, name)
   local terminal = { n = n, id = id, bufnr = bufnr, shown = false }
-  if lines then
-    take_lines(terminal)
-  else
-    emulate(terminal, ours)
-  end
+  emulate(terminal, ours)
   require('acp.ui.scratch').set_options(bufnr, {
     bufhidden = 'hide',
     buflisted = false,
@@ -108,20 +84,10 @@ local function adopt(bufnr, n, id, ours, lines)
     modeline = false,
     filetype = 'acpterminal',
   })
-  by_name[name_of(n, id)], by_buffer[bufnr] = terminal, terminal
+  by_name[name], by_buffer[bufnr] = terminal, terminal
   require('acp.ui.keymaps').attach('terminal', bufnr, n)
   watch(terminal)
   return terminal
-end
-
----@return acp.TerminalBuffer
-local function create(n, id, ours, lines)
-  local name = name_of(n, id)
-  local old = require('acp.ui.scratch').find(name)
-  if old then api.nvim_buf_delete(old, { force = true }) end
-  local bufnr = api.nvim_create_buf(false, true)
-  api.nvim_buf_set_name(bufnr, name)
-  return adopt(bufnr, n, id, ours, lines)
 end
 
 --- The winbar: the command, and the keys.
@@ -153,16 +119,15 @@ end
 ---@param n integer session
 ---@param id string
 ---@param ours boolean
----@param lines boolean whether the host has its screen
-function M.open(n, id, ours, lines)
+function M.open(n, id, ours)
   local terminal = by_name[name_of(n, id)]
   local fresh = terminal == nil
-  terminal = terminal or create(n, id, ours, lines)
+  terminal = terminal or create(n, id, ours)
   local win = require('acp.ui.window').show(terminal.bufnr, {
     layout = 'bottom',
     size = 0.4,
     enter = api.nvim_get_mode().mode == 'n',
-    options = { winbar = bar(terminal, ours), wrap = terminal.channel ~= nil },
+    options = { winbar = bar(terminal, ours) },
   })
   if win then go_to_end(win) end
   tell_shown(terminal, fresh)
@@ -172,49 +137,9 @@ end
 ---@param id string
 function M.write(n, id, text)
   local terminal = by_name[name_of(n, id)]
-  if terminal and terminal.channel and api.nvim_buf_is_valid(terminal.bufnr) then
+  if terminal and api.nvim_buf_is_valid(terminal.bufnr) then
     api.nvim_chan_send(terminal.channel, text)
   end
-end
-
---- Frame operation: lines of a terminal, see `acp.ui.terminal_lines`.
----@param id string
-function M.draw(n, id, ...)
-  local terminal = by_name[name_of(n, id)]
-  if terminal and not terminal.channel and api.nvim_buf_is_loaded(terminal.bufnr) then
-    require('acp.ui.terminal_lines').draw(terminal.bufnr, ...)
-  end
-end
-
---- Show another buffer of a terminal in a window.
-local function show_in(win, terminal)
-  local wrap = terminal.channel ~= nil
-  if vim.w[win].acp then
-    local options = { winbar = bar(terminal, false), wrap = wrap }
-    require('acp.ui.window').replace(win, terminal.bufnr, { layout = 'bottom', options = options })
-  else
-    api.nvim_win_set_buf(win, terminal.bufnr)
-    require('acp.ui.win').set(win, 'wrap', wrap)
-  end
-end
-
---- Frame operation: the size of an agent's terminal is known from now on, or no longer. Its windows
---- show a buffer of the other kind.
----@param id string
----@param lines boolean whether the host has its screen
-function M.swap(n, id, lines)
-  local name = name_of(n, id)
-  local old = by_name[name]
-  if not old or not api.nvim_buf_is_valid(old.bufnr) then return end
-  local new = adopt(api.nvim_create_buf(false, true), n, id, false, lines)
-  new.shown = old.shown
-  by_buffer[old.bufnr] = nil
-  for _, win in ipairs(vim.fn.win_findbuf(old.bufnr)) do
-    show_in(win, new)
-  end
-  require('acp.ui.terminal_lines').forget(old.bufnr)
-  api.nvim_buf_delete(old.bufnr, { force = true })
-  api.nvim_buf_set_name(new.bufnr, name)
 end
 
 --- End what runs in the terminal of a buffer.
