@@ -181,6 +181,12 @@ MCP_ALLOWED: Final = "New sessions get these servers, this one after :Acp restar
 
 # Pending edits
 DECIDED: Final = "{done} {hunks} in {files}"
+PART_UNNAMED: Final = "changed during the turn, not named by the agent"
+UNNAMED: Final = "Changed during the turn, not named by the agent: {files}"
+OPTION_REJECT_TOO: Final = "Reject them too"
+OPTION_LEAVE_PENDING: Final = "Leave them pending"
+NOT_REJECTED: Final = "Nothing was rejected"
+PART_LEFT_PENDING: Final = "; not named by the agent and left pending: {count}"
 UNREJECTED: Final = "The last reject is undone in {files}"
 EDITS_TITLE: Final = "Pending edits"
 NOTHING_IN: Final = "Nothing is pending in {file}"

@@ -264,6 +264,7 @@ class AgentTerminals:
             raise RequestError(INTERNAL_ERROR, str(error), data) from error
         self._live[terminal.id] = _Live(session, terminal, process, turn)
         session.terminals.add(terminal)
+        session.observer.command(session, command.line, command.cwd)
         if self._closed or session.status == "closed":
             self.forget(session)
         return schema.CreateTerminalResponse(terminal.id)

@@ -70,6 +70,10 @@ class ReviewView:
         """See `View`."""
         self._session(session.n).notice("warning", text)
 
+    def inform(self, session: AgentSession, text: str) -> None:
+        """See `View`."""
+        self._session(session.n).notice("info", text)
+
     def notice(self, text: str) -> None:
         """See `View`."""
         self._notice(text)
@@ -96,7 +100,8 @@ def note(entry: Pending) -> str:
     """Return changes that no line shows: line ends, a BOM, the final newline, something else in
     place of the file.
     """
-    found = [entry.relaid] if entry.relaid else []
+    found = [] if entry.named else [wording.PART_UNNAMED]
+    found += [entry.relaid] if entry.relaid else []
     if entry.live is None and (instead := obstacles.describe(entry.path)):
         found.append(f"{instead} is there now")
     if entry.base and entry.live and entry.base.eol != entry.live.eol and entry.base != EMPTY:
@@ -125,6 +130,7 @@ def summary(entry: Pending) -> Table:
         "removed": counts.removed,
         "kind": counts.kind,
         "conflict": counts.conflict,
+        "named": entry.named,
     }
 
 

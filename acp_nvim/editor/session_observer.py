@@ -53,3 +53,11 @@ class HostObserver:
     def plain_calls(self, session: Session, calls: Iterable[ToolCall]) -> None:
         """The same for calls that name no file."""
         self._tool_calls.plain_calls(session.root, calls)
+
+    def command(self, session: Session, line: str, directory: str) -> None:
+        """Files in commands count as named by the agent."""
+        self._tool_calls.command(session.root, line, directory)
+
+    def works_at(self, session: Session, path: str) -> None:
+        """So do files at which the editor's tools work."""
+        self._tool_calls.works_at(session.root, path)

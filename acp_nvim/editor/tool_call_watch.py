@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 
 from acp_nvim.session.named_files import READING, diffs, named
+from acp_nvim.session.questions.requests import commands
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall
 from acp_nvim.workspace.tool_call_files import ToolCallFiles
+from acp_nvim.workspace.turns import Turn
 
 
 class ToolCallWatch:
@@ -20,22 +23,49 @@ class ToolCallWatch:
         """Tool calls that name no file were announced or changed."""
         turn = self._files.turn(session)
         if turn is not None:
+            calls = list(calls)
+            for call in calls:
+                turn.mentions.add_title(call.title, session.cwd)
             self._files.unnamed(turn, [call for call in calls if call.kind not in READING])
+
+    def command(self, session: Session, line: str, directory: str) -> None:
+        """A terminal runs a command."""
+        turn = self._files.turn(session)
+        if turn is not None:
+            turn.mentions.add_command(line, directory)
+
+    def works_at(self, session: Session, path: str) -> None:
+        """One of the editor's tools works at a file."""
+        turn = self._files.turn(session)
+        if turn is not None:
+            turn.mentions.add_paths([os.path.realpath(path)])
 
     def tool_call(self, session: Session, call: ToolCall) -> None:
         """A tool call was announced or changed."""
         turn = self._files.turn(session)
         if turn is None:
             return
+        state = (call.status, call.title, call.locations, call.content, call.raw_input)
+        is_news = turn.reported.get(call) != state
+        paths = named(call, session.cwd)
+        if is_news:
+            turn.reported[call] = state
+            _mention(turn, call, paths, session.cwd)
         if call.kind in READING:
             if call.kind == "read" and turn.user_saves:
-                done = call.status == "completed"
-                self._files.reads(turn, call, named(call, session.cwd), is_completed=done)
+                self._files.reads(turn, call, paths, is_completed=call.status == "completed")
             return
-        state = (call.status, call.locations, call.content, call.raw_input)
-        if turn.reported.get(call) == state:
+        if not is_news:
             return
-        turn.reported[call] = state
-        paths = named(call, session.cwd)
         given = diffs(call, session.cwd) if call.finished and paths else ()
         self._files.named(turn, call, paths, given)
+
+
+def _mention(turn: Turn, call: ToolCall, paths: list[str], cwd: str) -> None:
+    """Note the files that a call names, in its commands and its title too."""
+    turn.mentions.add_paths(paths)
+    turn.mentions.add_title(call.title, cwd)
+    if call.raw_input or call.finished:
+        for command in commands(call):
+            directory = os.path.join(cwd, command.cwd or "")  # noqa: PTH118
+            turn.mentions.add_command(command.line, directory)

@@ -178,6 +178,12 @@ class Ledger:
             self._free(path)
         self._wrote(path, before, after, frozenset({session}))
 
+    def named(self, path: str, named: bool) -> None:
+        """Note whether the agent has named the file that it has changed."""
+        entry = self._files.get(path)
+        if entry is not None and entry.named != named:
+            self._files[path] = msgspec.structs.replace(entry, named=named)
+
     def stored(self, path: str, before: Text, after: Text, session: int = 0) -> None:
         """The agent wrote this to disk while the buffer has unsaved edits. A user who gives those
         up gets the agent's edit as pending.

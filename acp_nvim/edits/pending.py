@@ -70,6 +70,9 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
     theirs: Text | None = None
     relaid: str = ""
     overtaken: bool = False
+    named: bool = True
+    """False if a part of it is a change on disk in a turn in which the agent did not name the file.
+    """
 
     @property
     def kind(self) -> Kind:

@@ -77,6 +77,7 @@ def works_at(session: Session, path: str | None, line: int | None) -> None:
     """A tool has looked at this place, for a window that follows; None: at no file."""
     if path is not None:
         session.event("AcpLocation", path=path, line=line)
+        session.observer.works_at(session, path)
 
 
 def ends(session: Session, call: ToolCall, title: str, summary: str) -> None:

@@ -58,6 +58,12 @@ class SessionObserver(Protocol):
     def plain_calls(self, session: Session, calls: Iterable[ToolCall]) -> None:
         """...those that name no file together, at the end of a run of messages."""
 
+    def command(self, session: Session, line: str, directory: str) -> None:
+        """A terminal runs this command."""
+
+    def works_at(self, session: Session, path: str) -> None:
+        """One of the editor's tools works at this file."""
+
 
 class Unobserved:
     """The observer of sessions that nobody looks at."""
@@ -75,6 +81,12 @@ class Unobserved:
         """Nobody hears it."""
 
     def plain_calls(self, session: Session, calls: Iterable[ToolCall]) -> None:
+        """Nobody hears it."""
+
+    def command(self, session: Session, line: str, directory: str) -> None:
+        """Nobody hears it."""
+
+    def works_at(self, session: Session, path: str) -> None:
         """Nobody hears it."""
 
 

@@ -103,6 +103,7 @@ def terminal_state(session: Session, update: updates.TerminalState) -> None:
         command = terminal.launch.command if update.command is UNSET else update.command
         cwd = terminal.launch.cwd if update.cwd is UNSET else update.cwd or None
         terminal.describe(command or update.terminal_id, None if cwd == session.cwd else cwd)
+        session.observer.command(session, command, cwd or session.cwd)
     if update.cancellable is not UNSET:
         terminal.may_cancel(update.cancellable)
     if update.output is not UNSET:

@@ -19,6 +19,7 @@ from msgspec import UNSET, UnsetType
 
 from acp_nvim import wording
 from acp_nvim.edits.moves import Move, Moves
+from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
 from acp_nvim.tasks import Tasks
 from acp_nvim.workspace.disk import (
@@ -36,7 +37,7 @@ from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.ports import AgentSession, BufferText
 from acp_nvim.workspace.snapshots.agent_changes import SAME, ContentChange
 from acp_nvim.workspace.snapshots.snapshots import FileChange, Snapshots
-from acp_nvim.workspace.snapshots.store import UNKNOWN, Change, Unstored, blob_mark
+from acp_nvim.workspace.snapshots.store import UNKNOWN, Change, Unstored, blob_mark, names
 from acp_nvim.workspace.tracked_file import (
     CaughtUp,
     Compared,
@@ -145,6 +146,11 @@ class DiskChanges:
         await turn.ready.wait()
         await self.look_at_named(turn)
         await self.look(turn.roots, watch=True)
+        unnamed = sorted(path for path in turn.unnamed if self._edits.ledger.get(path))
+        if unnamed:
+            files = names(unnamed, session.cwd)
+            self._edits.view.inform(session, wording.UNNAMED.format(files=files))
+            turn.unnamed.clear()
 
     def leave(self, session: AgentSession) -> None:
         """All is done for a prompt, and for its turn unless another prompt has joined that."""
@@ -255,6 +261,7 @@ class DiskChanges:
                 async with self._edits.alone(*(change.path for change in changes)):
                     with self._edits.together():
                         await self._take_up(changes)
+            await self._name_later()
             for path, signature in signatures.items():
                 self._files[path].hear(Looked((turns, signature)))
         return {change.path for change in changes}
@@ -309,6 +316,7 @@ class DiskChanges:
         return changes
 
     async def _take_up(self, changes: Sequence[FileChange]) -> None:
+        entered: dict[int, dict[str, Pending | None]] = {}
         for change in changes:
             if change.after is None and self._edits.state(change.path).disk is not None:
                 self._edits.gone(change.path, change.rights, change.executable)
@@ -328,7 +336,35 @@ class DiskChanges:
             ):
                 self._warn_unreviewed(session, change)
             else:
+                was = self._edits.ledger.get(change.path)
                 await self._agents(session, at, change)
+                entered.setdefault(session.n, {})[change.path] = was
+        for turn in self.turns:
+            if turn.session.n in entered:
+                await self._name(turn, entered[turn.session.n])
+
+    async def _name(self, turn: Turn, entered: Mapping[str, Pending | None]) -> None:
+        """Note which of the files that its agent has changed the turn has named. ``entered`` has
+        the pending edits before the changes.
+        """
+        named = await to_thread.run_sync(turn.mentions.among, entered)
+        for path, was in entered.items():
+            was_named = was is None or was.named or path in turn.unnamed
+            self._edits.ledger.named(path, path in named and was_named)
+            if path not in named and was_named:
+                turn.unnamed.add(path)
+            elif path in named:
+                turn.unnamed.discard(path)
+
+    async def _name_later(self) -> None:
+        """Take up the names of files that were given after their changes were found."""
+        for turn in self.turns:
+            if turn.unnamed and turn.mentions.has_news:
+                found = await to_thread.run_sync(turn.mentions.among, list(turn.unnamed))
+                turn.unnamed -= found
+                for path in found:
+                    self._edits.ledger.named(path, True)
+                self._edits.changed(*found)
 
     async def _users(self, change: FileChange) -> None:
         """Take up a change that no agent made."""

@@ -389,8 +389,12 @@ class View(Protocol):
         """Something is not reviewed or not stored, and why."""
         ...
 
+    def inform(self, session: AgentSession, text: str) -> None:
+        """Put a line into the session's chat."""
+        ...
+
     def notice(self, text: str) -> None:
-        """The same, of no session."""
+        """The same as `warn`, of no session."""
         ...
 
     def tell(self, text: str) -> None:

@@ -17,6 +17,7 @@ from msgspec import UNSET, UnsetType
 from acp_nvim.edits.merge import overlaid
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.workspace.disk import GRAIN_NS, changed_at
+from acp_nvim.workspace.mentions import Mentions
 from acp_nvim.workspace.paths import Place, is_below
 from acp_nvim.workspace.ports import AgentSession, ToolCall
 
@@ -68,6 +69,9 @@ class Turn:
         """The contents of files that tool calls have named before `ready`."""
         self.names: dict[str, int] = {}
         """When each file was named last, in nanoseconds."""
+        self.mentions = Mentions()
+        self.unnamed = set[str]()
+        """Files with pending changes of this turn that it has not named."""
         self.calls: dict[ToolCall, tuple[int, int]] = {}
         """From when to when each tool call ran that may change files; 0: it runs still."""
         self.trees: dict[str, str] = {}

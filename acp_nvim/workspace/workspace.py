@@ -227,6 +227,9 @@ class Workspace(Generic[S]):
 
     def wrote(self, session: S, path: str, before: Text | None, after: Text, kind: str) -> None:
         """A write through the editor has landed."""
+        turn = self.disk.turns.get(session)
+        if turn is not None:
+            turn.mentions.add_paths([path])
         self._checkpoints.touched(path, before)
         self.edits.wrote(session, path, before, after, self._amends.agents(session, path))
 

@@ -146,6 +146,7 @@
 ---@field removed integer
 ---@field kind 'modified'|'created'|'deleted'
 ---@field conflict? boolean
+---@field named boolean whether the agent has named the file whose changes these are
 ---@field note? string what no line shows: line ends, a BOM, the newline at the end
 
 ---@class acp.Terminal

@@ -19,6 +19,7 @@ from acp_nvim.edits.text import Text
 from acp_nvim.session.session import Session
 from acp_nvim.workspace.decisions import Verdict
 from acp_nvim.workspace.file_format import clean
+from acp_nvim.workspace.snapshots.store import names
 
 MOST: Final = 20
 """Lines of an answer that are shown; of more the rest is counted."""
@@ -101,7 +102,16 @@ async def _decide(host: Host, args: Args, verdict: Verdict) -> None:
         await review.caught_up(running=verdict == "reject")  # nothing is accepted unseen
         await review.persistence.adopt()
         entries = _meant(host, args)
-        notes = await review.decisions.files(verdict, entries) or [_decided(verdict, entries)]
+        left = 0
+        if verdict == "reject" and scope == "all":
+            agreed = await _agreed(host, args)
+            entries, left = agreed, len(_meant(host, args)) - len(agreed)
+        if left and not entries:
+            notes = [wording.NOT_REJECTED]
+        else:
+            done = _decided(verdict, entries)
+            done += wording.PART_LEFT_PENDING.format(count=left) if left else ""
+            notes = await review.decisions.files(verdict, entries) or [done]
         host.screen.push("next_hunk", *(review.edits.next_hunk(str(args.get("path", "")), 0) or ()))
     _say(host, notes)
 
@@ -113,6 +123,26 @@ def _meant(host: Host, args: Args) -> Sequence[Pending]:
         return edits.files(_session(host, args))
     entry = edits.ledger.get(_real(host, args))
     return [entry] if entry else []
+
+
+async def _agreed(host: Host, args: Args) -> list[Pending]:
+    """Return the files that the user wants to reject: they are asked once about those that the
+    agent has not named.
+    """
+    spared, agreed = set[str](), set[str]()
+    while True:
+        entries = _meant(host, args)
+        open_ = [it.path for it in entries if not it.named and it.path not in spared | agreed]
+        if not open_:
+            return [entry for entry in entries if entry.path not in spared]
+        conversation = host.sessions.conversation(_session(host, args))
+        cwd = conversation.session.cwd if conversation is not None else os.sep
+        answers = (wording.OPTION_REJECT_TOO, wording.OPTION_LEAVE_PENDING)
+        question = wording.UNNAMED.format(files=names(open_, cwd, MOST))
+        answer = await host.choose(question, answers, "reject")
+        if answer is None:
+            return []
+        (spared if answer else agreed).update(open_)
 
 
 def _decided(verdict: Verdict, entries: Sequence[Pending]) -> str:

@@ -297,9 +297,9 @@ def signature_of(path: str) -> str | None:
         return None
 
 
-def names(paths: Sequence[str], root: str) -> str:
+def names(paths: Sequence[str], root: str, most: int = MAX_NAMES) -> str:
     """Some paths in words: relative to the root, the rest counted."""
-    listed = [os.path.relpath(path, root) for path in paths[:MAX_NAMES]]
-    if len(paths) > MAX_NAMES:
-        listed.append(f"{len(paths) - MAX_NAMES} more")
+    listed = [os.path.relpath(path, root) for path in paths[:most]]
+    if len(paths) > most:
+        listed.append(f"{len(paths) - most} more")
     return ", ".join(listed)

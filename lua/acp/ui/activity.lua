@@ -69,6 +69,17 @@ function M.hunks(edits)
   return count
 end
 
+--- Files with changes during a turn that the agent has not named.
+---@param edits acp.Edit[]
+---@return integer
+local function unnamed(edits)
+  local seen = {}
+  for _, edit in ipairs(edits) do
+    if edit.named == false then seen[edit.path] = true end
+  end
+  return vim.tbl_count(seen)
+end
+
 --- The agent's own name, as the chat has it.
 ---@param name string of an agent
 ---@return string
@@ -134,6 +145,7 @@ function M.of(n, session, edits)
   local more = not waits or asked > 1
   counts[#counts + 1] = more and counted(asked, 'question', 'questions') or nil
   counts[#counts + 1] = counted(M.hunks(edits), 'to review', 'to review')
+  counts[#counts + 1] = counted(unnamed(edits), 'not named', 'not named')
   counts[#counts + 1] = counted(#(session.queue or {}), 'queued', 'queued')
   return {
     agent = M.agent(session.agent),

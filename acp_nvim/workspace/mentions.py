@@ -1,0 +1,171 @@
+"""Files that the tool calls, terminals and tools of a turn name.
+
+A path is named when it is given as a path, or when it is a word of a command or of a title. A glob
+in a command names the files that it matches. A folder in a command names the files below it, unless
+the command only reads.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+LONGEST: Final = 16_384
+"""Characters of a text that are read."""
+LONGEST_PATH: Final = 4096
+NESTED: Final = 2
+"""Depth to which quoted words are read as commands of their own."""
+_WORD: Final = re.compile(r"(?:\\.|[^\s;|&<>()`\"'=,:{}\\])+")
+_GLOB: Final = re.compile(r"[*?\[]")
+_PIECES: Final = re.compile(r"[;|&\n()]+")
+_DIRECTORY: Final = re.compile(
+    r"(?:^|[\s;&|(])(?:cd|pushd|-C)\s+(?:\"([^\"]+)\"|'([^']+)'|([^\s;|&)]+))"
+)
+_READERS: Final = frozenset(
+    {
+        *("ls", "cat", "head", "tail", "less", "more", "grep", "egrep", "fgrep", "rg", "ag", "ack"),
+        *("tree", "wc", "du", "df", "file", "stat", "test", "[", "cd", "pushd", "pwd", "diff"),
+        *("cmp", "find", "fd", "echo", "printf", "git"),
+    }
+)
+"""Programs that change no file below a folder which is one of their arguments."""
+_WRITING: Final = re.compile(
+    r"\s(?:-exec|-execdir|-delete|-x|-X|checkout|restore|rm|mv|clean|apply|stash|reset|switch)\b"
+)
+"""Words with which some of them do."""
+_SEARCHES: Final = re.compile(r"(?:^|[\s;&|(])(?:find|fd|ls-files|rg|grep)\s")
+"""Programs whose globs match names in all folders."""
+
+
+class Mentions:
+    """The names of one turn. Texts are read when somebody asks."""
+
+    def __init__(self) -> None:
+        self._paths = set[str]()
+        self._folders = set[str]()
+        self._globs: list[re.Pattern[str]] = []
+        self._unread: dict[tuple[str, str, bool], None] = {}
+        self._read = set[tuple[str, str, bool]]()
+        self.has_news = False
+        """Names have come since `among` was last asked."""
+
+    def add_paths(self, paths: Iterable[str]) -> None:
+        """Add real paths."""
+        self._paths.update(paths)
+        self.has_news = True
+
+    def add_command(self, line: str, directory: str) -> None:
+        """Add a command that runs in a directory."""
+        self._add(line, directory, is_command=True)
+
+    def add_title(self, title: str, directory: str) -> None:
+        """Add the title of a tool call; its paths are relative to the directory."""
+        self._add(title, directory, is_command=False)
+
+    def _add(self, text: str, directory: str, *, is_command: bool) -> None:
+        key = text[:LONGEST], directory, is_command
+        if key not in self._read:
+            self._unread[key] = None
+            self.has_news = True
+
+    def among(self, paths: Iterable[str]) -> set[str]:
+        """Return those of these real paths that are named. Blocks."""
+        self.has_news = False
+        while self._unread:
+            key = next(iter(self._unread))
+            self._learn(*key)
+            self._read.add(key)
+            self._unread.pop(key, None)
+        return {path for path in paths if self._has(path)}
+
+    def _has(self, path: str) -> bool:
+        if path in self._paths or any(glob.fullmatch(path) for glob in self._globs):
+            return True
+        return bool(self._folders) and not self._folders.isdisjoint(_above(path))
+
+    def _learn(self, text: str, directory: str, is_command: bool) -> None:
+        bases = [os.path.realpath(directory)]
+        if is_command:
+            entered = (next(filter(None, groups)) for groups in _DIRECTORY.findall(text))
+            bases += [os.path.realpath(os.path.join(bases[0], folder)) for folder in entered]  # noqa: PTH118
+        for base in bases:
+            for word in words(text):
+                if _GLOB.search(word) and is_command:
+                    self._globs.append(_matching(base, word, bool(_SEARCHES.search(text))))
+                else:
+                    self._paths.update(_resolved(base, word))
+        if is_command:
+            for base in bases:
+                found = {path for word in _written_to(text) for path in _resolved(base, word)}
+                self._folders |= found.difference(*([one, *_above(one)] for one in bases))
+
+
+def words(text: str, nested: int = NESTED) -> set[str]:
+    """Return the words of a command, those of quoted commands in it included."""
+    found = {_plain(word) for word in _WORD.findall(text)}
+    try:
+        parts = shlex.split(text)
+    except ValueError:  # an open quote
+        parts = text.split()
+    for part in parts:
+        found.add(part)
+        if nested and part != text:
+            found |= words(part, nested - 1)
+    return found
+
+
+def _plain(word: str) -> str:
+    return re.sub(r"\\(.)", r"\1", word)
+
+
+def _written_to(text: str) -> Iterator[str]:
+    """Return the words of a command that may be folders in which it changes files."""
+    for piece in _PIECES.split(text.partition("<<")[0]):
+        found = [_plain(word) for word in _WORD.findall(piece)]
+        program = os.path.basename(found[0]) if found else ""  # noqa: PTH119
+        if program not in _READERS or _WRITING.search(piece) or " xargs " in text:
+            yield from found[1:]
+
+
+def _resolved(base: str, word: str) -> Iterator[str]:
+    """Return the path that a word may be, symlinks followed and not."""
+    if not word or len(word) > LONGEST_PATH or "\0" in word:
+        return
+    path = os.path.normpath(os.path.join(base, os.path.expanduser(word)))  # noqa: PTH111, PTH118
+    yield path
+    yield os.path.realpath(path)
+
+
+def _above(path: str) -> Iterator[str]:
+    """Return the folders that contain a path."""
+    while (folder := os.path.dirname(path)) != path:  # noqa: PTH120
+        yield folder
+        path = folder
+
+
+def _matching(base: str, word: str, everywhere: bool) -> re.Pattern[str]:
+    """Return the pattern of the paths that a glob matches."""
+    path = os.path.normpath(os.path.join(base, word))  # noqa: PTH118
+    if everywhere and "/" not in word:
+        return re.compile(f"{re.escape(base)}/(?:.*/)?{_translated(word)}", re.DOTALL)
+    parts = [".*" if part == "**" else _translated(part) for part in path.split("/")]
+    return re.compile("/".join(parts).replace("/.*/", "/(?:.*/)?"), re.DOTALL)
+
+
+def _translated(part: str) -> str:
+    """Return the pattern of one part of a glob."""
+    found = ""
+    for token in re.findall(r"\[[!^]?\]?[^\]]*\]|.", part, re.DOTALL):
+        if token == "*":
+            found += "[^/]*"
+        elif token == "?":
+            found += "[^/]"
+        elif len(token) > 1:
+            inner = token[1:-1].replace("\\", "\\\\").replace("[", "\\[")
+            found += f"[{'^' + inner[1:] if inner[:1] in '!^' else inner}]"
+        else:
+            found += re.escape(token)
+    return found

@@ -1,0 +1,62 @@
+"""Files that commands and titles name, in the ways in which agents spell them."""
+
+from __future__ import annotations
+
+import pytest
+
+from acp_nvim.workspace.mentions import Mentions
+
+CASES = [
+    ("sed -i s/a/b/ a.txt", {"/w/a.txt"}, {"/w/b.txt"}),
+    ("echo x>a.txt", {"/w/a.txt"}, {"/w/b.txt"}),
+    ("echo 'x' > \"a b.txt\"", {"/w/a b.txt"}, {"/w/c"}),
+    ("echo x > a\\ b.txt", {"/w/a b.txt"}, {"/w/c"}),
+    ("touch 'it'\"'\"'s.txt'", {"/w/it's.txt"}, {"/w/c"}),
+    ("bash -c \"echo x > 'a b.txt'\"", {"/w/a b.txt"}, {"/w/c"}),
+    ("prog --out=dir/a.txt", {"/w/dir/a.txt"}, {"/w/a.txt"}),
+    ("dd if=/dev/zero of=a.bin", {"/w/a.bin"}, {"/w/b.bin"}),
+    ("ruff format a.py:12", {"/w/a.py"}, {"/w/b.py"}),
+    ("touch k=v,w.txt", {"/w/k=v,w.txt"}, {"/w/c"}),
+    ("cd sub && sed -i s/a/b/ x.txt", {"/w/sub/x.txt"}, {"/w/sub/y.txt"}),
+    ("cd 'a b'; rm x.txt", {"/w/a b/x.txt"}, {"/w/a b/y.txt"}),
+    ("git -C sub rm x.txt", {"/w/sub/x.txt"}, {"/w/sub/y.txt"}),
+    ("sed -i s/a/b/ f*.txt", {"/w/f1.txt"}, {"/w/sub/f1.txt", "/w/g.txt"}),
+    ("sed -i s/a/b/ src/*", {"/w/src/a.py"}, {"/w/src/in/a.py", "/w/a.py"}),
+    ("sed -i s/a/b/ src/**/*.py", {"/w/src/a.py", "/w/src/x/y/a.py"}, {"/w/src/a.txt"}),
+    ("sed -i s/a/b/ f[!1].txt f?x", {"/w/f2.txt", "/w/fax"}, {"/w/f1.txt", "/w/f/x"}),
+    ("find . -name '*.py' -exec sed -i s/q/r/ {} +", {"/w/x/y/a.py"}, {"/w/x/a.txt"}),
+    ("rm -r build", {"/w/build/x/y"}, {"/w/builder/x"}),
+    ("mv src/a src/b", {"/w/src/a/1", "/w/src/b/1"}, {"/w/src/c"}),
+    ("black src", {"/w/src/x/a.py"}, {"/w/tests/a.py"}),
+    ("grep -r x src", set(), {"/w/src/a.py"}),
+    ("git status src; ls src | wc -l", set(), {"/w/src/a.py"}),
+    ("git checkout -- src", {"/w/src/a.py"}, {"/w/a.py"}),
+    ("grep -rl x src | xargs sed -i s/x/y/", {"/w/src/a.py"}, {"/w/a.py"}),
+    ("cd /w && make .", set(), {"/w/a.py"}),
+    ("cp -r /tmp/x /w", set(), {"/w/a.py"}),
+    ("echo 'open quote > a.txt", {"/w/a.txt"}, {"/w/c"}),
+    ("cat > a.txt <<'EOF'\nb.txt is not written\nEOF", {"/w/a.txt"}, {"/w/c"}),
+    ("", set(), {"/w/a.py"}),
+]
+
+
+@pytest.mark.parametrize(("command", "named", "others"), CASES)
+def test_a_command(command: str, named: set[str], others: set[str]) -> None:
+    mentions = Mentions()
+    mentions.add_command(command, "/w")
+    assert mentions.among([*named, *others]) == named
+
+
+def test_a_title_names_files_and_no_folders() -> None:
+    mentions = Mentions()
+    mentions.add_title("Update `src/a.py` and README.md in src", "/w")
+    found = mentions.among(["/w/src/a.py", "/w/README.md", "/w/src/b.py"])
+    assert found == {"/w/src/a.py", "/w/README.md"}
+
+
+def test_what_comes_later_counts_too() -> None:
+    mentions = Mentions()
+    assert not mentions.among(["/w/a", "/w/b"])
+    mentions.add_paths(["/w/a"])
+    mentions.add_command("rm b", "/w")
+    assert mentions.among(["/w/a", "/w/b"]) == {"/w/a", "/w/b"}
