@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable
 
-from acp_nvim.session.named_files import READING, diffs, named
+from acp_nvim.session.named_files import CHANGING, READING, diffs, named
 from acp_nvim.session.questions.requests import commands
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall
+from acp_nvim.workspace.disk import GRAIN_NS
+from acp_nvim.workspace.mentions import runs_git
 from acp_nvim.workspace.tool_call_files import ToolCallFiles
 from acp_nvim.workspace.turns import Turn
 
@@ -26,6 +29,7 @@ class ToolCallWatch:
             calls = list(calls)
             for call in calls:
                 turn.mentions.add_title(call.title, session.cwd)
+                _judge(turn, call, [])
             self._files.unnamed(turn, [call for call in calls if call.kind not in READING])
 
     def command(self, session: Session, line: str, directory: str) -> None:
@@ -33,6 +37,8 @@ class ToolCallWatch:
         turn = self._files.turn(session)
         if turn is not None:
             turn.mentions.add_command(line, directory)
+            if runs_git(line):
+                turn.git_began = turn.git_began or time.time_ns() - GRAIN_NS
 
     def works_at(self, session: Session, path: str) -> None:
         """One of the editor's tools works at a file."""
@@ -66,6 +72,17 @@ def _mention(turn: Turn, call: ToolCall, paths: list[str], cwd: str) -> None:
     turn.mentions.add_paths(paths)
     turn.mentions.add_title(call.title, cwd)
     if call.raw_input or call.finished:
-        for command in commands(call):
+        found = commands(call)
+        _judge(turn, call, [command.line for command in found])
+        for command in found:
             directory = os.path.join(cwd, command.cwd or "")  # noqa: PTH118
             turn.mentions.add_command(command.line, directory)
+
+
+def _judge(turn: Turn, call: ToolCall, lines: list[str]) -> None:
+    """Note whether a call may run git: commands without git, and mere changes of files, do not."""
+    runs = any(map(runs_git, (*lines, call.title)))
+    if not runs and (lines or call.kind in CHANGING):
+        turn.without_git.add(call)
+    else:
+        turn.without_git.discard(call)

@@ -12,6 +12,8 @@ from acp_nvim.session.tool_calls import ToolCall
 
 READING: Final = frozenset({"read", "search", "think", "fetch", "switch_mode"})
 """Kinds of tool calls that change no file (v1/tool-calls#kinds)."""
+CHANGING: Final = frozenset({"edit", "delete", "move"})
+"""Kinds of tool calls that change files and run nothing."""
 MAX_NAMED: Final = 200
 """Files of one tool call that are looked at by name; the rest is found in the work tree."""
 MAX_DIFFS: Final = 1000

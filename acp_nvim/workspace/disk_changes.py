@@ -32,12 +32,20 @@ from acp_nvim.workspace.disk import (
 from acp_nvim.workspace.entered_change import EnteredChange, enter, kind_of, texts
 from acp_nvim.workspace.file_format import BinaryError, Format, FormatChange, format_change, text_of
 from acp_nvim.workspace.folder_watch import FolderWatch
+from acp_nvim.workspace.git_tree import HeadMove
 from acp_nvim.workspace.paths import is_below
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.ports import AgentSession, BufferText
 from acp_nvim.workspace.snapshots.agent_changes import SAME, ContentChange
 from acp_nvim.workspace.snapshots.snapshots import FileChange, Snapshots
-from acp_nvim.workspace.snapshots.store import UNKNOWN, Change, Unstored, blob_mark, names
+from acp_nvim.workspace.snapshots.store import (
+    UNKNOWN,
+    Brought,
+    Change,
+    Unstored,
+    blob_mark,
+    names,
+)
 from acp_nvim.workspace.tracked_file import (
     CaughtUp,
     Compared,
@@ -56,6 +64,7 @@ from acp_nvim.workspace.unread_files import UnreadFiles
 ATTEMPTS: Final = 5
 """How often a change is entered into a buffer that keeps changing."""
 PAUSE_S: Final = 0.05
+EMPTY: Final[Mapping[str, Sequence[Brought]]] = {}
 LATE_S: Final = 0.25
 """The pause before a change is entered that Neovim did not take."""
 
@@ -258,9 +267,10 @@ class DiskChanges:
                 await self._note(rest)
             changes += await self._rewritten(paths, {change.path for change in changes})
             if changes:
+                brought = await self._brought(changes)
                 async with self._edits.alone(*(change.path for change in changes)):
                     with self._edits.together():
-                        await self._take_up(changes)
+                        await self._take_up(changes, brought)
             await self._name_later()
             for path, signature in signatures.items():
                 self._files[path].hear(Looked((turns, signature)))
@@ -315,33 +325,60 @@ class DiskChanges:
                 self._files[path].hear(CaughtUp())  # it is as it was
         return changes
 
-    async def _take_up(self, changes: Sequence[FileChange]) -> None:
+    async def _brought(self, changes: Sequence[FileChange]) -> Mapping[str, Sequence[Brought]]:
+        """Return what the user's checkouts, commits and pulls in the turns have made of files."""
+        if not self.turns:
+            return {}
+        paths = [change.path for change in changes]
+        began = self.turns.began()
+        return await self._snapshots.brought(self.turns.roots(), paths, began, self.by_agent)
+
+    def by_agent(self, move: HeadMove) -> bool:
+        """Whether an agent at work may have moved HEAD."""
+        return any(turn.ran_git(move.first, move.last) for turn in self.turns)
+
+    async def _take_up(
+        self, changes: Sequence[FileChange], brought: Mapping[str, Sequence[Brought]] = EMPTY
+    ) -> None:
         entered: dict[int, dict[str, Pending | None]] = {}
         for change in changes:
             if change.after is None and self._edits.state(change.path).disk is not None:
                 self._edits.gone(change.path, change.rights, change.executable)
             turn, at = await self._attribution.last(change.path)
-            if turn is not None:
-                self.turn_starts.has_changed(turn, change, at)
-            state = self._edits.state(change.path)
-            session = None if state.late is None else state.late.session
-            if turn is not None and (state.late is None or at != state.late.at):
-                session = turn.session
-            if state.late is not None:
-                self._files[change.path].hear(CaughtUp())
-            if session is None or self._edits.is_store(session, change.path):
-                await self._users(change)
-            elif isinstance(change.after, Unstored) or (
-                isinstance(change.before, Unstored) and state.disk is UNSET
-            ):
-                self._warn_unreviewed(session, change)
-            else:
-                was = self._edits.ledger.get(change.path)
-                await self._agents(session, at, change)
-                entered.setdefault(session.n, {})[change.path] = was
+            if any(_has_brought(it, change, at) for it in brought.get(change.path, ())):
+                await self._gits(change)
+                continue
+            was = self._edits.ledger.get(change.path)
+            writer = await self._take_up_one(change, turn, at)
+            if writer is not None:
+                entered.setdefault(writer.n, {})[change.path] = was
         for turn in self.turns:
             if turn.session.n in entered:
                 await self._name(turn, entered[turn.session.n])
+
+    async def _take_up_one(
+        self, change: FileChange, turn: Turn | None, at: int
+    ) -> AgentSession | None:
+        """Take up a change that this turn, or the user, made at that time. Returns the session
+        whose pending edit it is.
+        """
+        if turn is not None:
+            self.turn_starts.has_changed(turn, change, at)
+        state = self._edits.state(change.path)
+        session = None if state.late is None else state.late.session
+        if turn is not None and (state.late is None or at != state.late.at):
+            session = turn.session
+        if state.late is not None:
+            self._files[change.path].hear(CaughtUp())
+        if session is None or self._edits.is_store(session, change.path):
+            await self._users(change)
+        elif isinstance(change.after, Unstored) or (
+            isinstance(change.before, Unstored) and state.disk is UNSET
+        ):
+            self._warn_unreviewed(session, change)
+        else:
+            return await self._agents(session, at, change)
+        return None
 
     async def _name(self, turn: Turn, entered: Mapping[str, Pending | None]) -> None:
         """Note which of the files that its agent has changed the turn has named. ``entered`` has
@@ -351,6 +388,7 @@ class DiskChanges:
         for path, was in entered.items():
             was_named = was is None or was.named or path in turn.unnamed
             self._edits.ledger.named(path, path in named and was_named)
+            self._edits.checkpoints.name(path, path in named)
             if path not in named and was_named:
                 turn.unnamed.add(path)
             elif path in named:
@@ -364,26 +402,39 @@ class DiskChanges:
                 turn.unnamed -= found
                 for path in found:
                     self._edits.ledger.named(path, True)
+                    self._edits.checkpoints.name(path, True)
                 self._edits.changed(*found)
+
+    async def _gits(self, change: FileChange) -> None:
+        """Take up a change that the user made by git."""
+        file = self._files[change.path]
+        file.hear(Forgotten())
+        if file.state.late is not None:
+            file.hear(CaughtUp())
+        if self._edits.ledger.get(change.path) or self._edits.buffers.get(change.path):
+            await self._edits.sync(change.path)
 
     async def _users(self, change: FileChange) -> None:
         """Take up a change that no agent made."""
         if self._edits.ledger.get(change.path) is not None:
             await self._edits.sync(change.path)
 
-    async def _agents(self, session: AgentSession, at: int, change: FileChange) -> None:
-        """Take up a change that an agent made at that time."""
+    async def _agents(
+        self, session: AgentSession, at: int, change: FileChange
+    ) -> AgentSession | None:
+        """Take up a change that an agent made at that time. Returns the session that made it."""
         live = self._edits.buffers.get(change.path)
         await self.unread.learn(session, change.path, live.format if live else Format())
         was = self._edits.ledger.get(change.path)
         entered = await self._enter(session, at, change)
         if entered is None:
-            return
+            return None
         if self._snapshots.is_single(change.path):
             self._edits.checkpoints.touched(change.path, entered.before)
         move = self._moves.noted(change.path, entered.before, entered.after, was)
         if move is not None:
             self._join(entered.session, move)
+        return entered.session
 
     def _join(self, session: AgentSession, move: Move) -> None:
         """Both parts of a move have been entered."""
@@ -523,6 +574,13 @@ class DiskChanges:
                 await self.look([], late)
         finally:
             self._is_late = False
+
+
+def _has_brought(brought: Brought, change: FileChange, at: int) -> bool:
+    """Whether git has made a change of that time. Of a file that is gone the time is not known."""
+    if change.after is None:
+        return brought.data is None
+    return brought.data == change.after and at <= brought.until
 
 
 def _why_unreviewed(name: str, change: FileChange) -> str:

@@ -6,12 +6,17 @@ No git is started: each of them leaves a line in the log of HEAD.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+MOVES: Final = 64 << 10
+"""The bytes at the end of a log of HEAD that are read."""
+SECOND_NS: Final = 1_000_000_000
+_LINE: Final = re.compile(rb"([0-9a-f]{40,64}) ([0-9a-f]{40,64}) .*> (\d+) [-+]\d+(?:\t|$)")
 SHORT: Final = 10
 """Characters of a commit that name a HEAD without a branch."""
 
@@ -23,6 +28,16 @@ class Mark(msgspec.Struct, frozen=True, array_like=True):
     """Its name; of a HEAD without one how its commit begins."""
     log: str
     """The signature of the log of HEAD."""
+
+
+class HeadMove(msgspec.Struct, frozen=True):
+    """One line of the log of HEAD."""
+
+    old: str
+    new: str
+    first: int
+    last: int
+    """It was written between these times, in nanoseconds."""
 
 
 class GitTrees:
@@ -94,6 +109,39 @@ def mark(top: str) -> Mark | None:
         log = ""
     prefix = "ref: refs/heads/"
     return Mark(head.removeprefix(prefix) if head.startswith(prefix) else head[:SHORT], log)
+
+
+def moves_of(top: str, since: int) -> list[HeadMove]:
+    """Return how git has moved the HEAD of a work tree since a time in nanoseconds, oldest first.
+    Blocks.
+    """
+    return moves_in(_git_folder(top) / "logs" / "HEAD", since)
+
+
+def moves_in(log: Path, since: int) -> list[HeadMove]:
+    """Return the moves in a log of HEAD since a time in nanoseconds, oldest first. Blocks."""
+    try:
+        written = log.stat().st_mtime_ns
+        if written < since:
+            return []
+        with log.open("rb") as file:
+            file.seek(max(os.fstat(file.fileno()).st_size - MOVES, 0))
+            lines = file.read().splitlines()
+    except OSError:
+        return []
+    found: list[HeadMove] = []
+    for line in reversed(lines):
+        parsed = _LINE.match(line)
+        if parsed is None:
+            break
+        first = last = written
+        if found:  # the log tells the second; of its last line the file's time is better
+            first = int(parsed[3]) * SECOND_NS
+            last = first + SECOND_NS
+        if last < since:
+            break
+        found.append(HeadMove(parsed[1].decode(), parsed[2].decode(), first, last))
+    return found[::-1]
 
 
 def _git_folder(top: str) -> Path:

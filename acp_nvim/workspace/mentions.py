@@ -36,6 +36,7 @@ _WRITING: Final = re.compile(
     r"\s(?:-exec|-execdir|-delete|-x|-X|checkout|restore|rm|mv|clean|apply|stash|reset|switch)\b"
 )
 """Words with which some of them do."""
+_GIT: Final = re.compile(r"(?<![\w.-])(?:git|gh|jj|hub|glab)(?![\w.-])")
 _SEARCHES: Final = re.compile(r"(?:^|[\s;&|(])(?:find|fd|ls-files|rg|grep)\s")
 """Programs whose globs match names in all folders."""
 
@@ -101,6 +102,11 @@ class Mentions:
             for base in bases:
                 found = {path for word in _written_to(text) for path in _resolved(base, word)}
                 self._folders |= found.difference(*([one, *_above(one)] for one in bases))
+
+
+def runs_git(line: str) -> bool:
+    """Whether a command runs git, as far as it tells."""
+    return _GIT.search(line) is not None
 
 
 def words(text: str, nested: int = NESTED) -> set[str]:

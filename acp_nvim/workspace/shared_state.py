@@ -260,7 +260,7 @@ def merged(before: Pending, mine: Pending, theirs: Pending | None) -> Pending:
 
 def _copy(checkpoint: Checkpoint) -> Checkpoint:
     """A checkpoint with copies of all that may still grow."""
-    growing = ("trees", "reasons", "touched", "late", "agent_changes", "ends")
+    growing = ("trees", "reasons", "touched", "late", "agent_changes", "ends", "unnamed")
     fields = {name: copy(getattr(checkpoint, name)) for name in growing}
     return msgspec.structs.replace(checkpoint, **fields)
 

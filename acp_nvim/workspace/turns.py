@@ -69,6 +69,10 @@ class Turn:
         """The contents of files that tool calls have named before `ready`."""
         self.names: dict[str, int] = {}
         """When each file was named last, in nanoseconds."""
+        self.without_git = set[ToolCall]()
+        """Tool calls that run no git, as far as they tell."""
+        self.git_began = 0
+        """When a terminal was started that runs git, in nanoseconds; 0: there is none."""
         self.mentions = Mentions()
         self.unnamed = set[str]()
         """Files with pending changes of this turn that it has not named."""
@@ -155,6 +159,16 @@ class Turn:
         than it was heard of.
         """
         return any(began - late <= at <= (end or at) for began, end in self.calls.values())
+
+    def ran_git(self, first: int, last: int) -> bool:
+        """Whether its agent may have run git between these times, in nanoseconds."""
+        if self.git_began and self.git_began <= last:
+            return True
+        return any(
+            began - HEARD_NS <= last and (not ended or ended >= first)
+            for call, (began, ended) in self.calls.items()
+            if call not in self.without_git
+        )
 
 
 class Turns:

@@ -26,6 +26,7 @@ from acp_nvim.workspace.decisions import ReviewDecisions
 from acp_nvim.workspace.disk import GRAIN_NS, signature_of
 from acp_nvim.workspace.disk_changes import DiskChanges
 from acp_nvim.workspace.file_format import Format
+from acp_nvim.workspace.git_tree import moves_of
 from acp_nvim.workspace.path_guard import Ask
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.pending_edits import PendingEdits
@@ -34,6 +35,7 @@ from acp_nvim.workspace.ports import (
     AgentSession,
     Authorship,
     Buffers,
+    BufferText,
     FileOptions,
     OtherSessions,
     Seen,
@@ -179,10 +181,13 @@ class Workspace(Generic[S]):
         return signature if same else None
 
     async def _is_shown(self, path: str) -> bool:
-        """Whether a known clean buffer has the text of its file: that has not changed since the
+        """Whether a clean buffer has the text of its file: that has not changed since the
         last look, but that look may have been later than what the buffer has read.
         """
         live = self.edits.buffers.get(path)
+        if live is None:
+            found, _ = await self.edits.buffers.glance(path)
+            live = found if isinstance(found, BufferText) else None
         if live is None or live.modified:
             return True
         limit = self._options().message_bytes
@@ -401,18 +406,31 @@ class Workspace(Generic[S]):
         turn = self.disk.turns.get(session)
         if turn is not None:
             turn.answered()  # the user may know of the end before the next line is done
-        pending = [entry.path for entry in self.edits.ledger.files()]
-        self.edits.trees.known.update(self.edits.trees.read(pending))  # what git does now is theirs
+        self._learn_trees(turn)
         await self._amends.ended(session)
         kept = None if own else self._open_checkpoints.pop(session.n, None)
         opened = kept or (None, None)
         await self._briefly(PATIENCE_S, self._end, session, *opened)
+
+    def _learn_trees(self, turn: Turn | None) -> None:
+        """An agent's turn ends: what git does from now on is the user's. Trees that the user has
+        moved meanwhile are compared after the last look.
+        """
+        trees = self.edits.trees
+        marks = trees.read(entry.path for entry in self.edits.ledger.files())
+        for top, mark in marks.items():
+            moves = [] if turn is None else moves_of(top, turn.began)
+            if all(map(self.disk.by_agent, moves)):
+                trees.known[top] = mark
 
     async def _end(
         self, session: S, checkpoint: Checkpoint | None, begun: anyio.Event | None
     ) -> None:
         try:
             await self.disk.end(session)
+            trees = self.edits.trees
+            if any(trees.moved(entry.path)[0] for entry in self.edits.ledger.files()):
+                await self.edits.compare(self.disk.before_use)
             if begun is not None:
                 await begun.wait()  # a restore counts on the checkpoint from now on
             if checkpoint is not None:

@@ -53,6 +53,8 @@ class FakeWorkspace:
         self.sessions = [Session(n, "agent", str(self.work)) for n in range(1, agents + 1)]
         for session in self.sessions:
             session.id, session.status = f"s{session.n}", "idle"
+        self.names_files = True
+        """Agents name all that they change."""
         self.asked: list[str] = []
         """What the user was asked before a restore."""
         self.answer: str | None = "Restore them too"
@@ -182,6 +184,8 @@ class FakeWorkspace:
         await self.review.turn_began(own, object(), "x")
         turn = self.review.disk.turns.get(own)
         assert turn is not None
+        if self.names_files:
+            turn.mentions.add_command("write **", str(self.work))
         await turn.ready.wait()
 
     async def end(self, session: Session | None = None) -> None:

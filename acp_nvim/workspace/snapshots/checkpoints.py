@@ -78,6 +78,8 @@ class Checkpoint(msgspec.Struct, frozen=True):
     """
     formats: dict[str, Formats] = msgspec.field(default_factory=dict)
     """Of files with pending edits."""
+    unnamed: set[str] = msgspec.field(default_factory=set)
+    """Files that changed on disk in its turn and that the agent has not named."""
 
 
 class RestoreStep(msgspec.Struct, frozen=True):
@@ -193,6 +195,14 @@ class Checkpoints:
             if made:
                 add(made[-1].agent_changes, path, change)
 
+    def name(self, path: str, is_named: bool) -> None:
+        """Note whether an agent has named a file that changed on disk."""
+        for made in self._made.values():
+            if made and is_named:
+                made[-1].unnamed.discard(path)
+            elif made:
+                made[-1].unnamed.add(path)
+
     def lists(self) -> tuple[dict[int, list[Checkpoint]], dict[int, list[Checkpoint]]]:
         """All checkpoints, and the states before restores, by session; both oldest first."""
         return self._made, self._undo
@@ -253,7 +263,8 @@ class Checkpoints:
             return Plan(steps, dict(checkpoint.touched), reasons, checkpoint.agent_changes)
         touched = await self._touched(checkpoint, later, {step.target.path for step in steps})
         agent_changes = joined(it.agent_changes for it in later)
-        for path in await self._unattributed(later, now):
+        unnamed = {path for one in later for path in one.unnamed}
+        for path in (*unnamed, *await self._unattributed(later, now)):
             add(agent_changes, path, ContentChange(UNKNOWN, UNKNOWN))
         return Plan(steps, touched, reasons, agent_changes)
 

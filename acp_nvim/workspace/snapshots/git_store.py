@@ -13,18 +13,21 @@ import re
 import stat
 import struct
 import tempfile
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import groupby
 from pathlib import Path
 from typing import Final
 
+from acp_nvim.workspace.git_tree import MOVES, SECOND_NS, HeadMove, moves_in
 from acp_nvim.workspace.snapshots import left_out, private_git
 from acp_nvim.workspace.snapshots.left_out import LeftOut, Marks
 from acp_nvim.workspace.snapshots.private_git import ANY, GitError, PrivateGit
 from acp_nvim.workspace.snapshots.store import (
     MAX_INDEX,
     Blob,
+    Brought,
     Change,
     LimitError,
     Room,
@@ -35,8 +38,8 @@ from acp_nvim.workspace.snapshots.store import (
 
 ATTEMPTS: Final = 5
 """How often one file is taken in that changes while git reads it."""
-MOVES: Final = 64 << 10
-"""The bytes at the end of the log of HEAD that are looked at."""
+LEFT: Final = 20
+"""Commits that HEAD has left which are asked for files that are gone."""
 _LITERAL: Final = {"GIT_LITERAL_PATHSPECS": "1"}
 _NO_FILE: Final = "0" * 6
 _DIFFER: Final = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
@@ -226,16 +229,45 @@ class GitStore:
                 return True
         return True
 
-    def committed(self, paths: Sequence[str], since: str) -> dict[str, bytes | None]:
-        """The contents in HEAD of those of these files that are others there than in the commit
-        ``since`` ("": before the first); None for those that are in that and no more in HEAD.
+    def brought(
+        self, paths: Sequence[str], since: int, by_agent: Callable[[HeadMove], bool]
+    ) -> dict[str, list[Brought]]:
+        """Return the contents that the user's checkouts, commits and pulls since a time (in
+        nanoseconds) have given these files.
+        """
+        found: dict[str, list[Brought]] = {}
+        log = Path(self._git.repository.moves)
+        moves = moves_in(log, since)
+        for is_agents, group in groupby(moves, by_agent):
+            if is_agents:
+                continue
+            run = list(group)
+            contents = self.committed(paths, "", run[-1].new)
+            gone = [path for path in paths if path not in contents]
+            for left in list(dict.fromkeys(move.old for move in run))[-LEFT:]:
+                contents |= self.committed(gone, left, run[-1].new) if gone else {}
+            for path, data in contents.items():
+                found.setdefault(path, []).append(Brought(data, run[-1].last))
+        stashed = moves_in(log.parent / "refs" / "stash", since)[-1:]
+        if stashed and not by_agent(stashed[0]):
+            for path, data in self.committed(paths, "").items():
+                until = stashed[0].last + SECOND_NS  # the files come after the log
+                found.setdefault(path, []).append(Brought(data, until))
+        return found
+
+    def committed(self, paths: Sequence[str], since: str, to: str = "") -> dict[str, bytes | None]:
+        """The contents in the commit ``to`` ("": HEAD) of those of these files that are others
+        there than in the commit ``since`` ("": before the first); None for those that are in that
+        and no more in ``to``.
 
         Of a file under a filter only the content on disk is known, if git takes it for committed.
         """
         listed = map(self._name, paths)
         since = since or self._run(["hash-object", "-t", "tree", "--stdin"]).decode().strip()
         try:
-            found = _raw(self._run([*_DIFFER, since, self.head(), "--", *listed], env=_LITERAL))
+            found = _raw(
+                self._run([*_DIFFER, since, to or self.head(), "--", *listed], env=_LITERAL)
+            )
         except GitError:
             return {}  # that commit is gone
         blobs = {name: _blob(modes[1], ids[1]) for modes, ids, name in found}

@@ -29,6 +29,7 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     agent_changes: list[tuple[bytes, str, str, bool, bool]] = []
     ends: list[float] = []
     formats: list[tuple[bytes, Format | None, Format | None]] = []
+    unnamed: list[bytes] = []
 
 
 def record(writer: Writer, sessions: SessionKeys, made: Checkpoint) -> Record:
@@ -49,6 +50,7 @@ def record(writer: Writer, sessions: SessionKeys, made: Checkpoint) -> Record:
         ],
         made.ends,
         [(encoded(path), *formats) for path, formats in made.formats.items()],
+        [encoded(path) for path in sorted(made.unnamed)],
     )
 
 
@@ -73,4 +75,5 @@ def checkpoint(reader: Reader, sessions: SessionKeys, record: Record) -> Checkpo
         },
         record.ends,
         {decoded(path): (user, agent) for path, user, agent in record.formats},
+        {decoded(path) for path in record.unnamed},
     )

@@ -17,6 +17,7 @@ from anyio import to_thread
 
 from acp_nvim import wording
 from acp_nvim.workspace.disk import bytes_of
+from acp_nvim.workspace.git_tree import HeadMove
 from acp_nvim.workspace.nofollow import Rights, SizeError
 from acp_nvim.workspace.paths import is_below
 from acp_nvim.workspace.snapshots import store as limits
@@ -26,6 +27,7 @@ from acp_nvim.workspace.snapshots.rights import UnusualRights
 from acp_nvim.workspace.snapshots.store import (
     UNREADABLE,
     Blob,
+    Brought,
     Change,
     LimitError,
     Scan,
@@ -45,6 +47,8 @@ MAX_NESTED: Final = 20
 MAX_SINGLE: Final = 500
 """Files outside of the stores that are remembered at a time."""
 
+ByAgent = Callable[[HeadMove], bool]
+"""Tells whether an agent has moved HEAD."""
 P = TypeVar("P")
 R = TypeVar("R")
 
@@ -266,6 +270,25 @@ class Snapshots:
             return head, store.moved_at(), store.committed(paths, known)
 
         return await to_thread.run_sync(ask)
+
+    async def brought(
+        self, roots: Iterable[str], paths: Iterable[str], since: int, by_agent: ByAgent
+    ) -> dict[str, list[Brought]]:
+        """Return the contents that the user's checkouts, commits and pulls since a time (in
+        nanoseconds) have given these files.
+        """
+        found: dict[str, list[Brought]] = {}
+
+        def ask(root: str, inside: Sequence[str]) -> dict[str, list[Brought]]:
+            try:
+                return self._of_git[root].brought(inside, since, by_agent)
+            except StoreError:  # a commit is gone again
+                return {}
+
+        for root, inside in self.by_root(roots, paths)[0].items():
+            if root in self._of_git:
+                found |= await self._locked(root, ask, inside)
+        return found
 
     async def _locked(self, root: str, work: Callable[[str, P], R], paths: P) -> R:
         """One at a time for each directory, in a worker thread."""

@@ -108,6 +108,13 @@ class Change(msgspec.Struct, frozen=True):
         return (self.before and self.before.id) == (self.after and self.after.id)
 
 
+class Brought(msgspec.Struct, frozen=True):
+    """The content that git has given a file: None removed it; ``until``: in nanoseconds."""
+
+    data: bytes | None
+    until: int
+
+
 class Scan(msgspec.Struct, frozen=True):
     """The present tree, the changes since the last look, and the files that were not stored.
 

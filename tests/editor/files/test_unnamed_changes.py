@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.git import repository
+from tests.support.git import git, repository
 from tests.support.pending_edits import LINES, edits_by_name, wait_edits
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
@@ -158,3 +158,133 @@ def test_it_is_said_in_review_quickfix_and_chat(project: Editor, agent: Stepwise
     project.cmd("Acp review")
     project.wait("#vim.api.nvim_list_tabpages() == 2")
     until(lambda: said in screen(project), what="the review")
+
+
+# -- git of the user's ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def branches(project: Editor) -> Editor:
+    """Another branch, on which `a.txt` is another text, `c.txt` is gone and `n.txt` is new."""
+    work = project.work
+    git(work, "checkout", "-q", "-b", "other")
+    (work / "a.txt").write_text(LINES.replace("line 3\n", "other\n"))
+    (work / "n.txt").write_text("other\n")
+    (work / "c.txt").unlink()
+    git(work, "add", "-A")
+    git(work, "commit", "-q", "-m", "other")
+    git(work, "checkout", "-q", "-")
+    return project
+
+
+def at_work(editor: Editor) -> StepwiseAgent:
+    agent = StepwiseAgent.at_work(editor)
+    agent.ask("runs", "sed -i 's/line 5$/five/' b.txt")
+    wait_edits(editor, b="modified")
+    return agent
+
+
+def edited_last(editor: Editor, agent: StepwiseAgent) -> None:
+    """The agent changes one more file, and its turn ends: all that was changed before is known."""
+    agent.ask("runs", "echo x > last.txt")
+    agent.end()
+    editor.wait(
+        "vim.iter(require('acp').state().sessions[1].edits)"
+        ":any(function(edit) return vim.endswith(edit.path, 'last.txt') end)"
+    )
+
+
+def test_a_checkout_of_the_users_is_nobodys_edit(branches: Editor) -> None:
+    branches.open("a.txt")
+    agent = at_work(branches)
+    git(branches.work, "checkout", "-q", "other")
+    edited_last(branches, agent)
+    wait_edits(branches, b="modified", last="created")
+    branches.cmd("Acp reject all")
+    wait_edits(branches)
+    assert asked(branches) == []
+    assert (branches.work / "n.txt").read_text() == "other\n"
+    assert not (branches.work / "c.txt").exists()
+    assert "other" in (branches.work / "a.txt").read_text()
+    branches.cmd("checktime")
+    branches.wait("vim.fn.getbufline('a.txt', 3)[1] == 'other'")
+
+
+def test_a_checkout_there_and_back(branches: Editor) -> None:
+    agent = at_work(branches)
+    git(branches.work, "checkout", "-q", "other")
+    git(branches.work, "checkout", "-q", "-")
+    edited_last(branches, agent)
+    wait_edits(branches, b="modified", last="created")
+
+
+def test_a_checkout_right_before_the_end_of_the_turn(branches: Editor) -> None:
+    agent = at_work(branches)
+    git(branches.work, "checkout", "-q", "other")
+    agent.end()
+    until((branches.work / "n.txt").exists)
+    branches.cmd("Acp edits")
+    branches.wait("#vim.fn.getqflist() == 1")
+    wait_edits(branches, b="modified")
+
+
+def test_a_commit_of_another_editors_work(branches: Editor) -> None:
+    agent = at_work(branches)
+    (branches.work / "a.txt").write_text("theirs\n")
+    git(branches.work, "commit", "-q", "-m", "theirs", "a.txt")
+    edited_last(branches, agent)
+    wait_edits(branches, b="modified", last="created")
+
+
+def test_a_pull(branches: Editor) -> None:
+    agent = at_work(branches)
+    git(branches.work, "pull", "-q", "--ff-only", ".", "other")
+    edited_last(branches, agent)
+    wait_edits(branches, b="modified", last="created")
+
+
+def test_a_stash(branches: Editor) -> None:
+    (branches.work / "a.txt").write_text("mine\n")
+    agent = at_work(branches)
+    git(branches.work, "stash", "push", "-q", "a.txt")
+    edited_last(branches, agent)
+    wait_edits(branches, b="modified", last="created")
+
+
+def test_a_checkout_of_the_agents_is_pending(branches: Editor) -> None:
+    agent = at_work(branches)
+    agent.ask("runs", "git checkout -q other")
+    edited_last(branches, agent)
+    wait_edits(branches, a="modified", b="modified", c="deleted", n="created", last="created")
+    assert {name for name, is_named in named(branches).items() if not is_named} == {
+        "a.txt",
+        "c.txt",
+        "n.txt",
+    }
+
+
+def test_a_checkout_while_the_agent_runs_something_else(branches: Editor) -> None:
+    agent = at_work(branches)
+    done = branches.home / "done"
+    waiting = agent.order("runs", f"while [ ! -e {done} ]; do sleep 0.01; done")
+    branches.wait("vim.tbl_count(require('acp').state().sessions[1].tool_calls) >= 2")
+    branches.wait(
+        "vim.iter(require('acp').state().sessions[1].tool_calls)"
+        ":any(function(call) return call.status == 'in_progress' end)"
+    )
+    git(branches.work, "checkout", "-q", "other")
+    done.touch()
+    until(lambda: waiting in agent.traffic.notes())
+    edited_last(branches, agent)
+    wait_edits(branches, b="modified", last="created")
+
+
+def test_what_a_checkout_overwrites_of_the_agents_is_parked(branches: Editor) -> None:
+    agent = at_work(branches)
+    agent.ask("runs", "sed -i 's/line 9$/nine/' a.txt")
+    wait_edits(branches, a="modified", b="modified")
+    git(branches.work, "checkout", "-q", "-f", "other")
+    edited_last(branches, agent)
+    wait_edits(branches, last="created")
+    branches.cmd("Acp edits parked")
+    branches.wait("#vim.fn.getqflist() == 2")
