@@ -27,6 +27,17 @@ def two_changed_lines(editor: Editor) -> Editor:
     return editor
 
 
+def reject_all(editor: Editor) -> None:
+    """Reject everything, files too that the agent has not named."""
+    choose_first(editor)
+    editor.cmd("Acp reject all")
+
+
+def choose_first(editor: Editor) -> None:
+    """Answer each `vim.ui.select` from now on by its first item."""
+    editor.lua("vim.ui.select = function(items, _, on_choice) on_choice(items[1], 1) end")
+
+
 def edits(editor: Editor, n: int = 1) -> list[dict[str, Any]]:
     """`state().sessions[n].edits`."""
     found: list[dict[str, Any]] = editor.session(n).get("edits", [])

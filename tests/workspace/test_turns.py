@@ -36,6 +36,7 @@ async def test_what_changes_after_the_answer_is_the_users_from_the_first_moment(
             ledger=SimpleNamespace(files=list),
             trees=SimpleNamespace(known={}, read=lambda _: {}),
         ),
+        _learn_trees=lambda _: None,
         _amends=SimpleNamespace(ended=later),
         _briefly=later,
         _end=None,

@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.editor import HURRIED_HOST, Editor
 from tests.support.git import repository
+from tests.support.pending_edits import choose_first, reject_all
 from tests.support.stalled_agent import let_answer, stalled_agent
 from tests.support.waiting import until
 
@@ -71,6 +72,7 @@ def gate(edit: Callable[..., Editor], tmp_path: Path) -> Iterator[Gate]:
 
 
 def restore(editor: Editor, n: int, changed: str) -> None:
+    choose_first(editor)
     editor.cmd(f"Acp restore {n}")
     said = f"Files restored to before prompt {n}: {changed} changed"
     editor.wait_message(said)
@@ -102,7 +104,7 @@ def test_a_file_that_is_named_meanwhile_is_reviewed(gate: Gate) -> None:
     slow.wait("#require('acp').state().sessions[1].edits == 1", timeout=20.0)
     edit = slow.session()["edits"][0]
     assert (edit["path"], edit["hunks"], edit["kind"]) == (str(path), 1, "modified")
-    slow.cmd("Acp reject all")
+    reject_all(slow)
     slow.wait("#require('acp').state().sessions[1].edits == 0")
     assert path.read_text() == "one\ntwo\n"
 
@@ -143,7 +145,7 @@ def test_what_the_user_makes_right_after_a_turn_is_theirs(gate: Gate) -> None:
     slow.wait("not require('acp.buffers.watch').at_work(...)", str(path))
     edit = slow.session()["edits"][0]
     assert (edit["kind"], edit["added"], edit["removed"]) == ("modified", 1, 1)
-    slow.cmd("Acp reject all")
+    reject_all(slow)
     slow.wait("#require('acp').state().sessions[1].edits == 0")
     assert path.read_text() == "one\ntwo\n"
 
@@ -235,7 +237,7 @@ def test_what_the_user_saves_as_the_prompt_goes_is_theirs(gate: Gate, first: str
     gate.open()
     slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1", timeout=20.0)
     assert slow.session()["edits"][0]["added"] == 1
-    slow.cmd("Acp reject all")
+    reject_all(slow)
     slow.wait("#require('acp').state().sessions[1].edits == 0")
     until(lambda: path.read_text() == "mine\ntwo\n")
 
@@ -259,7 +261,7 @@ def test_how_the_file_lay_that_the_user_has_saved_before_the_prompt(gate: Gate) 
     slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1", timeout=20.0)
     (slow.home / "1").touch()
     slow.wait("require('acp').state().sessions[1].edits[1].note == 'line ends: dos → unix'")
-    slow.cmd("Acp reject all")
+    reject_all(slow)
     slow.wait("#require('acp').state().sessions[1].edits == 0")
     until(lambda: path.read_bytes() == b"mine\r\ntwo\r\n")
 
@@ -313,7 +315,7 @@ def test_the_checkpoint_knows_what_the_user_has_made_of_a_file_since_the_last_lo
     slow.wait("not require('acp.buffers.watch').at_work(...)", str(path))
     slow.cmd("wincmd t | edit a.txt")
     if decided:
-        slow.cmd("Acp reject all")
+        reject_all(slow)
         slow.wait("#require('acp').state().sessions[1].edits == 0")
         until(lambda: path.read_text() == "one\ntwo\n")
     else:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.git import repository
-from tests.support.pending_edits import LINES, edits_by_name, lines, wait_edits
+from tests.support.pending_edits import LINES, edits_by_name, lines, reject_all, wait_edits
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
 
@@ -89,7 +89,7 @@ def test_a_reject_that_is_taken_back(project: Editor, agent: StepwiseAgent) -> N
     types(project, 3, "mine")
     agent.ask("runs", "sed -i 's/^line 12$/twelve/' a.txt")
     wait_edits(project, a="modified")
-    project.cmd("Acp reject all")
+    reject_all(project)
     wait_edits(project)
     types(project, 17, "mine too")
     over(project, agent)
@@ -111,7 +111,7 @@ def test_files_are_never_saved_by_the_agent(project: Editor) -> None:
     agent.ask("runs", "true")
     over(project, agent)
     assert edits_by_name(project)["a.txt"]["hunks"] == 1
-    project.cmd("Acp reject all")
+    reject_all(project)
     wait_edits(project)
     assert project.lines(str(path)) == lines(l3="mine").splitlines()
 
@@ -127,7 +127,7 @@ def test_the_end_of_a_file_without_a_newline(project: Editor, agent: StepwiseAge
     over(project, agent)
     assert path.read_text() == lines(l3="mine", l12="twelve")
     assert edits_by_name(project)["b.txt"]["hunks"] == 1
-    project.cmd("Acp reject all")
+    reject_all(project)
     wait_edits(project)
     assert path.read_text() == lines(l3="mine")
 
@@ -146,7 +146,7 @@ def test_saved_without_autocommands(project: Editor, agent: StepwiseAgent) -> No
     wait_edits(project, b="modified")
     over(project, agent)
     assert edits_by_name(project)["b.txt"]["hunks"] == 1
-    project.cmd("Acp reject all")
+    reject_all(project)
     wait_edits(project)
     assert path.read_text() == lines(l3="mine")
 
@@ -159,7 +159,7 @@ def test_saved_just_before_the_prompt(project: Editor, agent: StepwiseAgent) -> 
     project.lua("require('acp').prompt(...)", text)
     project.wait_event("AcpTurnEnd", 2)
     wait_edits(project, a="modified")
-    project.cmd("Acp reject all")
+    reject_all(project)
     wait_edits(project)
     assert (project.work / "a.txt").read_text() == lines(l3="mine")
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.pending_edits import LINES, edits_by_name, wait_count, wait_edits
+from tests.support.pending_edits import LINES, edits_by_name, reject_all, wait_count, wait_edits
 from tests.support.script_lines import shell, silently
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
@@ -32,7 +32,7 @@ def test_a_write_after_an_edit_on_disk(project: Editor, opened: bool) -> None:
         project.open("a.txt")
     project.turn(silently("sed -i 's/^line 3$/three/' a.txt") + f"\nreplace {path} '15' fifteen")
     wait_counts(project, "a.txt", 2, 2, 2)
-    project.cmd("Acp reject all")
+    reject_all(project)
     project.wait("#require('acp').state().sessions[1].edits == 0")
     assert path.read_text() == LINES
 
@@ -101,7 +101,7 @@ def test_both_ways_of_writing_the_same_file(project: Editor) -> None:
         + f"\nreplace {path} 'line 5' 'LINE 5'"
     )
     wait_hunks(project, 3)
-    project.cmd("Acp reject all")
+    reject_all(project)
     wait_count(project, 0)
     until(lambda: path.read_text() == LINES)
 
@@ -117,7 +117,7 @@ def test_an_unwatched_file_that_is_read_changed_and_then_written(project: Editor
         + f"\nreplace {path} 'line 15' fifteen"
     )
     wait_hunks(project, 2)
-    project.cmd("Acp reject all")
+    reject_all(project)
     wait_count(project, 0)
     until(lambda: path.read_text() == LINES)
 
@@ -139,7 +139,7 @@ def test_on_disk_what_it_has_written_through_the_editor(
         edits_by_name(project)["a.txt"]["added"],
         edits_by_name(project)["a.txt"]["removed"],
     ) == (0, 1)
-    project.cmd("Acp reject all")
+    reject_all(project)
     wait_edits(project)
     assert project.lines(path) == LINES.replace("line 16", "mine").splitlines()
 
@@ -167,7 +167,7 @@ def test_a_save_that_ends_the_file_with_a_newline(project: Editor, agent: Stepwi
     agent.ask("replace", str(path), "two", "TWO")
     assert path.read_text() == "mine\nTWO\nthree\n"
     wait_edits(project, b="modified")
-    project.cmd("Acp reject all")
+    reject_all(project)
     wait_edits(project)
     assert path.read_text() == "mine\ntwo\nthree\n"
 
@@ -244,6 +244,6 @@ def test_a_bom_that_was_written_is_one_and_what_the_agent_makes_of_it_is_told(
     editor.turn("hello")
     told = [event["data"]["source"] for event in editor.events("AcpEdit")]
     assert told == ["fs", "disk"]
-    editor.cmd("Acp reject all")
+    reject_all(editor)
     editor.wait("#require('acp').state().sessions[1].edits == 0")
     assert (editor.work / "a.txt").read_bytes() == b"a\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.pending_edits import LINES, edits_by_name, wait_count, wait_edits
+from tests.support.pending_edits import LINES, edits_by_name, reject_all, wait_count, wait_edits
 from tests.support.script_lines import shell
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
@@ -15,13 +15,13 @@ def test_deleted_again_after_a_reject(project: Editor, agent: StepwiseAgent) -> 
     path = project.work / "a.txt"
     agent.ask("runs", "rm a.txt")
     wait_edits(project, a="deleted")
-    project.cmd("Acp reject all")
+    reject_all(project)
     wait_edits(project)
     assert path.read_text() == LINES
     agent.ask("runs", "rm a.txt")
     wait_edits(project, a="deleted")
     agent.end()
-    project.cmd("Acp reject all")
+    reject_all(project)
     wait_edits(project)
     assert path.read_text() == LINES
 
@@ -43,7 +43,7 @@ def test_the_hunk_that_the_user_saw_is_decided(
     project.wait("not require('acp.buffers.watch').at_work(...)", str(path))
     project.wait("require('acp').state().sessions[1].edits[1].removed == 1")  # there were two
     assert edits_by_name(project)["a.txt"]["hunks"] == 2
-    project.cmd("Acp reject all")
+    reject_all(project)
     wait_edits(project)
     kept = LINES.replace("line 10", "ten") if verb == "accept" else LINES
     assert path.read_text() == kept
@@ -62,7 +62,7 @@ def test_what_the_user_has_not_seen_is_not_accepted(
     agent.end()
     wait_edits(project, a="modified", n="created")
     assert edits_by_name(project)["a.txt"]["hunks"] == 1
-    project.cmd("Acp reject all")
+    reject_all(project)
     wait_edits(project)
     assert (project.work / "a.txt").read_text() == LINES.replace("line 5", "five")
 
@@ -79,12 +79,12 @@ def test_a_reject_that_is_not_saved_is_given_up(
     wait_edits(project, a="modified")
     agent.end()
     project.wait("not require('acp.buffers.watch').at_work(...)", str(path))
-    project.cmd("Acp reject all")
+    reject_all(project)
     wait_edits(project)
     assert path.read_text() == LINES.replace("line 4\n", "four\n")
     project.cmd(command)
     wait_edits(project, a="modified")
-    project.cmd("Acp reject all")
+    reject_all(project)
     wait_edits(project)
     assert path.read_text() == LINES
 
@@ -118,7 +118,7 @@ def test_a_deletion_that_is_pending_again_while_a_window_shows_the_file(plain: E
     plain.open("a.txt")
     plain.turn(shell("rm a.txt"))
     wait_count(plain, 1)
-    plain.cmd("Acp reject all")
+    reject_all(plain)
     wait_count(plain, 0)
     until(path.exists)
     plain.cmd("Acp unreject")

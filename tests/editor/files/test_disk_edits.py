@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.git import repository
-from tests.support.pending_edits import LINES, edits_by_name, wait_count, wait_edits
+from tests.support.pending_edits import LINES, edits_by_name, reject_all, wait_count, wait_edits
 from tests.support.script_lines import shell, silently
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
@@ -81,7 +81,7 @@ def test_what_an_agent_keeps_for_itself_is_not_pending_and_outlives_a_reject(fiv
     assert set(wait_count(five, 1)) == {"kept"}
     five.turn(shell("echo 3 > .script/a/.locks/x && echo new > new.txt"))
     assert set(wait_count(five, 2)) == {"kept", "new.txt"}
-    five.cmd("Acp reject all")
+    reject_all(five)
     wait_count(five, 0)
     until(lambda: not (five.work / "new.txt").exists())
     assert (five.work / ".script/a/.locks/x").read_text() == "3\n"
@@ -95,7 +95,7 @@ def test_what_no_tool_call_tells_is_found_when_the_turn_ends(five: Editor) -> No
         "new.txt": "created",
         "moved.txt": "modified",
     }
-    five.cmd("Acp reject all")
+    reject_all(five)
     wait_count(five, 0)
     names = {f"f{n}.txt" for n in range(5)} | {"other.txt"}
     until(lambda: {p.name for p in five.work.glob("*.txt")} == names)
@@ -200,13 +200,13 @@ def test_a_program_comes_back_as_one(project: Editor, command: str) -> None:
     path.chmod(0o755)
     project.turn(silently(command))
     project.wait("#require('acp').state().sessions[1].edits == 1")
-    project.cmd("Acp reject all")
+    reject_all(project)
     project.wait("#require('acp').state().sessions[1].edits == 0")
     assert path.stat().st_mode & 0o777 == 0o755
     project.cmd("Acp unreject")
     project.wait("#require('acp').state().sessions[1].edits == 1")
     assert not path.exists()
-    project.cmd("Acp reject all")
+    reject_all(project)
     project.wait("#require('acp').state().sessions[1].edits == 0")
     assert path.stat().st_mode & 0o777 == 0o755
 
@@ -263,7 +263,7 @@ def test_a_move_that_is_seen_bit_by_bit(
     agent.end()
     wait_edits(project, b="modified")
     assert edits_by_name(project)["b.txt"]["hunks"] == int(edited)
-    project.cmd("Acp reject all")
+    reject_all(project)
     wait_edits(project)
     assert (project.work / "a.txt").read_text() == LINES
     assert not (project.work / "b.txt").exists()

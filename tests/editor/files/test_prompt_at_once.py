@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.pending_edits import lines, wait_edits, wait_hunks
+from tests.support.pending_edits import choose_first, lines, reject_all, wait_edits, wait_hunks
 
 RECORD = """
 local files = require('acp.buffers.disk_changes')
@@ -70,7 +70,7 @@ def test_what_changed_in_the_same_millisecond_is_the_users(warm: Editor, way: st
         users, both = lines(l2=f"user {n}"), lines(l2=f"user {n}", l19=f"agent {n}")
         turn(warm, way, users, f"write_disk {path} {json.dumps(both)}")
         wait_hunks(warm, 1)
-        warm.cmd("Acp reject all")
+        reject_all(warm)
         wait_edits(warm)
         assert path.read_text(encoding="utf-8") == users
         warm.turn("say nothing")
@@ -97,6 +97,7 @@ def test_a_warm_prompt_asks_neovim_nothing(warm: Editor) -> None:
     warm.turn("say four")
     warm.wait("#_G.calls == 2")
     assert warm.lua("return _G.calls") == ["unsaved", "turns"]
+    choose_first(warm)
     warm.cmd("Acp restore 4")
     assert warm.lines(str(warm.work / "a.txt"))[0] == "unsaved", "the checkpoint has it"
 

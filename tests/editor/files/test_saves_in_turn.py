@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.git import repository
-from tests.support.pending_edits import LINES, edits_by_name, lines, wait_count
+from tests.support.pending_edits import LINES, edits_by_name, lines, reject_all, wait_count
 from tests.support.script_lines import shell, silently
 from tests.support.waiting import until
 
@@ -76,7 +76,7 @@ def test_edits_elsewhere_are_merged_before_they_are_saved(project: Editor) -> No
     assert (project.work / "a.txt").read_text() == lines(l4="four", l16="mine")
     end(project)
     project.wait("#require('acp').state().sessions[1].edits == 1")
-    project.cmd("Acp reject all")
+    reject_all(project)
     project.wait("#require('acp').state().sessions[1].edits == 0")
     assert (project.work / "a.txt").read_text() == lines(l16="mine")
 
@@ -143,7 +143,7 @@ def test_a_save_as_soon_as_the_agent_has_the_prompt(editor: Editor) -> None:
     editor.wait("#require('acp').state().sessions[1].edits == 1")
     found = edits_by_name(editor)["a.txt"]
     assert (found["hunks"], found["added"]) == (1, 1)
-    editor.cmd("Acp reject all")
+    reject_all(editor)
     editor.wait("#require('acp').state().sessions[1].edits == 0")
     assert (editor.work / "a.txt").read_text() == lines(l16="mine")
 
@@ -239,7 +239,7 @@ def test_the_user_reads_the_change_and_types_before_anybody_looks(
     project.wait("#require('acp').state().sessions[1].edits == 1")
     found = edits_by_name(project)["a.txt"]
     assert (found["hunks"], found["added"], found["removed"]) == (1, 1, 1)
-    project.cmd("Acp reject all")
+    reject_all(project)
     project.wait("#require('acp').state().sessions[1].edits == 0")
     assert project.lines(str(project.work / "a.txt")) == lines(l16="mine").splitlines()
 
@@ -263,7 +263,7 @@ def test_the_agent_goes_on_after_neovim_has_read_and_the_user_typed(
     project.wait("#require('acp').state().sessions[1].edits == 1")
     found = edits_by_name(project)["a.txt"]
     assert (found["conflict"], found["added"]) == (False, 2)
-    project.cmd("Acp reject all")
+    reject_all(project)
     project.wait("#require('acp').state().sessions[1].edits == 0")
     assert (project.work / "a.txt").read_text() == lines(l16="mine")
 
@@ -284,7 +284,7 @@ def test_saved_just_before_the_prompt(editor: Editor, command: str, watched: boo
     )
     editor.wait_event("AcpTurnEnd", 2)
     editor.wait("#require('acp').state().sessions[1].edits == 1")
-    editor.cmd("Acp reject all")
+    reject_all(editor)
     editor.wait("#require('acp').state().sessions[1].edits == 0")
     assert (editor.work / "a.txt").read_text() == lines(l16="mine")
 

@@ -21,7 +21,7 @@ from tests.support.killed_host import (
     read_journal,
     wait_host,
 )
-from tests.support.pending_edits import edits
+from tests.support.pending_edits import edits, reject_all
 from tests.support.review_frames import marks
 from tests.support.waiting import until
 
@@ -80,7 +80,7 @@ def test_a_decision_may_be_the_first_command(project: Editor, verdict: str) -> N
     line = "ten" if verdict == "accept" else "line 10"
     assert buffer(project)[9] == line
     until(lambda: disk(project).split("\n")[9] == line)
-    project.cmd("Acp reject all")
+    reject_all(project)
     hunks(project, 0)
     assert buffer(project) == [*LINES[:9], line, *LINES[10:]]
     project.cmd("Acp unreject")
@@ -102,7 +102,7 @@ def test_what_the_user_did_meanwhile_is_theirs(project: Editor) -> None:
     project.cmd("Acp edits")
     project.wait("#vim.fn.getqflist() == 2")
     assert shown(project) == [(2, ["line 2"]), (11, ["line 10"])]
-    project.cmd("Acp reject all")
+    reject_all(project)
     hunks(project, 0)
     assert buffer(project) == ["first", *LINES[:4], "mine", "too", *LINES[5:]]
 
@@ -156,7 +156,7 @@ def test_twice(project: Editor) -> None:
     project.cmd("Acp accept")
     hunks(project, 1)
     kill_host_once_written(project)
-    project.cmd("Acp reject all")
+    reject_all(project)
     hunks(project, 0)
     assert buffer(project) == ["line 1", "two", *LINES[2:]]
 
@@ -172,7 +172,7 @@ def test_files_that_no_buffer_shows_were_created_or_deleted(editor: Editor) -> N
     editor.wait("#require('acp').state().sessions[1].edits == 3")
     editor.cmd("bwipeout kept.txt")
     kill_host_once_written(editor)
-    editor.cmd("Acp reject all")
+    reject_all(editor)
     editor.wait("#require('acp').state().sessions[1].edits == 0")
     until(gone.exists)
     assert gone.read_bytes() == was
@@ -191,7 +191,7 @@ def test_what_became_of_closed_files_meanwhile_is_the_users(project: Editor) -> 
     kill_host_once_written(project)
     project.cmd("bwipeout! a.txt")
     (project.work / "a.txt").write_text(TWO.replace("line 15", "mine"))
-    project.cmd("Acp reject all")
+    reject_all(project)
     hunks(project, 0)
     until(lambda: disk(project) == TEXT.replace("line 15", "mine"))
 
@@ -333,7 +333,7 @@ def test_a_file_that_was_renamed(editor: Editor) -> None:
     editor.cmd("Acp edits")
     wait_host(editor)
     assert edits(editor) == before
-    editor.cmd("Acp reject all")
+    reject_all(editor)
     hunks(editor, 0)
     until((editor.work / "old.txt").exists)
     assert disk(editor, "old.txt") == TEXT
@@ -341,7 +341,7 @@ def test_a_file_that_was_renamed(editor: Editor) -> None:
 
 
 def test_an_undo_of_a_reject_meanwhile_makes_it_pending_again(project: Editor) -> None:
-    project.cmd("Acp reject all")
+    reject_all(project)
     hunks(project, 0)
     project.wait("vim.fn.getline(2) == 'line 2'")
     kill_host_once_written(project)
@@ -437,7 +437,7 @@ def test_while_an_agent_writes_one_file_after_the_other(editor: Editor, seed: in
     assert len(found) == written
     assert [path.read_text() for path in paths] == texts
     assert not any(event["name"] == "AcpNotice" for event in editor.events())
-    editor.cmd("Acp reject all")
+    reject_all(editor)
     editor.wait("#require('acp').state().sessions[1].edits == 0")
     pending = {edit["path"] for edit in found}
     wanted = [

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.git import git, repository
-from tests.support.pending_edits import edits_by_name, wait_edits
+from tests.support.pending_edits import edits_by_name, reject_all, wait_edits
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
 
@@ -264,7 +264,7 @@ def test_a_new_file_that_was_accepted(editor: Editor) -> None:
     wait_edits(editor, n="modified")
     assert edits_by_name(editor)["n.txt"]["note"] == "line ends: unix → dos"
     changed.over()
-    editor.cmd("Acp reject all")
+    reject_all(editor)
     wait_edits(editor)
     until(lambda: (editor.work / "n.txt").read_bytes() == b"new\n")
 
@@ -275,7 +275,7 @@ def test_changed_again_after_a_reject_that_is_not_saved(editor: Editor, ended: b
     changed = Changed(editor, UNIX, DOS, opened=True)
     changed.pending()
     editor.cmd("call setline(3, 'mine')")
-    editor.cmd("Acp reject all")
+    reject_all(editor)
     wait_edits(editor)
     editor.wait("vim.bo.fileformat == 'unix'")
     if ended:

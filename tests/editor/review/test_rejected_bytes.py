@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.git import git, repository
-from tests.support.pending_edits import LINES, wait_count, wait_hunks
+from tests.support.pending_edits import LINES, reject_all, wait_count, wait_hunks
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
 
@@ -54,13 +54,13 @@ def test_of_a_file_that_is_gone(project: Editor, command: str, opened: bool) -> 
     wait_count(project, count)
     project.wait("not require('acp.buffers.watch').at_work(...)", str(project.work / "x"))
     assert not found(project)
-    project.cmd("Acp reject all")
+    reject_all(project)
     wait_count(project, 0)
     assert found(project) == CONTENTS
     project.cmd("Acp unreject")
     wait_count(project, count)
     assert not found(project)
-    project.cmd("Acp reject all")
+    reject_all(project)
     wait_count(project, 0)
     assert found(project) == CONTENTS
 
@@ -73,7 +73,7 @@ def test_of_a_file_that_was_changed(project: Editor, opened: bool) -> None:
     project.turn("silently 'sed -i 2d *.txt'")
     wait_count(project, len(CONTENTS) - 1)
     project.wait("not require('acp.buffers.watch').at_work(...)", str(project.work / "x"))
-    project.cmd("Acp reject all")
+    reject_all(project)
     wait_count(project, 0)
     assert found(project) == CONTENTS
 
@@ -90,7 +90,7 @@ def test_reject_gives_the_bytes_back(editor: Editor, layout: str) -> None:
     editor.agent("script")
     editor.turn(f"replace {path} 'line 3' three")
     wait_hunks(editor, 1)
-    editor.cmd("Acp reject all")
+    reject_all(editor)
     wait_hunks(editor)
     until(lambda: path.read_bytes() == data)
 
@@ -111,6 +111,6 @@ def test_of_a_file_that_its_agent_has_moved_before_in_the_turn(editor: Editor) -
     agent.ask("runs", f"rm {new}")
     wait_count(editor, 1)
     agent.end()
-    editor.cmd("Acp reject all")
+    reject_all(editor)
     wait_count(editor, 0)
     assert found(editor) == {"b": content}
