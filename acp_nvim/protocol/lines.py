@@ -82,13 +82,29 @@ class LineSplitter:
     def _hold_ends(self, piece: bytes) -> None:
         """Keep head and tail of a line past the limit."""
         if self._size - len(piece) <= self.limit:
-            before = b"".join(self._pieces)
-            self._pieces = [before[:SHOWN_BYTES]]
-            self._tail = before[-TAIL_BYTES:]
+            self._pieces, self._tail = [self._start(SHOWN_BYTES)], self._end(TAIL_BYTES)
         missing = SHOWN_BYTES - len(self._pieces[0])
         if missing:
             self._pieces = [self._pieces[0] + piece[:missing]]
         self._tail = (self._tail + piece[-TAIL_BYTES:])[-TAIL_BYTES:]
+
+    def _start(self, size: int) -> bytes:
+        """Return the first bytes of the pieces, which are not joined for that."""
+        start = b""
+        for piece in self._pieces:
+            start += piece[: size - len(start)]
+            if len(start) == size:
+                break
+        return start
+
+    def _end(self, size: int) -> bytes:
+        """Return the last bytes of the pieces."""
+        end = b""
+        for piece in reversed(self._pieces):
+            end = piece[-(size - len(end)) :] + end
+            if len(end) == size:
+                break
+        return end
 
     def _take(self) -> bytes | Oversize:
         pieces, tail, size = self._pieces, self._tail, self._size

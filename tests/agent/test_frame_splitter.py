@@ -80,3 +80,10 @@ def test_what_is_no_handshake_passes_as_it_is() -> None:
     refusal = b"HTTP/1.1 404 Not Found\r\n\r\n" + wire(Opcode.TEXT, True, 1000)
     splitter = FrameSplitter(PIECE)
     assert b"".join(splitter.feed(refusal[at : at + 1]) for at in range(len(refusal))) == refusal
+
+
+def test_an_answer_to_the_handshake_without_end_is_not_held() -> None:
+    splitter, passed = FrameSplitter(), 0
+    for _ in range(100):
+        passed += len(splitter.feed(b"HTTP/1.1 101 " + b"x" * 65_536))
+    assert passed > 98 * 65_536

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_nvim.agent.transport import envelopes
-from acp_nvim.agent.transport.sse import Event, EventReader
+from acp_nvim.agent.transport.sse import HEAD, Event, EventReader
 
 STREAM = (
     b"\xef\xbb\xbf: a comment\n\n"
@@ -28,19 +29,27 @@ def test_any_split_of_a_stream_gives_its_events(cuts: list[int]) -> None:
 
 
 @given(st.binary(max_size=400), st.integers(1, 50))
-def test_whatever_comes_nothing_raises_and_no_event_is_longer_than_one_byte_too_much(
+def test_whatever_comes_nothing_raises_and_no_whole_event_is_longer_than_the_limit(
     data: bytes, limit: int
 ) -> None:
     reader = EventReader(limit)
-    assert all(len(event.data) <= limit + 1 for event in reader.feed(data + b"\n\n"))
+    events = reader.feed(data + b"\n\n")
+    assert all(len(event.data) <= (limit if event.is_whole else HEAD) for event in events)
 
 
-def test_data_that_is_too_long_is_cut_one_byte_behind_the_limit_and_the_next_event_is_whole() -> (
-    None
-):
+@pytest.mark.parametrize("data", [b"data: " + b"x" * 99, b"data: xxxxxx\n" * 9])
+def test_of_data_that_is_too_long_the_beginning_is_kept_and_the_next_event_is_whole(
+    data: bytes,
+) -> None:
     reader = EventReader(10)
-    events = reader.feed(b"data: " + b"x" * 99) + reader.feed(b"x" * 99 + b"\n\ndata: ok\n\n")
-    assert [event.data for event in events] == [b"x" * 11, b"ok"]
+    events = reader.feed(data) + reader.feed(data + b"\n\ndata: ok\n\n")
+    assert [event.is_whole for event in events] == [False, True]
+    assert (events[0].data[:6], events[1].data) == (b"xxxxxx", b"ok")
+
+
+def test_a_comment_that_is_too_long_harms_no_event() -> None:
+    events = EventReader(10).feed(b"data: ok\n: " + b"x" * 99 + b"\nid: 7\n\n")
+    assert events == [Event(b"ok", "7")]
 
 
 def test_what_a_message_is_about_is_read_from_its_outside() -> None:

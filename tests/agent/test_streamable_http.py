@@ -4,92 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from acp_nvim.agent.transport.reach import Reach
 from tests.support.http_server import HttpServer, Reply, Request
-from tests.support.remote_client import RemoteClient, reached
+from tests.support.remote_client import reached
+from tests.support.streaming_agent import (
+    EVENTS,
+    JSON,
+    StreamingAgent,
+    answer,
+    prompt,
+    shake_hands,
+)
 from tests.support.waiting import eventually
-
-EVENTS = {"Content-Type": "text/event-stream"}
-JSON = {"Content-Type": "application/json"}
-
-
-class Agent:
-    """A server by the proposal, of which a test changes what it is about.
-
-    `streams` are what each GET is answered with, by session and in order; the last one again.
-    """
-
-    def __init__(self) -> None:
-        self.posted: list[dict[str, Any]] = []
-        self.posted_at: list[float] = []
-        self.said: dict[str | None, asyncio.Queue[bytes | None]] = {None: asyncio.Queue()}
-        self.posts: Callable[[Request, dict[str, Any]], Reply | None] = lambda request, message: (
-            None
-        )
-        self.gets: Callable[[Request], Reply | Awaitable[Reply] | None] = lambda request: None
-        self.initialized = Reply(200, headers={**JSON, "Acp-Connection-Id": "c1"})
-
-    def __call__(self, request: Request) -> Reply | Awaitable[Reply]:
-        if request.method == "GET":
-            session = request.headers.get("acp-session-id")
-            reply = self.gets(request)
-            return reply or Reply(200, headers=EVENTS, pieces=self.events(session))
-        if request.method == "DELETE":
-            self.end(None)
-            return Reply(202)
-        message = json.loads(request.body)
-        if reply := self.posts(request, message):
-            return reply
-        self.posted.append(message)
-        self.posted_at.append(time.monotonic())
-        if message.get("method") == "initialize":
-            first = self.initialized
-            body = first.body or _answer(message["id"], {"protocolVersion": 1})
-            return Reply(first.status, body, first.headers)
-        return Reply(202)
-
-    def say(self, text: str | bytes, session: str | None = None, id: str = "") -> None:
-        data = text.encode() if isinstance(text, str) else text
-        number = f"id: {id}\n".encode() if id else b""
-        self._queue(session).put_nowait(number + b"data: " + data + b"\n\n")
-
-    def end(self, session: str | None) -> None:
-        self._queue(session).put_nowait(None)
-
-    def _queue(self, session: str | None) -> asyncio.Queue[bytes | None]:
-        return self.said.setdefault(session, asyncio.Queue())
-
-    async def events(self, session: str | None) -> AsyncIterator[bytes]:
-        while (piece := await self._queue(session).get()) is not None:
-            yield piece
-
-
-def _answer(id: object, result: object) -> bytes:
-    return json.dumps({"jsonrpc": "2.0", "id": id, "result": result}).encode()
-
-
-async def shake_hands(client: RemoteClient) -> None:
-    client.send(id=1, method="initialize", params={"protocolVersion": 1})
-    assert (await client.message())["id"] == 1
-
-
-def prompt(client: RemoteClient, id: int, session: str = "s1") -> None:
-    client.send(id=id, method="session/prompt", params={"sessionId": session, "prompt": []})
 
 
 async def test_a_session_has_a_stream_of_its_own_and_headers_say_what_is_meant() -> None:
-    agent = Agent()
+    agent = StreamingAgent()
     async with HttpServer(agent) as server:
         async with reached(server.url, {"Authorization": "Bearer t"}) as client:
             await shake_hands(client)
             client.send(id=2, method="session/new", params={"cwd": "/", "mcpServers": []})
-            agent.say(_answer(2, {"sessionId": "s1"}))
+            agent.say(answer(2, {"sessionId": "s1"}))
             assert (await client.message())["result"] == {"sessionId": "s1"}
             prompt(client, 3)
             agent.say('{"method":"session/update","params":{"sessionId":"s1"}}', "s1")
@@ -109,7 +49,7 @@ async def test_a_session_has_a_stream_of_its_own_and_headers_say_what_is_meant()
 
 
 async def test_the_stream_of_a_session_is_open_before_the_session_is_loaded() -> None:
-    agent = Agent()
+    agent = StreamingAgent()
     async with HttpServer(agent) as server, reached(server.url) as client:
         await shake_hands(client)
         client.send(id=2, method="session/load", params={"sessionId": "s1", "cwd": "/"})
@@ -119,7 +59,7 @@ async def test_the_stream_of_a_session_is_open_before_the_session_is_loaded() ->
 
 
 async def test_a_server_that_knows_no_session_before_its_load_gets_no_header_then() -> None:
-    agent = Agent()
+    agent = StreamingAgent()
     known: set[str] = set()
 
     def strict(request: Request) -> Reply | None:
@@ -133,21 +73,21 @@ async def test_a_server_that_knows_no_session_before_its_load_gets_no_header_the
         client.send(id=2, method="session/resume", params={"sessionId": "s1", "cwd": "/"})
         await eventually(lambda: len(agent.posted) == 2)
         known.add("s1")
-        agent.say(_answer(2, {}))
+        agent.say(answer(2, {}))
         assert (await client.message())["id"] == 2
         prompt(client, 3)
-        agent.say(_answer(3, {"stopReason": "end_turn"}), "s1")
+        agent.say(answer(3, {"stopReason": "end_turn"}), "s1")
         assert (await client.message())["id"] == 3
         await eventually(lambda: [message["id"] for message in agent.posted] == [1, 2, 3])
 
 
 async def test_the_answer_to_a_load_waits_for_the_history_on_the_other_stream() -> None:
-    agent = Agent()
+    agent = StreamingAgent()
     async with HttpServer(agent) as server, reached(server.url) as client:
         await shake_hands(client)
         client.send(id=2, method="session/load", params={"sessionId": "s1", "cwd": "/"})
         await eventually(lambda: len(agent.posted) == 2)
-        agent.say(_answer(2, {}))
+        agent.say(answer(2, {}))
         for n in range(50):
             agent.say(json.dumps({"method": "session/update", "params": {"n": n}}), "s1")
         told = [await client.message() for _ in range(51)]
@@ -155,7 +95,7 @@ async def test_the_answer_to_a_load_waits_for_the_history_on_the_other_stream() 
 
 
 async def test_a_stream_whose_head_comes_with_its_first_event_holds_nothing_up() -> None:
-    agent = Agent()
+    agent = StreamingAgent()
     there = asyncio.Event()
 
     async def late() -> Reply:
@@ -175,7 +115,7 @@ async def test_a_stream_whose_head_comes_with_its_first_event_holds_nothing_up()
 
 
 async def test_a_stream_that_ends_is_taken_up_again_after_the_last_event() -> None:
-    agent = Agent()
+    agent = StreamingAgent()
     async with HttpServer(agent) as server, reached(server.url) as client:
         await shake_hands(client)
         agent.say('{"method":"_a"}', id="7")
@@ -188,7 +128,7 @@ async def test_a_stream_that_ends_is_taken_up_again_after_the_last_event() -> No
 
 
 async def test_a_stream_that_ends_after_each_event_is_taken_up_for_as_long_as_events_come() -> None:
-    agent = Agent()
+    agent = StreamingAgent()
 
     async def one(last: int) -> AsyncIterator[bytes]:
         yield b'id: %d\ndata: {"method": "_%d"}\n\n' % (last + 1, last + 1)
@@ -208,7 +148,7 @@ async def test_a_stream_that_ends_after_each_event_is_taken_up_for_as_long_as_ev
 
 
 async def test_a_stream_that_somebody_else_still_holds_is_asked_for_again() -> None:
-    agent = Agent()
+    agent = StreamingAgent()
     held = 2
 
     def gets(request: Request) -> Reply | None:
@@ -225,7 +165,7 @@ async def test_a_stream_that_somebody_else_still_holds_is_asked_for_again() -> N
 
 
 async def test_a_connection_that_the_server_has_forgotten_is_lost_and_worth_another() -> None:
-    agent = Agent()
+    agent = StreamingAgent()
     async with HttpServer(agent) as server, reached(server.url) as client:
         await shake_hands(client)
         await eventually(lambda: len(server.of("GET")) == 1)
@@ -238,7 +178,7 @@ async def test_a_connection_that_the_server_has_forgotten_is_lost_and_worth_anot
 
 
 async def test_a_session_that_the_server_has_forgotten_fails_that_request_alone() -> None:
-    agent = Agent()
+    agent = StreamingAgent()
     async with HttpServer(agent) as server, reached(server.url) as client:
         await shake_hands(client)
         await eventually(lambda: len(server.of("GET")) == 1)
@@ -251,7 +191,7 @@ async def test_a_session_that_the_server_has_forgotten_fails_that_request_alone(
 
 
 async def test_a_busy_server_is_asked_again_and_a_message_is_taken_once() -> None:
-    agent = Agent()
+    agent = StreamingAgent()
     busy = iter([Reply(503, headers={"Retry-After": "0"}), Reply(429)])
     agent.posts = lambda request, message: next(busy, None) if message["id"] == 2 else None
     async with HttpServer(agent) as server, reached(server.url) as client:
@@ -263,7 +203,7 @@ async def test_a_busy_server_is_asked_again_and_a_message_is_taken_once() -> Non
 
 
 async def test_a_long_pause_that_a_server_asks_for_is_said_and_holds_no_cancel_up() -> None:
-    agent = Agent()
+    agent = StreamingAgent()
     later = Reply(429, headers={"Retry-After": "120"})
     agent.posts = lambda request, message: later if message.get("id") == 2 else None
     async with HttpServer(agent) as server, reached(server.url) as client:
@@ -277,7 +217,7 @@ async def test_a_long_pause_that_a_server_asks_for_is_said_and_holds_no_cancel_u
 
 @pytest.mark.parametrize("status", [400, 413, 500])
 async def test_a_message_that_the_server_refuses_is_answered_with_that(status: int) -> None:
-    agent = Agent()
+    agent = StreamingAgent()
     agent.posts = lambda request, message: Reply(status) if message["id"] != 1 else None
     async with HttpServer(agent) as server, reached(server.url) as client:
         await shake_hands(client)
@@ -292,7 +232,7 @@ async def test_a_message_that_the_server_refuses_is_answered_with_that(status: i
 
 @pytest.mark.parametrize("status", [401, 403])
 async def test_who_is_not_let_in_is_told_about_headers(status: int) -> None:
-    agent = Agent()
+    agent = StreamingAgent()
     agent.initialized = Reply(status, b"go away")
     async with HttpServer(agent) as server, reached(server.url, {"X-Key": "s3cret"}) as client:
         client.send(id=1, method="initialize", params={})
@@ -305,7 +245,7 @@ async def test_who_is_not_let_in_is_told_about_headers(status: int) -> None:
 
 
 async def test_a_message_that_may_have_arrived_is_not_sent_again() -> None:
-    agent = Agent()
+    agent = StreamingAgent()
     agent.posts = lambda request, message: (
         Reply(202, abort=True, headers={"Content-Length": "5"}) if message["id"] == 2 else None
     )
@@ -320,7 +260,7 @@ async def test_a_message_that_may_have_arrived_is_not_sent_again() -> None:
 
 
 async def test_messages_leave_in_order_but_a_late_answer_holds_no_cancel_up() -> None:
-    agent = Agent()
+    agent = StreamingAgent()
     held = asyncio.Event()
 
     def slow(request: Request, message: dict[str, Any]) -> Reply | None:
@@ -354,7 +294,7 @@ def held(until: asyncio.Event, body: bytes = b"") -> Reply:
 
 
 async def test_a_cancel_ends_a_prompt_that_the_server_does_not_take() -> None:
-    agent, never = Agent(), asyncio.Event()
+    agent, never = StreamingAgent(), asyncio.Event()
     agent.posts = lambda request, message: held(never) if message.get("id") == 2 else None
     async with HttpServer(agent) as server, reached(server.url) as client:
         await shake_hands(client)
@@ -372,8 +312,8 @@ async def test_a_cancel_ends_a_prompt_that_the_server_does_not_take() -> None:
 
 async def test_a_cancel_waits_for_the_answer_of_an_agent_that_is_at_work() -> None:
     """Some servers answer the POST of a prompt with the end of its turn."""
-    agent, cancelled = Agent(), asyncio.Event()
-    end = _answer(2, {"stopReason": "cancelled"})
+    agent, cancelled = StreamingAgent(), asyncio.Event()
+    end = answer(2, {"stopReason": "cancelled"})
     agent.posts = lambda request, message: held(cancelled, end) if message.get("id") == 2 else None
     async with HttpServer(agent) as server, reached(server.url) as client:
         await shake_hands(client)
@@ -388,21 +328,23 @@ async def test_a_cancel_waits_for_the_answer_of_an_agent_that_is_at_work() -> No
 
 
 async def test_an_answer_to_a_post_that_is_too_long_is_refused_and_the_connection_goes_on() -> None:
-    agent = Agent()
-    long = Reply(200, _answer(2, "x" * 5000), JSON)
+    agent = StreamingAgent()
+    long = Reply(200, answer(2, "x" * 5000), JSON)
     agent.posts = lambda request, message: long if message.get("id") == 2 else None
     async with HttpServer(agent) as server, reached(server.url, message_bytes=1000) as client:
         await shake_hands(client)
         prompt(client, 2)
+        error = (await client.message())["error"]["message"]
+        assert error == "the answer is longer than 1000 bytes (limits.message_bytes)"
         line = await client.line()
-        assert (len(line), b'"id": 2' in line) == (1001, True)
+        assert (len(line) > 1000, b'"id": 2' in line) == (True, True)
         prompt(client, 3)
         await eventually(lambda: agent.posted[-1].get("id") == 3)
         assert client.transport.lost is None
 
 
 async def test_cookies_are_kept_also_for_the_next_connection() -> None:
-    agent = Agent()
+    agent = StreamingAgent()
     agent.initialized = Reply(
         200, headers={**JSON, "Acp-Connection-Id": "c1", "Set-Cookie": "node=7; Path=/"}
     )
@@ -418,7 +360,7 @@ async def test_cookies_are_kept_also_for_the_next_connection() -> None:
 
 
 async def test_a_redirect_at_home_is_followed_by_all_requests() -> None:
-    agent = Agent()
+    agent = StreamingAgent()
     agent.posts = lambda request, message: (
         Reply(307, headers={"Location": "/moved"}) if request.path == "/acp" else None
     )
@@ -429,7 +371,7 @@ async def test_a_redirect_at_home_is_followed_by_all_requests() -> None:
 
 
 async def test_a_redirect_abroad_takes_nothing_along() -> None:
-    agent, other = Agent(), Agent()
+    agent, other = StreamingAgent(), StreamingAgent()
     async with HttpServer(other) as abroad, HttpServer(agent) as server:
         away = abroad.url.replace("127.0.0.1", "localhost")
         agent.posts = lambda request, message: Reply(308, headers={"Location": away})
@@ -440,7 +382,7 @@ async def test_a_redirect_abroad_takes_nothing_along() -> None:
 
 
 async def test_nobody_there_is_said_in_words() -> None:
-    async with HttpServer(Agent()) as server:
+    async with HttpServer(StreamingAgent()) as server:
         url = server.url
     async with reached(url) as client:
         client.send(id=1, method="initialize", params={})
@@ -450,12 +392,12 @@ async def test_nobody_there_is_said_in_words() -> None:
 
 
 async def test_an_answer_without_a_connection_or_without_a_stream_is_no_agent() -> None:
-    agent = Agent()
+    agent = StreamingAgent()
     agent.initialized = Reply(200, b"<html>", {"Content-Type": "text/html"})
     async with HttpServer(agent) as server, reached(server.url) as client:
         client.send(id=1, method="initialize", params={})
         assert "there is no Acp-Connection-Id" in await client.end()
-    agent = Agent()
+    agent = StreamingAgent()
     agent.gets = lambda request: Reply(200, b"<html>", {"Content-Type": "text/html"})
     async with HttpServer(agent) as server, reached(server.url) as client:
         await shake_hands(client)
@@ -463,19 +405,21 @@ async def test_an_answer_without_a_connection_or_without_a_stream_is_no_agent() 
 
 
 async def test_garbage_on_a_stream_is_handed_on_line_by_line_within_the_limit() -> None:
-    agent = Agent()
+    agent = StreamingAgent()
     async with HttpServer(agent) as server, reached(server.url, message_bytes=1000) as client:
         await shake_hands(client)
         agent.say(b"\xff garbage")
         agent.say("x" * 5000)
         agent.say('{"method":\ndata: "_a"}')
         assert await client.line() == b"\xff garbage"
-        assert await client.line() == b"x" * 1001
+        line = await client.line()
+        assert len(line) > 1000
+        assert line.startswith(b"x" * 1000)
         assert (await client.message())["method"] == "_a"
 
 
 async def test_while_nobody_receives_the_server_has_to_wait() -> None:
-    agent = Agent()
+    agent = StreamingAgent()
     sent = 0
 
     async def flood() -> AsyncIterator[bytes]:

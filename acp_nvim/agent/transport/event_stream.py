@@ -9,17 +9,18 @@ import contextlib
 import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import aclosing
 from typing import Final
 
 import anyio
 import httpx
 
 from acp_nvim import wording
-from acp_nvim.agent.transport import failures
+from acp_nvim.agent.transport import bodies, failures
 from acp_nvim.agent.transport.addresses import shown
 from acp_nvim.agent.transport.base import TransportError
 from acp_nvim.agent.transport.remote import Address
-from acp_nvim.agent.transport.sse import EventReader
+from acp_nvim.agent.transport.sse import Event, EventReader
 
 KIND: Final = "text/event-stream"
 OPENING_S: Final = 2.0
@@ -45,10 +46,10 @@ class EventStream:
         url: Callable[[], str],
         headers: Mapping[str, str],
         address: Address,
-        came: Callable[[bytes], Awaitable[None]],
+        came: Callable[[Event], Awaitable[None]],
         gone: Callable[[TransportError], None],
     ) -> None:
-        """``came`` is awaited with each message, ``gone`` called when the stream is given up."""
+        """``came`` is awaited with each event, ``gone`` called when the stream is given up."""
         self._client = client
         self._url = url
         self._headers = headers
@@ -131,11 +132,12 @@ class EventStream:
         self.is_open = True
         self._opened.set()
         reader = EventReader(self._address.message_bytes)
-        async for chunk in response.aiter_bytes():
-            for event in reader.feed(chunk):
-                self._last_id = event.id if event.id is not None else self._last_id
-                self._heard += 1
-                await self._came(event.data)
+        async with aclosing(bodies.pieces(response)) as body:
+            async for piece in body:
+                for event in reader.feed(piece):
+                    self._last_id = event.id if event.id is not None else self._last_id
+                    self._heard += 1
+                    await self._came(event)
         return TransportError(wording.WHY_CONNECTION_ENDED)
 
     def _check(self, response: httpx.Response) -> TransportError | None:

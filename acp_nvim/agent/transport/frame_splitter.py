@@ -10,6 +10,8 @@ from typing import Final
 PIECE: Final = 1 << 20
 """The most bytes of a fragment."""
 HANDSHAKE_END: Final = b"\r\n\r\n"
+HANDSHAKE_BYTES: Final = 1 << 20
+"""The most bytes that are held of an answer to the handshake: more than the library reads of it."""
 
 _FIN, _MASKED = 0x80, 0x80
 _OPCODE, _LENGTH = 0x0F, 0x7F
@@ -45,10 +47,14 @@ class FrameSplitter:
 
     def _shake(self, data: bytes) -> bytes:
         """Return what may pass: all of it, once the handshake is there."""
+        searched = max(len(self._held) - len(HANDSHAKE_END), 0)
         self._held += data
-        end = self._held.find(HANDSHAKE_END)
-        if end < 0:
+        end = self._held.find(HANDSHAKE_END, searched)
+        if end < 0 and len(self._held) <= HANDSHAKE_BYTES:
             return b""
+        if end < 0:  # refused by the library
+            held, self._held, self._agreed = bytes(self._held), bytearray(), False
+            return held
         self._agreed = self._held.startswith(b"HTTP/1.1 101")
         answer, rest = self._held[: end + 4], bytes(self._held[end + 4 :])
         self._held = bytearray()

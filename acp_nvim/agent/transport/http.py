@@ -19,12 +19,13 @@ import h2  # noqa: F401 -- of `httpx[http2]`: without it the extra is not comple
 import httpx
 
 from acp_nvim import __version__, wording
-from acp_nvim.agent.transport import envelopes, failures, tls
+from acp_nvim.agent.transport import bodies, envelopes, failures, tls
 from acp_nvim.agent.transport.addresses import is_here, shown
 from acp_nvim.agent.transport.base import TransportError
 from acp_nvim.agent.transport.envelopes import Envelope
 from acp_nvim.agent.transport.event_stream import EventStream, Streams
 from acp_nvim.agent.transport.remote import Address, address_of
+from acp_nvim.agent.transport.sse import Event
 from acp_nvim.agent.transport.stream import ByteQueue, Outbox
 from acp_nvim.protocol.errors import INTERNAL_ERROR, REQUEST_CANCELLED, RESOURCE_NOT_FOUND
 
@@ -48,6 +49,7 @@ PATIENCE_S: Final = 5.0
 NOT_TAKEN: Final = "cancelled before the server took it"
 READ_AHEAD: Final = 1 << 20
 """Bytes that may wait to be received before streams are read no further."""
+BLANKS: Final = b" " * (64 << 10)
 
 
 class Answer(NamedTuple):
@@ -55,7 +57,7 @@ class Answer(NamedTuple):
 
     status: int
     headers: Mapping[str, str]
-    body: bytes
+    body: bodies.Body
 
     @property
     def is_success(self) -> bool:
@@ -193,7 +195,7 @@ class HttpTransport:
             answer = await self._request(line, session, gone)
             after = 0.0
             if answer is not None and answer.is_success:
-                self._take_body(answer)
+                self._take_body(answer.body, message)
                 return
             if answer is not None:
                 opens = message.method in envelopes.OPENING
@@ -242,12 +244,11 @@ class HttpTransport:
         async with self._client.stream(
             "POST", self._url, content=content, headers=headers
         ) as response:
-            most, body = self._address.message_bytes + 1, bytearray()
-            async for chunk in response.aiter_bytes():
-                body += chunk[: most - len(body)]
-                if len(body) == most:  # told of where lines are read
-                    break
-            return Answer(response.status_code, response.headers, bytes(body))
+            # Of a refusal the status says enough, but that of `initialize` may be an answer.
+            needed = response.is_success or self._connection is None
+            limit = self._address.message_bytes if needed and not response.is_redirect else 0
+            body = await bodies.read(response, limit) if limit else bodies.Body(b"", is_whole=True)
+            return Answer(response.status_code, response.headers, body)
 
     def _follows(self, answer: Answer) -> bool:
         """Whether to post again, where the server has moved to another path."""
@@ -263,7 +264,11 @@ class HttpTransport:
         if answer is None:
             self._lose(TransportError(wording.WHY_NO_ANSWER.format(url=shown(self._url))))
             return
-        said = envelopes.read(answer.body)
+        if answer.is_success and not answer.body.is_whole:
+            text = wording.WHY_ANSWER_TOO_LONG.format(limit=self._address.message_bytes)
+            self._lose(TransportError(text, again=False))
+            return
+        said = envelopes.read(answer.body.data)
         if not (answer.is_success or said.is_answer):
             self._lose(failures.refused(self._url, answer.status, answer.headers))
             return
@@ -276,13 +281,19 @@ class HttpTransport:
             text = wording.WHY_NOT_SPOKEN.format(url=shown(self._url), reason=reason)
             self._lose(TransportError(text, again=False))
             return
-        self._put(answer.body)
+        self._put(answer.body.data)
 
-    def _take_body(self, answer: Answer) -> None:
-        """Some servers answer a POST at once."""
-        too_long = len(answer.body) > self._address.message_bytes
-        if too_long or envelopes.read(answer.body).is_answer:
-            self._put(answer.body)
+    def _take_body(self, body: bodies.Body, message: Envelope) -> None:
+        """Receive the answer that some servers give to a POST at once. A request of ours whose
+        answer is too long fails.
+        """
+        if not body.is_whole:
+            if message.is_request:
+                text = wording.WHY_ANSWER_TOO_LONG.format(limit=self._address.message_bytes)
+                self._put(envelopes.refusal(message, INTERNAL_ERROR, text))
+            self._put_too_long(body.data)
+        elif envelopes.read(body.data).is_answer:
+            self._put(body.data)
 
     def _refused(self, answer: Answer, message: Envelope) -> None:
         """The server will not take a message: a request of ours fails, unless all is lost."""
@@ -310,7 +321,7 @@ class HttpTransport:
             lambda: self._url,
             self._headers(session),
             self._address,
-            lambda data: self._came(data, session),
+            lambda event: self._came(event, session),
             # The stream of the connection tells that all is lost; one of a session is opened again.
             self._lose if session is None else self._no_session_stream,
         )
@@ -322,9 +333,9 @@ class HttpTransport:
         if not error.again:
             self._lose(error)
 
-    async def _came(self, data: bytes, session: str | None) -> None:
+    async def _came(self, event: Event, session: str | None) -> None:
         """A message has come on a stream; wait until there is room for more."""
-        message = envelopes.read(data)
+        message = envelopes.read(event.data) if event.is_whole else Envelope()
         if self._untaken:
             self._is_at_work(message.session or session)
         if message.is_request and (about := message.session or session):
@@ -335,7 +346,7 @@ class HttpTransport:
                 self._streams.of(one)
             if asked is not None:  # its history is on its way on that other stream
                 await self._streams.of(asked).quiet()
-        self._put(data)
+        (self._put if event.is_whole else self._put_too_long)(event.data)
         while self._inbox.size >= READ_AHEAD and not self._inbox.ended:
             self._room.clear()
             await self._room.wait()
@@ -350,7 +361,17 @@ class HttpTransport:
         # Line ends can only be white space in JSON.
         line = data.replace(b"\r", b" ").replace(b"\n", b" ").strip()
         if line:
-            self._inbox.put(line + b"\n")
+            self._inbox.put(line)
+            self._inbox.put(b"\n")
+
+    def _put_too_long(self, head: bytes) -> None:
+        """Receive a line with this beginning that is longer than the limit: it is refused, logged
+        and shown where lines are read. One piece stands for all that was dropped.
+        """
+        self._inbox.put(head.replace(b"\r", b" ").replace(b"\n", b" "))
+        for _ in range(self._address.message_bytes // len(BLANKS) + 1):
+            self._inbox.put(BLANKS)
+        self._inbox.put(b"\n")
 
     # -- the end ----------------------------------------------------------------------------------
 
@@ -366,12 +387,12 @@ class HttpTransport:
         return task
 
     async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
-        """A fault of ours ends the connection, with its name."""
+        """A fault of ours ends the connection; its name is in the log."""
         try:
             await work
         except Exception as error:
-            reason = f"{type(error).__name__}: {error}"
-            self._lose(TransportError(wording.WHY_TRANSPORT_FAILED.format(reason=reason)))
+            self._address.remark(f"{type(error).__name__}: {error}")
+            self._lose(TransportError(wording.WHY_TRANSPORT_FAULT))
 
 
 def _set(event: asyncio.Event, _: object) -> None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-_LONGEST_FIELD = 16
-"""Bytes that stand before the value of a field, at most: `event: `, `retry: `."""
+HEAD: Final = 2 << 10
+"""Bytes that are kept of data past the limit."""
+_LONGEST_FIELD: Final = 16
+"""Bytes before the value of a field, at most: `event: `, `retry: `."""
 
 
 class Event(NamedTuple):
-    """An event with data. Of data that is longer than the limit one byte more than that is kept."""
+    """An event with data; only the first `HEAD` bytes if the data is longer than the limit."""
 
     data: bytes
     id: str | None
     """The id that the stream has reached with it; None where it has told none."""
+    is_whole: bool = True
 
 
 class EventReader:
@@ -25,6 +28,10 @@ class EventReader:
         self._line = bytearray()
         self._data = bytearray()
         self._has_data = False
+        self._is_cut = False
+        """Whether the present line is longer than the limit."""
+        self._is_whole = True
+        """Whether the present data is not longer than the limit."""
         self._after_cr = False
         self._first = True
         self._id: str | None = None
@@ -51,34 +58,43 @@ class EventReader:
         return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
     def _grow(self, piece: bytes) -> None:
-        left = self._limit + 1 + _LONGEST_FIELD - len(self._line)
-        self._line += piece[:left] if len(piece) > left else piece
+        if self._is_cut:
+            return
+        self._line += piece
+        if len(self._line) > self._limit + _LONGEST_FIELD:
+            self._is_cut = True
+            del self._line[HEAD:]
 
     def _read_line(self, events: list[Event]) -> None:
         line, self._line = self._line, bytearray()
+        is_cut, self._is_cut = self._is_cut, False
         if self._first:
             self._first = False
             line = line.removeprefix(b"\xef\xbb\xbf")
         if not line:
             self._dispatch(events)
             return
-        name, colon, value = line.partition(b":")
-        if colon and value.startswith(b" "):
-            del value[:1]
+        colon = line.find(b":")
+        name = bytes(line if colon < 0 else line[:colon]) if colon < _LONGEST_FIELD else b""
+        del line[: len(line) if colon < 0 else colon + 1]
+        if line.startswith(b" "):
+            del line[:1]
         if name == b"data":
-            self._add(value)
-        elif name == b"id" and b"\0" not in value:
-            self._id = value.decode("utf-8", "replace")
+            self._add(line, is_cut=is_cut)
+        elif name == b"id" and b"\0" not in line and not is_cut:
+            self._id = line.decode("utf-8", "replace")
 
-    def _add(self, value: bytearray) -> None:
+    def _add(self, value: bytearray, *, is_cut: bool) -> None:
         if not self._has_data:
             self._has_data, self._data = True, value
-        else:
+        elif self._is_whole:
             self._data += b"\n"
             self._data += value
-        del self._data[self._limit + 1 :]
+        if is_cut or len(self._data) > self._limit:
+            self._is_whole = False
+            del self._data[HEAD:]
 
     def _dispatch(self, events: list[Event]) -> None:
         if self._has_data:
-            events.append(Event(bytes(self._data), self._id))
-        self._data, self._has_data = bytearray(), False
+            events.append(Event(bytes(self._data), self._id, self._is_whole))
+        self._data, self._has_data, self._is_whole = bytearray(), False, True

@@ -124,8 +124,8 @@ class WebSocketTransport:
         except ConnectionClosed as error:
             self._lost = self._end(error)
         except Exception as error:  # a fault of the library or of ours
-            reason = f"{type(error).__name__}: {error}"
-            self._lost = TransportError(wording.WHY_TRANSPORT_FAILED.format(reason=reason))
+            self._address.remark(f"{type(error).__name__}: {error}")
+            self._lost = TransportError(wording.WHY_TRANSPORT_FAULT)
         finally:
             self._inbox.end()
 

@@ -1,0 +1,71 @@
+"""Bodies of HTTP responses: decompressed in small pieces, and read no further than a limit."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Final, NamedTuple, cast
+
+import httpx
+
+from acp_nvim import wording
+from acp_nvim.agent.transport.addresses import shown
+from acp_nvim.agent.transport.base import TransportError
+from acp_nvim.agent.transport.sse import HEAD
+
+PIECE: Final = 64 << 10
+"""The most bytes that are decompressed at a time."""
+CODINGS: Final = ("gzip", "x-gzip", "deflate")
+"""Content codings that are read, although `identity` is asked for: some proxies compress anyway."""
+
+
+class Body(NamedTuple):
+    """The body of a response; only the first `HEAD` bytes if it is longer than the limit."""
+
+    data: bytes
+    is_whole: bool
+
+
+async def read(response: httpx.Response, limit: int) -> Body:
+    """Return a body of at most ``limit`` bytes. Raises TransportError and httpx.HTTPError."""
+    held: list[bytes] = []
+    head, size = b"", 0
+    async with aclosing(pieces(response)) as body:
+        async for piece in body:
+            held.append(piece)
+            head += piece[: HEAD - len(head)]
+            size += len(piece)
+            if size > limit:
+                return Body(head, is_whole=False)
+    return Body(b"".join(held), is_whole=True)
+
+
+async def pieces(response: httpx.Response) -> AsyncGenerator[bytes]:
+    """Yield a body as it comes, decompressed. Raises TransportError and httpx.HTTPError."""
+    coding = response.headers.get("Content-Encoding", "identity").strip().lower()
+    if coding not in (*CODINGS, "identity", ""):
+        raise _unreadable(response, wording.WHY_COMPRESSED.format(coding=coding))
+    # httpx declares an iterator; it is a generator, which has to be closed.
+    raw = cast("AsyncGenerator[bytes]", response.aiter_raw())
+    async with aclosing(raw):
+        if coding not in CODINGS:
+            async for data in raw:
+                yield data
+            return
+        inflater = zlib.decompressobj(zlib.MAX_WBITS | 32)  # 32: with the head of gzip or of zlib
+        async for data in raw:
+            rest, piece = data, b""
+            while rest or len(piece) == PIECE:
+                try:
+                    piece = inflater.decompress(rest, PIECE)
+                except zlib.error as error:
+                    raise _unreadable(response, str(error)) from error
+                rest = inflater.unconsumed_tail
+                if piece:
+                    yield piece
+
+
+def _unreadable(response: httpx.Response, reason: str) -> TransportError:
+    text = wording.WHY_NOT_SPOKEN.format(url=shown(str(response.url)), reason=reason)
+    return TransportError(text, again=False)
