@@ -20,7 +20,7 @@ from acp_nvim.agent.wire.calls import OnResponse
 from acp_nvim.protocol import codec, schema, updates
 from acp_nvim.protocol.errors import RemoteProtocolError
 from acp_nvim.render.text import one_line, size
-from acp_nvim.session import call_updates
+from acp_nvim.session import call_updates, subagents
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import fit
 from acp_nvim.session.updates import apply, joined, said
@@ -267,12 +267,26 @@ class SessionRouter:
         if _is_call(update):
             self._apply_call(session, update)
             return
-        apply(session, update)
         if isinstance(update, schema.SubagentUpdate) and self._new_child is not None:
-            child = self._new_child(session, update.session_id)
-            if self.sessions.get(update.session_id) is not child:
-                self.adopt(update.session_id, child)
-            child.follow()
+            self._apply_subagent(session, update, self._new_child)
+        else:
+            apply(session, update)
+
+    def _apply_subagent(
+        self,
+        session: Session,
+        update: schema.SubagentUpdate,
+        new_child: Callable[[Session, str], Session],
+    ) -> None:
+        known = self.sessions.get(update.session_id)
+        if subagents.is_taken(session, update.session_id, known):
+            self._warnings.count("subagent with the id of another session", update.session_id)
+            return
+        apply(session, update)
+        child = new_child(session, update.session_id)
+        if known is not child:
+            self.adopt(update.session_id, child)
+        child.follow()
 
     def _apply_call(self, session: Session, update: Any) -> None:
         """Apply an update of a tool call, cut to the limit; that is reported once for each call."""

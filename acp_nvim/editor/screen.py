@@ -37,6 +37,9 @@ WRITES = ("edit", "delete", "move")
 MANY = ("AcpToolCall", "AcpPermission", "AcpPermissionDone")
 """Events that are told many at once (`happened.Happened`)."""
 
+NEW_CHILDREN = 10
+"""The most subagents that get their chats in one frame: each costs Neovim some milliseconds."""
+
 EVENTS = ("event", "happened")
 """Operations that run the user's own handlers: last, when all else is as they will find it."""
 
@@ -82,7 +85,8 @@ class Screen:
         if past is not None:
             session.transcript.entries.append(past)
             document.adopt(past)
-        self._first.append(["session", session.n])
+        if session.root is session:
+            self._first.append(["session", session.n])
         self._wake()
 
     def terminal(self, n: int, id: str) -> Terminal | None:
@@ -129,11 +133,17 @@ class Screen:
         """Return the next frame and whether text waits that did not fit."""
         ops, self._first = self._first, []
         tail: list[Op] = []
-        more = False
+        more, new_children = False, 0
         for n, session in self.sessions.items():
             transcript, document = session.transcript, self.documents[n]
             if not transcript.dirty and not session.changes.pending:
                 continue  # most have nothing to tell
+            if session.root is not session and n not in self._known:
+                new_children += 1
+                if new_children > NEW_CHILDREN:
+                    more = True
+                    continue
+                ops.append(["session", n])
             self._status[n] = _status(session)
             if transcript.dirty:
                 drawn, budget = document.draw(transcript, budget)

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from acp_nvim import wording
 from acp_nvim.agent.conversation import Conversation
 from acp_nvim.editor.screen import Screen
+from acp_nvim.session.entries import Subagent
 from acp_nvim.session.session import Session
-from acp_nvim.session.subagents import Child
+from acp_nvim.session.subagents import Child, child_of
 
 
 class SubagentRegistry:
@@ -21,10 +22,10 @@ class SubagentRegistry:
 
     def child(self, parent: Session, session_id: str) -> Session:
         """Return the child of that id; it is made when the parent first names it."""
-        known = parent.root.children.get(session_id)
-        if known is not None:
-            return known
-        child = Child(self._number(), parent, parent.links[session_id])
+        return child_of(parent, session_id, self._new)
+
+    def _new(self, parent: Session, link: Subagent) -> Child:
+        child = Child(self._number(), parent, link)
         self._screen.add(child)
         return child
 

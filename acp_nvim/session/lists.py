@@ -13,7 +13,9 @@ ITEMS: Final = 200
 OPTIONS: Final = 50
 """The most options shown of a question."""
 NEWEST: Final = 200
-"""How many tool calls and terminals, the newest ones, are in the state; at times `STEP` more."""
+"""Number of the newest tool calls, terminals and subagents in the state; at times `STEP` more. So
+many subagents have chats of their own.
+"""
 STEP: Final = 50
 
 

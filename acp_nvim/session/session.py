@@ -23,6 +23,7 @@ from acp_nvim.session.entries import (
     PlanDocument,
     PlanEntry,
     Question,
+    SessionMessage,
     Subagent,
     ToolEntry,
 )
@@ -192,6 +193,8 @@ class Session:
         """Ids of messages that are prompts of ours: the chat shows what the user wrote."""
         self.links: dict[str, Subagent] = {}
         """Child sessions that this session's agent reported, by the agent's id."""
+        self.letters: dict[str, SessionMessage] = {}
+        """Messages between sessions, by id."""
         self.children: dict[str, Session] = {}
         self.root: Session = self
         """The session that the user talks to; of a subagent the one above all."""

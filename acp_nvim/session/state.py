@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from itertools import islice
 from typing import Any, Final
 
 from acp_nvim.session import lists, options, snapshot
@@ -61,8 +62,15 @@ def _more(session: Session) -> dict[str, int] | None:
     """How many of a list are not shown, by its name."""
     waiting = session.decisions.unlisted if session.root is session else {}
     terminals = max(len(session.terminals) - lists.NEWEST, 0)
-    left = {**session.cut, **waiting, "terminals": terminals}
+    links = max(len(session.links) - lists.NEWEST, 0)
+    left = {**session.cut, **waiting, "terminals": terminals, "subagents": links}
     return {name: count for name, count in left.items() if count} or None
+
+
+def _subagents(session: Session) -> list[dict[str, Any]]:
+    """The newest subagents, in order."""
+    newest = islice(reversed(session.links.values()), lists.NEWEST)
+    return [snapshot.subagent(link) for link in newest][::-1]
 
 
 def _pending(session: Session, name: str) -> list[dict[str, Any]]:
@@ -80,7 +88,7 @@ _SHOWN: Final[dict[str, Callable[[Session], Any]]] = {
     "modes": lambda session: snapshot.modes(options.modes(session)),
     "options": lambda session: options.on_wire(options.available(session)),
     "commands": lambda session: snapshot.commands(session.commands),
-    "subagents": lambda session: [snapshot.subagent(link) for link in session.links.values()],
+    "subagents": _subagents,
     "terminals": lambda session: [it.snapshot() for it in session.terminals.newest(lists.NEWEST)],
     "tools": lambda session: snapshot.tools(session.tools),
     "usage": lambda session: snapshot.usage(session.usage),

@@ -6,17 +6,22 @@ under the child's name. We never open, prompt or close a child.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 from msgspec import UNSET
 
+from acp_nvim import wording
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.schema import given
-from acp_nvim.session import call_updates
+from acp_nvim.session import call_updates, lists
 from acp_nvim.session.entries import Heading, SessionMessage, Subagent, add_part
 from acp_nvim.session.questions.decisions import CANCELLED, Decision
 from acp_nvim.session.session import Session, Status
 from acp_nvim.session.tool_calls import ToolCall
+
+OTHERS: Final = ""
+"""Id of the child that stands for all children past the first `lists.NEWEST`."""
 
 _ASKED = ("permissions", "elicitations")
 _ASKING = ("AcpPermission", "AcpPermissionDone", "AcpElicitation")
@@ -104,12 +109,56 @@ class Child(Session):
                 decision.resolve(CANCELLED, "cancel")
 
 
+def child_of(
+    parent: Session, session_id: str, make: Callable[[Session, Subagent], Child]
+) -> Session:
+    """Return the child that the parent has named; it is made the first time. A session has a
+    bounded number of children with chats of their own, all others share one.
+    """
+    root, link = parent.root, parent.links[session_id]
+    known = root.children.get(session_id)
+    if known is not None:
+        return known
+    if len(root.children) < lists.NEWEST:
+        return make(parent, link)
+    shared = root.children.get(OTHERS)
+    if shared is None:
+        others = Subagent(OTHERS, title=wording.MORE_SUBAGENTS, state="idle")
+        root.transcript.add(others)
+        shared = make(root, others)
+    link.n = shared.n
+    return shared
+
+
+def shown(session: Session, session_id: str) -> Session | None:
+    """Return the child whose chat shows a subagent; None if nothing is known about it."""
+    children = session.root.children
+    return children.get(session_id) or (
+        children.get(OTHERS) if session_id in session.links else None
+    )
+
+
+def is_taken(session: Session, session_id: str, routed: Session | None) -> bool:
+    """Whether a child that a session reports has the id of another session: of itself or one above
+    it, or of one that the user opened. `routed` is the session known by that id.
+    """
+    if session_id in (OTHERS, session.id, session.root.id):
+        return True
+    above, one = [session.root], session
+    while isinstance(one, Child):
+        above.append(one)
+        one = one.above
+    return routed is not None and (routed in above or routed.root is not session.root)
+
+
 def told(session: Session, update: schema.SubagentUpdate) -> Subagent:
     """Apply a parent's update of a child: absent keeps, null clears, the first one creates it."""
     link = session.links.get(update.session_id)
     if link is None:
         link = session.links[update.session_id] = Subagent(update.session_id)
         session.transcript.add(link)
+        if len(session.links) > lists.NEWEST:
+            session.change("more")
     if update.title is not UNSET:
         link.title = update.title
     if update.description is not UNSET:
@@ -165,7 +214,7 @@ def message(session: Session, update: schema.SessionMessage) -> None:
         message.recipient = update.recipient_session_id
     if update.content is not UNSET:
         message.parts = [_part(block) for block in update.content or ()]
-    message.names = _names(session)
+    message.names = _names(session, message)
     session.observer.changed(session)
 
 
@@ -176,22 +225,30 @@ def message_chunk(session: Session, update: schema.SessionMessageChunk) -> None:
 
 
 def _message(session: Session, message_id: str) -> SessionMessage:
-    for entry in reversed(session.transcript.entries):
-        if isinstance(entry, SessionMessage) and entry.id == message_id:
-            session.transcript.touch(entry)
-            return entry
-    message = SessionMessage(message_id, names=_names(session))
+    message = session.letters.get(message_id)
+    if message is not None:
+        session.transcript.touch(message)
+        return message
+    message = session.letters[message_id] = SessionMessage(message_id)
     session.transcript.add(message)
     return message
 
 
-def _names(session: Session) -> dict[str, str]:
-    """Names of the sessions around, by id."""
+def _names(session: Session, message: SessionMessage) -> dict[str, str]:
+    """Return the names of sender and recipient, by id."""
+    return {id: _name(session, id) for id in (message.sender, message.recipient) if id}
+
+
+def _name(session: Session, session_id: str) -> str:
     root = session.root
-    names = {child.id: child.title or "" for child in root.children.values()}
-    names |= {link.id: link.label for link in session.links.values()}
-    names[root.id] = root.title or root.agent
-    return {**names, session.id: "this session"}
+    if session_id == session.id:
+        return "this session"
+    if session_id == root.id:
+        return root.title or root.agent
+    if (link := session.links.get(session_id)) is not None:
+        return link.label
+    child = root.children.get(session_id)
+    return (child.title or "") if child is not None else ""
 
 
 def _part(block: Any) -> Any:

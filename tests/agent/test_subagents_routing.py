@@ -16,7 +16,8 @@ from acp_nvim.agent.session_router import SessionRouter
 from acp_nvim.agent.settings import Settings
 from acp_nvim.session.entries import Message, Subagent
 from acp_nvim.session.session import Session
-from acp_nvim.session.subagents import Child
+from acp_nvim.session.state import take_changes
+from acp_nvim.session.subagents import Child, child_of, shown
 
 
 class Nothing:
@@ -41,8 +42,7 @@ def client() -> Client:
     numbers = itertools.count(2)
 
     def child(parent: Session, id: str) -> Session:
-        known = parent.root.children.get(id)
-        return known or Child(next(numbers), parent, parent.links[id])
+        return child_of(parent, id, lambda above, link: Child(next(numbers), above, link))
 
     warnings = ProtocolWarnings()
     router = SessionRouter(Settings, warnings, new_child=child)
@@ -116,3 +116,46 @@ def test_a_replay_is_no_event_of_a_child(client: Client) -> None:
     client.router.sessions["s1"].replaying = True
     tell(client, "c", "tool_call", toolCallId="t", title="T", status="completed")
     assert child.changes.take_events(10**9) == []
+
+
+@pytest.mark.parametrize("id", ["s1", "s2", "c", ""])
+def test_a_child_with_the_id_of_another_session_is_a_violation_and_takes_nothing(
+    client: Client, id: str
+) -> None:
+    other = Session(9, "x", "/work")
+    other.id, other.status = "s2", "running"
+    client.router.adopt("s2", other)
+    tell(client, "s1", "subagent_update", sessionId="c")
+    tell(client, "c", "subagent_update", sessionId="g")
+    routed = dict(client.router.sessions)
+    for above in ("s1", "g") if id != "c" else ("g",):
+        tell(client, above, "subagent_update", sessionId=id, state={"state": "running"})
+    assert client.router.sessions == routed
+    assert client.warnings.counts["subagent with the id of another session"] >= 1
+    assert set(routed["s1"].children) == {"c", "g"}
+    say(client, "s2", "mine")
+    assert words(other) == ["mine"]
+
+
+def test_children_past_a_bound_share_one_chat_and_the_newest_are_listed(client: Client) -> None:
+    for number in range(3000):
+        tell(client, "s1", "subagent_update", sessionId=f"c{number}", title=f"Kid {number}")
+    root = client.router.sessions["s1"]
+    say(client, "c2999", "heard")
+    shared = shown(root, "c2999")
+    assert shared is shown(root, "c200")
+    assert shared is not None
+    assert (len(root.children), words(shared), shared.title) == (201, ["heard"], "More subagents")
+    told = {str(path[0]): value for path, value in take_changes(root)}
+    assert [it["id"] for it in told["subagents"]] == [f"c{n}" for n in range(2800, 3000)]
+    assert told["subagents"][-1]["session"] == shared.n
+    assert told["more"] == {"subagents": 2800}
+
+
+def test_a_letter_costs_no_more_the_more_children_and_letters_there_are(client: Client) -> None:
+    tell(client, "s1", "subagent_update", sessionId="c", title="Kid")
+    for number in range(2000):
+        fields = {"senderSessionId": "s1", "recipientSessionId": "c"}
+        tell(client, "s1", "session_message", messageId=f"m{number}", **fields)
+    root = client.router.sessions["s1"]
+    assert root.letters["m1999"].names == {"s1": "this session", "c": "Kid"}

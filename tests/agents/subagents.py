@@ -158,3 +158,13 @@ def letters(agent: Agent) -> None:
     agent.update(update_of("session_message", messageId="l2", senderSessionId=CHILD))
     agent.update(update_of("session_message", messageId="l3", content=[text]))
     agent.update(update_of("session_message", messageId="l3", content=None))
+
+
+@scenario
+def subagents(agent: Agent, count: str) -> None:
+    """So many children, each of them done at once."""
+    for number in range(int(count)):
+        id, title = f"kid-{number}", f"Kid {number}"
+        child(agent, id=id, title=title, description="x" * 50, state={"state": "running"})
+    for number in range(int(count)):
+        child(agent, id=f"kid-{number}", state={"state": "idle", "stopReason": "end_turn"})

@@ -25,7 +25,7 @@ from acp_nvim.editor.verbs.terminals import open_terminal
 from acp_nvim.protocol import schema
 from acp_nvim.render.diffs import changes
 from acp_nvim.render.text import one_line, path_line
-from acp_nvim.session import snapshot
+from acp_nvim.session import snapshot, subagents
 from acp_nvim.session.questions.patches import patches_of
 from acp_nvim.session.session import Session
 from acp_nvim.workspace import private_files
@@ -138,7 +138,7 @@ async def _open_child(host: Host, session: Session, session_id: str) -> None:
     if kept is not None:
         await open_kept_child(host, kept, session_id)
         return
-    child = session.root.children.get(session_id)
+    child = subagents.shown(session, session_id)
     if child is None:
         host.echo("info", wording.SUBAGENT_UNKNOWN)
     else:

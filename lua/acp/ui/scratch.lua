@@ -8,6 +8,7 @@ M.ITEM = [[^\s*\%(\d\+[.)]\|[-*+>○◐✓✗⊘⚠—→↳]\)\s\+]]
 --- The buffer of exactly this name, nil when there is none.
 ---@return integer|nil bufnr
 function M.find(name)
+  if vim.fn.bufexists(name) == 0 then return nil end
   -- bufnr() takes a pattern; the list is exact.
   return vim
     .iter(vim.api.nvim_list_bufs())

@@ -28,6 +28,27 @@ def child_of(editor: Editor, n: int = 2) -> dict[str, Any]:
     return editor.session(n)
 
 
+def test_neovim_gets_many_children_in_small_steps(editor: Editor) -> None:
+    editor.agent("script")
+    editor.lua("""
+    local frame = require('acp.frame')
+    local apply = frame.apply
+    _G.most = 0
+    frame.apply = function(ops)
+      local new = vim.iter(ops):filter(function(op) return op[1] == 'session' end):totable()
+      _G.most = math.max(_G.most, #new)
+      return apply(ops)
+    end""")
+    editor.turn("subagents 3000", timeout=40)
+    assert editor.wait("vim.tbl_count(require('acp').state().sessions) == 202")
+    assert editor.lua("return _G.most") <= 11
+    session = editor.session(1)
+    assert (len(session["subagents"]), session["more"]) == (200, {"subagents": 2800})
+    chat = editor.chat()
+    assert sum("subagent · Kid" in line for line in chat) == 3000
+    assert [line for line in chat if "More subagents" in line]
+
+
 def test_a_child_has_a_chat_of_its_own(editor: Editor) -> None:
     traffic = editor.agent("subagent")
     editor.turn("go")
