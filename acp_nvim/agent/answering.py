@@ -62,6 +62,7 @@ def cancel_questions(session: Session, tasks: Tasks, by: str) -> bool:
     many = len(session.decisions) > AT_ONCE
     if many:
         tasks.start_soon(_cancel_many, session, session.decisions.cancelling(by))
+        session.root.change("permissions", "elicitations", "questions", "more")
     else:
         session.decisions.cancel_all(by)
     return many

@@ -7,6 +7,9 @@ import anyio
 from acp_nvim.agent import answering
 from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.session.questions.decisions import CANCELLED, Decision
+from acp_nvim.session.session import Session
+from acp_nvim.session.state import take_changes
+from acp_nvim.tasks import Tasks
 
 
 def test_a_question_says_that_the_connection_has_ended() -> None:
@@ -24,3 +27,21 @@ async def test_a_question_says_that_its_request_has_ended() -> None:
         await anyio.lowlevel.checkpoint()
         tasks.cancel_scope.cancel()
     assert (decision.outcome, decision.by) == (CANCELLED, "request ended")
+
+
+async def test_after_a_cancel_of_very_many_questions_none_is_listed_any_more() -> None:
+    session = Session(1, "a", "/work")
+    asked = [Decision(f"d{n}", "permission", "Run") for n in range(3000)]
+    for decision in asked:
+        session.ask(decision)
+    take_changes(session)
+    faults: list[str] = []
+    async with anyio.create_task_group() as group:
+        tasks = Tasks(group, lambda name, error: faults.append(f"{name}: {error}"))
+        assert answering.cancel_questions(session, tasks, "cancel")
+        told = {str(path[0]): value for path, value in take_changes(session)}
+        assert (told["permissions"], told["more"]) == ([], None)
+        session.ask(late := Decision("late", "permission", "Run"))
+        assert session.decisions.front == [late]
+    assert {decision.outcome for decision in asked} == {CANCELLED}
+    assert (list(session.decisions), late.outcome, faults) == ([late], None, [])

@@ -181,7 +181,6 @@ class Decisions:
         """How many are pending, by their list."""
         self._room = CARDS
         """How many may stand in front."""
-        self._ending = False
 
     def __iter__(self) -> Iterator[Decision]:
         """Iterate over a copy, so that resolving while iterating is safe."""
@@ -240,12 +239,12 @@ class Decisions:
         decision.waiters.append(lambda _: self._drop(decision))
 
     def _drop(self, decision: Decision) -> None:
-        del self._pending[decision.id]
+        if self._pending.pop(decision.id, None) is None:
+            return  # all were taken out at once
         self._counts[decision.listed] -= 1
         if not decision.behind:
             del self._front[decision.id]
-            if not self._ending:
-                self._move_up()
+            self._move_up()
 
     def _move_up(self) -> None:
         while self._behind and len(self._front) < self._room:
@@ -281,18 +280,24 @@ class Decisions:
         return there
 
     def cancelling(self, by: str) -> Iterator[None]:
-        """Do the same in steps of `AT_ONCE`: first answer all, then tell all waiters."""
+        """Do the same in steps of `AT_ONCE`: first answer all, then tell all waiters. None is
+        pending any more when this returns.
+        """
         pending = list(self._pending.values())
-        steps = range(0, len(pending), AT_ONCE)
-        self._ending = True  # nobody moves up to be cancelled
-        try:
-            for first in steps:
-                for decision in pending[first : first + AT_ONCE]:
-                    decision.settle(CANCELLED, by)
-                yield
-            for first in steps:
-                for decision in pending[first : first + AT_ONCE]:
-                    decision.tell()
-                yield
-        finally:
-            self._ending = False
+        self._pending.clear()
+        self._front.clear()
+        self._behind.clear()
+        self._counts.clear()
+        return _cancelled(pending, by)
+
+
+def _cancelled(decisions: Sequence[Decision], by: str) -> Iterator[None]:
+    steps = range(0, len(decisions), AT_ONCE)
+    for first in steps:
+        for decision in decisions[first : first + AT_ONCE]:
+            decision.settle(CANCELLED, by)
+        yield
+    for first in steps:
+        for decision in decisions[first : first + AT_ONCE]:
+            decision.tell()
+        yield
