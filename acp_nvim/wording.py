@@ -334,7 +334,6 @@ WHY_SENDING_BROKE: Final = "the connection broke while sending"
 
 # The protocol's versions
 WHY_PROTOCOL: Final = "the agent speaks protocol {theirs}, this client speaks {ours}"
-WHY_NEWER_PROTOCOL: Final = "the agent speaks protocol {theirs}. Set agents.{agent}.protocol = 2"
 WHY_VERSION_REPEATED: Final = "it answered version 2 in the shape of version 1"
 WHY_ENDED_AT_NUMBER: Final = "it ended at a version that is a number, and was started again"
 PART_STARTED_TWICE: Final = (

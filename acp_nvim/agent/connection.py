@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import anyio
 
@@ -74,7 +74,7 @@ class Connection:
         self.login = AgentLogin(spec, lambda: self.agent, self.warnings, self._changed)
         self.terminals = AgentTerminals(name, around.settings, around.reaper, self._terminal_env)
         self._around = around
-        self._negotiation = Negotiation(name, self.warnings)
+        self._negotiation = Negotiation(self.warnings)
         self.router = SessionRouter(
             around.settings,
             self.warnings,
@@ -465,6 +465,11 @@ class Connection:
     def pid(self) -> int | None:
         """The process id of an agent that runs here."""
         return self._run.pid if self._run is not None else None
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """The agent's capabilities as it named them, unknown ones too."""
+        return self._negotiation.translation.capabilities
 
     @property
     def dialect(self) -> str:

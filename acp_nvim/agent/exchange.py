@@ -219,7 +219,8 @@ class Exchange:
         from acp_nvim.agent import tool_trouble
 
         session, connection = self.session, self._link.connection
-        if session.status == "cancelling":
+        withdrawn = isinstance(error, RequestError) and error.code == REQUEST_CANCELLED
+        if session.status == "cancelling" or withdrawn:
             turns.end(session, "cancelled")
         elif prompt is not None and (limit := rate_limit(error)) is not None:
             self._delegate.waits_again(prompt)

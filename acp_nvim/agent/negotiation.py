@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from acp_nvim import wording
-from acp_nvim.agent.agent import Agent, OtherVersion, supported_versions
+from acp_nvim.agent.agent import VERSIONS, Agent, OtherVersion, supported_versions
 from acp_nvim.agent.git_branch import git_branch
 from acp_nvim.agent.protocol_warnings import ProtocolWarnings
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.dialects import Dialect
-from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
+from acp_nvim.protocol.errors import RequestError
 
 if TYPE_CHECKING:
     from acp_nvim.protocol.v2.translation import Version2
@@ -80,14 +80,15 @@ class StringVersion:
 class Negotiation:
     """Of one connection."""
 
-    def __init__(self, name: str, warnings: ProtocolWarnings) -> None:
-        """Nothing was asked yet. ``name`` is the agent's."""
+    def __init__(self, warnings: ProtocolWarnings) -> None:
+        """Nothing was asked yet."""
         self.translation: Dialect | Version2 = Dialect()
         """What the agent speaks, learned from its messages."""
         self.again: int | None = None
         """The version in which it has to be started again."""
-        self._name = name
         self._warnings = warnings
+        self._asked: set[int] = set()
+        """The versions that the agent was asked for."""
         self._version = 1
         """The version that the agent is asked for."""
         self._strings = StringVersion()
@@ -97,6 +98,7 @@ class Negotiation:
     def begin(self, version: int) -> None:
         """The agent is started, to be asked for this version."""
         self._version, self.again = version, None
+        self._asked.add(version)
         newer = version == 2
         self.translation = _version_2(self._warnings.count) if newer else self._strings.dialect()
 
@@ -107,15 +109,14 @@ class Negotiation:
         try:
             await self._strings.initialize(agent, capabilities, self._version, self.translation)
         except OtherVersion as error:
-            if self._version == 1 and error.theirs == 2:
-                reason = wording.WHY_NEWER_PROTOCOL.format(theirs=2, agent=self._name)
-                raise RemoteProtocolError(reason) from error
-            if self._version == 1 or error.theirs != 1:
+            if not self._may_ask_in(error.theirs):
                 raise
-            self.again = 1
+            self.again = 1 if error.theirs == 1 else 2
         except RequestError as error:
             self._refused(error)
         if not isinstance(self.translation, Dialect) and self.translation.old_shape:
+            if not self._may_ask_in(1):  # it says 2, and does not speak it
+                raise OtherVersion(2)
             self._warnings.count("version", wording.WHY_VERSION_REPEATED)
             self.again = 1
         if self._first is not None:
@@ -130,10 +131,15 @@ class Negotiation:
         supported = supported_versions(error)
         if supported is None:
             raise error
-        if self._version == 1 or 1 not in supported:
+        other = 1 if self._version == 2 else 2
+        if other not in supported or not self._may_ask_in(other):
             theirs = ", ".join(map(str, supported)) or "no version"
             raise OtherVersion(theirs) from error
-        self.again = 1
+        self.again = other
+
+    def _may_ask_in(self, version: object) -> bool:
+        """Whether the agent may be asked in a version that it names: once in each."""
+        return version in VERSIONS and version not in self._asked
 
     def ended_unanswered(self, last_words: Sequence[str]) -> None:
         """The agent has ended by itself before it answered: it may want the version as a string."""

@@ -6,7 +6,7 @@ import platform
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -30,6 +30,9 @@ from acp_nvim.session.tool_use import ToolUse
 
 if TYPE_CHECKING:
     from acp_nvim.editor.host import Host
+
+MOST_OF_VALUE: Final = 4000
+"""Characters of one value in `:Acp info`."""
 
 
 def info(host: Host) -> list[str]:
@@ -67,8 +70,9 @@ def _agent(connection: Connection) -> list[str]:
         lines.append(f"  command: {' '.join(connection.spec.command)}")
     told = ("url", "pid", "protocol", "dialect")
     lines += [f"  {key}: {known[key]}" for key in told if known[key] is not None]
+    known["capabilities"] = connection.capabilities or known["capabilities"]
     lines += [
-        f"  {key}: {msgspec.json.encode(known[key]).decode()}"
+        f"  {key}: {msgspec.json.encode(known[key]).decode()[:MOST_OF_VALUE]}"
         for key in ("info", "capabilities", "auth_methods", "auth")
         if known[key]
     ]

@@ -7,6 +7,7 @@ What is understood:
 - `serverInfo`, `capabilities` and a string `protocolVersion` in the answer to `initialize`
 - `session: {id}` for `sessionId`, `modeId` for `currentModeId`
 - stop reasons in camel case, `error` among them, and `content` beside the stop reason
+- tokens of a turn as `tokenUsage`, as `usage` in `_meta`, and in snake case
 """
 
 from __future__ import annotations
@@ -39,10 +40,20 @@ _STATUSES: Final = {
 }
 
 
-class Tools(Struct):
-    """Tool calls that an agent has named: `(session, id)` to whether it is finished."""
+class Progress(Struct):
+    """What the updates of an agent have told so far."""
 
     finished: dict[tuple[str, str], bool] = field(default_factory=dict)
+    """Tool calls by `(session, id)`, and whether each is finished."""
+    messages: int = 0
+    """Number of whole messages, which have no ids of their own."""
+    plans: dict[str, str] = field(default_factory=dict)
+    """Text of the plan that streams, by session."""
+
+    def next_message(self) -> str:
+        """Return an id for another whole message."""
+        self.messages += 1
+        return f"acp.nvim-message-{self.messages}"
 
 
 class End(Struct):
@@ -58,8 +69,8 @@ class End(Struct):
 
     def adds_to(self, said: str) -> bool:
         """Whether it says more than `said`, the words of the turn."""
-        words = self.text.strip()
-        return words not in said if words else bool(self.says)
+        words = "".join(self.text.split())
+        return words not in "".join(said.split()) if words else bool(self.says)
 
 
 # -- updates --------------------------------------------------------------------------------------
@@ -75,20 +86,22 @@ def addressed(message: JSON) -> tuple[str, JSON]:
     return str(session_id or ""), update if isinstance(update, dict) else message
 
 
-def update(found: JSON, session_id: str, tools: Tools) -> tuple[list[JSON] | None, str]:
+def update(found: JSON, session_id: str, progress: Progress) -> tuple[list[JSON] | None, str]:
     """Return the v1 updates of one update, and the name of its deviation; None when it is v1."""
     tag = found.get("sessionUpdate", found.get("type"))
     match tag:
         case "message":
-            return _message(found, found.get("content")), 'updates "message"'
+            whole = {"messageId": progress.next_message(), **found}
+            return _message(whole, found.get("content")), 'updates "message"'
         case "messageChunk":
             chunk = found.get("chunk", found.get("content"))
             return _message(found, chunk), 'updates "messageChunk"'
         case "toolCall":
             call = found.get("toolCall")
-            return _tool(call if isinstance(call, dict) else found, session_id, tools), _typed(tag)
+            call = call if isinstance(call, dict) else found
+            return _tool(call, session_id, progress), _typed(tag)
         case "planUpdate":
-            return _plan(found), _typed(tag)
+            return _plan(found, session_id, progress), _typed(tag)
         case _:
             return None, ""
 
@@ -131,7 +144,7 @@ def _json(value: Any) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 
 
-def _tool(call: JSON, session_id: str, tools: Tools) -> list[JSON]:
+def _tool(call: JSON, session_id: str, progress: Progress) -> list[JSON]:
     """The first message creates a call, later ones change it; a finished id that runs again is a
     new call.
     """
@@ -139,8 +152,8 @@ def _tool(call: JSON, session_id: str, tools: Tools) -> list[JSON]:
     status = _STATUSES.get(str(call.get("status")), call.get("status"))
     key = (session_id, call_id)
     ended = status in ("completed", "failed")
-    new = key not in tools.finished or (tools.finished[key] and not ended)
-    tools.finished[key] = ended
+    new = key not in progress.finished or (progress.finished[key] and not ended)
+    progress.finished[key] = ended
     fields = {
         "toolCallId": call_id,
         "title": call.get("title") or call.get("name"),
@@ -162,8 +175,15 @@ def _tool_content(call: JSON) -> list[JSON] | None:
     return [{"type": "content", "content": block} for block in given] or None
 
 
-def _plan(found: JSON) -> list[JSON]:
-    plan = found.get("plan", found)
+def _plan(found: JSON, session_id: str, progress: Progress) -> list[JSON]:
+    """Return a plan of entries, or, if the update brings a chunk of text, the text so far."""
+    chunk = found.get("chunk")
+    if isinstance(chunk, str) or (isinstance(chunk, dict) and isinstance(chunk.get("text"), str)):
+        more = chunk if isinstance(chunk, str) else chunk["text"]
+        text = progress.plans[session_id] = progress.plans.get(session_id, "") + more
+        document = {"type": "markdown", "planId": "plan", "content": text}
+        return [{"sessionUpdate": "plan_update", "plan": document}]
+    plan = found.get("plan", found if chunk is None else chunk)
     steps = plan
     if isinstance(plan, dict):
         steps = next((plan[key] for key in ("entries", "steps", "items") if key in plan), [])
@@ -203,6 +223,19 @@ def initialized(result: JSON) -> tuple[JSON, list[str]]:
     return changed, traits
 
 
+def named_capabilities(result: JSON) -> JSON:
+    """Return the agent's capabilities in the answer to `initialize`, in v1, unknown ones too."""
+    found = result.get("agentCapabilities")
+    return found if isinstance(found, dict) else {}
+
+
+def is_flat(traits: list[str]) -> bool:
+    """Whether the answer to `initialize` follows the description whose requests
+    `dialect_requests` makes, although its version was a number.
+    """
+    return "capabilities" in traits and "serverInfo" not in traits
+
+
 def takes_servers(result: JSON) -> bool:
     """Whether the answer to `initialize`, in v1, says that the agent takes MCP servers."""
     offered = result.get("agentCapabilities")
@@ -235,6 +268,9 @@ def ended(result: JSON) -> End:
     if isinstance(reason, str) and reason != (plain := _snake(reason)):
         end.result = {**result, "stopReason": plain}
         traits.append(f"stop reason {reason}")
+    if (tokens := usage(result)) is not None:
+        end.result = {**end.result, "usage": tokens}
+        traits.append("token usage elsewhere")
     if "content" in result and (given := blocks(result["content"])):
         traits.append("content beside stopReason")
         end.says = [{"sessionUpdate": "agent_message_chunk", "content": it} for it in given]
@@ -243,6 +279,47 @@ def ended(result: JSON) -> End:
         traits.append("stop reason error")
         end.error = _reason(result)
     return end
+
+
+_TOKENS: Final = {
+    "prompt_tokens": "inputTokens",
+    "completion_tokens": "outputTokens",
+    "reasoning_tokens": "thoughtTokens",
+    "cached_tokens": "cachedReadTokens",
+    "cache_read_tokens": "cachedReadTokens",
+    "cache_read_input_tokens": "cachedReadTokens",
+    "cache_write_tokens": "cachedWriteTokens",
+    "cache_creation_input_tokens": "cachedWriteTokens",
+}
+"""Names of token counts in snake case that are not those of v1."""
+
+
+def usage(result: JSON) -> JSON | None:
+    """Return the tokens of a turn as v1 has them, if an answer has them otherwise."""
+    meta = result.get("_meta")
+    places = (result, meta) if isinstance(meta, dict) else (result,)
+    names = ("usage", "tokenUsage", "token_usage")
+    found = next((it[name] for it in places for name in names if it.get(name)), None)
+    if not isinstance(found, dict):
+        return None
+    counts = {_token_name(str(name)): count for name, count in found.items() if _is_count(count)}
+    if not counts.keys() & {"inputTokens", "outputTokens", "totalTokens"}:
+        return None
+    for name in ("inputTokens", "outputTokens"):
+        counts.setdefault(name, 0)
+    counts.setdefault("totalTokens", counts["inputTokens"] + counts["outputTokens"])
+    return None if found is result.get("usage") and counts == found else counts
+
+
+def _token_name(name: str) -> str:
+    snake = re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).lower()
+    snake = snake if snake.endswith("_tokens") else f"{snake}_tokens"
+    first, *others = _TOKENS.get(snake, snake).split("_")
+    return first + "".join(other.capitalize() for other in others)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _snake(reason: str) -> str:

@@ -19,6 +19,7 @@ from msgspec import Struct
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import (
     INVALID_PARAMS,
+    INVALID_REQUEST,
     PARSE_ERROR,
     UNSUPPORTED_VERSION,
     RequestError,
@@ -42,7 +43,8 @@ def wants_words(error: Exception) -> bool:
     words = f"{error} {error.data}"
     if error.code == UNSUPPORTED_VERSION:  # it has understood the number
         return tells_of_type(words)
-    return error.code in (INVALID_PARAMS, PARSE_ERROR) or tells_of_version(words)
+    unread = (INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR)
+    return error.code in unread or tells_of_version(words)
 
 
 def tells_of_version(words: str) -> bool:

@@ -49,7 +49,9 @@ class Dialect:
         """The slash commands that the agent has named."""
         self.traits: dict[str, None] = {}
         self._prompts: dict[Id, str] = {}
-        self._tools = frames.Tools()
+        self._progress = frames.Progress()
+        self.capabilities: dict[str, Any] = {}
+        """The agent's capabilities as it named them."""
 
     def __repr__(self) -> str:
         return f"<Dialect {self.name}>"
@@ -87,6 +89,7 @@ class Dialect:
         if method == "session/prompt":
             session_id = getattr(params, "session_id", None)
             self._prompts[request_id] = str(session_id or "")
+            self._progress.plans.pop(str(session_id or ""), None)
 
     def asks(self, method: str) -> bool:
         """Whether this agent takes a notification of ours only as a request."""
@@ -113,6 +116,9 @@ class Dialect:
         opens = method in _OPENING
         changed, traits = (frames.opened if opens else frames.initialized)(result)
         if not opens:
+            self.capabilities = frames.named_capabilities(changed)
+            if frames.is_flat(traits):
+                self.in_words = True
             self.starts_servers = not self.in_words or frames.takes_servers(changed)
         if not traits:
             return [response]
@@ -148,7 +154,7 @@ class Dialect:
             return None
         session_id, update = frames.addressed(message)
         self._commands = frames.commands(update) or self._commands
-        translated, trait = frames.update(update, session_id, self._tools)
+        translated, trait = frames.update(update, session_id, self._progress)
         if translated is None:
             return None
         self.traits.setdefault(trait)
@@ -174,8 +180,11 @@ class Dialect:
             return [response]
         self._learn(end.traits)
         told = end.says if end.adds_to(said(session_id)) else []
+        apart = {"messageId": self._progress.next_message()} if told else {}
         before: list[Event] = [
-            Notification("session/update", _raw({"sessionId": session_id, "update": update}))
+            Notification(
+                "session/update", _raw({"sessionId": session_id, "update": {**update, **apart}})
+            )
             for update in told
         ]
         if end.error is not None:

@@ -108,9 +108,15 @@ def _word(where: str, item: Any) -> str:
 
 
 def _tool_call(value: dict[str, Any]) -> dict[str, Any]:
-    """Accept `id` for `toolCallId`, and a number for a string."""
+    """Accept `id`, `name` and `input` for `toolCallId`, `title` and `rawInput`, and a number for
+    a string.
+    """
     given = value.get("toolCallId", value.get("id"))
-    return {**value, "toolCallId": str(given)} if isinstance(given, int | str) else value
+    if not isinstance(given, int | str):
+        return value
+    others = {"title": value.get("name"), "rawInput": value.get("input")}
+    known = {name: it for name, it in others.items() if it is not None}
+    return {**known, **value, "toolCallId": str(given)}
 
 
 def _option(value: dict[str, Any]) -> dict[str, Any]:

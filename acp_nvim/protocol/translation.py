@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from msgspec import Raw, Struct
@@ -30,6 +30,10 @@ class Translation(Protocol):
     @property
     def starts_servers(self) -> bool:
         """Whether the agent starts MCP servers; known after `initialize`."""
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """The agent's capabilities as it named them in the answer to `initialize`."""
 
     @property
     def takes_more(self) -> bool:

@@ -116,6 +116,12 @@ def _marks(block: Any) -> list[tuple[str, str | None]]:
     return [(" · " + ", ".join(marks), "AcpMuted")] if marks else []
 
 
+def annotated(block: schema.TextContent) -> list[Row]:
+    """Return the row with the annotations of a text, if it has any to show."""
+    marks = _marks(block)
+    return [pieces([("text", "AcpMuted"), *marks])] if marks else []
+
+
 def _media(block: schema.ImageContent | schema.AudioContent, where: Where) -> Row:
     kind = "image" if isinstance(block, schema.ImageContent) else "audio"
     text = f"[{kind} {one_line(block.mime_type, 60)}, {size(_bytes(block.data))}]"
@@ -166,10 +172,10 @@ def _resource(block: schema.EmbeddedResource, where: Where, cwd: str) -> list[Ro
 
 def _text(block: schema.TextContent) -> list[Row]:
     lines = visible(block.text.rstrip("\n")).split("\n")
+    head = annotated(block)
     if not is_aside(block):
-        return [row(line) for line in lines]
-    head = pieces([("text", "AcpMuted"), *_marks(block)])
-    return [head, *indent([row(line, "AcpMuted") for line in lines], "  ")]
+        return head + [row(line) for line in lines if line or not head]
+    return head + indent([row(line, "AcpMuted") for line in lines], "  ")
 
 
 def _tag(block: Any) -> str:

@@ -12,7 +12,7 @@ from acp_nvim.protocol import schema
 from acp_nvim.render.call_line import call_line, place
 from acp_nvim.render.cards import UNDER, answered, card, whole_target
 from acp_nvim.render.code_text import code_rows, is_one_block, may_hold_code
-from acp_nvim.render.content import describe, is_aside
+from acp_nvim.render.content import annotated, describe, is_aside
 from acp_nvim.render.cutting import folded, head, more
 from acp_nvim.render.diffs import cut, diff_rows, patch_rows, text_rows
 from acp_nvim.render.rows import WIDEST, Row, ends, indent, row
@@ -82,7 +82,7 @@ def _all_wait(entry: ToolEntry) -> bool:
 def _short_text(item: Any, call: ToolCall, look: Look) -> str | None:
     """A part of a call's content that is a short text and nothing else; None for any other."""
     block = item.content if item.__class__ is schema.Content else None
-    if block.__class__ is not schema.TextContent or (block.annotations and is_aside(block)):
+    if block.__class__ is not schema.TextContent or block.annotations:
         return None
     text: str = block.text.rstrip("\n")
     if text and (len(text) > SHORT or text.count("\n") >= look.tool_lines):
@@ -236,6 +236,9 @@ def _block(
     """The rows of a content block, each with `prefix` before it."""
     if block.__class__ is not schema.TextContent or is_aside(block):
         return indent(describe(block, {"call": call.index, "item": at}, cwd), prefix)
+    if block.annotations:
+        plain = schema.TextContent(block.text)
+        return indent(annotated(block), prefix) + _block(at, plain, call, limit, cwd, prefix)
     text = block.text.rstrip("\n")
     if may_hold_diff(text) and (rows := _diffs(text, call, limit, cwd)):
         return indent(rows, prefix)

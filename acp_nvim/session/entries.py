@@ -50,6 +50,8 @@ class Message(Struct, eq=False):
     """Identifies the message of a part that the user opens."""
     prompt: int | None = None
     """Of the user's: the number of the prompt among the session's, as checkpoints have it."""
+    annotations: Any = None
+    """Those of its last text."""
     dropped: int = 0
     """How much of its text was replaced so far, counted as `Transcript.written` does."""
 

@@ -16,14 +16,13 @@ from acp_nvim.session.entries import (
     Compaction,
     Line,
     Message,
-    Part,
     Role,
     Unknown,
     add_part,
 )
 from acp_nvim.session.prompts import suggested
 from acp_nvim.session.session import Session
-from acp_nvim.session.upserts import part
+from acp_nvim.session.upserts import part, stream
 
 Update = Any
 Apply = Callable[[Session, Any], None]
@@ -64,17 +63,16 @@ def said(session: Session) -> str:
 
 
 def _agent_message(session: Session, update: schema.AgentMessageChunk) -> None:
-    content = update.content
+    content, message_id = update.content, update.message_id or None
     if content.__class__ is schema.TextContent and not content.annotations:
-        text: Part = content.text
+        session.transcript.stream("agent", content.text, message_id)
     else:
-        text = part(content)
-    session.transcript.stream("agent", text, update.message_id or None)
+        stream(session, "agent", content, message_id)
     session.observer.streamed()
 
 
 def _thought(session: Session, update: schema.AgentThoughtChunk) -> None:
-    session.transcript.stream("thought", part(update.content), update.message_id or None)
+    stream(session, "thought", update.content, update.message_id or None)
     session.observer.streamed()
 
 

@@ -4,14 +4,14 @@ tool calls, terminals of the agent (v2/prompt-lifecycle, v2/tool-calls).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, cast
 
 from msgspec import UNSET
 
 from acp_nvim.protocol import schema, updates
 from acp_nvim.session import call_updates, turns
-from acp_nvim.session.entries import Part, Role
+from acp_nvim.session.entries import Message, Part, Role
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import bounded_item
 
@@ -28,19 +28,48 @@ def part(content: Any) -> Part:
     return str(content.text)
 
 
+def parts_of(content: Any, known: schema.Annotations | None = None) -> list[Part]:
+    """Return what a block adds to a message: a text with annotations has them in front of it,
+    unless they are `known`, those of the text before it.
+    """
+    it = part(content)
+    annotations = content.annotations if isinstance(it, str) else None
+    if not annotations or annotations == known:
+        return [it]
+    return [cast("Part", schema.TextContent("", annotations)), it]
+
+
+def stream(session: Session, role: Role, content: Any, message_id: str | None) -> Message:
+    """Append a block to the message that it continues, or to a new one."""
+    last = session.transcript.last
+    known = last.annotations if isinstance(last, Message) and last.role == role else None
+    *before, text = parts_of(content, known)
+    for it in before:
+        session.transcript.stream(role, it, message_id)
+    message = session.transcript.stream(role, text, message_id)
+    message.annotations = getattr(content, "annotations", None) or None
+    return message
+
+
 def chunk(session: Session, update: updates.MessageChunk) -> None:
     """More of a message; a prompt of ours is shown as the user wrote it."""
-    if update.role == "user" and _is_ours(session, update.message_id, [part(update.content)]):
+    role, content = update.role, update.content
+    if role == "user" and _is_ours(session, update.message_id, [part(content)]):
         return
-    _spoken(session, update.role, session.transcript.chunk, update.message_id, part(update.content))
+    message = session.transcript.named(role, update.message_id)
+    for it in parts_of(content, None if message is None else message.annotations):
+        message = session.transcript.chunk(role, update.message_id, it)
+    assert message is not None
+    message.annotations = getattr(content, "annotations", None) or None
+    _spoken(session, message)
 
 
 def content(session: Session, update: updates.MessageContent) -> None:
     """All of a message."""
-    parts = [part(block) for block in update.content]
+    parts = [it for block in update.content for it in parts_of(block)]
     if update.role == "user" and _is_ours(session, update.message_id, parts):
         return
-    _spoken(session, update.role, session.transcript.rewrite, update.message_id, parts)
+    _spoken(session, session.transcript.rewrite(update.role, update.message_id, parts))
 
 
 def kept(session: Session, update: updates.MessageKept) -> None:
@@ -49,11 +78,8 @@ def kept(session: Session, update: updates.MessageKept) -> None:
         _is_ours(session, update.message_id, [session.echo])
 
 
-def _spoken(
-    session: Session, role: Role, change: Callable[..., Any], message_id: str, what: Any
-) -> None:
-    message = change(role, message_id, what)
-    if role == "user":
+def _spoken(session: Session, message: Message) -> None:
+    if message.role == "user":
         message.author = session.user
         session.observer.changed(session)
     else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from tests.agents.agent import Agent, Frame
 from tests.agents.loop import handshake, prompt_text, whole_life
 
@@ -29,6 +31,61 @@ def dialect_message(agent: Agent, *_args: str) -> None:
         if text != "silent":
             agent.update({"sessionUpdate": "message", "role": "assistant", "content": said})
         agent.reply(prompt, {"stopReason": "end_turn", "content": said})
+
+
+@whole_life
+def dialect_messages(agent: Agent, *_args: str) -> None:
+    """Several whole messages in a turn, and another one beside the stop reason."""
+    request = agent.expect("initialize")
+    server = {"name": "messenger", "version": "3"}
+    agent.reply(request, {"protocolVersion": 1, "serverInfo": server, "capabilities": {}})
+    agent.reply(agent.expect("session/new"), {"sessionId": "m1"})
+    agent.session = "m1"
+    while True:
+        prompt = agent.expect("session/prompt")
+        for text in ("I am looking.", "I have found it."):
+            said = [{"type": "text", "text": text}]
+            agent.update({"sessionUpdate": "message", "role": "assistant", "content": said})
+        last = (
+            "It is mended." if prompt_text(prompt) == "mend" else "I am looking. I have found it."
+        )
+        end = {"stopReason": "end_turn", "content": [{"type": "text", "text": last}]}
+        agent.reply(prompt, end)
+
+
+@whole_life
+def dialect_withdrawn(agent: Agent, *_args: str) -> None:
+    """A prompt is answered with the error that stands for cancelled."""
+    handshake(agent)
+    agent.reply(agent.expect("session/new"), {"sessionId": "w1"})
+    while True:
+        agent.refuse(agent.expect("session/prompt"), -32800, "Request cancelled")
+
+
+@whole_life
+def dialect_tokens(agent: Agent, told: str) -> None:
+    """Tokens of the turn wherever `told`, JSON of the answer's members, has them."""
+    handshake(agent)
+    agent.reply(agent.expect("session/new"), {"sessionId": "k1"})
+    while True:
+        end = {"stopReason": "end_turn", **json.loads(told)}
+        agent.reply(agent.expect("session/prompt"), end)
+
+
+@whole_life
+def dialect_asks(agent: Agent, *_args: str) -> None:
+    """A question about a call that has `id`, `name` and `input`."""
+    request = agent.expect("initialize")
+    info = {"name": "asker", "version": "1"}
+    agent.reply(request, {"protocolVersion": "1.0", "agentInfo": info, "capabilities": {}})
+    agent.reply(agent.expect("session/new"), {"session": {"id": "a1"}})
+    while True:
+        prompt = agent.expect("session/prompt")
+        call = {"id": "g1", "name": "shell", "input": {"command": "make deploy"}}
+        options = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]
+        params = {"sessionId": "a1", "toolCall": call, "options": options}
+        agent.ask("session/request_permission", params)
+        agent.reply(prompt, {"stopReason": "endTurn"})
 
 
 @whole_life

@@ -70,10 +70,13 @@ def _zero(kind: Type) -> Any:
 @whole_life
 def strict_go(agent: Agent, refusal: str = "-32602") -> None:
     """What is no string where a string belongs is refused with CODE, or `unread`: like a line that
-    is no JSON, or `fatal`: it ends, or `silent`: without a word.
+    is no JSON, or `fatal`: it ends, or `silent`: without a word. `number`: a version that is one is
+    taken.
     """
     while True:
         frame = agent.next()
+        if refusal == "number" and frame["method"] == "initialize":
+            frame["params"]["protocolVersion"] = str(frame["params"]["protocolVersion"])
         try:
             _answer(agent, frame)
         except Unmarshal as error:
@@ -85,7 +88,8 @@ def strict_go(agent: Agent, refusal: str = "-32602") -> None:
             if refusal == "unread":
                 agent.refuse({"id": None}, -32700, "Parse error")
             else:
-                why = "Invalid params" if refusal == "-32602" else str(error)
+                bare = {"-32602": "Invalid params", "-32600": "Invalid Request"}
+                why = bare.get(refusal, str(error))
                 agent.refuse(frame, int(refusal), why)
 
 
@@ -118,6 +122,8 @@ def _turn(agent: Agent, frame: Frame, prompt: Frame) -> None:
         agent.reply(frame, {"stopReason": "cancelled"})
         return
     agent.update({"type": "planUpdate", "entries": [{"title": "Search", "status": "completed"}]})
+    for chunk in ("First search, ", {"type": "text", "text": "then mend."}):
+        agent.update({"type": "planUpdate", "chunk": chunk})
     for status, more in (("running", {"input": "/w"}), ("completed", {"output": "three hits"})):
         call = {"id": "g1", "name": "search", "status": status, **more}
         agent.update({"type": "toolCall", "toolCall": call})

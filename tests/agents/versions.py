@@ -121,3 +121,26 @@ def drafted(agent: Agent) -> None:
         heard = [{"type": "text", "text": "heard"}]
         agent.update({"sessionUpdate": "agent_message", "messageId": "a", "content": heard})
         agent.update({"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"})
+
+
+@whole_life
+def only_version_2(agent: Agent, how: str = "answers") -> None:
+    """Speak version 2 alone, and say so to a client that asks for 1: by the answer or a refusal."""
+    request = agent.expect("initialize")
+    if request["params"]["protocolVersion"] != 2 and how == "refuses":
+        agent.refuse(request, -32022, "unsupported protocol version", {"supported": [2]})
+        agent.listen()
+    capabilities = {"session": {}, "teleport": {"range": 7}}
+    info = {"name": "newer", "version": "1"}
+    agent.reply(request, {"protocolVersion": 2, "info": info, "capabilities": capabilities})
+    agent.reply(agent.expect("session/new"), {"sessionId": "s1"})
+    agent.session = "s1"
+    while True:
+        prompt = agent.expect("session/prompt")
+        agent.reply(prompt, {"messageId": "u"})
+        content = prompt["params"]["prompt"]
+        agent.update({"sessionUpdate": "user_message", "messageId": "u", "content": content})
+        agent.update({"sessionUpdate": "state_update", "state": "running"})
+        text = {"type": "text", "text": "heard in version 2"}
+        agent.update({"sessionUpdate": "agent_message_chunk", "messageId": "a", "content": text})
+        agent.update({"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"})

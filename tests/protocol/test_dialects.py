@@ -60,6 +60,11 @@ def said(text: str, kind: str = "agent_message_chunk") -> Frame:
     return {"sessionUpdate": kind, "content": {"type": "text", "text": text}}
 
 
+def whole(text: str, kind: str = "agent_message_chunk") -> Frame:
+    """The first message of an agent that tells whole ones."""
+    return {**said(text, kind), "messageId": "acp.nvim-message-1"}
+
+
 # ---- what an agent says differently in its updates
 
 
@@ -68,19 +73,19 @@ def said(text: str, kind: str = "agent_message_chunk") -> Frame:
     [
         (
             {"sessionUpdate": "message", "role": "assistant", "content": [said("a")["content"]]},
-            [said("a")],
+            [whole("a")],
         ),
         (
             {"sessionUpdate": "message", "role": "user", "content": [said("q")["content"]]},
-            [said("q", "user_message_chunk")],
+            [whole("q", "user_message_chunk")],
         ),
         (
             {"sessionUpdate": "message", "role": "thought", "content": "hm"},
-            [said("hm", "agent_thought_chunk")],
+            [whole("hm", "agent_thought_chunk")],
         ),
         (
             {"sessionUpdate": "message", "role": "assistant", "content": ["a", {"text": "b"}]},
-            [said("a"), said("b")],
+            [whole("a"), whole("b")],
         ),
         ({"sessionUpdate": "message", "role": "assistant", "content": []}, []),
         ({"type": "messageChunk", "role": "assistant", "chunk": "a"}, [said("a")]),
@@ -274,7 +279,7 @@ def test_content_beside_the_stop_reason_is_said_once(before: str, shown: bool) -
     dialect = Dialect()
     result = {"stopReason": "end_turn", "content": [{"type": "text", "text": "the answer."}]}
     events = answered(dialect, "session/prompt", result, before)
-    assert updates_of(events) == ([said("the answer.")] if shown else [])
+    assert updates_of(events) == ([whole("the answer.")] if shown else [])
     assert isinstance(events[-1], Response)
     assert result_of(events)["stopReason"] == "end_turn"
 
@@ -447,6 +452,7 @@ def test_a_cancel_is_a_request_to_such_an_agent() -> None:
     ("error", "wanted"),
     [
         (RequestError(-32602, "Invalid params"), True),
+        (RequestError(-32600, "Invalid Request"), True),
         (RequestError(-32603, "protocolVersion must be a string"), True),
         (RequestError(-32603, "x", {"reason": "json: cannot unmarshal number into …"}), True),
         (RequestError(-32022, "Unsupported protocol version", {"supported": [7]}), False),

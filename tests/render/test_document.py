@@ -86,7 +86,7 @@ def test_words_are_what_is_drawn(texts: list[str], lines: int, kind: Any, told: 
     drawn = tools.draw(entry, look)
     found = tools.words(entry, look)
     if found is None:
-        assert not texts or told == "assistant" or len(drawn) > lines or len("".join(texts)) > 500
+        assert not texts or told or len(drawn) > lines or len("".join(texts)) > 500
     else:
         assert [found[0], *((text, (), None) for text in found[1])] == drawn
 

@@ -166,6 +166,8 @@ class _Run:
             result = frame.get("result")
             if method == "initialize" and isinstance(result, dict):
                 self.agent = result if self.version == 1 else _as_version_1(result)
+                flat = "capabilities" in result and "serverInfo" not in result
+                self.in_words = self.in_words or (self.version == 1 and flat)
                 if self.in_words:
                     self.agent = {**result, "agentCapabilities": result.get("capabilities")}
             elif method == "initialize":

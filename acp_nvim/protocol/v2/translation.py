@@ -47,6 +47,7 @@ class Version2:
         """Nothing was sent yet."""
         self._count = count
         self.starts_servers = False
+        self.capabilities: dict[str, Any] = {}
         self.old_shape = False
         """Whether the agent has answered `initialize` in the shape of version 1."""
         self._asked: dict[Id, tuple[str, str]] = {}
@@ -123,6 +124,8 @@ class Version2:
         )
         if self.old_shape:
             return response
+        named = value.get("capabilities")
+        self.capabilities = named if isinstance(named, dict) else {}
         notes: list[str] = []
         if "info" not in value:  # as drafts of version 2 had it
             value["info"] = {"name": "", "version": ""}
@@ -132,8 +135,8 @@ class Version2:
             self._count("forgiven", f"initialize: {note}")
         for method in told.auth_methods or ():
             if isinstance(method, s.UnknownAuthMethod):
-                named = method.raw.get("name") or method.raw.get("methodId")
-                self._count("unknown login", f"{named}: type {method.type}")
+                label = method.raw.get("name") or method.raw.get("methodId")
+                self._count("unknown login", f"{label}: type {method.type}")
         session = (told.capabilities or s.AgentCapabilities()).session or s.SessionCapabilities()
         self.starts_servers = bool(session.mcp and session.mcp.stdio)
         return Response(response.id, response.method, _raw(incoming.result(told)), None)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import json
+from typing import Any
 
 import pytest
 
@@ -108,7 +110,15 @@ def test_an_agent_that_speaks_the_protocol_has_no_dialect(editor: Editor) -> Non
 
 @pytest.mark.parametrize(
     ("refusal", "version"),
-    [("-32602", 1), ("unread", 1), ("fatal", 1), ("silent", 1), ("fatal", 2), ("-32603", 2)],
+    [
+        ("-32602", 1),
+        ("-32600", 1),
+        ("unread", 1),
+        ("fatal", 1),
+        ("silent", 1),
+        ("fatal", 2),
+        ("-32603", 2),
+    ],
 )
 def test_an_agent_that_wants_its_version_in_words(
     editor: Editor, refusal: str, version: int
@@ -123,6 +133,7 @@ def test_an_agent_that_wants_its_version_in_words(
     assert opened["params"]["metadata"]["workDir"] == str(editor.work)
     session = editor.session()
     assert session["plan"][0]["content"] == "Search"
+    assert "First search, then mend." in "\n".join(editor.chat())
     assert [(c["title"], c["status"]) for c in session["tool_calls"]] == [("search", "completed")]
     assert "parts text" in editor.chat()
     assert "no command" in editor.chat()
@@ -139,3 +150,103 @@ def test_an_agent_that_wants_its_version_in_words(
     assert editor.wait_event("AcpTurnEnd", 3)["stop_reason"] == "cancelled"
     assert "string protocolVersion" in dialect(editor, "strict_go")
     assert editor.state()["agents"]["strict_go"]["protocol"] == 1
+
+
+def test_an_agent_of_that_shape_that_takes_a_number_gets_the_same(editor: Editor) -> None:
+    traffic = editor.agent("strict_go", "number")
+    editor.turn("/find the bug")
+    asked = [frame["params"]["protocolVersion"] for frame in traffic.received("initialize")]
+    assert asked == [1]
+    [opened] = traffic.received("session/new")
+    assert opened["params"]["metadata"]["workDir"] == str(editor.work)
+    assert "command find: the bug" in editor.chat()
+
+
+def test_whole_messages_stand_apart(editor: Editor) -> None:
+    editor.agent("dialect_messages")
+    editor.turn("look")
+    said = ["I am looking.", "", "I have found it."]
+    chat = editor.chat()
+    at = chat.index(said[0])
+    assert chat[at : at + 3] == said
+    assert sum("found it" in line for line in chat) == 1, "the end repeats what was said"
+    editor.turn("mend")
+    chat = editor.chat()
+    at = len(chat) - chat[::-1].index(said[0]) - 1
+    assert chat[at : at + 5] == [*said, "", "It is mended."]
+
+
+def test_a_prompt_that_the_agent_cancels_is_no_error(editor: Editor) -> None:
+    editor.agent("dialect_withdrawn")
+    end = editor.turn("go")
+    assert (end["stop_reason"], end.get("error")) == ("cancelled", None)
+    assert editor.session()["status"] == "idle"
+    assert not [line for line in editor.chat() if line.startswith("✗")]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"tokenUsage": {"inputTokens": 7, "outputTokens": 5, "totalTokens": 12}},
+        {"token_usage": {"prompt_tokens": 7, "completion_tokens": 5}},
+        {"_meta": {"usage": {"input_tokens": 7, "output_tokens": 5}}},
+        {"usage": {"input_tokens": 7, "output_tokens": 5, "total_tokens": 12}},
+        {"_meta": {"tokenUsage": {"input": 7, "output": 5, "total": 12}}},
+    ],
+)
+def test_tokens_of_a_turn_are_found(editor: Editor, told: dict[str, Any]) -> None:
+    editor.agent("dialect_tokens", json.dumps(told))
+    editor.turn("go")
+    tokens = editor.session()["turn_usage"]
+    assert (tokens["input"], tokens["output"], tokens["total"]) == (7, 5, 12)
+
+
+def test_a_question_about_a_call_with_an_input_shows_it(editor: Editor) -> None:
+    editor.agent("dialect_asks")
+    editor.prompt("go")
+    editor.wait_event("AcpPermission")
+    editor.wait_screen("make deploy")
+    [asked] = editor.session()["permissions"]
+    assert asked["title"] == "shell"
+    editor.cmd("AcpCancel!")
+    editor.wait_event("AcpTurnEnd")
+
+
+@pytest.mark.parametrize("how", ["answers", "refuses"])
+def test_an_agent_that_speaks_version_2_alone_is_asked_in_it(editor: Editor, how: str) -> None:
+    traffic = editor.agent("only_version_2", how, protocol=1)
+    assert editor.turn("go")["stop_reason"] == "end_turn"
+    assert "heard in version 2" in editor.chat()
+    assert editor.state()["agents"]["only_version_2"]["protocol"] == 2
+    asked = [frame["params"]["protocolVersion"] for frame in traffic.received("initialize")]
+    assert asked == [1, 2]
+    editor.cmd("Acp info")
+    editor.wait("vim.fn.bufexists('acp://info') == 1")
+    editor.wait("#vim.fn.getbufline('acp://info', 1, '$') > 3")
+    assert '"teleport":{"range":7}' in "\n".join(editor.lines("acp://info"))
+
+
+def test_capabilities_that_nobody_knows_stand_in_the_info(editor: Editor) -> None:
+    editor.agent("hello", capabilities={"teleport": {"range": 7}, "loadSession": True})
+    editor.turn("go")
+    editor.cmd("Acp info")
+    editor.wait("vim.fn.bufexists('acp://info') == 1")
+    editor.wait("#vim.fn.getbufline('acp://info', 1, '$') > 3")
+    told = "\n".join(editor.lines("acp://info"))
+    assert '"teleport":{"range":7}' in told
+    assert '"loadSession":true' in told
+
+
+@pytest.mark.parametrize("kind", ["agent_message_chunk", "agent_thought_chunk"])
+def test_annotations_of_a_text_are_shown_once(editor: Editor, kind: str) -> None:
+    editor.agent("script")
+    annotations = {"audience": ["user"], "priority": 0.9}
+    content = {"type": "text", "annotations": annotations}
+    lines = [
+        "update " + json.dumps({"sessionUpdate": kind, "content": {**content, "text": text}})
+        for text in ("Read ", "this.")
+    ]
+    editor.turn("\n".join(lines))
+    chat = "\n".join(editor.chat())
+    assert chat.count("for you, priority 0.9") == 1
+    assert "Read this." in chat
