@@ -9,7 +9,7 @@ import msgspec
 
 from acp_nvim.editor.bridge import NvimError
 from acp_nvim.session.session import Session
-from acp_nvim.tools.change_ports import Document, Formatted
+from acp_nvim.tools.change_ports import Document, Formatted, Formatters
 from acp_nvim.tools.tool import ToolError
 from acp_nvim.workspace.paths import below
 
@@ -42,6 +42,11 @@ class NvimDocuments:
         """See `Documents`."""
         found: list[Any] = await self._bridge.call(MODULE, "diagnostics", path, first, last)
         return found
+
+    async def formatters(self, session: Session, path: str) -> Formatters:
+        """See `Documents`."""
+        found = await self._ask(MODULE, "formatters", _about(session, path))
+        return msgspec.convert(found, Formatters)
 
     async def format(
         self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None

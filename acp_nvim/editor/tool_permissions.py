@@ -10,6 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
@@ -24,13 +25,15 @@ from acp_nvim.edits.text import EMPTY, Text, keys
 from acp_nvim.edits.unified import unified
 from acp_nvim.protocol import schema
 from acp_nvim.session import call_updates, own_tools
+from acp_nvim.session.questions import requests
 from acp_nvim.session.questions.decisions import CANCELLED, Decision, Outcome
 from acp_nvim.session.questions.proposals import WHOLE
 from acp_nvim.session.questions.questions import permission_decision, rule_case
+from acp_nvim.session.questions.requests import Command
 from acp_nvim.session.questions.rules import Action, Case
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall
-from acp_nvim.tools.change_ports import Proposed
+from acp_nvim.tools.change_ports import Proposed, Run
 from acp_nvim.workspace.change_set import FileChange
 
 OPTIONS: Final = (
@@ -40,12 +43,17 @@ OPTIONS: Final = (
 )
 
 
+ONCE: Final = (OPTIONS[0], OPTIONS[2])
+"""The options about commands: no grant for the session."""
+
 EDITS: Final = ""
+NOTHING: Final = "-"
+BY_RULE: Final = "a rule of the user refuses"
 
 
 class _Question(msgspec.Struct, frozen=True):
     """What is asked. ``verdict`` is what the user's rules say; ``about`` is what `allow_always`
-    allows: `EDITS`, or calls of the tool of that name.
+    allows: `EDITS`, `NOTHING`, or calls of the tool of that name.
     """
 
     options: Sequence[schema.PermissionOption]
@@ -69,10 +77,19 @@ class ToolPermissions:
     async def asked(self, session: Session, proposed: Proposed) -> AsyncIterator[str]:
         """See `Permissions`."""
         call = call_updates.upsert(session, _call(session, proposed))
-        verdict = self._action(session, call, proposed)
-        question = _Question(OPTIONS, verdict, EDITS, proposed.guarded, proposed.shown)
+        if proposed.runs is not None:
+            verdict = self._run_action(session, call, proposed.runs)
+            question = _Question(ONCE, verdict, NOTHING, shown=proposed.shown)
+        else:
+            verdict = self._action(session, call, proposed.changes, proposed.guarded)
+            question = _Question(OPTIONS, verdict, EDITS, proposed.guarded, proposed.shown)
         async with self._put(session, call, question) as why_not:
             yield why_not
+
+    def forbidden(self, session: Session, changes: Sequence[FileChange]) -> str:
+        """See `Permissions`."""
+        call = ToolCall("", kind="edit", content=list(_diffs(changes)), raw_input=_patch(changes))
+        return BY_RULE if self._action(session, call, changes) == "deny" else ""
 
     @asynccontextmanager
     async def asked_to_call(
@@ -81,11 +98,13 @@ class ToolPermissions:
         name: str,
         arguments: Mapping[str, Any],
         shown: ToolCall | None = None,
+        *,
+        executes: bool = False,
     ) -> AsyncIterator[str]:
         """See `CallPermissions`."""
-        call = call_updates.upsert(session, _use(name, arguments))
+        call = call_updates.upsert(session, _use(name, arguments, executes=executes))
         call.call_user_tool(name)
-        verdict = self._call_action(session, call)
+        verdict = self._call_action(session, call, [requests.name(name)] if executes else [])
         question = _Question(_options(name), verdict, name, shown=shown)
         async with self._put(session, call, question) as why_not:
             yield why_not
@@ -129,27 +148,51 @@ class ToolPermissions:
             decision.resolve(Outcome("selected", decision.first("allow_always")), "session")
         return decision
 
-    def _action(self, session: Session, call: ToolCall, proposed: Proposed) -> Action | None:
+    def _run_action(self, session: Session, call: ToolCall, runs: Run) -> Action | None:
+        """Return the verdict of the user's rules about commands; none about edits counts."""
+        case = rule_case(call, session.agent, session.cwd)
+        named = [requests.name(name) for name in runs.commands]
+        told = [one for one in case.commands if one.argv not in {it.argv for it in named}]
+        case = msgspec.structs.replace(case, commands=[*named, *told])
+        return judge(case, session, self._settings())
+
+    def _action(
+        self,
+        session: Session,
+        call: ToolCall,
+        changes: Sequence[FileChange],
+        guarded: Mapping[str, str] = MappingProxyType({}),
+    ) -> Action | None:
         """What the user's rules say: of edits, and of deletions and moves where there are some."""
         settings = self._settings()
         case = rule_case(call, session.agent, session.cwd)
-        kinds = {"edit", *(_kind(change) for change in proposed.changes)}
+        kinds = {"edit", *(_kind(change) for change in changes)}
         found = {
             judge(msgspec.structs.replace(case, kind=kind), session, settings) for kind in kinds
         }
         if "deny" in found:
             return "deny"
         if found == {"allow"}:
-            return "ask" if proposed.guarded else "allow"
+            return "ask" if guarded else "allow"
         return None if found == {None} else "ask"
 
-    def _call_action(self, session: Session, call: ToolCall) -> Action | None:
+    def _call_action(
+        self, session: Session, call: ToolCall, commands: Sequence[Command]
+    ) -> Action | None:
         """What they say of a call. The agent may add any argument: a rule about paths or commands
         can forbid by them, not allow.
         """
         settings = self._settings()
         case = rule_case(call, session.agent, session.cwd)
-        bare = Case(case.kind, agent=case.agent, cwd=case.cwd, roots=case.roots, texts=case.texts)
+        case = msgspec.structs.replace(case, commands=[*commands, *case.commands])
+        bare = Case(
+            case.kind,
+            commands=commands,
+            agent=case.agent,
+            cwd=case.cwd,
+            roots=case.roots,
+            texts=case.texts,
+        )
         whole, bare_one = (judge(it, session, settings) for it in (case, bare))
         if "deny" in (whole, bare_one):
             return "deny"
@@ -168,7 +211,7 @@ class ToolPermissions:
             self._allowed.add((session.n, question.about))
         if option.kind.startswith("allow"):
             return ""
-        return "a rule of the user refuses" if decision.by == "rule" else "the user refused"
+        return BY_RULE if decision.by == "rule" else "the user refused"
 
 
 def _id() -> str:
@@ -188,18 +231,20 @@ def _options(name: str) -> list[schema.PermissionOption]:
     ]
 
 
-def _use(name: str, arguments: Mapping[str, Any]) -> schema.ToolCall:
+def _use(name: str, arguments: Mapping[str, Any], *, executes: bool) -> schema.ToolCall:
     """A call of the user's tool as a tool call of ours."""
     return schema.ToolCall(
         _id(),
         f"Call {name}",
-        kind="other",
+        kind="execute" if executes else "other",
         status="pending",
         raw_input=dict(arguments),
     )
 
 
 def _call(session: Session, proposed: Proposed) -> schema.ToolCall:
+    if proposed.runs is not None:
+        return _run(proposed, proposed.runs)
     return schema.ToolCall(
         _id(),
         proposed.title,
@@ -209,6 +254,17 @@ def _call(session: Session, proposed: Proposed) -> schema.ToolCall:
         locations=list(_locations(proposed)),
         raw_input=_patch(proposed.changes),
         meta={WHOLE: True},
+    )
+
+
+def _run(proposed: Proposed, runs: Run) -> schema.ToolCall:
+    return schema.ToolCall(
+        _id(),
+        proposed.title,
+        kind="execute",
+        status="pending",
+        locations=list(_locations(proposed)),
+        raw_input={"commands": [[name] for name in runs.commands], **runs.told},
     )
 
 

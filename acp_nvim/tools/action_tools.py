@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from acp_nvim.edits.text import Text
-from acp_nvim.tools.change_ports import Documents
+from acp_nvim.tools.change_ports import Documents, Run
 from acp_nvim.tools.changes import Changes, real_path, row_of, shown
 from acp_nvim.tools.fields import Line, Path
 from acp_nvim.tools.ports import Answer, LanguageServers, Position
@@ -178,16 +178,21 @@ class CodeActions:
                 edits = await self._documents.run(
                     call.session, offer.answer.client, offer.path, _bare(command)
                 )
-            if len(edits) != 1:
-                count = len(edits) or "no"
-                raise ToolError(f"{offer.title}: the command gave {count} edits, and one is wanted")
+            if not edits:
+                return []
+            if len(edits) > 1:
+                told = f"{offer.title}: the command gave {len(edits)} edits, and one is wanted"
+                raise ToolError(told)
             given = Given(offer.answer.client, offer.answer.encoding, edits[0])
             found = await self._edits.computed(given, before)
             if found is None:
                 raise ToolError(CHANGED)
             return found
 
-        return await self._changes.run(call, offer.title, offer.path, work)
+        server, name = offer.answer.name, str(command.get("command"))
+        told = {"server": server, "arguments": command.get("arguments") or []}
+        runs = Run([f"lsp:{server}:{name}"], told)
+        return await self._changes.run(call, offer.title, offer.path, runs, work)
 
 
 def _bare(command: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,15 @@ from acp_nvim.session.tool_calls import ToolCall
 from acp_nvim.workspace.change_set import FileChange
 
 
+class Run(msgspec.Struct, frozen=True):
+    """Commands that the user is asked about, as permission rules name them:
+    `lsp:{server}:{command}`, `conform:{formatter}`. ``told`` is what the card shows beside them.
+    """
+
+    commands: Sequence[str]
+    told: Mapping[str, Any] = {}
+
+
 class Proposed(msgspec.Struct, frozen=True):
     """Changes of files that the user is asked about, under a title of ours."""
 
@@ -21,7 +30,9 @@ class Proposed(msgspec.Struct, frozen=True):
     guarded: Mapping[str, str] = {}
     """Files that are always asked about, with the reason: `outside`, `secret` or `executed`."""
     path: str | None = None
-    """The file that it is about, where the changes are not known yet."""
+    """The file that it is about, if the changes are not known yet."""
+    runs: Run | None = None
+    """The commands that compute the changes; they run once the user agrees."""
     shown: ToolCall | None = None
     """The agent's own tool call, where that is known: the question is shown in its place."""
 
@@ -35,6 +46,10 @@ class Permissions(Protocol):
         """
         ...
 
+    def forbidden(self, session: Session, changes: Sequence[FileChange]) -> str:
+        """Return why a rule of the user forbids these changes, empty if none does."""
+        ...
+
 
 class Document(msgspec.Struct, frozen=True):
     """A loaded file: its changedtick, the version that servers were told last (None: there
@@ -46,12 +61,22 @@ class Document(msgspec.Struct, frozen=True):
     clients: Sequence[int] = ()
 
 
-class Formatted(msgspec.Struct, frozen=True):
-    """``options``: those of a file as LSP's FormattingOptions. ``lines``: the text as the user's
-    formatters have it, None where there are none; ``ranged``: they have left the rest as it was.
+class Formatters(msgspec.Struct, frozen=True):
+    """What the user has for a file: ``conform`` are formatters of conform.nvim, ``option`` is the
+    one of 'formatexpr' and 'equalprg' that counts, as `option:value`; ``options`` are the file's
+    as LSP's FormattingOptions.
     """
 
     options: Mapping[str, Any]
+    conform: Sequence[str] = ()
+    option: str = ""
+
+
+class Formatted(msgspec.Struct, frozen=True):
+    """``lines``: the text as the user's formatters have it, None if there are none any more;
+    ``ranged``: they have left the rest as it was.
+    """
+
     lines: Sequence[str] | None = None
     ranged: bool = False
 
@@ -67,6 +92,10 @@ class Documents(Protocol):
 
     async def diagnostics(self, path: str, first: int, last: int) -> Sequence[Any]:
         """The diagnostics of language servers on these rows (0-based), as they sent them."""
+        ...
+
+    async def formatters(self, session: Session, path: str) -> Formatters:
+        """Return what formats a file; nothing runs. ToolError."""
         ...
 
     async def format(

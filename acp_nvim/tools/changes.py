@@ -12,7 +12,7 @@ from typing import Any, Final
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.text import Text, keys
 from acp_nvim.session.session import Session
-from acp_nvim.tools.change_ports import Permissions, Proposed
+from acp_nvim.tools.change_ports import Permissions, Proposed, Run
 from acp_nvim.tools.tool import Call, ToolError, ToolResult
 from acp_nvim.workspace.agent_files import AgentFiles, Landed
 from acp_nvim.workspace.change_set import ChangeSets, FileChange, Seen
@@ -95,22 +95,28 @@ class Changes:
         call: Call,
         title: str,
         path: str,
+        runs: Run,
         work: Callable[[], Awaitable[Sequence[FileChange]]],
     ) -> ToolResult:
-        """Ask for work whose changes nobody knows before it is done, under a title and the real
-        path of a file; then make them. A file that is always asked about is refused.
+        """Ask for commands that compute changes, under a title and the real path of a file; run
+        them and make the changes. A file that is always asked about is refused, and one that a
+        rule denies.
         """
         session = call.session
         found: list[FileChange] = []
         landed: list[Landed] = []
-        proposed = Proposed(title, path=path, shown=call.shown)
+        proposed = Proposed(title, path=path, runs=runs, shown=call.shown)
         async with self._permissions.asked(session, proposed) as refused:
             if refused:
                 raise ToolError(refused)
             found += await work()
             for guarded, why in (await self._guarded(session, found)).items():
                 raise ToolError(f"{shown(session, guarded)}: {why}, so the user has to be asked")
+            if forbidden := self._permissions.forbidden(session, found):
+                raise ToolError(forbidden)
             landed += await self._change_sets.carry_out(session, found, knows=False)
+        if not found:
+            return ToolResult("done; no file was changed", {"files": []}, summary="no file changed")
         return _result(session, found, landed)
 
     async def _guarded(self, session: Session, changes: Sequence[FileChange]) -> Mapping[str, str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Annotated, Any, Final
 
 import anyio
 import msgspec
@@ -10,7 +11,8 @@ from msgspec import Meta
 
 from acp_nvim.edits.hunks import apply, diff
 from acp_nvim.edits.text import Text, from_lines
-from acp_nvim.tools.change_ports import Documents, Formatted
+from acp_nvim.session.session import Session
+from acp_nvim.tools.change_ports import Documents, Formatted, Run
 from acp_nvim.tools.changes import Changes, real_path, row_of, shown
 from acp_nvim.tools.fields import Path
 from acp_nvim.tools.ports import LanguageServers, Position
@@ -23,6 +25,8 @@ PATIENCE_S: Final = 10.0
 """How long the user's formatters may take."""
 Rows = tuple[int, int]
 """First and last row, 0-based."""
+Work = Callable[[Session, str, Sequence[str], Rows | None], Awaitable[Formatted]]
+"""Formats the lines of a file of a session."""
 
 
 class FormatArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -42,8 +46,8 @@ class FormatArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 DESCRIPTION: Final = (
     "Format a file, or some of its lines, the way the user's editor does: by their formatters "
     "(conform.nvim), the language server or their options. Prefer it over running a formatter "
-    "yourself: it has the user's settings and their unsaved text. The user is asked with a diff, "
-    'and what changed is pending their review. Example: {"path": "app.py"}'
+    "yourself: it has the user's settings and their unsaved text. The user is asked first, and "
+    'what changed is pending their review. Example: {"path": "app.py"}'
 )
 
 
@@ -62,40 +66,47 @@ class Formats:
         name = shown(session, path)
         text = await self._changes.look(session, arguments.path)
         rows = _rows(name, text, arguments)
-        found = await self._formatted(call, path, text, rows)
-        if found.lines is not None:
-            after = _by_formatters(text, found, rows)
-        else:
-            after = await self._by_server(call, path, text, rows, found)
         title = f"Format {name}"
+        formatters = await self._documents.formatters(session, path)
+        if formatters.conform:
+            runs = Run([f"conform:{it}" for it in formatters.conform])
+            return await self._run(call, title, path, runs, rows, self._documents.format)
+        try:
+            after = await self._by_server(call, path, text, rows, formatters.options)
+        except ToolError as error:
+            if not formatters.option:
+                raise ToolError(f"no formatter for this file: {error}") from error
+            runs = Run([formatters.option])
+            return await self._run(call, title, path, runs, rows, self._documents.format_by_options)
         return await self._changes.make(call, title, [FileChange(path, text, after)])
 
-    async def _formatted(self, call: Call, path: str, text: Text, rows: Rows | None) -> Formatted:
-        with anyio.move_on_after(PATIENCE_S):
-            return await self._documents.format(call.session, path, text.lines, rows)
-        raise ToolError(f"the formatter took more than {PATIENCE_S:g} s")
+    async def _run(
+        self, call: Call, title: str, path: str, runs: Run, rows: Rows | None, work: Work
+    ) -> ToolResult:
+        """Ask for the user's formatters, which are programs or code; run them then."""
 
-    async def _by_options(self, call: Call, path: str, text: Text, rows: Rows | None) -> Formatted:
-        with anyio.move_on_after(PATIENCE_S):
-            return await self._documents.format_by_options(call.session, path, text.lines, rows)
-        raise ToolError(f"the formatter took more than {PATIENCE_S:g} s")
+        async def formatted() -> Sequence[FileChange]:
+            text = (await self._changes.seen(path)).text
+            if text is None or (rows is not None and rows[1] >= len(text.lines)):
+                raise ToolError("the file has changed meanwhile; try again")
+            with anyio.move_on_after(PATIENCE_S):
+                found = await work(call.session, path, text.lines, rows)
+                after = _by_formatters(text, found, rows)
+                return [FileChange(path, text, after)] if after != text else []
+            raise ToolError(f"the formatter took more than {PATIENCE_S:g} s")
+
+        return await self._changes.run(call, title, path, runs, formatted)
 
     async def _by_server(
-        self, call: Call, path: str, text: Text, rows: Rows | None, found: Formatted
+        self, call: Call, path: str, text: Text, rows: Rows | None, options: Mapping[str, Any]
     ) -> Text:
         method = "textDocument/formatting"
         at: tuple[Position, Position] | None = None
         if rows is not None:
             method = "textDocument/rangeFormatting"
             at = Position(rows[0], 0), Position(rows[1], len(text.lines[rows[1]]))
-        params = {"options": dict(found.options)}
-        try:
-            answers = await self._servers.ask(call.session, path, method, params, at=at)
-        except ToolError as error:
-            own = await self._by_options(call, path, text, rows)
-            if own.lines is None:
-                raise ToolError(f"no formatter for this file: {error}") from error
-            return _by_formatters(text, own, rows)
+        params = {"options": dict(options)}
+        answers = await self._servers.ask(call.session, path, method, params, at=at)
         answer = answers[0]
         if (await self._changes.seen(path)).text != text:
             raise ToolError("the user is typing in this file; try again")
@@ -114,7 +125,7 @@ def _rows(name: str, text: Text, arguments: FormatArguments) -> Rows | None:
 
 def _by_formatters(text: Text, found: Formatted, rows: Rows | None) -> Text:
     """The formatted text; of formatters that know no ranges only what concerns these rows."""
-    lines = found.lines or ()
+    lines = text.lines if found.lines is None else found.lines
     if rows is None or found.ranged:
         return from_lines(lines, text.eol)
     hunks = [

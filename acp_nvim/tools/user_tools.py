@@ -43,6 +43,8 @@ class UserTool(msgspec.Struct, frozen=True):
     schema: str = "{}"
     write: bool = False
     """It changes something: the user is asked before each call."""
+    executes: bool = False
+    """It runs code: the question is of kind `execute`."""
     title: str = ""
     """Two words for the chat, of tools that come with a plugin of the user's."""
 
@@ -71,8 +73,11 @@ class CallPermissions(Protocol):
         name: str,
         arguments: Mapping[str, Any],
         shown: ToolCall | None = None,
+        *,
+        executes: bool = False,
     ) -> AbstractAsyncContextManager[str]:
-        """Ask, by the user's rules first. Yields why not, empty when it is allowed; the body then
+        """Ask, by the user's rules first; about one that ``executes`` by those about commands, with
+        the tool's name as the command. Yields why not, empty when it is allowed; the body then
         makes the call. What it raises is shown as the failure of the call. ``shown`` is the agent's
         own tool call: the question is shown in its place.
         """
@@ -121,7 +126,7 @@ class UserTools:
             if not told.write:
                 return await self._called(call.session, told.name, given)
             about = (call.session, told.name, given.values, call.shown)
-            asked = self._permissions().asked_to_call(*about)
+            asked = self._permissions().asked_to_call(*about, executes=told.executes)
             async with asked as refused:
                 if refused:
                     raise ToolError(refused)

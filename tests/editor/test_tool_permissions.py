@@ -11,12 +11,14 @@ import pytest
 from acp_nvim.agent.settings import PermissionSettings, Settings, decode
 from acp_nvim.editor.tool_permissions import ToolPermissions
 from acp_nvim.edits.text import Text, parse
+from acp_nvim.render.cards import card
 from acp_nvim.render.question_title import title
+from acp_nvim.session.entries import ToolEntry
 from acp_nvim.session.questions.decisions import CANCELLED, Decision, Outcome
 from acp_nvim.session.questions.proposals import changes_of
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall
-from acp_nvim.tools.change_ports import Proposed
+from acp_nvim.tools.change_ports import Proposed, Run
 from acp_nvim.workspace.change_set import FileChange
 
 OLD, NEW = parse("one\ntwo\n"), parse("one\n2\n")
@@ -38,7 +40,8 @@ class Asked:
 
     async def make(self, *changes: FileChange, fails: str = "", **more: Any) -> str:
         """Ask for changes and make them: `made`, or why not."""
-        proposed = Proposed("Do it", changes or [change("/work/a")], **more)
+        made = () if "runs" in more else changes or [change("/work/a")]
+        proposed = Proposed("Do it", made, **more)
         async with self.permissions.asked(self.session, proposed) as refused:
             if fails:
                 raise ValueError(fails)
@@ -59,6 +62,10 @@ class Asked:
     @property
     def call(self) -> ToolCall:
         return list(self.session.tool_calls)[-1]
+
+    @property
+    def entry(self) -> ToolEntry:
+        return self.session.entries[self.call]
 
     def answer(self, kind: str) -> None:
         self.decision.resolve(Outcome("selected", self.decision.first(kind)))
@@ -139,6 +146,88 @@ async def test_a_rule_of_one_path_does_not_answer_for_others() -> None:
     task = await asked.begun(change("/work/a"), change("/work/b"))
     asked.answer("reject_once")
     assert await task == "the user refused"
+
+
+FIX = Run(["lsp:gopls:gopls.run_tests"], {"server": "gopls", "arguments": [{"Tests": ["TestA"]}]})
+
+
+def rule(action: str, **conditions: Any) -> dict[str, Any]:
+    return {"action": action, **conditions}
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        ([], "asked"),
+        ([rule("allow", kind="edit")], "asked"),
+        ([rule("allow", path="*")], "asked"),
+        ([rule("allow", command="lsp:gopls:*")], "made"),
+        ([rule("allow", command="lsp:gopls:gopls.run_tests")], "made"),
+        ([rule("allow", command="lsp:gopls:gopls.tidy")], "asked"),
+        ([rule("allow", command="gopls*")], "asked"),
+        ([rule("deny", command="lsp:*"), rule("allow")], "a rule of the user refuses"),
+        ([rule("ask", command="lsp:*"), rule("allow")], "asked"),
+        ([rule("deny", kind="edit"), rule("allow", kind="execute")], "made"),
+    ],
+)
+async def test_a_command_is_judged_by_rules_about_commands(
+    rules: list[dict[str, Any]], said: str
+) -> None:
+    asked = Asked(*rules)
+    if said == "asked":
+        task = await asked.begun(path="/work/a", runs=FIX)
+        asked.answer("allow_once")
+        assert await task == "made"
+    else:
+        assert await asked.make(path="/work/a", runs=FIX) == said
+    assert asked.call.kind == "execute"
+
+
+async def test_a_grant_for_edits_is_none_for_commands() -> None:
+    asked = Asked()
+    task = await asked.begun()
+    asked.answer("allow_always")
+    assert await task == "made"
+    task = await asked.begun(path="/work/a", runs=FIX)
+    assert [it.kind for it in asked.decision.options] == ["allow_once", "reject_once"]
+    told = "\n".join(str(row[0]) for row in card(asked.decision, asked.entry, "/work"))
+    assert "lsp:gopls:gopls.run_tests" in told
+    assert 'server: "gopls"' in told
+    assert "TestA" in told
+    asked.answer("reject_once")
+    assert await task == "the user refused"
+
+
+async def test_commands_in_its_arguments_are_judged_as_well() -> None:
+    asked = Asked(rule("deny", command="rm"), rule("allow", command="lsp:*"))
+    runs = Run(["lsp:x:run"], {"server": "x", "arguments": [{"command": "rm -rf /"}]})
+    assert await asked.make(path="/work/a", runs=runs) == "a rule of the user refuses"
+
+
+async def test_a_rule_forbids_edits_of_a_command() -> None:
+    asked = Asked(rule("deny", kind="edit", path="*.lock"), rule("allow", kind="execute"))
+    forbidden = asked.permissions.forbidden
+    assert forbidden(asked.session, [change("/work/a.lock")]) == "a rule of the user refuses"
+    assert forbidden(asked.session, [change("/work/a")]) == ""
+
+
+async def test_a_tool_that_executes_is_judged_by_its_name() -> None:
+    asked = Asked(rule("allow", kind="other"))
+
+    async def called(executes: bool) -> str:
+        asking = asked.permissions.asked_to_call
+        async with asking(asked.session, "nvim_tests_run", {}, executes=executes) as refused:
+            return refused or "made"
+
+    assert await called(False) == "made"
+    task = asyncio.create_task(called(True))
+    while not len(asked.session.decisions):
+        await anyio.lowlevel.checkpoint()
+    assert asked.call.kind == "execute"
+    asked.answer("reject_once")
+    assert await task == "the user refused"
+    asked.settings = decode({"permission": {"rules": [rule("allow", command="nvim_tests_*")]}})
+    assert await called(True) == "made"
 
 
 async def test_nothing_is_asked_while_the_turn_is_cancelled() -> None:

@@ -18,11 +18,12 @@ import msgspec
 
 from acp_nvim.edits.text import parse
 from acp_nvim.session.session import Session
-from acp_nvim.tools.change_ports import Document, Formatted, Proposed
+from acp_nvim.tools.change_ports import Document, Formatted, Formatters, Proposed
 from acp_nvim.tools.changes import Changes
 from acp_nvim.tools.ports import Answer
 from acp_nvim.tools.tool import Call, ToolError, ToolResult
 from acp_nvim.tools.writing import writing_tools as all_tools
+from acp_nvim.workspace.change_set import FileChange
 from acp_nvim.workspace.refusals import Refusal
 from tests.support.fake_neovim import FakeNeovim
 from tests.support.fake_workspace import FakeWorkspace, fake_workspace
@@ -74,8 +75,10 @@ class FakeDocuments:
         self.neovim = neovim
         self.strange: set[str] = set()
         self.said: list[Any] = []
-        self.formatted = Formatted({"tabSize": 8, "insertSpaces": True})
-        self.by_options = Formatted({})
+        self.formatters_of_user = Formatters({"tabSize": 8, "insertSpaces": True})
+        self.formatted = Formatted()
+        self.runs = 0
+        """How often formatters ran."""
         self.command: Callable[[Mapping[str, Any]], Sequence[Any]] = lambda _: ()
 
     async def loaded(self) -> Mapping[str, Document]:
@@ -88,17 +91,23 @@ class FakeDocuments:
         del path, first, last
         return self.said
 
+    async def formatters(self, session: Session, path: str) -> Formatters:
+        del session, path
+        return self.formatters_of_user
+
     async def format(
         self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
     ) -> Formatted:
         del session, path, lines, rows
+        self.runs += 1
         return self.formatted
 
     async def format_by_options(
         self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
     ) -> Formatted:
         del session, path, lines, rows
-        return self.by_options
+        self.runs += 1
+        return self.formatted
 
     async def run(
         self, session: Session, client: int, path: str, command: Mapping[str, Any]
@@ -112,6 +121,7 @@ class FakePermissions:
 
     def __init__(self) -> None:
         self.refusal = ""
+        self.forbids = ""
         self.proposed: list[Proposed] = []
         self.meanwhile: Callable[[], Any] = lambda: None
 
@@ -121,6 +131,10 @@ class FakePermissions:
         self.proposed.append(proposed)
         self.meanwhile()
         yield self.refusal
+
+    def forbidden(self, session: Session, changes: Sequence[FileChange]) -> str:
+        del session, changes
+        return self.forbids
 
 
 class WritingTools:

@@ -51,8 +51,10 @@ class Permits:
         name: str,
         arguments: Mapping[str, Any],
         shown: ToolCall | None = None,
+        *,
+        executes: bool = False,
     ) -> AsyncIterator[str]:
-        assert shown is None
+        assert (shown, executes) == (None, False)
         self.asked.append((name, arguments))
         yield self.why_not
 

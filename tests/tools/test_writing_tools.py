@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from acp_nvim.tools.change_ports import Formatted
+from acp_nvim.tools.change_ports import Formatted, Formatters, Run
 from acp_nvim.tools.edit_tool import nearest
 from tests.support.writing_tools import WritingTools, writing_tools
 
@@ -381,16 +381,28 @@ async def test_a_command_is_run_once_the_user_agrees(tmp_path: Path) -> None:
         tools.user.refusal = ""
         assert "edited a" in await tools.call("nvim_apply_code_action", id="a1")
         assert ran == [{"command": "fake.fix", "arguments": [1]}]
+        run_of = tools.user.proposed[-1].runs
+        assert run_of == Run(["lsp:fake:fake.fix"], {"server": "fake", "arguments": [1]})
 
 
-async def test_a_command_without_an_edit_is_an_error(tmp_path: Path) -> None:
+async def test_a_command_may_change_no_file(tmp_path: Path) -> None:
+    async with writing_tools(tmp_path) as tools:
+        tools.write("a", OLD)
+        tools.servers.answers = {"textDocument/codeAction": [{"title": "Test", "command": "x"}]}
+        await tools.call("nvim_code_actions", path="a", line=1)
+        said = await tools.call("nvim_apply_code_action", id="a1")
+        assert said == "done; no file was changed"
+
+
+async def test_edits_of_a_command_that_a_rule_denies_are_not_made(tmp_path: Path) -> None:
     async with writing_tools(tmp_path) as tools:
         tools.write("a", OLD)
         tools.servers.answers = {"textDocument/codeAction": [{"title": "Fix", "command": "x"}]}
+        tools.documents.command = lambda _: [action(tools)["edit"]]
+        tools.user.forbids = "a rule of the user refuses"
         await tools.call("nvim_code_actions", path="a", line=1)
-        assert await tools.call("nvim_apply_code_action", id="a1") == (
-            "error: Fix: the command gave no edits, and one is wanted"
-        )
+        said = await tools.call("nvim_apply_code_action", id="a1")
+        assert (said, tools.disk("a")) == ("error: a rule of the user refuses", OLD)
 
 
 async def test_a_command_beside_an_edit_is_left_out_and_said(tmp_path: Path) -> None:
@@ -409,15 +421,23 @@ async def test_a_command_beside_an_edit_is_left_out_and_said(tmp_path: Path) -> 
 async def test_the_users_formatters_go_before_the_server(tmp_path: Path) -> None:
     async with writing_tools(tmp_path) as tools:
         tools.write("a", "a \nb \n")
-        tools.documents.formatted = Formatted({}, ["a", "b"])
+        tools.documents.formatters_of_user = Formatters({}, ["black", "isort"])
+        tools.documents.formatted = Formatted(["a", "b"])
+        tools.user.refusal = "the user refused"
+        assert await tools.call("nvim_format", path="a") == "error: the user refused"
+        assert tools.documents.runs == 0, "no formatter runs before the answer"
+        tools.user.refusal = ""
         assert await tools.call("nvim_format", path="a") == "edited a: +2 -2, pending review"
         assert (tools.disk("a"), tools.servers.asked) == ("a\nb\n", [])
+        assert tools.user.proposed[-1].runs == Run(["conform:black", "conform:isort"])
+        assert await tools.call("nvim_format", path="a") == "done; no file was changed"
 
 
 async def test_formatters_without_ranges_change_these_lines_only(tmp_path: Path) -> None:
     async with writing_tools(tmp_path) as tools:
         tools.write("a", "a \n-\nb \n-\nc \n")
-        tools.documents.formatted = Formatted({}, ["a", "-", "b", "-", "c"])
+        tools.documents.formatters_of_user = Formatters({}, ["black"])
+        tools.documents.formatted = Formatted(["a", "-", "b", "-", "c"])
         await tools.call("nvim_format", path="a", line=3)
         assert tools.disk("a") == "a \n-\nb\n-\nc \n"
 
@@ -439,5 +459,8 @@ async def test_the_server_formats_where_there_is_no_formatter(tmp_path: Path) ->
         assert said == (
             "error: no formatter for this file: fake does not know textDocument/formatting"
         )
-        tools.documents.by_options = Formatted({}, ["a!", "b!"])
+        assert [it.runs for it in tools.user.proposed] == [None]
+        tools.documents.formatters_of_user = Formatters({}, option="equalprg:fmt -w 60")
+        tools.documents.formatted = Formatted(["a!", "b!"])
         assert await tools.call("nvim_format", path="a") == "edited a: +2 -2, pending review"
+        assert tools.user.proposed[-1].runs == Run(["equalprg:fmt -w 60"])

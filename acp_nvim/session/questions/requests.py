@@ -74,7 +74,8 @@ class Command(msgspec.Struct, frozen=True):
     `line` is the command in one text, fit to be shown and to be given to a shell. `argv` holds its
     words where no shell reads them; None where `line` is a line for a shell. A call of a shell
     (`["bash", "-lc", line]`) is that line. `found` is its place (`rawInput.command`), for people.
-    `cwd` and `env` are those beside it.
+    `cwd` and `env` are those beside it. `is_name`: the editor's tools run it, and no shell:
+    `lsp:gopls:gopls.tidy`.
     """
 
     line: str
@@ -82,6 +83,7 @@ class Command(msgspec.Struct, frozen=True):
     found: str = ""
     cwd: str | None = None
     env: tuple[tuple[str, str], ...] = ()
+    is_name: bool = False
 
 
 class _Item(NamedTuple):
@@ -122,6 +124,11 @@ def command(
         case [shell, "-c" | "-lc", line] if is_shell(shell):
             return Command(line, None, found, cwd, env)
     return Command(shlex.join(words), tuple(words), found, cwd, env)
+
+
+def name(text: str) -> Command:
+    """Return a command of the editor's tools, which rules know by this name."""
+    return Command(text, (text,), is_name=True)
 
 
 def is_shell(program: str) -> bool:

@@ -106,6 +106,8 @@ def entered(command: Command) -> list[str | None]:
 
 def plain(command: Command) -> Line | None:
     """The commands of a plain line, those inside `sh -c '…'` in its place; None for every other."""
+    if command.is_name:
+        return None
     if command.argv is not None:
         if not command.argv or not command_line.is_program(command.argv[0]):
             return None
@@ -167,6 +169,8 @@ class _Trial:
         return self._allows_command(_list(rule.command))
 
     def _allows_command(self, globs: Sequence[str]) -> bool:
+        if self._command is not None and self._command.is_name:
+            return any(fnmatch.fnmatchcase(self._command.line, glob) for glob in globs)
         if self._command is None or self._case.written or not self._is_tame():
             return False
         if any(glob == self._command.line and not _WILD.search(glob) for glob in globs):

@@ -56,23 +56,35 @@ local function formatters(bufnr)
   return (conform.list_formatters_to_run(bufnr))
 end
 
+--- What formats a file: options for a language server, formatters of conform.nvim, and the option
+--- of the user that counts, as `option:value`. Nothing runs.
+---@param reply acp.Reply
+---@param question acp.FormatQuestion
+function M.formatters(reply, question)
+  local bufnr, why = hidden.buffer(question.path, question.session)
+  if not bufnr then return reply(nil, why) end
+  reply({
+    options = options(bufnr),
+    conform = vim.tbl_map(function(one) return one.name end, formatters(bufnr)),
+    option = require('acp.tools.formatting').option(bufnr),
+  })
+end
+
 ---@class acp.FormatQuestion
 ---@field path string
 ---@field session? integer nil: the file is not loaded for it
 ---@field lines string[] the text
 ---@field range? integer[] first and last row, 0-based
 
---- Format a text as the user's formatters do; the buffer stays as it is. Answers with the options
---- of the file and, where there are formatters, `lines` and whether `ranged`: only the range was
---- formatted.
+--- Format a text as the user's formatters do; the buffer stays as it is. Answers, if there are
+--- formatters, with `lines` and whether `ranged`: only the range was formatted.
 ---@param reply acp.Reply
 ---@param question acp.FormatQuestion
 function M.format(reply, question)
   local bufnr, why = hidden.buffer(question.path, question.session)
   if not bufnr then return reply(nil, why) end
-  local answer = { options = options(bufnr) }
   local found = formatters(bufnr)
-  if #found == 0 then return reply(answer) end
+  if #found == 0 then return reply(vim.empty_dict()) end
   local range = question.range
     and {
       start = { question.range[1] + 1, 0 },
@@ -87,8 +99,7 @@ function M.format(reply, question)
     how,
     function(err, lines, ranged)
       if err then return reply(nil, err.message or 'the formatter failed') end
-      answer.lines, answer.ranged = lines, range ~= nil and ranged
-      reply(answer)
+      reply({ lines = lines, ranged = range ~= nil and ranged })
     end
   )
 end

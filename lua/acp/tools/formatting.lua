@@ -61,30 +61,45 @@ local function by_program(reply, program, question)
       return reply(nil, ('equalprg: %s'):format(said ~= '' and said or 'code ' .. ended.code))
     end
     local found = vim.split((ended.stdout:gsub('\n$', '')), '\n', { plain = true })
-    if not range then return reply({ options = vim.empty_dict(), lines = found }) end
+    if not range then return reply({ lines = found }) end
     local all = vim.list_slice(question.lines, 1, range[1])
     vim.list_extend(all, found)
     vim.list_extend(all, question.lines, range[2] + 2)
-    reply({ options = vim.empty_dict(), lines = all, ranged = true })
+    reply({ lines = all, ranged = true })
   end)
   return function() running:kill('sigterm') end
 end
 
---- Format a text by the options of its file; the buffer stays as it is. Answers with `lines` where
---- one of them is set.
+--- The options of a buffer that format it: an expression or a program, empty if they are not set.
+---@return string expression
+---@return string program
+local function set(bufnr)
+  local expression, program = vim.bo[bufnr].formatexpr, vim.bo[bufnr].equalprg
+  if expression ~= '' and not expression:find(OF_SERVERS) then return expression, '' end
+  return '', program ~= '' and program or vim.o.equalprg
+end
+
+--- The option that formats a buffer, with its value; empty if there is none.
+---@return string
+function M.option(bufnr)
+  local expression, program = set(bufnr)
+  if expression ~= '' then return 'formatexpr:' .. expression end
+  return program ~= '' and 'equalprg:' .. program or ''
+end
+
+--- Format a text by the options of its file; the buffer stays as it is. Answers with `lines` if one
+--- of them is set.
 ---@param reply acp.Reply
 ---@param question acp.FormatQuestion
 ---@return fun()|nil cancel
 function M.by_options(reply, question)
   local bufnr, why = require('acp.tools.hidden').buffer(question.path, question.session)
   if not bufnr then return reply(nil, why) end
-  local expression, program = vim.bo[bufnr].formatexpr, vim.bo[bufnr].equalprg
-  if expression ~= '' and not expression:find(OF_SERVERS) then
-    local lines = by_expression(bufnr, question)
-    return reply({ options = vim.empty_dict(), lines = lines, ranged = question.range ~= nil })
+  local expression, program = set(bufnr)
+  if expression ~= '' then
+    return reply({ lines = by_expression(bufnr, question), ranged = question.range ~= nil })
   end
-  program = program ~= '' and program or vim.o.equalprg
-  if program == '' then return reply({ options = vim.empty_dict() }) end
+  if program == '' then return reply(vim.empty_dict()) end
   return by_program(reply, program, question)
 end
 

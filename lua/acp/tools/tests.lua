@@ -273,6 +273,7 @@ return {
       limit = LIMIT,
     }),
     write = true,
+    executes = true,
     run = run,
   },
   nvim_tests_results = {

@@ -15,6 +15,7 @@ local WORDLESS = 'it failed and did not say why'
 ---@field schema string
 ---@field write boolean
 ---@field run acp.ToolFunction
+---@field executes? boolean it runs code: the question is of kind `execute`
 ---@field title? string two words for the chat; of ours alone
 ---@field pack? boolean it is ours: what it gives is `{ text, data }`
 
@@ -24,6 +25,7 @@ local WORDLESS = 'it failed and did not say why'
 ---@field description string
 ---@field schema table
 ---@field write? boolean
+---@field executes? boolean it runs code: the question is of kind `execute`
 ---@field run acp.ToolFunction
 
 local tools = {} ---@type table<string, acp.UserTool>
@@ -133,7 +135,8 @@ end
 ---@param pack table<string, acp.PackTool>
 function M.offer(pack)
   for name, spec in pairs(pack) do
-    tools[name] = vim.tbl_extend('error', kept(name, spec), { title = spec.title, pack = true })
+    local ours = { title = spec.title, executes = spec.executes, pack = true }
+    tools[name] = vim.tbl_extend('error', kept(name, spec), ours)
   end
   tell()
 end
@@ -148,6 +151,7 @@ function M.told()
       description = tool.description,
       schema = tool.schema,
       write = tool.write,
+      executes = tool.executes,
       title = tool.title,
     }
   end, require('acp.base.sorted_keys')(tools))

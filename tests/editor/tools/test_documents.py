@@ -76,8 +76,14 @@ def test_formatters_get_a_text_and_leave_the_buffer(front: Editor) -> None:
     front.cmd("setlocal shiftwidth=3 expandtab")
     path = str(front.work / "a.txt")
     asked = {"path": path, "session": 1, "lines": ["  x", " y"], "range": [0, 1]}
-    assert call(front, "acp.tools.documents", "format", asked) == {
+    about = {"path": path, "session": 1}
+    assert call(front, "acp.tools.documents", "formatters", about) == {
         "options": {"tabSize": 3, "insertSpaces": True},
+        "conform": ["trim"],
+        "option": "",
+    }
+    assert front.lua("return _G.formatted") is None, "nothing runs before the question"
+    assert call(front, "acp.tools.documents", "format", asked) == {
         "lines": ["x", "y"],
         "ranged": False,
     }
@@ -88,11 +94,19 @@ def test_formatters_get_a_text_and_leave_the_buffer(front: Editor) -> None:
         call(front, "acp.tools.documents", "format", asked)
 
 
-def test_without_formatters_there_are_the_options_alone(front: Editor) -> None:
+def test_without_formatters_an_option_of_the_user_counts(front: Editor) -> None:
     front.write("a.txt", "one\n")
-    path = str(front.work / "a.txt")
-    found = call(front, "acp.tools.documents", "format", {"path": path, "session": 1, "lines": []})
-    assert set(found) == {"options"}
+    about = {"path": str(front.work / "a.txt"), "session": 1}
+    assert call(front, "acp.tools.documents", "format", {**about, "lines": []}) == {}
+    for option, found in (
+        ("equalprg=fmt", "equalprg:fmt"),
+        ("formatexpr=Mine()", "formatexpr:Mine()"),
+        ("formatexpr=v:lua.vim.lsp.formatexpr()", "equalprg:fmt"),
+    ):
+        front.open("a.txt")
+        front.cmd(f"setlocal {option}")
+        told = call(front, "acp.tools.documents", "formatters", about)
+        assert (told["conform"], told["option"]) == ([], found)
 
 
 def test_the_edit_of_a_command_is_handed_over_and_not_applied(front: Editor) -> None:

@@ -301,8 +301,12 @@ def test_a_command_runs_after_the_question(make: Callable[..., Project], editor:
     actions = [{"title": "Fix it", "command": "words.fix"}]
     project = make(commands={"words.fix": change}, answers={"textDocument/codeAction": actions})
     assert project.call("nvim_code_actions", path="a.txt", line=1) == ["ok", "a1 Fix it"]
+    editor.setup({"permission": {"rules": [{"action": "allow", "kind": "edit"}]}})
     project.begin("nvim_apply_code_action", id="a1")
-    assert project.asked()["title"] == "Fix it"
+    asked = project.asked()
+    assert (asked["title"], asked["kind"]) == ("Fix it", "execute")
+    editor.wait_screen("wants to run lsp:")
+    editor.wait_screen("words.fix")
     assert project.disk("a.txt") == A
     editor.cmd("Acp allow")
     assert project.ended("nvim_apply_code_action", 2)[0] == "ok"
@@ -338,7 +342,8 @@ def test_a_file_is_formatted_by_conform(project: Project) -> None:
     editor = project.editor
     editor.lua(SETUP, str(PLUGIN))
     project.begin("nvim_format", path="a.txt")
-    project.asked()
+    assert project.asked()["kind"] == "execute"
+    editor.wait_screen("conform:upper")
     assert project.disk("a.txt") == A
     editor.cmd("Acp allow")
     assert project.ended("nvim_format")[0] == "ok"
@@ -364,7 +369,7 @@ def test_a_file_without_formatters_is_formatted_by_its_options(editor: Editor) -
 
     def formatted(turns: int, **arguments: Any) -> str:
         project.begin("nvim_format", path="a.md", **arguments)
-        project.asked()
+        assert project.asked()["kind"] == "execute"
         editor.cmd("Acp allow")
         assert project.ended("nvim_format", turns)[0] == "ok"
         return path.read_text()
@@ -375,6 +380,7 @@ def test_a_file_without_formatters_is_formatted_by_its_options(editor: Editor) -
     assert formatted(2, line=2) == "0ne\nTWO\nthree  \n"
     assert formatted(3) == "0NE\nTWO\nTHREE  \n"
     editor.cmd("set formatexpr= equalprg=false")
+    editor.setup({"permission": {"rules": [{"action": "allow", "command": "equalprg:*"}]}})
     assert project.call("nvim_format", path="a.md") == ["failed", "equalprg: code 1"]
 
 
