@@ -85,7 +85,8 @@ class Elicitations:
             self._ask_unscoped(decision)
         else:
             tool_call_id = given(params.tool_call_id)
-            session.ask(decision, session.tool_calls.get(tool_call_id) if tool_call_id else None)
+            calls, turn = session.tool_calls, session.root.turn
+            session.ask(decision, calls.current(tool_call_id, turn) if tool_call_id else None)
         if isinstance(params, schema.ElicitationUrlMode):
             self._opened[params.elicitation_id] = decision
         cancel_with(call, decision)

@@ -33,7 +33,7 @@ def upsert_all(session: Session, updates: Iterable[CallUpdate]) -> list[str]:
     transcript, known, entries = session.transcript, session.tool_calls.by_id, session.entries
     dirty, unsaved = transcript.dirty, transcript.unsaved
     begins_anew = session.tool_calls.begins_anew
-    numbers, silent = session.changes.calls, session.silent
+    numbers, silent, turn = session.changes.calls, session.silent, session.root.turn
     mark = transcript.written
     statuses: list[str] | None = None
     plain: dict[ToolCall, None] = {}
@@ -43,7 +43,7 @@ def upsert_all(session: Session, updates: Iterable[CallUpdate]) -> list[str]:
     try:
         for update in updates:
             call = known.get(update.tool_call_id)
-            if call is None or (call.status in FINISHED and begins_anew(call, update)):
+            if call is None or (call.status in FINISHED and begins_anew(call, update, turn)):
                 if call is None and update.__class__ is schema.ToolCallUpdate:
                     unknown.append(update.tool_call_id)
                 call = session.tool_calls.add(update)
@@ -59,6 +59,8 @@ def upsert_all(session: Session, updates: Iterable[CallUpdate]) -> list[str]:
             status = call.status
             if entry.told != status:
                 entry.told = status
+                if status in FINISHED:
+                    call.end(turn)
                 if not silent:
                     if statuses is None:
                         statuses = session.changes.statuses(session.n, mark)

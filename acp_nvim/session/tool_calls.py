@@ -51,6 +51,8 @@ class ToolCall(Struct, eq=False):
     """The texts of files that diffs without an old text replace, as they were before the call."""
     assumed: bool = False
     """Its status is what the end of the turn makes of it: the agent has not told its end."""
+    ended_in: int | None = None
+    """The number of the turn in which its agent finished it."""
 
     @property
     def finished(self) -> bool:
@@ -77,6 +79,10 @@ class ToolCall(Struct, eq=False):
     def call_user_tool(self, name: str) -> None:
         """It is a call of this tool of the user."""
         self.user_tool = name
+
+    def end(self, turn: int) -> None:
+        """Its agent has finished it in this turn."""
+        self.ended_in = turn
 
     def merge(self, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
         """Take over the fields that are present; absent and null leave what is there (v1)."""
@@ -144,6 +150,23 @@ def is_plain(call: ToolCall) -> bool:
     return True
 
 
+def _ended_before(call: ToolCall, turn: int) -> bool:
+    return call.finished and call.ended_in is not None and call.ended_in < turn
+
+
+def _differs(call: ToolCall, update: schema.ToolCallUpdate) -> bool:
+    """Return whether an update says something else of what a finished call does. One whose end is
+    only assumed may go on.
+    """
+    status, raw_input = update.status, update.raw_input
+    return (
+        (isinstance(update.title, str) and update.title != call.title)
+        or (isinstance(update.kind, str) and update.kind != call.kind)
+        or (isinstance(status, str) and status not in FINISHED and not call.assumed)
+        or (raw_input not in (UNSET, None) and raw_input != call.raw_input)
+    )
+
+
 def announced(update: schema.ToolCall, index: int) -> ToolCall:
     """Return a call from its first message: the same as `merge` into a blank one, but faster."""
     raw_input, raw_output = update.raw_input, update.raw_output
@@ -202,11 +225,29 @@ class ToolCalls:
             self.merge(call, update)
         return self.put(call)
 
-    def begins_anew(self, call: ToolCall, update: schema.ToolCall | schema.ToolCallUpdate) -> bool:
-        """Whether a message about a finished call means a new one, which has its id."""
+    def begins_anew(
+        self, call: ToolCall, update: schema.ToolCall | schema.ToolCallUpdate, turn: int
+    ) -> bool:
+        """Return whether a message about a finished call means a new one, which has its id. A call
+        that was finished in an earlier turn is over: a message that changes what it does, or opens
+        it, is about another one.
+        """
         if isinstance(update, schema.ToolCall):
             return True
-        return call in self.bygone and isinstance(update.title, str)
+        if call in self.bygone and isinstance(update.title, str):
+            return True
+        return _ended_before(call, turn) and _differs(call, update)
+
+    def current(self, tool_call_id: str, turn: int) -> ToolCall | None:
+        """Return the call of that id, unless its agent finished it in an earlier turn."""
+        call = self.by_id.get(tool_call_id)
+        is_over = call is not None and _ended_before(call, turn) and not call.assumed
+        return None if is_over else call
+
+    def release(self, tool_call_id: str, turn: int) -> None:
+        """Let the next message with this id begin a new call, if its call is over."""
+        if self.current(tool_call_id, turn) is None:
+            self.by_id.pop(tool_call_id, None)
 
     def mark_ids(self) -> None:
         """The session is opened again."""

@@ -96,7 +96,7 @@ def test_ids_that_are_kept_mean_what_they_meant(chat: ToldChat) -> None:
     chat.session.keep_ids()
     ask(chat, "second", "u2")
     chat.tell("agent_message", messageId="m1", content=[text("a better answer")])
-    call(chat, title="Read all")
+    call(chat, content=[])
     assert "one answer" not in chat.text
     assert place(chat, "a better answer") < place(chat, "second")
-    assert [it.title for it in chat.session.tool_calls] == ["Read all"]
+    assert [it.title for it in chat.session.tool_calls] == ["Read it"]

@@ -17,6 +17,7 @@ def subject(session: Session, asked: Asked) -> ToolCall:
     stands for the subject where that is none, for rules and guards.
     """
     if asked.tool_call is not None:
+        session.tool_calls.release(asked.tool_call.tool_call_id, session.root.turn)
         return call_updates.upsert(session, asked.tool_call)
     assert isinstance(asked, updates.PermissionRequest)
     about = asked.subject or updates.Subject("other")
@@ -29,4 +30,4 @@ def subject(session: Session, asked: Asked) -> ToolCall:
 
 def shown_at(session: Session, call: ToolCall) -> ToolCall | None:
     """Return the tool call under which the chat shows the question; None for one by itself."""
-    return session.tool_calls.get(call.id)
+    return session.tool_calls.current(call.id, session.root.turn)

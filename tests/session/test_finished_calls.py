@@ -1,0 +1,120 @@
+"""Messages that name a tool call which its agent finished in an earlier turn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from acp_nvim.protocol import schema
+from acp_nvim.render.cards import card
+from acp_nvim.session import turns
+from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.questions import permissions
+from acp_nvim.session.questions.questions import permission_decision
+from acp_nvim.session.tool_calls import ToolCall
+from tests.support.told_chat import ToldChat
+
+OUTPUT = [{"type": "content", "content": {"type": "text", "text": "old output"}}]
+OLD: dict[str, Any] = {
+    "title": "Read README.md",
+    "kind": "read",
+    "rawInput": {"path": "README.md"},
+    "content": OUTPUT,
+}
+OPTIONS = [schema.PermissionOption("yes", "Allow", "allow_once")]
+
+
+def chat_with_a_finished_call(status: str = "completed", version: int = 1) -> ToldChat:
+    chat = ToldChat(version)
+    tag = "tool_call" if version == 1 else "tool_call_update"
+    chat.tell(tag, toolCallId="c1", status="in_progress", **OLD)
+    if status != "left open":
+        chat.tell("tool_call_update", toolCallId="c1", status=status)
+    turns.end(chat.session, "end_turn")
+    turns.begin(chat.session, Prompt("again"), "X")
+    return chat
+
+
+def calls(chat: ToldChat) -> list[ToolCall]:
+    return list(chat.session.tool_calls)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("status", ["completed", "failed"])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"title": "rm -rf"},
+        {"kind": "execute"},
+        {"status": "in_progress"},
+        {"rawInput": {"command": "rm -rf ~"}},
+    ],
+)
+def test_what_says_something_else_begins_a_new_call(
+    fields: dict[str, Any], status: str, version: int
+) -> None:
+    chat = chat_with_a_finished_call(status, version)
+    before = [line for line in chat.lines if "README" in line or "old output" in line]
+    chat.tell("tool_call_update", toolCallId="c1", **fields)
+    old, new = calls(chat)
+    assert (old.title, old.status, old.raw_input) == ("Read README.md", status, OLD["rawInput"])
+    assert (new.title, new.raw_input) == (fields.get("title", ""), fields.get("rawInput"))
+    assert new.content == ()
+    assert [line for line in chat.lines if "README" in line or "old output" in line] == before
+    chat.tell("tool_call_update", toolCallId="c1", status="completed")
+    assert [it.status for it in calls(chat)] == [status, "completed"]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"status": "failed"}, {**OLD, "status": "completed"}, {"content": OUTPUT}, {"title": None}],
+)
+def test_a_late_end_is_of_the_old_call(fields: dict[str, Any]) -> None:
+    chat = chat_with_a_finished_call()
+    chat.tell("tool_call_update", toolCallId="c1", **fields)
+    assert len(calls(chat)) == 1
+
+
+def test_a_call_that_goes_on_in_the_background_is_the_same() -> None:
+    chat = chat_with_a_finished_call("left open")
+    chat.tell("tool_call_update", toolCallId="c1", status="in_progress")
+    chat.tell("tool_call_update", toolCallId="c1", status="failed")
+    assert [it.status for it in calls(chat)] == ["failed"]
+    turns.end(chat.session, "end_turn")
+    turns.begin(chat.session, Prompt("again"), "X")
+    chat.tell("tool_call_update", toolCallId="c1", title="rm -rf")
+    assert [it.title for it in calls(chat)] == ["Read README.md", "rm -rf"]
+
+
+def test_a_call_may_change_in_its_own_turn() -> None:
+    chat = ToldChat()
+    chat.tell("tool_call", toolCallId="c1", status="completed", **OLD)
+    chat.tell("tool_call_update", toolCallId="c1", title="Read all of it")
+    assert [it.title for it in calls(chat)] == ["Read all of it"]
+
+
+@pytest.mark.parametrize("fields", [{}, {"raw_input": {"command": "rm -rf ~"}}])
+def test_a_question_about_it_shows_nothing_of_it(fields: dict[str, Any]) -> None:
+    chat = chat_with_a_finished_call()
+    session = chat.session
+    before = chat.lines
+    asked = schema.RequestPermissionRequest("s", schema.PermissionToolCall("c1", **fields), OPTIONS)
+    call = permissions.subject(session, asked)
+    shown = permissions.shown_at(session, call)
+    assert shown is call is calls(chat)[1]
+    decision = permission_decision("d1", call, asked, shown)
+    session.ask(decision, shown)
+    rows = "\n".join(row[0] for row in card(decision, session.entries[call], "/w"))
+    assert "README" not in rows
+    assert "old output" not in rows
+    assert ("rm -rf ~" in rows) == bool(fields)
+    assert chat.lines[: len(before)] == before
+
+
+def test_a_question_about_a_call_that_runs_is_about_that_call() -> None:
+    chat = ToldChat()
+    chat.tell("tool_call", toolCallId="c1", status="pending", **OLD)
+    asked = schema.RequestPermissionRequest("s", schema.PermissionToolCall("c1"), OPTIONS)
+    assert permissions.subject(chat.session, asked) is calls(chat)[0]
+    assert len(calls(chat)) == 1
