@@ -204,6 +204,7 @@ WHY_OUTCOME: Final = "the buffer or its file has {outcome}"
 WHY_NOT_UNREJECTED: Final = "the reject was not undone, because the file has changed since"
 WHY_FILE_KEPT: Final = "the new file was kept, because you have changed it"
 WHY_BUFFER_KEPT: Final = "your text was kept; the agent's is on disk until you save the buffer"
+NOT_SAVED_YET: Final = "{file}: rejected in the buffer, not saved yet"
 NOT_TAKEN_UP: Final = "{file} changed on disk: {outcome}"
 UNREVIEWED: Final = "{file} was {reason}, so it is not up for review. :Acp restore undoes it"
 UNREVIEWED_FOR_GOOD: Final = (

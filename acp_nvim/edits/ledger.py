@@ -21,6 +21,7 @@ from acp_nvim.edits.pending import (
     Reject,
     Restoration,
 )
+from acp_nvim.edits.stored_edits import StoredEdits
 from acp_nvim.edits.undo_history import UndoHistory
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class Ledger:
         self._settled: dict[str, Pending] = {}
         """Files of the undo history in which nothing is pending now."""
         self._parked: dict[str, tuple[Parked, ...]] = {}
+        self.on_disk = StoredEdits()
+        """Entries of files whose buffers hold unsaved changes."""
         self._untold: dict[str, Pending] = {}
         """Entries before what agents have written that no other process knows."""
 
@@ -64,10 +67,11 @@ class Ledger:
         history: dict[str, list[Pending]] = {}
         for before in self._undo_history.before:
             history.setdefault(before.path, []).append(before)
-        paths = dict.fromkeys((*self._files, *self._settled, *history, *self._parked))
+        known = (*self._files, *self._settled, *history, *self._parked, *self.on_disk)
+        paths = dict.fromkeys(known)
         return {
             path: FileEdits(
-                self._files.get(path),
+                self._stored(path),
                 self._settled.get(path),
                 tuple(history.get(path, ())),
                 self._parked.get(path, ()),
@@ -79,10 +83,15 @@ class Ledger:
         """What is known of one file."""
         history = tuple(it for it in self._undo_history.before if it.path == path)
         parked = self._parked.get(path, ())
-        return FileEdits(self._files.get(path), self._settled.get(path), history, parked)
+        return FileEdits(self._stored(path), self._settled.get(path), history, parked)
+
+    def _stored(self, path: str) -> Pending | None:
+        """Return the entry of a file as others see it: that of the file on disk."""
+        return self.on_disk.get(path) if path in self.on_disk else self._files.get(path)
 
     def take_file(self, path: str, edits: FileEdits) -> None:
         """Continue with what another process knows of a file."""
+        self.on_disk.drop(path)
         if edits.entry is None:
             self._files.pop(path, None)
         else:
@@ -109,7 +118,7 @@ class Ledger:
 
     def told(self, path: str, entry: Pending | None) -> None:
         """Others know this entry of the file."""
-        if self._files.get(path) is entry:
+        if self._stored(path) is entry:
             self._untold.pop(path, None)
         elif entry is not None and path in self._untold:
             self._untold[path] = entry
@@ -122,6 +131,30 @@ class Ledger:
     def take_rejects(self, rejects: Sequence[list[Reject]]) -> None:
         """Continue with these."""
         self._rejects = list(rejects)[-MAX_REJECTS:]
+
+    # Unsaved buffers
+
+    def part(self, path: str) -> None:
+        """The buffer gets unsaved changes: the present entry is that of the file on disk."""
+        entry = self._files.get(path)
+        if entry is not None and not entry.conflict and path not in self.on_disk:
+            self.on_disk.put(path, entry)
+
+    def give_up(self, path: str) -> None:
+        """The buffer's unsaved changes are thrown away: the edits on disk are pending again."""
+        if path in self.on_disk:
+            entry = self.on_disk.get(path)
+            self.on_disk.drop(path)
+            self._files.pop(path, None)
+            if entry is not None:
+                self._put(entry)
+
+    def keep(self, path: str, entry: Pending) -> None:
+        """Another process has rejected these edits in the file; the unsaved buffer here still has
+        them.
+        """
+        self.on_disk.put(path, None)
+        self._put(entry)
 
     # What the tree lacks
 
@@ -202,6 +235,8 @@ class Ledger:
         An undo that brings the agent's lines back makes them pending again.
         """
         entry = self.followed(path)
+        if after is None:
+            self.on_disk.drop(path)
         if entry is None:
             return
         if after is None:
@@ -235,6 +270,7 @@ class Ledger:
     def agent_deleted(self, path: str, before: Text, session: int = 0) -> None:
         """The agent removed the file, which had this text."""
         entry = self._synced(path, before) or Pending(path, before, before, before)
+        self.on_disk.drop(path)
         self._files.pop(path, None)
         # A new file that the user worked on shall not be gone without a word.
         base = before if entry.touched else entry.base
@@ -255,6 +291,7 @@ class Ledger:
             self.agent_deleted(old, text, session)
             self._wrote(new, replaced, text, frozenset({session}))
             return
+        self.on_disk.drop(old)
         self._files.pop(old, None)
         origin = None if moved.base is None else moved.origin or old
         self._put(
@@ -292,6 +329,7 @@ class Ledger:
         """The agent's text on disk (None: removed) cannot be merged into the unsaved one."""
         entry = self._synced(path, live) or Pending(path, live, live, live)
         writers = entry.writers | {session}
+        self.on_disk.drop(path)
         self._put(msgspec.structs.replace(entry, conflict=True, theirs=theirs, writers=writers))
 
     def resolved(self, path: str, text: Text) -> None:
@@ -302,6 +340,8 @@ class Ledger:
 
     def committed(self, path: str, text: Text | None) -> None:
         """A commit contains this text (None: not the file): accept the hunks that are in it."""
+        if text is not None:
+            self.on_disk.committed(path, text)
         entry = self.get(path)
         if entry is None:
             return
@@ -335,6 +375,7 @@ class Ledger:
 
     def restored(self, path: str, live: Text | None, entry: Pending | None) -> None:
         """The file is back at the state of this entry, or of no entry."""
+        self.on_disk.drop(path)
         if entry is not None:
             self.reinstated(path, live, entry)
             return
@@ -350,15 +391,17 @@ class Ledger:
         """
         entry = self._files[path]
         if hunk is not None:
-            self._accepted(entry, entry.accepted([_known(entry, hunk)]))
+            self.accept_hunks(path, [_known(entry, hunk)])
             return []
         self._undo_history.accepted(entry, None)
+        self.on_disk.accepted(entry, entry.hunks, whole=True)
         self._drop(path, entry.live)
         return [Restoration(path, entry.live, entry.theirs)] if entry.conflict else []
 
     def accept_hunks(self, path: str, hunks: Sequence[Hunk]) -> None:
         """Accept these hunks of the file. Raises KeyError when nothing is pending there."""
         entry = self._files[path]
+        self.on_disk.accepted(entry, hunks)
         self._accepted(entry, entry.accepted(hunks))
 
     def reject(self, path: str, hunk: Hunk | None = None) -> list[Restoration]:
@@ -404,6 +447,8 @@ class Ledger:
     def _wrote(self, path: str, before: Text | None, after: Text, writers: frozenset[int]) -> None:
         entry = self._synced(path, before) or Pending(path, before, before, before)
         self._untold.setdefault(path, entry)
+        if before is not None:
+            self.on_disk.wrote(path, before, after, writers)
         wrote = msgspec.structs.replace(
             entry,
             live=after,

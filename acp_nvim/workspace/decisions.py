@@ -14,7 +14,7 @@ from acp_nvim.edits.agent_bases import Act
 from acp_nvim.edits.hunks import Hunk
 from acp_nvim.edits.pending import Pending, Restoration
 from acp_nvim.edits.text import Text
-from acp_nvim.workspace import nofollow, obstacles
+from acp_nvim.workspace import disk, nofollow, obstacles
 from acp_nvim.workspace.disk import read_signed
 from acp_nvim.workspace.file_format import (
     BinaryError,
@@ -22,7 +22,7 @@ from acp_nvim.workspace.file_format import (
 )
 from acp_nvim.workspace.file_writer import FileWriter, Refused, read_or_none, refused_why
 from acp_nvim.workspace.obstacles import Blocked, in_order, pending_inside, users_file_inside
-from acp_nvim.workspace.paths import is_below
+from acp_nvim.workspace.paths import Place, is_below
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.ports import BufferText, BusyError, Claim
 from acp_nvim.workspace.refusals import Refusal
@@ -253,7 +253,28 @@ class ReviewDecisions:
                     present = await self._present_text(step)
                     self._ledger.reinstated(step.path, present, before.get(step.path))
         touched = {step.path for step in steps} | before.keys()
+        if steps and act is Act.DECIDED:
+            notes += await self._not_saved(entries)
         self._edits.changed(*touched)
+        return notes
+
+    async def _not_saved(self, entries: Sequence[Pending]) -> list[str]:
+        """Name the files that still have what was rejected in their buffers."""
+        ledger, limit = self._ledger, self._edits.options().message_bytes
+        notes: list[str] = []
+        for entry in entries:
+            live = self._edits.buffers.get(entry.path)
+            if live is None or entry.path not in ledger.on_disk:
+                continue
+            place = Place(entry.path, entry.path)
+            try:
+                text = await to_thread.run_sync(disk.saved, place, limit, live.format)
+            except Refusal:
+                continue  # the file is no text any more
+            left, now = ledger.on_disk.compare(entry.path, text), ledger.get(entry.path)
+            rejected = [hunk for hunk in entry.hunks if not (now and now.like(entry, hunk))]
+            if left and (entry.conflict or any(left.like(entry, hunk) for hunk in rejected)):
+                notes.append(wording.NOT_SAVED_YET.format(file=Path(entry.path).name))
         return notes
 
     async def _step(self, step: Restoration, entry: Pending | None) -> tuple[bool, list[str]]:
@@ -297,6 +318,7 @@ class ReviewDecisions:
     async def _apply(self, step: Restoration, entry: Pending | None) -> None:
         now = self._ledger.get(step.path)
         relaid = now is not None and now.relaid != ""
+        self._part(step.path, entry)
         if step.before == step.after and not (relaid or (entry is not None and entry.relaid)):
             return
         gone = entry is not None and entry.live is None
@@ -319,6 +341,18 @@ class ReviewDecisions:
                 await to_thread.run_sync(obstacles.come_back, self._edits.tracked[step.path])
                 raise
             self._edits.tracked[step.path].hear(Removed(None))
+
+    def _part(self, path: str, entry: Pending | None) -> None:
+        """Keep the edits of a file whose buffer holds unsaved changes until that is saved."""
+        live, on_disk = self._edits.buffers.get(path), self._ledger.on_disk
+        if live is None or not live.modified or entry is None or path in on_disk:
+            return
+        if not entry.conflict:
+            on_disk.put(path, entry)
+            return
+        common, theirs = self._edits.state(path).conflict_base, entry.theirs
+        if not entry.overtaken and isinstance(common, Text) and theirs is not None:
+            on_disk.put(path, Pending(path, common, theirs, theirs, writers=entry.writers))
 
     async def _give_way(self, step: Restoration) -> None:
         """Remove the obstacle where a file comes back. Refused."""

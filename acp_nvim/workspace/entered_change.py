@@ -175,6 +175,8 @@ async def enter(edits: PendingEdits, change: EnteredChange) -> str:
         outcome = await edits.buffers.take(path, live, text or live.text, unsaved, change.signature)
         if outcome != "done":
             return outcome
+        if not unsaved:
+            edits.ledger.on_disk.drop(path)
     elif await to_thread.run_sync(signature_of, path) != change.signature:
         return "moved"
     _record(edits, change, base, text)

@@ -56,6 +56,7 @@ class FileWriter:
             file.hear(Removed(Rights.of(was)))
         await to_thread.run_sync(obstacles.come_back, file)
         file.hear(Holds(None, None))
+        self._edits.ledger.on_disk.drop(path)
         if live is not None:
             await self._edits.buffers.vacate(path, live)
 
@@ -97,6 +98,7 @@ class FileWriter:
                 if saving is not None:
                     self._edits.ledger.formatted(path, after, saving.found)
                     if saving.saved:
+                        self._edits.ledger.on_disk.drop(path)
                         self._edits.tracked[path].hear(Holds(saving.found, live.format))
                 return
             self._edits.buffers.distrust(path)

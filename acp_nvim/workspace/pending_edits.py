@@ -191,6 +191,7 @@ class PendingEdits:
         if asked != after:
             self.ledger.formatted(path, asked, after)
         if saving is None or saving.saved:
+            self.ledger.on_disk.drop(path)
             file_format = format_as_written(after, live.format if live else None)
             self.tracked[path].hear(Holds(after, file_format))
         self.checkpoints.record(path, before, after if agents is None else agents)
@@ -270,6 +271,9 @@ class PendingEdits:
     def _edited(self, path: str, after: Text) -> None:
         if self.state(path).unsettled:
             return  # entered once it is known which part is the user's
+        buffer = self.buffers.get(path)
+        if buffer is not None and buffer.modified:
+            self.ledger.part(path)
         if self.ledger.followed(path) is not None:
             self.ledger.user_edited(path, after)
             self._dirty.add(path)
@@ -280,6 +284,7 @@ class PendingEdits:
         up what they had not saved.
         """
         self.bases.changed(path, after, Act.RETURNED if undone else Act.REPLACED)
+        self.ledger.give_up(path)
         if self.turns.concern(path) and self.state(path).disk != after:
             self._unsettle(path)
         elif self.ledger.parked(path) or (self.ledger.get(path) and self.trees.moved(path)[0]):
@@ -302,8 +307,9 @@ class PendingEdits:
 
     def _look_later(self, path: str) -> None:
         """The buffer has to be read, or is gone."""
-        known = self.ledger.followed(path) is not None or self.ledger.parked(path)
-        if known or self.buffers.get(path) is not None:
+        ledger = self.ledger
+        known = ledger.followed(path) is not None or path in ledger.on_disk
+        if known or ledger.parked(path) or self.buffers.get(path) is not None:
             self._lost.add(path)
             self._wake.set()
 
@@ -326,6 +332,9 @@ class PendingEdits:
         ``lines`` come with a buffer whose text is not known here.
         """
         self.turns.user_saved(path, self.state(path).disk)
+        if path in self.ledger.on_disk:
+            self.ledger.on_disk.drop(path)
+            self.changed(path)
         live = self.buffers.get(path)
         text = Text(live.text.lines, eol) if live is not None else None
         if lines is not None:
@@ -362,6 +371,13 @@ class PendingEdits:
 
     async def found(self, path: str, text: Text | None) -> None:
         """The file has this text; the user changed it unless an agent may have."""
+        buffer = self.buffers.get(path)
+        is_typed = buffer is not None and buffer.modified
+        if is_typed:
+            self.ledger.part(path)
+        elif path in self.ledger.on_disk:
+            self.ledger.give_up(path)
+            self.changed(path)
         entry = self.ledger.followed(path)
         is_same = entry is None or entry.live == text
         if self._has_left or (is_same and not self.ledger.parked(path)):
@@ -371,8 +387,6 @@ class PendingEdits:
             self._unsettle(path)
             return
         moved, branch = await to_thread.run_sync(self.trees.moved, path)
-        buffer = self.buffers.get(path)
-        is_typed = buffer is not None and buffer.modified
         if (moved or path in self.restored or is_same) and not is_typed:
             self._tree_changed(path, text, branch, replaced=moved)
         else:

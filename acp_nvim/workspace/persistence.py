@@ -422,8 +422,11 @@ class Persistence:
         edits = self._edits
         async with edits.alone(*paths):
             seen = {path: edits.ledger.get(path) for path in paths}
+            rejects = list(edits.ledger.rejects)
             for key in in_order(keys):
                 self._state.take_over(replica, key)
+            fresh = [level for level in edits.ledger.rejects if level not in rejects]
+            self._keep_unsaved(seen, {one.before.path for level in fresh for one in level})
             with edits.together():
                 for path in paths if not self._is_closing else ():
                     await self._hear(replica, path)
@@ -431,6 +434,16 @@ class Persistence:
         self._settle(replica)
         self._show_sessions()
         return seen
+
+    def _keep_unsaved(self, seen: Seen, rejected: Iterable[str]) -> None:
+        """Other Neovims have ``rejected`` the edits of these files. An unsaved buffer here still
+        has them: they stay pending in it.
+        """
+        edits = self._edits
+        for path in rejected:
+            buffer, was = edits.buffers.get(path), seen.get(path)
+            if was and buffer and buffer.modified and edits.ledger.get(path) is None:
+                edits.ledger.keep(path, was)
 
     async def _hear(self, replica: Replica, path: str) -> None:
         """Carry over what others know of a file to its text here. They need not hear of that,

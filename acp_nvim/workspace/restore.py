@@ -260,6 +260,7 @@ class Restoring:
         self._pend(place.real, text, checkpoint)
         now = self._edits.buffers.get(place.real)
         if now is not None and now.modified:
+            self._edits.ledger.part(place.real)
             self._edits.ledger.user_edited(place.real, now.text)
         return changed
 

@@ -203,14 +203,30 @@ class SharedState:
             replica.own[key] = value
 
     def _take_file(self, replica: Replica, path: str, theirs: FileValue) -> None:
-        key, mine = (FILE, path), self._edits.ledger.get(path)
-        before = self._edits.ledger.untold(path)
-        if before is None or mine is None:
+        ledger = self._edits.ledger
+        key, mine, before = (FILE, path), ledger.get(path), ledger.untold(path)
+        if path in ledger.on_disk and theirs.entry is not None:
+            self._take_file_on_disk(replica, path, theirs)
+        elif before is None or mine is None:
             self._install(path, theirs)
             replica.own[key] = self.file_value(path)
         else:
             self._install(path, theirs._replace(entry=merged(before, mine, theirs.entry)))
             replica.own[key] = theirs
+
+    def _take_file_on_disk(self, replica: Replica, path: str, theirs: FileValue) -> None:
+        """Take over the edits of a file on disk, whose buffer here holds unsaved changes."""
+        ledger = self._edits.ledger
+        mine, before = ledger.get(path), ledger.untold(path)
+        stored, entry = ledger.on_disk.get(path), theirs.entry
+        if mine is not None and stored is not None:
+            entry = merged(stored, mine, theirs.entry)
+        on_disk = theirs.entry
+        if before is not None and stored is not None:
+            on_disk = merged(before, stored, theirs.entry)
+        self._install(path, theirs._replace(entry=entry))
+        ledger.on_disk.put(path, on_disk)
+        replica.own[FILE, path] = theirs if before is not None else self.file_value(path)
 
     def _install(self, path: str, value: FileValue) -> None:
         self._edits.ledger.take_file(path, value.edits)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,15 @@ from tests.support.waiting import until
 
 HOST_PID = "return vim.fn.jobpid(require('acp.base.host').channel())"
 """Lua: the process number of the host."""
+
+
+def kill_both(editor: Editor) -> None:
+    """Kill Neovim and its host."""
+    host = editor.lua(HOST_PID)
+    editor.errors_expected = True
+    editor.kill()
+    with suppress(ProcessLookupError):
+        os.kill(host, signal.SIGKILL)
 
 
 class _Numbers:

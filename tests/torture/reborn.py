@@ -90,6 +90,11 @@ def pending_lines(neovim: FakeWorkspace) -> set[tuple[str, str]]:
     }
 
 
+def dirty(neovim: FakeWorkspace) -> list[str]:
+    """The files whose buffers hold unsaved text."""
+    return [path for path, it in neovim.neovim.buffers.items() if it.modified]
+
+
 def full_state(neovim: FakeWorkspace) -> Any:
     """All that outlives a Neovim."""
     rewind = neovim.review.rewind.checkpoints
@@ -121,6 +126,8 @@ class History:
         self.written: dict[int, set[tuple[str, str]]] = {}
         self.decided: set[tuple[str, str]] = set()
         """Lines that were decided, as (path, line)."""
+        self.undecided: set[str] = set()
+        """Lines that agents have written, and that are pending wherever a file has them."""
 
     # ---- what there is
 
@@ -173,6 +180,7 @@ class History:
         new = self.changed(text, "agent")
         self.note("writes", path.name, list(new.lines))
         await neovim.write(path, str(new), session)
+        self.undecided |= set(new.lines) - set(text.lines)
 
     async def prompt(self, neovim: FakeWorkspace) -> None:
         """A turn, with its checkpoint."""
@@ -212,6 +220,40 @@ class History:
         self.note("   ", said)
         if not said:
             self.decided |= {(entry.path, line) for line in lines}
+        if verdict == "accept" or any("not saved yet" not in line for line in said):
+            self.undecided -= set(lines)
+            self.undecided -= set(entry.theirs.lines if entry.theirs else ())
+
+    async def type_only(self, neovim: FakeWorkspace) -> None:
+        """The user types, and does not save."""
+        path = self.path()
+        if path.exists():
+            neovim.neovim.open(str(path))
+            neovim.neovim.refresh(str(path))
+            new = self.changed(neovim.neovim.buffers[str(path)].text, "user")
+            self.note("types unsaved", path.name, list(new.lines))
+            neovim.neovim.type(str(path), new)
+            await neovim.settle(path)
+
+    async def save(self, neovim: FakeWorkspace) -> None:
+        """The user saves a buffer, or throws it away."""
+        for path in dirty(neovim)[:1]:
+            way = self.rng.choice(["save", "reload", "wipe"])
+            self.note(way, path)
+            getattr(neovim.neovim, way)(path)
+            await neovim.settle(path)
+            await neovim.review.edits.sync(path)
+            await neovim.review.sync_all()
+
+    def check_disk(self, neovim: FakeWorkspace) -> None:
+        """What agents have written and nobody has decided is pending where a file has it."""
+        pending = pending_lines(neovim)
+        apart = {name for name, (_, conflict, _) in shown(neovim).items() if conflict}
+        for name in set(FILES) - apart:
+            disk = self.disk(self.work / name)
+            found = {line for line in disk.lines if line in self.undecided} if disk else set()
+            lost = {line for line in found if (name, f"+{line}") not in pending}
+            assert not lost, f"in {name} and not pending: {lost}"
 
     async def unreject(self, neovim: FakeWorkspace) -> None:
         """The last reject is taken back."""
@@ -244,17 +286,19 @@ class History:
     async def die(self, neovim: FakeWorkspace) -> None:
         """It is killed when all is written, and the next one shows the same."""
         await self.exchange(neovim)
-        before = full_state(neovim)
-        self.note("dies", before[0])
+        before, unsaved = full_state(neovim), dirty(neovim)
+        self.note("dies", before[0], unsaved)
         self.kill(neovim)
         after = full_state(await self.start())
-        assert after == before, f"\n{before}\n{after}"
+        assert unsaved or after == before, f"\n{before}\n{after}"
+        self.check_disk(self.alive[0])
 
     async def die_writing(self, neovim: FakeWorkspace) -> None:
         """It is killed while it writes, or before."""
         before = self.written.get(id(neovim), set())
         now = pending_lines(neovim)
         left = self.rng.randrange(6)
+        unsaved = {str(Path(path).relative_to(self.work)) for path in dirty(neovim)}
         self.note("dies writing", left, shown(neovim))
         with dying(left):
             await neovim.exchange()
@@ -262,9 +306,11 @@ class History:
         self.written.clear()
         after = pending_lines(await self.start())
         apart = {path for path, (_, conflict, _) in shown(self.alive[0]).items() if conflict}
-        lost = {line for line in before & now - after if line[0] not in apart}
+        lost = {line for line in before & now - after if line[0] not in apart | unsaved}
         assert not lost, f"lost: {lost}"
-        assert after <= before | now, f"from nowhere: {after - before - now}"
+        came = {line for line in after - before - now if line[0] not in unsaved}
+        assert not came, f"from nowhere: {came}"
+        self.undecided &= {line[1:] for _, line in after}
 
     async def meet(self) -> None:
         """Both have heard of each other."""
@@ -287,7 +333,15 @@ class History:
     def steps(self) -> list[Callable[[FakeWorkspace], Awaitable[None]]]:
         """What may be done; what is there twice is done twice as often."""
         once = [self.unreject, self.prompt, self.restore]
-        return [*[self.agent] * 6, *[self.decide] * 5, *[self.user] * 3, self.exchange, *once]
+        unsaved = [self.type_only, self.type_only, self.save, self.save]
+        return [
+            *[self.agent] * 6,
+            *[self.decide] * 5,
+            *[self.user] * 3,
+            self.exchange,
+            *once,
+            *unsaved,
+        ]
 
     async def step(self) -> None:
         """One step, by chance."""

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import os
-import signal
 import stat
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 from tests.support.editor import Editor
@@ -17,6 +15,7 @@ from tests.support.killed_host import (
     is_written,
     journal_path,
     journaled_edits,
+    kill_both,
     kill_host,
     kill_host_once_written,
     wait_host,
@@ -54,15 +53,6 @@ def wrote(editor: Editor) -> Path:
 def same_data(tmp_path: Path) -> dict[str, str]:
     """The environment of Neovims of one user."""
     return {"XDG_DATA_HOME": str(tmp_path / "data")}
-
-
-def kill_both(editor: Editor) -> None:
-    """Neovim and its host are killed."""
-    host = editor.lua(HOST_PID)
-    editor.errors_expected = True
-    editor.kill()
-    with suppress(ProcessLookupError):
-        os.kill(host, signal.SIGKILL)
 
 
 def test_a_neovim_that_is_killed_with_its_host_loses_nothing(edit: Edit, tmp_path: Path) -> None:
@@ -245,6 +235,7 @@ def test_it_grows_by_what_changes(editor: Editor) -> None:
     before = journal_path(editor).stat().st_size
     for n in range(20):
         editor.lua("vim.api.nvim_buf_set_lines(0, ..., ..., true, { 'typed' })", n)
+    editor.cmd("write")
     editor.turn("hello")
     until(lambda: "typed" in str(bases(editor)))
     assert journal_path(editor).stat().st_size - before < 20_000

@@ -1,0 +1,89 @@
+"""Pending edits of files on disk, while the buffers of these files hold unsaved changes.
+
+A decision in such a buffer is over when the file has it. Until then the journal keeps the edits of
+the file on disk, and they are pending again if the buffer is thrown away.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from acp_nvim.edits.carry import carried
+from acp_nvim.edits.merge import overlaid
+from acp_nvim.edits.pending import Pending
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from acp_nvim.edits.hunks import Hunk
+    from acp_nvim.edits.text import Text
+
+
+class StoredEdits:
+    """Entries by path; None: nothing is pending on disk."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, Pending | None] = {}
+
+    def __contains__(self, path: str) -> bool:
+        """Whether buffer and file of this path have different entries."""
+        return path in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the paths."""
+        return iter(self._entries)
+
+    def get(self, path: str) -> Pending | None:
+        """Return the entry of a file on disk."""
+        return self._entries.get(path)
+
+    def put(self, path: str, entry: Pending | None) -> None:
+        """Set the entry of a file on disk."""
+        self._entries[path] = entry
+
+    def drop(self, path: str) -> None:
+        """Buffer and file are one text again, or the file is gone."""
+        self._entries.pop(path, None)
+
+    def compare(self, path: str, disk: Text | None) -> Pending | None:
+        """Compare the entry of a file with its text on disk, and return what is pending there."""
+        entry = self._entries.get(path)
+        found = carried(entry, disk).entry if entry is not None else None
+        if found is None:
+            self.drop(path)
+        elif not found.conflict:
+            self._entries[path] = found
+        return found
+
+    def accepted(self, entry: Pending, chosen: Collection[Hunk], *, whole: bool = False) -> None:
+        """Accept hunks of the buffer's ``entry`` on disk as well; ``whole``: with all else."""
+        stored = self._entries.get(entry.path)
+        if stored is None:
+            return
+        if whole:
+            stored = msgspec.structs.replace(stored, origin=None, relaid="")
+        self._accept(stored, [found for hunk in chosen if (found := stored.like(entry, hunk))])
+
+    def committed(self, path: str, text: Text) -> None:
+        """Accept the hunks that a commit with this text contains."""
+        stored = self._entries.get(path)
+        if stored is not None:
+            self._accept(stored, stored.contained_in(text))
+
+    def wrote(self, path: str, before: Text, after: Text, writers: frozenset[int]) -> None:
+        """An agent has changed the buffer's text, and perhaps the file: its hunks are added, so
+        that they are pending wherever they are found.
+        """
+        if path not in self._entries:
+            return
+        stored = self._entries[path] or Pending(path, before, before, before)
+        live = before if stored.live is None else overlaid(before, stored.live, after)
+        self._entries[path] = msgspec.structs.replace(
+            stored, live=live, written=live, writers=stored.writers | writers
+        )
+
+    def _accept(self, stored: Pending, hunks: Collection[Hunk]) -> None:
+        left = stored.accepted(hunks)
+        self._entries[stored.path] = None if left.settled else left

@@ -1,0 +1,95 @@
+"""A text that was rejected in a buffer with unsaved changes is pending until the file lacks it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.killed_host import journaled_edits, kill_both
+from tests.support.waiting import until
+
+Edit = Callable[..., Editor]
+OLD = "one\ntwo\nthree\n"
+AGENTS = "one\nTWO\nthree\nfour\n"
+COUNT = """
+local session = require('acp').state().sessions[1]
+return ((session and session.edits[1] or {}).hunks or 0) == ...
+"""
+LINES = "return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), ' ')"
+MESSAGE = "a.txt: rejected in the buffer, not saved yet"
+
+
+def rejected(editor: Editor, change: str) -> Path:
+    """The agent has changed a file in that way, whose buffer has unsaved changes; all of it is
+    rejected.
+    """
+    editor.agent("script")
+    editor.cmd("set noswapfile")
+    path = editor.write("a.txt", OLD)
+    editor.open("a.txt")
+    quoted = AGENTS.replace("\n", "\\n")
+    editor.prompt(f'until_there {editor.home}/go\n{change} {path} "{quoted}"')
+    editor.wait("require('acp').state().sessions[1].status == 'running'")
+    if change == "write_disk":
+        editor.lua("vim.fn.setline(1, 'mine')")
+    (editor.home / "go").touch()
+    editor.wait_event("AcpTurnEnd")
+    editor.wait(COUNT, 2)
+    if change == "write":
+        editor.lua("vim.fn.setline(1, 'mine')")
+    editor.cmd("Acp reject all")
+    editor.wait_message(MESSAGE)
+    editor.wait(COUNT, 0)
+    assert editor.lua(LINES) == "mine two three"
+    assert path.read_text() == AGENTS
+    return path
+
+
+changes = pytest.mark.parametrize("change", ["write", "write_disk"])
+
+
+@changes
+@pytest.mark.parametrize("end", ["qa!", "kill"])
+def test_the_next_neovim_has_it(edit: Edit, tmp_path: Path, change: str, end: str) -> None:
+    env = {"XDG_DATA_HOME": str(tmp_path / "data")}
+    first = edit(env=env)
+    path = rejected(first, change)
+    until(lambda: len(journaled_edits(first)[str(path)].hunks) == 2)
+    if end == "kill":
+        kill_both(first)
+    else:
+        first.quit()
+    second = edit(env=env, work=first.work)
+    second.open("a.txt")
+    second.wait(COUNT, 2)
+    second.cmd("Acp reject all")
+    until(lambda: path.read_text() == OLD)
+
+
+@changes
+@pytest.mark.parametrize("way", ["edit!", "bwipeout! | edit a.txt"])
+def test_it_is_pending_again_where_the_buffer_is_thrown_away(
+    editor: Editor, change: str, way: str
+) -> None:
+    path = rejected(editor, change)
+    editor.cmd(way)
+    editor.wait(COUNT, 2)
+    editor.cmd("Acp reject all")
+    until(lambda: path.read_text() == OLD)
+
+
+@changes
+def test_another_neovim_has_it_until_it_is_saved(edit: Edit, tmp_path: Path, change: str) -> None:
+    env = {"XDG_DATA_HOME": str(tmp_path / "data")}
+    first = edit(env=env)
+    path = rejected(first, change)
+    second = edit(env=env, work=first.work)
+    second.open("a.txt")
+    second.wait(COUNT, 2)
+    first.cmd("write!")
+    until(lambda: path.read_text() == "mine\ntwo\nthree\n")
+    second.cmd("checktime")
+    second.wait(COUNT, 0)

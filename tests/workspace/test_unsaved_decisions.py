@@ -1,0 +1,271 @@
+"""A decision in a buffer with unsaved changes is over when the file has it.
+
+Until then the edits of the file outlive Neovim, another Neovim has them, and they are pending again
+where the buffer is thrown away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from acp_nvim.edits.text import Text, parse
+from acp_nvim.workspace import roots
+from tests.support.fake_workspace import FakeWorkspace
+from tests.support.neovims import Neovims, shown
+
+OLD = "".join(f"line {n}\n" for n in range(1, 13))
+TWO = OLD.replace("line 2\n", "two\n").replace("line 10\n", "ten\n")
+HUNKS = [(("line 2",), ("two",)), (("line 10",), ("ten",))]
+NOT_SAVED = "a.txt: rejected in the buffer, not saved yet"
+
+
+@pytest.fixture
+async def started(tmp_path: Path) -> AsyncIterator[Neovims]:
+    found = Neovims(tmp_path)
+    yield found
+    found.kill_all()
+
+
+class Typed:
+    """A Neovim whose user has typed a line at the end of a file that an agent has changed."""
+
+    def __init__(self, neovim: FakeWorkspace) -> None:
+        self.neovim = neovim
+        self.path = neovim.work / "a.txt"
+
+    @property
+    def text(self) -> str:
+        """The buffer's text."""
+        return str(self.neovim.neovim.buffers[str(self.path)].text)
+
+    @property
+    def marker(self) -> Path:
+        root = roots.root_of(str(self.neovim.work))
+        return roots.folder(self.neovim.root / "data", root) / "pending"
+
+    def type(self, line: str = "mine") -> None:
+        lines = self.neovim.neovim.buffers[str(self.path)].text.lines
+        self.neovim.neovim.type(str(self.path), Text((*lines, line)))
+
+    async def reject(self) -> list[str]:
+        """Reject all; what the user is told."""
+        decisions = self.neovim.review.decisions
+        return await decisions.files("reject", self.neovim.review.edits.ledger.files())
+
+    async def settle(self) -> None:
+        """All that the user did is entered."""
+        await self.neovim.settle(self.path)
+        await self.neovim.review.sync_all()
+        await self.neovim.review.edits.sync(str(self.path))
+        await self.neovim.exchange()
+
+
+async def typed(started: Neovims, *, by_itself: bool = False) -> Typed:
+    """``by_itself``: the agent changes the file on disk, after the user has typed."""
+    neovim = await started.neovim("first")
+    at = Typed(neovim)
+    at.path.write_text(OLD)
+    neovim.neovim.open(str(at.path))
+    if by_itself:
+        await neovim.review.edits.buffers.load(_place(at.path))
+        at.type()
+        await neovim.begin()
+        at.path.write_text(TWO)
+        await neovim.end()
+    else:
+        await neovim.write(at.path, TWO)
+        at.type()
+    await neovim.exchange()
+    assert shown(neovim) == {"a.txt": ("modified", False, HUNKS)}
+    return at
+
+
+def _place(path: Path):  # type: ignore[no-untyped-def]
+    from acp_nvim.workspace.paths import Place
+
+    return Place(str(path), str(path))
+
+
+both_ways = pytest.mark.parametrize("by_itself", [False, True])
+
+
+@both_ways
+async def test_the_next_neovim_has_what_was_rejected_and_not_saved(
+    started: Neovims, by_itself: bool
+) -> None:
+    at = await typed(started, by_itself=by_itself)
+    assert await at.reject() == [NOT_SAVED]
+    assert at.text == OLD + "mine\n"
+    assert shown(at.neovim) == {}
+    await at.neovim.exchange()
+    assert at.marker.exists()
+    started.kill(at.neovim)
+    second = await started.neovim("second", agents=0)
+    assert shown(second) == {"a.txt": ("modified", False, HUNKS)}
+
+
+@both_ways
+async def test_a_save_ends_the_decision(started: Neovims, by_itself: bool) -> None:
+    at = await typed(started, by_itself=by_itself)
+    await at.reject()
+    at.neovim.neovim.save(str(at.path))
+    await at.settle()
+    assert at.path.read_text() == OLD + "mine\n"
+    assert not at.marker.exists()
+    started.kill(at.neovim)
+    assert shown(await started.neovim("second", agents=0)) == {}
+
+
+@both_ways
+@pytest.mark.parametrize("way", ["reload", "wipe"])
+async def test_it_is_pending_again_where_the_buffer_is_thrown_away(
+    started: Neovims, by_itself: bool, way: str
+) -> None:
+    at = await typed(started, by_itself=by_itself)
+    await at.reject()
+    getattr(at.neovim.neovim, way)(str(at.path))
+    await at.settle()
+    assert shown(at.neovim) == {"a.txt": ("modified", False, HUNKS)}
+
+
+async def test_one_of_two_hunks(started: Neovims) -> None:
+    at = await typed(started)
+    said = await at.neovim.review.decisions.hunk("reject", str(at.path), 1)
+    assert said == [NOT_SAVED]
+    assert shown(at.neovim) == {"a.txt": ("modified", False, HUNKS[1:])}
+    await at.neovim.exchange()
+    started.kill(at.neovim)
+    second = await started.neovim("second", agents=0)
+    assert shown(second) == {"a.txt": ("modified", False, HUNKS)}
+
+
+async def test_what_was_accepted_is_accepted_on_disk_too(started: Neovims) -> None:
+    at = await typed(started)
+    await at.neovim.review.decisions.hunk("reject", str(at.path), 1)
+    await at.neovim.review.decisions.hunk("accept", str(at.path), 9)
+    await at.neovim.exchange()
+    started.kill(at.neovim)
+    second = await started.neovim("second", agents=0)
+    assert shown(second) == {"a.txt": ("modified", False, HUNKS[:1])}
+
+
+async def test_lines_that_the_user_took_out_and_did_not_save(started: Neovims) -> None:
+    at = await typed(started)
+    at.neovim.neovim.type(str(at.path), parse(OLD))
+    await at.settle()
+    assert shown(at.neovim) == {}
+    started.kill(at.neovim)
+    second = await started.neovim("second", agents=0)
+    assert shown(second) == {"a.txt": ("modified", False, HUNKS)}
+
+
+async def test_what_the_agent_writes_to_disk_afterwards_is_pending_too(started: Neovims) -> None:
+    at = await typed(started)
+    await at.neovim.begin()
+    await at.neovim.review.decisions.hunk("reject", str(at.path), 1)
+    at.path.write_text(TWO.replace("line 6\n", "six\n"))
+    await at.neovim.end()
+    six = (("line 6",), ("six",))
+    assert shown(at.neovim) == {"a.txt": ("modified", False, [six, HUNKS[1]])}
+    await at.neovim.exchange()
+    started.kill(at.neovim)
+    second = await started.neovim("second", agents=0)
+    assert shown(second) == {"a.txt": ("modified", False, [HUNKS[0], six, HUNKS[1]])}
+
+
+async def test_a_rejected_conflict_is_pending_until_the_buffer_is_saved(started: Neovims) -> None:
+    neovim = await started.neovim("first")
+    at = Typed(neovim)
+    at.path.write_text(OLD)
+    neovim.neovim.open(str(at.path))
+    await neovim.review.edits.buffers.load(_place(at.path))
+    neovim.neovim.type(str(at.path), parse(OLD.replace("line 2\n", "mine\n")))
+    await neovim.begin()
+    at.path.write_text(TWO)
+    await neovim.end()
+    assert shown(neovim)["a.txt"][1]
+    await at.reject()
+    assert shown(neovim) == {}
+    await neovim.exchange()
+    started.kill(neovim)
+    second = await started.neovim("second", agents=0)
+    assert shown(second) == {"a.txt": ("modified", False, HUNKS)}
+
+
+# -- two Neovims ----------------------------------------------------------------------------------
+
+
+@both_ways
+async def test_another_neovim_has_it_until_it_is_saved(started: Neovims, by_itself: bool) -> None:
+    at = await typed(started, by_itself=by_itself)
+    other = await started.neovim("other", agents=0)
+    other.neovim.open(str(at.path))
+    await at.reject()
+    for neovim in (at.neovim, other, at.neovim, other):
+        await neovim.exchange()
+    assert shown(at.neovim) == {}
+    assert shown(other) == {"a.txt": ("modified", False, HUNKS)}
+    at.neovim.neovim.save(str(at.path))
+    for _ in range(2):
+        await at.settle()
+        await other.review.sync_all()
+        await other.exchange()
+    assert shown(other) == {}
+
+
+@pytest.mark.parametrize("verdict", ["accept", "reject"])
+async def test_the_other_one_may_decide_it(started: Neovims, verdict: str) -> None:
+    at = await typed(started)
+    other = await started.neovim("other", agents=0)
+    other.neovim.open(str(at.path))
+    await at.reject()
+    for neovim in (at.neovim, other):
+        await neovim.exchange()
+    assert await other.review.decisions.files(verdict, other.review.edits.ledger.files()) == []  # type: ignore[arg-type]
+    assert at.path.read_text() == (OLD if verdict == "reject" else TWO)
+    for neovim in (other, at.neovim, other):
+        await neovim.exchange()
+    assert shown(at.neovim) == shown(other) == {}
+    assert not at.marker.exists()
+
+
+async def test_a_hunk_left_in_another_unsaved_buffer_is_pending_there(started: Neovims) -> None:
+    at = await typed(started)
+    other = Typed(await started.neovim("other", agents=0))
+    other.neovim.neovim.open(str(at.path))
+    await other.settle()
+    other.type("theirs")
+    await other.settle()
+    at.neovim.neovim.save(str(at.path))
+    await at.settle()
+    assert await at.reject() == []
+    for neovim in (at.neovim, other.neovim, at.neovim, other.neovim):
+        await neovim.exchange()
+    assert at.path.read_text() == OLD + "mine\n"
+    assert shown(at.neovim) == {}
+    assert shown(other.neovim) == {"a.txt": ("modified", False, HUNKS)}
+    other.neovim.neovim.save(str(at.path))
+    await other.settle()
+    await at.neovim.exchange()
+    await at.settle()
+    assert shown(other.neovim) == {"a.txt": ("modified", False, HUNKS)}
+
+
+async def test_what_the_agent_writes_into_the_buffer_afterwards_outlives_the_host(
+    started: Neovims,
+) -> None:
+    at = await typed(started)
+    await at.neovim.review.decisions.hunk("reject", str(at.path), 1)
+    text = await at.neovim.read(at.path)
+    await at.neovim.write(at.path, text.replace("line 6\n", "six\n"))
+    six = (("line 6",), ("six",))
+    assert shown(at.neovim) == {"a.txt": ("modified", False, [six, HUNKS[1]])}
+    await at.neovim.exchange()
+    started.kill(at.neovim)
+    second = await started.neovim("first", agents=0, enters=False)
+    second.neovim.buffers = at.neovim.neovim.buffers
+    await second.open()
+    assert shown(second) == {"a.txt": ("modified", False, [six, HUNKS[1]])}
