@@ -12,6 +12,7 @@ from typing import Final
 
 # Sessions
 NO_SESSION: Final = "No session yet. :AcpPrompt starts one"
+LAST_CHAT: Final = "No session yet. Open the last one of this directory?"
 SESSION_WITHOUT_ACTIONS: Final = "{session}: the agent offers no actions for it"
 SESSION_ACTIONS: Final = "{session} cannot {action}. It can: {actions}"
 SESSIONS_NOT_LISTED: Final = "{agent} does not list its sessions: {reason}"

@@ -1,14 +1,15 @@
 """Permissions that show edits: proposed in diff mode, where the user may amend them before they
 answer.
 
-Amendments go into the agent's write when that comes through the editor in the same turn. The agent
-is told of them with the next prompt, also of those that reached no write.
+Amendments go into the agent's write when that comes through the editor in the same turn. If the
+agent writes the file itself, they are merged over what it wrote when the turn ends. The agent is
+told of them with the next prompt, also of those that are in no file.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Container, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from anyio import to_thread
 from acp_nvim import wording
 from acp_nvim.editor.comments import Comments
 from acp_nvim.edits import unified
+from acp_nvim.edits.agent_bases import Act
 from acp_nvim.edits.patch import FilePatch
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.protocol import schema, updates
@@ -42,6 +44,7 @@ from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall
 from acp_nvim.workspace import disk
 from acp_nvim.workspace.file_format import clean
+from acp_nvim.workspace.file_writer import FileWriter, Refused
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.refusals import Refusal
@@ -69,6 +72,7 @@ class ProposedEdits:
         self._comments = comments
         self._shown: dict[str, dict[str, Proposal]] = {}
         self._made: dict[int, list[Amendment]] = {}
+        self._writer = FileWriter(edits)
 
     # ---- shown
 
@@ -186,19 +190,48 @@ class ProposedEdits:
 
     # ---- told
 
-    async def ended(self, session: Session) -> None:
-        """The turn is over: tell the agent of its amendments with the next prompt."""
+    async def ended(self, session: Session, look: Callable[[str], Awaitable[None]]) -> None:
+        """See `Amends`: merge the amendments that no write took over what the agent has written by
+        itself, and tell it of all of them with the next prompt.
+        """
         made = self._made.get(session.n)
         if not made:
             return
-        async with self._edits.alone(*(amendment.proposal.path for amendment in made)):
+        paths = [amendment.proposal.path for amendment in made]
+        for path in dict.fromkeys(paths):
+            await look(path)
+        async with self._edits.alone(*paths):
             del self._made[session.n]
             for amendment in made:
-                await self._tell(session, amendment)
+                kept = amendment.landed and await self._kept(amendment)
+                await self._tell(session, amendment, kept or await self._merged(amendment))
 
-    async def _tell(self, session: Session, amendment: Amendment) -> None:
+    async def _merged(self, amendment: Amendment) -> bool:
+        """Merge an amendment over the agent's text as an edit of the user's. Returns whether the
+        file has it: not if the agent has written nothing, or if the file cannot be written.
+        """
+        proposal = amendment.proposal
+        path, edits = proposal.path, self._edits
+        if not proposal.whole:
+            return False
+        try:
+            live = await edits.sync(path)
+            if live is None or live == proposal.base:
+                return False
+            after = overlay(proposal.text, amendment.text, live)
+            if after != live:
+                async with edits.carrying_out([path], Act.TYPED):
+                    await self._writer.put(path, live, after)
+        except (Refused, Refusal):
+            return False
+        amendment.agents, amendment.written = live, after
+        edits.ledger.user_edited(path, after)
+        edits.checkpoints.record(path, live, after, agent=False)
+        edits.changed(path)
+        return True
+
+    async def _tell(self, session: Session, amendment: Amendment, kept: bool) -> None:
         path, before, after = amendment.proposal.path, amendment.proposal.text, amendment.text
-        kept = amendment.landed and await self._kept(amendment)
         if kept and amendment.agents is not None and amendment.written is not None:
             before, after = amendment.agents, amendment.written
         name = _name(session.cwd, path)
@@ -225,8 +258,8 @@ KEPT = (
     "compared with what you wrote"
 )
 LOST = (
-    "I changed your edit of {} before I allowed it, but as you did not write it through the editor "
-    "my changes are not in the file. Please make them"
+    "I changed your edit of {} before I allowed it, but my changes could not be put into the file. "
+    "Please make them"
 )
 KEPT_SHOWN = wording.AMENDED
 LOST_SHOWN = wording.AMENDED_IN_VAIN

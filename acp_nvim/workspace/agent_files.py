@@ -6,7 +6,7 @@ saved) goes into the present text, whole or not at all. Nothing that a user type
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Generic, Literal, Protocol, TypeVar
@@ -83,8 +83,8 @@ class Amends(Protocol[S_contra]):
         """The agent's own text where the user's changes are being put into it; else None."""
         ...
 
-    async def ended(self, session: S_contra) -> None:
-        """The session's turn is over."""
+    async def ended(self, session: S_contra, look: Callable[[str], Awaitable[None]]) -> None:
+        """The session's turn is over; ``look`` takes up the latest changes of a file by agents."""
         ...
 
 

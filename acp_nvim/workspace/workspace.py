@@ -407,7 +407,7 @@ class Workspace(Generic[S]):
         if turn is not None:
             turn.answered()  # the user may know of the end before the next line is done
         self._learn_trees(turn)
-        await self._amends.ended(session)
+        await self._amends.ended(session, self.disk.before_use)
         kept = None if own else self._open_checkpoints.pop(session.n, None)
         opened = kept or (None, None)
         await self._briefly(PATIENCE_S, self._end, session, *opened)

@@ -33,8 +33,8 @@ def changed(content: str, diffs: list[Frame]) -> str:
 @scenario
 def propose(agent: Agent, how: str, path: str, *words: str) -> None:
     """Ask for the diffs OLD NEW … of PATH; when allowed make them HOW: `fs`, `more` (fs, with a
-    line more at the end), `disk`, `both` (fs, then disk), `twice` (fs, and again with a line more
-    at the start, without reading), `none`.
+    line more at the end), `disk`, `disk_more`, `both` (fs, then disk), `twice` (fs, and again with
+    a line more at the start, without reading), `none`.
     """
     pairs = zip(words[::2], words[1::2], strict=True)
     diffs = [diff_of(path, old, new) for old, new in pairs]
@@ -48,8 +48,9 @@ def propose(agent: Agent, how: str, path: str, *words: str) -> None:
 def make(agent: Agent, how: str, path: str, diffs: list[Frame]) -> None:
     """Make the edits that were allowed."""
     file = Path(path)
-    if how == "disk":
-        file.write_text(changed(file.read_text(), diffs))
+    if how.startswith("disk"):
+        more = "more\n" * (how == "disk_more")
+        file.write_text(changed(file.read_text(), diffs) + more)
     elif how != "none":
         response = agent.ask("fs/read_text_file", {"path": path})
         content = changed(response.get("result", {}).get("content", ""), diffs)

@@ -55,7 +55,7 @@ class Recorder:
     def agents(self, _session: Any, _real: str) -> Text | None:
         return None
 
-    async def ended(self, _session: Any) -> None:
+    async def ended(self, _session: Any, _look: Any) -> None:
         """Nothing was amended."""
 
 

@@ -31,7 +31,7 @@ async def test_what_changes_after_the_answer_is_the_users_from_the_first_moment(
         closed.append(turn.closed)
 
     review = SimpleNamespace(
-        disk=SimpleNamespace(turns=turns),
+        disk=SimpleNamespace(turns=turns, before_use=None),
         edits=SimpleNamespace(
             ledger=SimpleNamespace(files=list),
             trees=SimpleNamespace(known={}, read=lambda _: {}),

@@ -49,6 +49,21 @@ async def history(host: Host, args: Args) -> None:
         await _act(host, found[at], str(action))
 
 
+@verb("last_chat")
+async def last_chat(host: Host, args: Args) -> None:
+    """Offer the last session of a directory, where no session is current."""
+    cwd = str(args["cwd"])
+    host.workspace.persistence.locate(cwd)
+    found: Sequence[Kept] = await read(host, "search", "", cwd, silent=True) or ()
+    last = next((kept for kept in found[:1] if kept.cwd == cwd), None)
+    if last is None:
+        host.echo("info", wording.NO_SESSION)
+        return
+    items = [history_chats.item(last, cwd, time.time())]
+    if await host.choose(wording.LAST_CHAT, items, "history") is not None:
+        await _act(host, last, "open")
+
+
 @verb("history_stats")
 async def stats(host: Host, args: Args) -> None:
     """Tokens and cost by agent and day."""

@@ -223,3 +223,39 @@ def test_pickers_of_the_users_own_search_as_they_type(days: Days) -> None:
     editor.lua("require('acp').history({ open = ... })", found["id"])
     opened(editor, 1)
     assert len(editor.state()["sessions"]) == 1, "it is open here: its own chat is shown"
+
+
+def test_the_next_neovim_offers_the_last_session_of_its_directory(days: Days) -> None:
+    first = days.start()
+    first.turn("say the zebra")
+    first.cmd("Acp new")
+    first.wait("#vim.tbl_keys(require('acp').state().sessions) == 2")
+    first.turn("say the okapi")
+    first.quit()
+
+    second = days.start()
+    [question] = pick(second, "Acp chat", "say the okapi")
+    assert question["prompt"] == "No session yet. Open the last one of this directory?"
+    assert [item.partition("  ")[0] for item in question["items"]] == ["say the okapi"]
+    opened(second, 1)
+    assert "the okapi" in second.chat(1)
+    second.turn("say go on")
+    assert second.session()["status"] == "idle"
+
+
+def test_without_a_session_of_this_directory_there_is_nothing_to_offer(days: Days) -> None:
+    first = days.start()
+    first.turn("say the zebra")
+    first.quit()
+    second = days.start()
+    other = second.work / "other"
+    other.mkdir()
+    second.cmd(f"cd {other}")
+    second.cmd("Acp chat")
+    second.wait_screen("No session yet. :AcpPrompt starts one")
+    assert not second.state()["sessions"]
+
+
+def test_a_chat_that_was_never_begun_starts_nothing(editor: Editor) -> None:
+    assert "No session yet. :AcpPrompt starts one" in editor.cmd("Acp chat")
+    assert editor.state()["host"] == "stopped"

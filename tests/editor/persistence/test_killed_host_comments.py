@@ -154,5 +154,5 @@ def test_what_the_user_amended_and_the_agent_did_not_write_is_told(project: Edit
     in_chat(project, "the agent will be told in your next prompt")
     kill_host(project)
     words, *_ = prompted(project)
-    assert "my changes are not in the file. Please make them" in words["text"]
+    assert "my changes could not be put into the file. Please make them" in words["text"]
     assert "-nine\n+nine!\n" in words["text"]

@@ -155,7 +155,7 @@ def test_an_amended_patch_is_written_where_the_agent_writes_through_the_editor(
     assert asked.path.read_text() == "one\nTWO!\nthree\n"
 
 
-def test_an_amended_patch_that_the_agent_applies_itself_is_told_to_it(asked: Asked) -> None:
+def test_an_amended_patch_that_the_agent_applies_itself_is_merged_with_it(asked: Asked) -> None:
     asked.ask("disk", {"rawInput": asked.codex()}, "one\nTWO\nthree\n")
     asked.open()
     asked.editor.keys("2GA!<Esc>\\A")
@@ -163,5 +163,6 @@ def test_an_amended_patch_that_the_agent_applies_itself_is_told_to_it(asked: Ask
     asked.editor.turn("say ok")
     prompt = asked.traffic.received("session/prompt")[-1]["params"]["prompt"]
     told = "\n".join(block.get("text", "") for block in prompt)
-    assert "my changes are not in the file" in told
+    assert asked.path.read_text() == "one\nTWO!\nthree\n"
+    assert "The file has my version" in told
     assert "-TWO\n+TWO!\n" in told

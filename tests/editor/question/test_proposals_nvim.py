@@ -191,17 +191,48 @@ def test_the_agents_next_write_keeps_what_the_user_made(project: Project) -> Non
     assert project.disk() == "\n".join(["again", *LINES[:2], "three!", *LINES[3:]]) + "\n"
 
 
-@pytest.mark.parametrize("how", ["disk", "both", "none"])
-def test_what_is_not_written_through_the_editor_goes_back_as_a_comment(
+@pytest.mark.parametrize("how", ["disk", "both"])
+def test_what_the_agent_writes_itself_is_merged_with_the_users_changes(
     project: Project, how: str
 ) -> None:
     project.ask(how, "line 3", "three")
+    project.editor.keys("3GA!<Esc>")
+    project.editor.keys("9GA, mine<Esc>")
+    project.editor.keys("\\A")
+    project.ended()
+    wanted = [*LINES[:2], "three!", *LINES[3:8], "line 9, mine", *LINES[9:]]
+    until(lambda: project.disk() == "\n".join(wanted) + "\n")
+    assert project.editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)") == wanted
+    until(lambda: any("Saved with your changes" in line for line in project.editor.chat()))
+    told = project.next_prompt()
+    assert "The file has my version" in told
+    assert "-three\n+three!\n" in told
+    [edit] = project.edits()
+    assert (edit["hunks"], edit["kind"]) == (1, "modified")
+    project.editor.cmd("Acp reject all")
+    mine = [*LINES[:8], "line 9, mine", *LINES[9:]]
+    until(lambda: project.disk() == "\n".join(mine) + "\n")
+
+
+def test_a_later_edit_of_the_agents_and_the_users_change_both_stand(project: Project) -> None:
+    project.ask("disk_more", "line 3", "three")
+    project.editor.keys("3GA!<Esc>")
+    project.editor.keys("\\A")
+    project.ended()
+    wanted = [*LINES[:2], "three!", *LINES[3:], "more"]
+    until(lambda: project.disk() == "\n".join(wanted) + "\n")
+
+
+def test_the_users_changes_of_an_edit_that_is_not_made_go_back_as_a_comment(
+    project: Project,
+) -> None:
+    project.ask("none", "line 3", "three")
     project.editor.keys("3GA!<Esc>")
     project.editor.keys("\\A")
     project.ended()
     assert "three!" not in project.disk()
     told = project.next_prompt()
-    assert "my changes are not in the file. Please make them" in told
+    assert "my changes could not be put into the file. Please make them" in told
     assert "-three\n+three!\n" in told
     assert any("Written without your changes" in line for line in project.editor.chat())
 

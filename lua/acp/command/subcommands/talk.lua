@@ -24,6 +24,18 @@ list.cancel = {
   run = function(_, opts) require('acp.command.everyday').cancel(opts) end,
 }
 
+--- No session is current: offer the last one of this directory, if the history may have any.
+local function offer_last_chat()
+  local history = vim.fn.stdpath('data') .. '/acp/history.db'
+  if require('acp.config').get().history.enabled and vim.uv.fs_stat(history) then
+    spec.shown(
+      function() notify('last_chat', { cwd = require('acp.ui.composer.places').cwd() }) end
+    )()
+  else
+    require('acp.base.notify').echo('info', require('acp.base.messages').no_session)
+  end
+end
+
 for view, module in pairs({ chat = 'acp.ui.chat', plan = 'acp.ui.plan' }) do
   list[view] = {
     run = function()
@@ -31,6 +43,8 @@ for view, module in pairs({ chat = 'acp.ui.chat', plan = 'acp.ui.plan' }) do
       if view == 'chat' then vim.schedule(require('acp.command.drafts').recall) end
       if n then
         require(module).toggle(n)
+      elseif view == 'chat' then
+        offer_last_chat()
       else
         require('acp.base.notify').echo('info', require('acp.base.messages').no_session)
       end
