@@ -6,12 +6,23 @@ from typing import Any
 
 import msgspec
 
+from acp_nvim.patterns import late
+
 _PLAIN = (bool, int, float)
+_NO_BYTE = late("[\ud800-\udc7f\udd00-\udfff]")
 
 
 def legible(text: str) -> str:
-    """Return a text without what UTF-8 has no bytes for."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+    """Return a text that Neovim can hold: lone surrogates become `?`, except those that stand for
+    the bytes of a path that is not UTF-8 (`os.fsdecode`).
+    """
+    if text.isascii():
+        return text
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return _NO_BYTE.sub("?", text)
+    return text
 
 
 def legible_all(texts: list[str]) -> list[str]:

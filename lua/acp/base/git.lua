@@ -44,7 +44,7 @@ local function git(cwd, args, env, on_end)
   local argv = { 'git', '-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=' .. NULL }
   vim.list_extend(argv, args)
   env = require('acp.base.compat').whole_env(env)
-  local opts = { cwd = cwd, text = true, timeout = TIMEOUT_MS, env = env, clear_env = true }
+  local opts = { cwd = cwd, timeout = TIMEOUT_MS, env = env, clear_env = true }
   local function ended(result) on_end(result.code == 0 and result.stdout or nil) end
   if not pcall(vim.system, argv, opts, vim.schedule_wrap(ended)) then on_end(nil) end
 end
@@ -60,12 +60,13 @@ local function locate(cwd, env, on_end)
     vim.list_extend(args, { '--git-path', PLACES[i] })
   end
   git(cwd, args, env, function(output)
-    local found = vim.split(vim.trim(output or ''), '\n')
+    local found = vim.split(vim.trim(output or ''), '\r?\n')
     on_end(#found == #PLACES and found[1] or nil, found[2], found[3], found[4])
   end)
 end
 
---- List the files below a directory that are tracked or not ignored, one a line, relative to it.
+--- List the files below a directory that are tracked or not ignored, relative to it, a NUL after
+--- each.
 ---@param on_end fun(output: string|nil) nil where there is no repository, or no git
 function M.list(cwd, on_end)
   local env = M.environment()
@@ -74,8 +75,7 @@ function M.list(cwd, on_end)
     git(cwd, { 'config', '--type=path', '--get', 'core.excludesFile' }, env, function(ignore)
       local config_home = env.XDG_CONFIG_HOME or vim.fs.normalize('~/.config')
       ignore = ignore and vim.trim(ignore) or config_home .. '/git/ignore'
-      local args =
-        { '-c', 'core.quotePath=false', 'ls-files', '--cached', '--others', '--deduplicate' }
+      local args = { 'ls-files', '-z', '--cached', '--others', '--deduplicate' }
       table.insert(args, '--exclude-per-directory=.gitignore')
       for _, path in ipairs({ ignore, exclude }) do -- the later one wins
         if vim.fn.filereadable(path) == 1 then table.insert(args, '--exclude-from=' .. path) end

@@ -245,6 +245,7 @@ end
 ---@return boolean sent
 function M.notify(verb, args)
   if not M.running() then
+    if vim.v.exiting ~= vim.NIL then return false end
     local reason = not wants_classic() and require('acp.base.python').unusable()
     if reason then
       require('acp.base.state').host_gone('failed', reason)

@@ -171,10 +171,10 @@ function M.checkpoints()
   return numbers
 end
 
---- Paths that begin with what was typed.
+--- Arguments that complete a typed path.
 ---@param lead string
 ---@return string[]
-function M.files(lead) return vim.fn.getcompletion(lead, 'file') end
+function M.files(lead) return require('acp.base.paths').completions(lead) end
 
 --- Paths of all files with pending edits, absolute.
 ---@return string[]
@@ -186,14 +186,15 @@ function M.pending_paths()
   return sorted_keys(found)
 end
 
---- Files with pending edits that begin with what was typed, of all sessions; else any files.
+--- Arguments that name files with pending edits and begin with what was typed; else any files.
 ---@param lead string
 ---@return string[]
 function M.pending_files(lead)
+  local argument = require('acp.base.paths').argument
   local found = {} ---@type table<string, true>
   for _, path in ipairs(M.pending_paths()) do
-    local name = vim.fn.fnamemodify(path, ':.')
-    found[vim.startswith(name, lead) and name or path] = true
+    local name = argument(vim.fn.fnamemodify(path, ':.'))
+    found[vim.startswith(name, lead) and name or argument(path)] = true
   end
   local names = vim.tbl_filter(
     function(name) return vim.startswith(name, lead) end,

@@ -161,7 +161,7 @@ function M.unsaved(most)
       bytes = bytes + math.max(api.nvim_buf_get_offset(bufnr, api.nvim_buf_line_count(bufnr)), 0)
       if most and bytes > most then return nil end
       found[#found + 1] = {
-        path = uv.fs_realpath(name) or vim.fs.normalize(name),
+        path = uv.fs_realpath(name) or require('acp.base.paths').absolute(name),
         lines = api.nvim_buf_get_lines(bufnr, 0, -1, false),
         eol = text.ends(bufnr),
       }
@@ -177,7 +177,7 @@ function M.save(paths)
   local problems = vim.empty_dict()
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     local name = api.nvim_buf_is_loaded(bufnr) and api.nvim_buf_get_name(bufnr) or ''
-    local path = name ~= '' and (uv.fs_realpath(name) or vim.fs.normalize(name))
+    local path = name ~= '' and (uv.fs_realpath(name) or require('acp.base.paths').absolute(name))
     if path and vim.tbl_contains(paths, path) and vim.bo[bufnr].modified then
       local outcome, why = save.check(bufnr, true, false)
       if not outcome then

@@ -24,7 +24,7 @@ end
 ---@return integer bufnr
 function M.add(path)
   local name = vim.fn.fnamemodify(path, ':.')
-  local odd = name:find('^~') or name:find('://', 1, true) -- more than a name
+  local odd = name:find('^~') or name:find('^%a[%w+.-]*:[/\\]') -- a home directory, an address
   return vim.fn.bufadd(odd and path or name)
 end
 

@@ -2,17 +2,22 @@
 local M = {}
 
 local guard, valid_names = require('acp.command.guard'), require('acp.base.valid_names')
-local messages = require('acp.base.messages')
+local messages, paths = require('acp.base.messages'), require('acp.base.paths')
 
 local function fail(message) require('acp.base.notify').error(message) end
 
---- One argument that was typed as several words, an option's id say: whole where such a one is
---- valid.
+--- Return the arguments of a subcommand. An argument with blanks, such as an option's id, may be
+--- typed without backslashes where it is one of the valid values.
 ---@param sub acp.Subcommand
-local function whole(sub, args, rest)
-  local several = #args > 1 and sub.max == 1 and sub.values
-  rest = vim.trim(rest)
-  return several and vim.tbl_contains(sub.values({}, rest), rest) and { rest } or args
+---@param words string[] without backslashes before blanks
+---@param rest string the same as typed
+---@return string[]
+local function arguments(sub, words, rest)
+  local args = sub.paths and paths.words(rest) or words
+  if #args < 2 or sub.max ~= 1 or not sub.values then return args end
+  local whole = vim.trim(rest)
+  if sub.paths then whole = paths.argument(whole) end
+  return vim.tbl_contains(sub.values({}, whole), whole) and { whole } or args
 end
 
 --- The first argument that is not among those that are valid in its place.
@@ -77,7 +82,7 @@ local function run(opts)
     )
   end
   local rest = opts.args:gsub('^%s*%S+%s?', '', 1)
-  args = whole(sub, args, rest)
+  args = arguments(sub, args, rest)
   local mistake = check(sub, name, args)
   if mistake then return fail(mistake) end
   sub.run(args, vim.tbl_extend('force', opts, { rest = rest }))
@@ -87,30 +92,19 @@ end
 ---@param opts table as Neovim gives them to a command
 function M.run(opts) guard(run, opts) end
 
---- Words of a command line before the one under the cursor, the command itself left out.
----@return string[]
-local function words_before(line)
-  -- A space that a backslash quotes is part of its word.
-  local text = line:gsub('^.-Acp!?%s+', '', 1):gsub('\\ ', '\1')
-  local found = {}
-  for word in text:gmatch('%S+%s') do
-    found[#found + 1] = (vim.trim(word):gsub('\1', ' '))
-  end
-  return found
-end
-
 --- Completion of `:Acp`, as |command-completion-customlist|: from tables and caches, nothing waits.
 ---@param lead string
 ---@param pos integer
 ---@return string[]
 function M.complete(lead, line, pos)
   local subcommands = require('acp.command.subcommands')
-  local before = words_before(line:sub(1, pos))
+  local before = paths.words((line:sub(1, pos - #lead):gsub('^.-Acp!?%s+', '', 1)))
   local name = table.remove(before, 1)
   if not name then return valid_names.matching(subcommands.names(), lead) end
   local sub = subcommands.list[name] or subcommands.list[name:match('^(.+)!$')]
   local max = sub and sub.max or 0
   if not sub or not sub.values or (max >= 0 and #before >= max) then return {} end
+  if sub.paths then return valid_names.matching(sub.values(before, lead), lead) end
   local plain = lead:gsub('\\ ', ' ')
   local values = valid_names.matching(sub.values(before, plain), plain)
   return vim.tbl_map(function(value) return (value:gsub('([ \\])', '\\%1')) end, values)

@@ -103,7 +103,7 @@ function M.here()
   local bufnr = api.nvim_get_current_buf()
   local side = vim.b[bufnr].acp_path
     or api.nvim_buf_get_name(bufnr):match('^acp://%a+/[^/]+//(.*)$')
-  local path = side and vim.fs.normalize(side)
+  local path = side and require('acp.base.paths').absolute(side)
     or require('acp.review.inline').path(bufnr)
     or require('acp.ui.composer.places').path(bufnr)
   local position = package.loaded['acp.review.position']

@@ -29,7 +29,7 @@ local signs = { created = 'A', deleted = 'D', modified = 'M' }
 ---@return acp.Span[] spans
 local function row(file, current)
   local sides = require('acp.review.sides')
-  local path = vim.fn.fnamemodify(file.path, ':~:.')
+  local path = require('acp.base.paths').shown(file.path)
   local count = file.hunks == 1 and '1 hunk' or ('%d hunks'):format(file.hunks)
   local tail = file.hunks > 0 and not file.label and ('  %s'):format(count) or ''
   local head = ('%s %s '):format(current and '▸' or ' ', signs[file.kind] or 'M')

@@ -5,7 +5,7 @@ local M = {}
 local pending = {} ---@type table<integer, string[]> absolute paths
 
 ---@return string
-function M.label(path) return vim.fn.fnamemodify(path, ':~:.') end
+function M.label(path) return require('acp.base.paths').shown(path) end
 
 local function changed(n)
   require('acp.base.signals').emit('attached', n)

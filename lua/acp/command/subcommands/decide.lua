@@ -32,12 +32,16 @@ local function no_file(typed, path)
   if not path or #pending == 0 or vim.tbl_contains(pending, path) or vim.uv.fs_stat(path) then
     return nil
   end
-  local names = vim.tbl_map(function(one) return vim.fn.fnamemodify(one, ':.') end, pending)
+  local names = vim.tbl_map(
+    function(one) return require('acp.base.paths').argument(vim.fn.fnamemodify(one, ':.')) end,
+    pending
+  )
   return require('acp.base.nearest').message('file', typed --[[@as string]], names)
 end
 
 list.review = {
   max = 1,
+  paths = true,
   values = known('pending_files'),
   run = when_kept('no_edits', function(args)
     local path = spec.absolute(args[1])
@@ -71,6 +75,7 @@ local of_edits = { parked = 'parked', drop = 'drop_parked' }
 
 list.edits = {
   max = 2,
+  paths = true,
   values = spec.first({ 'parked', 'drop' }),
   strict = true,
   run = when_kept('no_edits', function(args)

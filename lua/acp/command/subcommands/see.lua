@@ -12,6 +12,7 @@ list.terminals = {
 
 list.export = {
   max = 1,
+  paths = true,
   values = spec.known('files'),
   run = spec.when_running(
     'no_session',
@@ -21,6 +22,7 @@ list.export = {
 
 list.blame = {
   max = 2,
+  paths = true,
   values = function(args, lead)
     if #args == 0 then return { 'export' } end
     return args[1] == 'export' and valid_names.files(lead) or {}
@@ -61,6 +63,7 @@ list.info = {
 
 list.log = {
   max = 2,
+  paths = true,
   values = function(args, lead)
     if #args == 0 then return vim.list_extend({ 'save' }, valid_names.started()) end
     return args[1] == 'save' and valid_names.files(lead) or {}

@@ -7,6 +7,7 @@ local M = {}
 ---@field strict? boolean a value that is not among them is an error (when any is known)
 ---@field nouns? string[] what its arguments name, for that error
 ---@field bang? boolean it may be followed by `!`
+---@field paths? boolean its arguments are paths: they stay quoted, and so are its `values`
 ---@field max? integer most arguments, 0 by default; -1: any
 ---@field need? string what is missing when there is no argument
 
@@ -39,11 +40,10 @@ function M.known(name)
   end
 end
 
----@param path string|nil
+--- Return the absolute path that an argument names.
+---@param word string|nil
 ---@return string|nil
-function M.absolute(path)
-  return path and require('acp.ui.composer.places').absolute({ path })[1] or nil
-end
+function M.absolute(word) return word and require('acp.base.paths').typed(word) or nil end
 
 --- Nothing of this can be going on while the host does not run: say so instead of starting it.
 ---@param fn fun(args: string[], opts: table)

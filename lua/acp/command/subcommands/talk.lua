@@ -85,11 +85,12 @@ list.sessions = {
 ---@return string[] missing
 local function readable(args)
   local paths, missing = {}, {}
-  for i, path in ipairs(require('acp.ui.composer.places').absolute(args)) do
+  for _, word in ipairs(args) do
+    local path = require('acp.base.paths').typed(word)
     if vim.uv.fs_stat(path) then
       paths[#paths + 1] = path
     else
-      missing[#missing + 1] = args[i]
+      missing[#missing + 1] = word
     end
   end
   return paths, missing
@@ -97,6 +98,7 @@ end
 
 list.attach = {
   max = -1,
+  paths = true,
   values = function(_, lead)
     return vim.list_extend(lead == '' and { '-' } or {}, valid.files(lead))
   end,
@@ -111,9 +113,7 @@ list.attach = {
     end
     local paths, missing = readable(args)
     if #missing > 0 then
-      local function plain(path) return (path:gsub('^%./', ''):gsub('^//+', '/')) end
-      local siblings = valid.files(vim.fn.fnamemodify(missing[1], ':h') .. '/')
-      siblings = vim.tbl_map(plain, siblings)
+      local siblings = valid.files(missing[1]:match('^.*/') or '')
       local mistake = require('acp.base.nearest').message('file', missing[1], siblings)
       return require('acp.base.notify').error(mistake)
     end

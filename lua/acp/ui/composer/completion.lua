@@ -3,7 +3,7 @@
 local M = {}
 
 local notify, valid_names = require('acp.base.notify'), require('acp.base.valid_names')
-local places = require('acp.ui.composer.places')
+local paths_of, places = require('acp.base.paths'), require('acp.ui.composer.places')
 
 local MOST = 200
 local HINT, ABOUT = 20, 50 -- cells of the menu: what a command takes, and what it does
@@ -14,6 +14,7 @@ local HINT, ABOUT = 20, 50 -- cells of the menu: what a command takes, and what 
 ---@return 'command'|'mention'|nil kind
 ---@return integer col 0-based, where the text to be replaced begins
 local function at_cursor(line, row)
+  line = line:gsub('\\[%p%s]', '\0\0') -- quoted blanks are part of a name
   local mention = line:match('.*%s()@%S*$') or line:match('^()@%S*$')
   if mention then return 'mention', mention - 1 end
   local variable = line:match('.*()%{%l*$')
@@ -74,9 +75,11 @@ end
 ---@return boolean ready
 local function files(base)
   local paths, ready = require('acp.ui.composer.files').list(places.cwd())
-  local lead = base:sub(2)
+  local lead = paths_of.unquoted(base:sub(2))
   local found = lead == '' and paths or vim.fn.matchfuzzy(paths, lead, { limit = MOST })
-  local function item(path) return { word = '@' .. path, dup = 1 } end
+  local function item(path)
+    return { word = '@' .. paths_of.quoted(path), abbr = '@' .. paths_of.spelled(path), dup = 1 }
+  end
   return vim.tbl_map(item, vim.list_slice(found, 1, MOST)), ready
 end
 

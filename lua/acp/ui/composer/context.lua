@@ -1,7 +1,7 @@
 --- The context of a prompt: directory, lines of a buffer, mentioned files, named variables.
 local M = {}
 
-local places = require('acp.ui.composer.places')
+local paths_of, places = require('acp.base.paths'), require('acp.ui.composer.places')
 
 local ns = vim.api.nvim_create_namespace('acp.context')
 
@@ -51,23 +51,59 @@ function M.resolve(chip)
   return places.range(chip.bufnr, at[1] + 1, math.max(at[3].end_row, at[1]) + 1)
 end
 
---- Files and directories named as `@path` in a text, absolute; only those that exist.
----@return string[]
-function M.mentions(text, cwd)
-  local found, seen = {}, {}
-  for name in (' ' .. text):gmatch('%s@([^%s{]%S*)') do
-    -- "see @lua/acp.lua." ends in the sentence's mark, not the file's.
-    for _, try in ipairs({ name, (name:gsub('[.,:;!?)%]]+$', '')) }) do
-      local path = vim.fs.normalize(try:match('^[/~]') and try or cwd .. '/' .. try)
-      local stat = not seen[path] and vim.uv.fs_stat(path)
-      if stat and (stat.type == 'file' or stat.type == 'directory') then
-        seen[path] = true
-        found[#found + 1] = path
-        break
-      end
+--- Return the file or directory that a name in a prompt stands for, nil if there is none.
+---@param name string as it stands after the `@`
+---@return string|nil path absolute
+local function named(name, cwd)
+  local home = name:match('^~/') and vim.uv.os_homedir()
+  for _, try in ipairs({ paths_of.unquoted(name), name }) do
+    local path = paths_of.absolute(home and home .. try:sub(2) or try, cwd)
+    local stat = vim.uv.fs_stat(path)
+    if stat and (stat.type == 'file' or stat.type == 'directory') then return path end
+  end
+end
+
+--- Words behind a mention that may belong to a name with blanks, and the longest such name.
+local MORE_WORDS, LONGEST = 8, 4096
+
+--- Return the file that a mention names. Its name may end before punctuation, and blanks in it need
+--- no backslashes where no shorter name exists.
+---@param rest string the text behind the `@`
+---@return string|nil path
+---@return string word the part up to the first blank
+local function mentioned(rest, cwd)
+  local masked = rest:gsub('\\[%p%s]', '\0\0')
+  local word ---@type string|nil
+  for count = 0, MORE_WORDS do
+    local last = masked:match('^%S+' .. ('[ \t]+%S+'):rep(count) .. '()')
+    if not last then break end
+    local name = rest:sub(1, last - 1) ---@type string|nil
+    word = word or name --[[@as string]]
+    while name do
+      local path = named(name, cwd)
+      if path then return path, word end
+      name = name:match('^(.+)[.,:;!?)%]]$') -- "see @lua/acp.lua." ends in the sentence's mark
     end
   end
-  return found
+  return nil, word --[[@as string]]
+end
+
+--- Return the files and directories named as `@path` in a text, and the mentions that name none.
+---@return string[] paths absolute
+---@return string[] missing
+function M.mentions(text, cwd)
+  local found, missing, seen = {}, {}, {}
+  local masked = (' ' .. text):gsub('\\[%p%s]', '\0\0')
+  for at in masked:gmatch('%s@()[^%s{]') do
+    local path, word = mentioned(text:sub(at - 1, at + LONGEST), cwd)
+    if not path then
+      missing[#missing + 1] = '@' .. word
+    elseif not seen[path] then
+      seen[path] = true
+      found[#found + 1] = path
+    end
+  end
+  return found, missing
 end
 
 --- Files that go along: what is attached to composer `n`, and others. Nothing is attached where the
@@ -81,6 +117,13 @@ local function files(n, others)
   return attachments.joined(n and attachments.list(n) or {}, others)
 end
 
+---@param missing string[]
+local function say_missing(missing)
+  local names = table.concat(vim.tbl_map(paths_of.spelled, missing), ', ')
+  local message = require('acp.base.messages').mention_missing:format(names)
+  require('acp.base.notify').echo('warn', message)
+end
+
 --- Everything the verb `prompt` carries for a text, but the session.
 ---@param chips? acp.Chip[]
 ---@param n? integer the composer whose attachments go along
@@ -89,7 +132,9 @@ end
 function M.prompt(text, chips, n, more)
   local cwd = places.cwd()
   local ranges = vim.tbl_map(M.resolve, chips or {})
-  local paths = files(n, vim.list_extend(M.mentions(text, cwd), more or {}))
+  local mentions, missing = M.mentions(text, cwd)
+  if missing[1] then say_missing(missing) end
+  local paths = files(n, vim.list_extend(mentions, more or {}))
   local variables = text:find('{', 1, true) and require('acp.ui.composer.variables').used(text)
     or {}
   return {

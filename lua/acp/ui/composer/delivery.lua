@@ -171,7 +171,12 @@ function M.write(text_or_blocks, opts)
   local n = opts.session or require('acp.base.state').meant()
   local blocks = type(text_or_blocks) == 'table'
   local text = blocks and '' or text_or_blocks --[[@as string]]
-  local paths = require('acp.ui.composer.places').absolute(opts.attach or {})
+  local paths = vim.tbl_map(
+    function(path)
+      return require('acp.base.paths').absolute(vim.fs.normalize(path, { expand_env = false }))
+    end,
+    opts.attach or {}
+  )
   local args = context.prompt(text, nil, n, paths)
   args.session, args.new, args.agent, args.meta = opts.session, opts.new, opts.agent, opts.meta
   if blocks then

@@ -13,17 +13,17 @@ local LIMIT = 50000
 local lists = {} ---@type table<string, acp.FileList>
 
 --- Programs that list files where git does not, best first; each prints paths relative to its
---- directory, one a line.
+--- directory, a NUL after each.
 local LISTERS = {
-  { 'rg', '--no-config', '--files', '--hidden', '--glob', '!.git' },
-  { 'fd', '--type', 'f', '--hidden', '--exclude', '.git' },
-  { 'find', '.', '-name', '.git', '-prune', '-o', '-type', 'f', '-print' },
+  { 'rg', '--no-config', '--files', '--null', '--hidden', '--glob', '!.git' },
+  { 'fd', '--type', 'f', '--print0', '--hidden', '--exclude', '.git' },
+  { 'find', '.', '-name', '.git', '-prune', '-o', '-type', 'f', '-print0' },
 }
 
 local function parse(output)
   local paths = {}
-  for line in output:gmatch('[^\r\n]+') do
-    paths[#paths + 1] = (line:gsub('^%./', ''))
+  for path in output:gmatch('%Z+') do
+    paths[#paths + 1] = (path:gsub('^%./', ''))
     if #paths == LIMIT then break end
   end
   table.sort(paths)
@@ -42,7 +42,7 @@ local function try(cwd, list, i)
   local argv = LISTERS[i]
   if not argv then return finish(list, {}) end
   local env = require('acp.base.compat').whole_env(require('acp.base.git').environment())
-  local opts = { cwd = cwd, text = true, timeout = 10000, env = env, clear_env = true }
+  local opts = { cwd = cwd, timeout = 10000, env = env, clear_env = true }
   local ended = vim.schedule_wrap(function(result)
     if result.code == 0 then
       finish(list, parse(result.stdout or ''))

@@ -16,22 +16,12 @@ function M.place()
   require('acp.base.notify').echo('error', require('acp.base.messages').directory_gone)
 end
 
---- Absolute, normalised forms of `paths`; `~`, `%` and the like are expanded.
----@return string[]
-function M.absolute(paths)
-  return vim.tbl_map(function(path)
-    local special = path:match('^[%%#<~]') ~= nil
-    local expanded = special and vim.fn.expand(path) or path
-    return vim.fs.normalize(vim.fn.fnamemodify(expanded, ':p'))
-  end, paths)
-end
-
 --- Name of the file a buffer shows, '' when it shows none.
 ---@return string
 function M.path(bufnr)
   local name = vim.api.nvim_buf_get_name(bufnr)
   local file = name ~= '' and vim.bo[bufnr].buftype == '' and not name:match('^%a[%w+.-]+://')
-  return file and vim.fs.normalize(vim.fn.fnamemodify(name, ':p')) or ''
+  return file and require('acp.base.paths').absolute(name) or ''
 end
 
 ---@class acp.Range
@@ -63,7 +53,7 @@ end
 ---@return string
 function M.label(range)
   local name = range.path == '' and ('buffer ' .. range.bufnr)
-    or vim.fn.fnamemodify(range.path, ':~:.')
+    or require('acp.base.paths').shown(range.path)
   local lines = range.first == range.last and range.first or range.first .. '-' .. range.last
   return name .. ':' .. lines
 end

@@ -19,7 +19,7 @@ end
 
 local function name_of(bufnr)
   local path = require('acp.ui.composer.places').path(bufnr)
-  return path ~= '' and path or ('buffer ' .. bufnr)
+  return path ~= '' and require('acp.base.paths').spelled(path) or ('buffer ' .. bufnr)
 end
 
 ---@param item vim.Diagnostic
@@ -109,7 +109,7 @@ function resolve.diff()
       local before = readable and require('acp.base.read_file')(path) or ''
       local after = table.concat(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false), '\n') .. '\n'
       local diff = require('acp.base.compat').diff(before, after, { ctxlen = 3 })
-      if diff ~= '' then found[#found + 1] = ('unsaved: %s\n%s'):format(path, diff) end
+      if diff ~= '' then found[#found + 1] = ('unsaved: %s\n%s'):format(name_of(bufnr), diff) end
     end
   end
   return table.concat(found, '\n')

@@ -1,0 +1,119 @@
+"""Files of odd names are reviewed, listed and restored like any other."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.checkpoints import LIST
+from tests.support.editor import Editor
+from tests.support.front_without_host import Start
+from tests.support.odd_names import ODD_NAMES, make_odd_files
+from tests.support.script_lines import shell
+
+CHANGE = """
+import os
+from pathlib import Path
+
+for folder, _, names in os.walk({work!r}):
+    for name in names:
+        Path(folder, name).write_text("one\\nagent\\n")
+"""
+SIDES = """
+local found = { diff = true }
+for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+  local name = vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win))
+  if name ~= 'acp://review' then
+    found.diff = found.diff and vim.wo[win].diff
+    found[name:match('^acp://base/1//') and 'base' or 'live'] = name
+  end
+end
+return found
+"""
+
+
+@pytest.fixture
+def odd(edit: Start) -> Editor:
+    """A file of each odd name, and an agent that has changed them all on disk."""
+    editor = edit(screen=(120, 60))
+    editor.setup({"chat": {"open": False}})
+    make_odd_files(editor.work)
+    script = editor.home / "change.py"
+    script.write_text(CHANGE.format(work=str(editor.work)), encoding="utf-8")
+    editor.agent("script")
+    editor.turn(shell(f"python3 {script}"))
+    editor.wait("#require('acp').state().sessions[1].edits == ...", len(ODD_NAMES))
+    return editor
+
+
+def sides(editor: Editor, path: Path | str) -> dict[str, Any]:
+    """The windows of the review once it shows a file."""
+    wanted = {"diff": True, "base": f"acp://base/1//{path}", "live": str(path)}
+    editor.wait(f"return vim.deep_equal((function() {SIDES} end)(), ...)", wanted)
+    return wanted
+
+
+def test_each_file_is_reviewed_in_diff_mode(odd: Editor) -> None:
+    paths = sorted((f"{odd.work}/{name}" for name in ODD_NAMES), key=os.fsencode)
+    odd.cmd("Acp review")
+    odd.wait("vim.api.nvim_buf_get_name(0) == ...", paths[0])
+    for path in paths:
+        found = odd.lua(SIDES)
+        assert found == {"diff": True, "base": f"acp://base/1//{path}", "live": path}
+        bar = odd.lua("return vim.api.nvim_eval_statusline(vim.wo.winbar, { maxwidth = 120 }).str")
+        shown = odd.lua("return require('acp.base.paths').shown(...)", path)
+        assert shown.encode(errors="replace")[-8:] in bar.encode(errors="replace")
+        odd.keys("]f")
+    listed = odd.lines("acp://review")
+    assert len(listed) == len(paths)
+
+
+def test_a_file_is_reviewed_by_the_name_that_fnameescape_returns(odd: Editor) -> None:
+    for name in ODD_NAMES:
+        if "\n" in name or name.startswith("~/"):
+            continue
+        escaped = odd.lua("return vim.fn.fnameescape(...)", name)
+        odd.cmd(f"Acp review {escaped}")
+        sides(odd, f"{odd.work}/{name}")
+
+
+def test_review_completes_to_arguments_that_it_takes(odd: Editor) -> None:
+    arguments = odd.lua("return vim.fn.getcompletion('Acp review ', 'cmdline')")
+    assert len(arguments) == len(ODD_NAMES)
+    for argument in arguments:
+        odd.cmd(f"Acp review {argument}")
+        odd.wait("vim.api.nvim_buf_get_name(0) == require('acp.base.paths').typed(...)", argument)
+
+
+def test_the_list_of_hunks_leads_to_each_file(odd: Editor) -> None:
+    odd.cmd("Acp edits")
+    odd.wait("#vim.fn.getqflist() == ...", len(ODD_NAMES))
+    names = odd.lua(
+        "return vim.tbl_map(function(i) return vim.api.nvim_buf_get_name(i.bufnr) end,"
+        " vim.fn.getqflist())"
+    )
+    assert sorted(names) == sorted(f"{odd.work}/{name}" for name in ODD_NAMES)
+
+
+def test_each_file_is_decided_in_its_buffer(odd: Editor) -> None:
+    for i, name in enumerate(ODD_NAMES):
+        odd.lua("vim.cmd.edit(vim.fn.fnameescape(...))", f"{odd.work}/{name}")
+        odd.cmd(f"Acp {'accept' if i % 2 else 'reject'} file")
+    odd.wait("#(require('acp').state().sessions[1].edits or {}) == 0")
+    for i, name in enumerate(ODD_NAMES):
+        text = Path(f"{odd.work}/{name}").read_text(encoding="utf-8")
+        assert text == ("one\nagent\n" if i % 2 else "one\n"), name
+
+
+def test_checkpoints_list_and_restore_each_file(odd: Editor) -> None:
+    odd.cmd("Acp checkpoints")
+    odd.wait("vim.api.nvim_buf_get_name(0) == ...", LIST)
+    odd.lua("vim.fn.cursor(1, 1) require('acp.ui.checkpoints').changes(0)")
+    odd.wait("vim.bo.filetype ~= 'acpcheckpoints' and vim.fn.line('$') > ...", len(ODD_NAMES))
+    odd.cmd("Acp restore 1")
+    odd.wait("#(require('acp').state().sessions[1].edits or {}) == 0")
+    for name in ODD_NAMES:
+        assert Path(f"{odd.work}/{name}").read_text(encoding="utf-8") == "one\n", name
