@@ -94,13 +94,15 @@ class NvimBuffers:
             want["modified"] = True
         if change.rights is not None:
             want["rights"] = msgspec.structs.asdict(change.rights)
-        outcome, why, saved, answer, stamp = await self._write(live, _rows(change.hunks), want)
+        outcome, why, saved, answer, stamp, gone = await self._write(
+            live, _rows(change.hunks), want
+        )
         if answer is None:
             return Written(outcome, why)
         if outcome == "done":
             after = _text(answer, apply(live.raw.lines, change.hunks), live.raw is live.text)
             held = await self._verified(change.verify, after, stamp)
-            return Written("done", "", saved, after, held)
+            return Written("done", "", saved, after, held, gone)
         return Written(outcome, why, False, await self._restored(live, _text(answer, [])))
 
     async def obstacles(self, paths: Sequence[str], save: Save) -> dict[str, str]:
@@ -168,10 +170,10 @@ class NvimBuffers:
 
     async def _write(
         self, live: BufferText, rows: list[Any], want: dict[str, Any]
-    ) -> tuple[Any, Any, Any, Any, Any]:
+    ) -> tuple[Any, Any, Any, Any, Any, bool]:
         answer = await self._bridge.call(MODULE, "write", live.bufnr, live.tick, rows, want)
-        outcome, why, saved, snapshot, stamp = [*answer, None, None, None, None][:5]
-        return outcome, why or "", bool(saved), snapshot, stamp
+        outcome, why, saved, snapshot, stamp, gone = [*answer, *[None] * 5][:6]
+        return outcome, why or "", bool(saved), snapshot, stamp, bool(gone)
 
     async def _restored(self, before: BufferText, now: BufferText) -> BufferText:
         """The buffer with the lines it had, where an undo did not bring them back."""
@@ -180,7 +182,7 @@ class NvimBuffers:
             return now
         eol = before.raw.eol
         want = {"eol": eol, "empty": before.raw == EMPTY, "modified": before.modified}
-        _, _, _, answer, _ = await self._write(now, _rows(hunks), want)
+        answer = (await self._write(now, _rows(hunks), want))[3]
         return now if answer is None else _text(answer, list(before.raw.lines))
 
     def _taken(

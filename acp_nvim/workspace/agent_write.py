@@ -253,6 +253,7 @@ class AgentWrite:
         if isinstance(again, Closed):
             raise self._refuse("failed", again.why or "the buffer is gone")
         self._fresh = self._fresh and (again.bufnr, again.text) == (live.bufnr, live.text)
+        self._created = self._created and disk.read(self._where, self._limit) is None
         if not again.absent:
             self._bases.found(self._where.real, self._present(again), Act.TYPED)
         return again

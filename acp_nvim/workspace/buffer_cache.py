@@ -122,8 +122,12 @@ class BufferCache:
         """See `Buffers`."""
         written = await self._inner.write(place, live, change)
         file = self._files[place.real]
-        if written.live is not None and file.buffer.text is not None:
-            self.put(place.real, written.live)
+        known = written.live is not None and (written.gone or file.buffer.text is not None)
+        if written.live is not None and known:
+            if written.gone:
+                self._change(place.real, text=None)
+            else:
+                self.put(place.real, written.live)
             if written.outcome == "done":
                 asked = clean(Text(tuple(apply(live.raw.lines, change.hunks)), change.eol))
                 saving = Saving(asked, written.live.text, written.saved)

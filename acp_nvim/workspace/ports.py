@@ -140,6 +140,8 @@ class Written(msgspec.Struct, frozen=True):
     live: BufferText | None = None
     held: bool = True
     """False where the file was read again and does not hold the saved text."""
+    gone: bool = False
+    """The buffer was saved, and an autocommand of the user has put it away since."""
 
 
 class Buffers(Protocol):

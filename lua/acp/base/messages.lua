@@ -76,6 +76,7 @@ return {
   not_saved = 'Not saved: %s',
   no_file = 'This buffer has no file',
   not_a_path = '%s is not a file path',
+  not_a_file = '%s is a %s now. Not written. Move it away, or use :write {file}',
   not_to_open = '%s: %s',
   changed_on_disk = '%s: the agent changed the same lines on disk. :Acp review shows both',
   conflict = "Conflict with the agent's text. :Acp review shows both",

@@ -85,6 +85,17 @@ local function settle(args)
   end
 end
 
+--- Refuse the user's own write to what has become a pipe or a device: Neovim would wait for it.
+--- An error would not keep Neovim from it.
+local function refuse(args)
+  local stat = uv.fs_stat(args.match)
+  local is_known = stat and (stat.type == 'file' or stat.type == 'directory')
+  if not stat or is_known or not stamps[args.buf] then return end
+  local message = require('acp.base.messages').not_a_file
+  require('acp.base.notify').error(message:format(vim.fs.basename(args.match), stat.type))
+  vim.fn.interrupt()
+end
+
 --- Bring a buffer that is at `tick` to what its file's change made of it. `stamp` is the file's as
 --- the host read it (nil: it is gone). `want` has `eol`, `empty`, and `modified`: whether unsaved
 --- edits are left. Returns `{ outcome, why, snapshot? }` like `write` of `acp.buffers.live`.
@@ -181,8 +192,7 @@ function M.save(paths)
     if path and vim.tbl_contains(paths, path) and vim.bo[bufnr].modified then
       local outcome, why = save.check(bufnr, true, false)
       if not outcome then
-        local ok, err = save.write(bufnr, true)
-        why = not ok and (err or '?') or nil
+        why = require('acp.buffers.write').write(bufnr, { autocmds = true }).why
       end
       problems[path] = why
     end
@@ -216,6 +226,7 @@ local function answer_for(bufnr, read)
   stamps[bufnr] = file_stamp.at(name)
   if read and known and known ~= stamps[bufnr] then look(bufnr, true) end
   on('BufWritePre', settle, { buffer = bufnr, nested = true })
+  on('BufWritePre', refuse, { buffer = bufnr })
   on('FileChangedShell', function(args) changed(args, real) end, { buffer = bufnr })
   on('FileChangedShellPost', function()
     if not save.probing and not vim.bo[bufnr].modified then

@@ -6,6 +6,7 @@ local M = {}
 local api, fn, uv = vim.api, vim.fn, vim.uv
 local save, watch = require('acp.buffers.save'), require('acp.buffers.watch')
 local user_busy, user_marks = require('acp.buffers.user_busy'), require('acp.buffers.user_marks')
+local writer = require('acp.buffers.write')
 local silent_saves, put = require('acp.buffers.silent_saves'), require('acp.buffers.apply')
 local nofollow = require('acp.buffers.nofollow')
 local text = require('acp.buffers.text')
@@ -164,12 +165,14 @@ local function edit(bufnr, hunks, want)
   return ok, err
 end
 
+--- Go back to the change before ours, also where an autocommand has undone more.
 local function take_back(bufnr, before)
-  local changed = api.nvim_buf_get_changedtick(bufnr) ~= before.tick
-  if changed then
+  local change = writer.change_of(bufnr)
+  if change ~= before.change then
+    local back = change == before.change + 1 and 'undo!' or 'undo ' .. before.change
     pcall(api.nvim_buf_call, bufnr, function()
       local view = fn.winsaveview()
-      vim.cmd('silent! undo!')
+      vim.cmd('silent! ' .. back)
       fn.winrestview(view)
     end)
   end
@@ -183,15 +186,31 @@ local function drop(bufnr, fresh)
   if fresh then pcall(api.nvim_buf_delete, bufnr, { force = true }) end
 end
 
-local function failed(bufnr, before, err, fresh)
+local function failed(bufnr, before, outcome, why, fresh)
+  if not api.nvim_buf_is_loaded(bufnr) then return { 'failed', why } end
   take_back(bufnr, before)
-  local busy = save.is_locked(err)
   local now = snapshot(bufnr)
-  drop(bufnr, fresh and not busy)
-  return { busy and 'busy' or 'failed', save.reason(err), false, now }
+  drop(bufnr, fresh and outcome ~= 'busy')
+  if outcome == 'moved' then return { 'moved' } end
+  return { outcome, why, false, now }
 end
 
 M.edit, M.snapshot, M.part_undo = edit, snapshot, part_undo
+
+--- Save the buffer after an edit.
+---@return acp.WriteResult
+local function save_as(bufnr, want)
+  return writer.write(bufnr, {
+    autocmds = want.autocmds,
+    rights = want.rights,
+    observe = function(edited)
+      local now = api.nvim_buf_get_changedtick(bufnr)
+      local saved = snapshot(bufnr, not edited and now or nil)
+      saved[3] = bit.band(saved[3], bit.bnot(MODIFIED))
+      return saved
+    end,
+  })
+end
 
 local function write(bufnr, tick, hunks, want)
   if not api.nvim_buf_is_loaded(bufnr) or api.nvim_buf_get_changedtick(bufnr) ~= tick then
@@ -208,32 +227,34 @@ local function write(bufnr, tick, hunks, want)
     return { outcome, why }
   end
   local before = {
-    tick = tick,
+    change = writer.change_of(bufnr),
     modified = options.modified,
     endofline = options.endofline,
     fixendofline = options.fixendofline,
   }
   local ok, err = edit(bufnr, hunks, want)
-  if not ok then return failed(bufnr, before, err, want.fresh) end
-  local edited, stamp = false, nil
-  if due then
-    ok, err, edited, stamp = save.write(bufnr, want.autocmds, want.rights)
-    if not api.nvim_buf_is_loaded(bufnr) then
-      return { 'moved' } -- an autocommand wiped it out; what became of the file is looked at anew
-    elseif not ok then
-      return failed(bufnr, before, err, want.fresh)
-    end
+  if not ok then
+    local locked = save.is_locked(err) and 'busy' or 'failed'
+    return failed(bufnr, before, locked, save.reason(err), want.fresh)
+  end
+  local result = due and save_as(bufnr, want) or {}
+  if result.text then
+    return { 'done', '', true, result.text, result.stamp, true }
+  elseif due and not result.done then
+    return failed(bufnr, before, result.outcome, result.why, want.fresh)
   end
   part_undo(bufnr)
   if want.modified ~= nil then options.modified = want.modified end
   local now = api.nvim_buf_get_changedtick(bufnr)
-  return { 'done', '', due, snapshot(bufnr, not edited and now or nil), stamp }
+  local saved = due and not options.modified
+  return { 'done', '', saved, snapshot(bufnr, not result.edited and now or nil), result.stamp }
 end
 
 --- Put hunks `{ first, last, lines }` (by rows upwards) into a buffer that is at `tick` still,
 --- and save. `want` is a Change of acp_nvim.workspace.ports.
---- Returns `{ outcome, why, saved, snapshot?, stamp? }`; the snapshot has no lines when they are as
---- asked; with the stamp (the file's) what was saved must be in the file.
+--- Returns `{ outcome, why, saved, snapshot?, stamp?, gone? }`; the snapshot has no lines when they
+--- are as asked; with the stamp (the file's) what was saved must be in the file. `gone`: the buffer
+--- was saved, and is not the file's any more.
 function M.write(bufnr, tick, hunks, want)
   watch.flush(bufnr)
   watch.hold(bufnr)

@@ -6,7 +6,7 @@ local M = {
 
 local api, fn, uv = vim.api, vim.fn, vim.uv
 local handlers, nofollow = require('acp.buffers.save_handlers'), require('acp.buffers.nofollow')
-local spare, file_stamp = require('acp.buffers.spare'), require('acp.buffers.file_stamp')
+local file_stamp = require('acp.buffers.file_stamp')
 local stamp, with = file_stamp.of, require('acp.base.options').with
 
 local seen = {} ---@type table<integer, string> the file as it was when the clean buffer equalled it
@@ -37,7 +37,7 @@ end
 local function file_of(bufnr) return uv.fs_stat(api.nvim_buf_get_name(bufnr)) end
 
 --- Run an Ex command in the buffer. No message, no swap-file dialog, no modelines.
-local function run(bufnr, command)
+function M.run(bufnr, command)
   local quiet = { shortmess = vim.go.shortmess .. 'A', confirm = false }
   return with(vim.go, quiet, function()
     local ok, err = with(vim.bo[bufnr], { modeline = false }, function()
@@ -75,7 +75,7 @@ local function probe(bufnr, choice)
     found = true
     vim.v.fcs_choice = choice
   end)
-  local function check() return run(bufnr, 'silent checktime ' .. bufnr) end
+  local function check() return M.run(bufnr, 'silent checktime ' .. bufnr) end
   local needed = { user = true, filechangedshell = true }
   local heard = { eventignore = require('acp.base.options').ignored_but(needed) }
   local called, ok, err = with(vim.go, heard, nested, check)
@@ -90,7 +90,7 @@ local function reload(bufnr, now)
   local tick = api.nvim_buf_get_changedtick(bufnr)
   local new, renamed = origin(bufnr)
   if new then
-    run(bufnr, 'silent keepalt keepjumps edit!')
+    M.run(bufnr, 'silent keepalt keepjumps edit!')
   elseif renamed then
     conflicts[bufnr] = 'the buffer was renamed to a file that it has not read'
   else
@@ -98,7 +98,7 @@ local function reload(bufnr, now)
     probe(bufnr, 'reload')
     local untold = old and old:match('^%d+%.%d+') == now:match('^%d+%.%d+')
     if untold and api.nvim_buf_get_changedtick(bufnr) == tick then
-      run(bufnr, 'silent keepalt keepjumps edit!') -- changed twice within the clock's grain
+      M.run(bufnr, 'silent keepalt keepjumps edit!') -- changed twice within the clock's grain
     end
   end
 end
@@ -164,7 +164,7 @@ local function touch(bufnr, modified)
     return
   end
   local id = on('BufWriteCmd', function() vim.bo[bufnr].modified = false end, { buffer = bufnr })
-  local function write() return run(bufnr, 'silent keepalt lockmarks write!') end
+  local function write() return M.run(bufnr, 'silent keepalt lockmarks write!') end
   local ok = with(vim.go, { eventignore = '' }, nested, write)
   api.nvim_del_autocmd(id)
   if not ok then -- 'nowrite'
@@ -238,7 +238,10 @@ local function existing_parent(name)
   end
 end
 
-local function check_file(name, stat)
+---@param stat table|nil of `fs_stat`
+---@return string|nil outcome why the file cannot be written
+---@return string|nil why
+function M.check_file(name, stat)
   if stat and stat.type == 'directory' then return 'directory', 'is a directory' end
   if stat and stat.type ~= 'file' then return 'failed', 'is not a regular file' end
   if stat then
@@ -286,125 +289,27 @@ function M.check(bufnr, due, synced)
   local moved = nofollow.moved(bufnr, nofollow.real(bufnr))
   if moved then return 'failed', moved end
   local stat = file_of(bufnr)
-  local outcome, why = check_file(api.nvim_buf_get_name(bufnr), stat)
+  local outcome, why = M.check_file(api.nvim_buf_get_name(bufnr), stat)
   if outcome then return outcome, why end
   if options.readonly then return 'readonly', "the buffer is 'readonly'" end
   return check_disk(bufnr, stat, synced)
 end
 
 --- Whether a file could be written that no buffer has: nil, or why not.
-function M.check_closed(name) return check_file(name, uv.fs_stat(name)) end
+function M.check_closed(name) return M.check_file(name, uv.fs_stat(name)) end
 
 --- Read a file again that is another one, whatever its time says.
-local function reread(bufnr)
+function M.reread(bufnr)
   local tick = api.nvim_buf_get_changedtick(bufnr)
   probe(bufnr, 'reload')
   if api.nvim_buf_get_changedtick(bufnr) == tick then
-    run(bufnr, 'silent keepalt keepjumps edit!')
+    M.run(bufnr, 'silent keepalt keepjumps edit!')
   end
 end
 
---- Refuse the write, as the last of the BufWritePre autocommands, where one of them or an agent
---- meanwhile has had the name lead elsewhere.
-local function guard(bufnr, real)
-  return on('BufWritePre', function()
-    local moved = nofollow.moved(bufnr, real)
-    if moved then error(moved, 0) end
-  end, { buffer = bufnr })
-end
-
---- Make the file with the rights that it had before it was deleted, for the write to fill.
----@param rights { mode: integer, uid: integer, gid: integer }
-local function precreate(name, rights)
-  fn.mkdir(vim.fs.dirname(name), 'p')
-  local handle = uv.fs_open(name, 'wx', 384) -- 0600
-  if handle then
-    uv.fs_fchown(handle, rights.uid, rights.gid) -- root only
-    uv.fs_fchmod(handle, rights.mode)
-    uv.fs_close(handle)
-  end
-end
-
---- Calls `action`; returns its results and whether the buffer's text was edited meanwhile.
-local function watched(bufnr, action)
-  local edited, over = false, false
-  local function changed() edited = edited or not over end
-  api.nvim_buf_attach(bufnr, false, {
-    on_lines = function()
-      changed()
-      return true
-    end,
-    on_reload = changed,
-    on_detach = changed, -- by `:edit` in an autocommand
-  })
-  local ok, err = action()
-  over = true
-  return ok, err, edited
-end
-
-local function write(bufnr, autocmds, real)
-  local options = vim.bo[bufnr]
-  local fixeol, backup = options.fixendofline, vim.go.writebackup
-  if not options.endofline or options.endoffile then
-    options.fixendofline = false -- the bytes are to be as the text says
-  end
-  vim.go.writebackup = true -- else a full disk leaves half a file, and nothing of the old one
-  local id = guard(bufnr, real)
-  local command = ('silent keepalt keepjumps lockmarks %swrite! ++p'):format(
-    autocmds and '' or 'noautocmd '
-  )
-  local ok, err, edited = watched(bufnr, function() return run(bufnr, command) end)
-  pcall(api.nvim_del_autocmd, id)
-  vim.go.writebackup = backup
-  if api.nvim_buf_is_valid(bufnr) then options.fixendofline = fixeol end
-  return ok, err, edited
-end
-
---- The outcome of a write; the file is put back where it failed. Returns whether it is done, and
---- why not.
-local function outcome_of(bufnr, ok, err, real, kept)
-  local moved = nofollow.moved(bufnr, real)
-  if moved then
-    spare.drop(kept)
-    return false, moved
-  end
-  if not vim.bo[bufnr].modified and file_of(bufnr) then -- what failed, failed after it
-    spare.drop(kept)
-    return true
-  end
-  local left = spare.put_back(bufnr, kept)
-  err = ok and 'the buffer was not written' or err
-  return false, left and ('%s; what the file held is in %s'):format(M.reason(err), left) or err
-end
-
---- `:write!` after `M.check` found nothing against it. `rights` are for a file that is gone and
---- comes back. Returns true, nil, whether autocommands edited the text, and the file's stamp where
---- its bytes must be the buffer's now; or false and the error: then the file is as it was.
-function M.write(bufnr, autocmds, rights)
-  local real = nofollow.real(bufnr)
-  local name = api.nvim_buf_get_name(bufnr)
-  local by_others = autocmds and handlers.any(bufnr, 'BufWriteCmd')
-  local stamped = by_others and file_stamp.at(name)
-  local kept, err = spare.make(bufnr, file_of(bufnr))
-  if not kept then return false, err end
-  if kept.new and rights then precreate(name, rights) end
-  local ok, edited
-  ok, err, edited = write(bufnr, autocmds, real)
-  if not api.nvim_buf_is_valid(bufnr) then
-    spare.drop(kept)
-    return false, err, edited
-  end
-  ok, err = outcome_of(bufnr, ok, err, real, kept)
-  if not ok then return false, err, edited end
-  local rewritten = autocmds and handlers.rewrote(bufnr)
-  if rewritten then
-    edited = true
-    reread(bufnr)
-  end
-  seen[bufnr], conflicts[bufnr] = nil, nil -- asked anew: its stamp may be of a later change
-  local now = file_stamp.at(name)
-  local filtered = rewritten or vim.bo[bufnr].endoffile or (by_others and now ~= stamped)
-  return true, nil, edited, not filtered and now or nil
+--- The buffer has been saved. Its file is asked about anew: the stamp may be of a later change.
+function M.settled(bufnr)
+  seen[bufnr], conflicts[bufnr] = nil, nil
 end
 
 return M

@@ -44,7 +44,8 @@ end
 function M.rewrote(bufnr)
   local name, options = api.nvim_buf_get_name(bufnr), vim.bo[bufnr]
   local stat = vim.uv.fs_stat(name)
-  local saved = stat and not options.modified and M.is_plain(bufnr)
+  local is_file = stat and stat.type == 'file' -- a pipe would be waited for
+  local saved = is_file and not options.modified and M.is_plain(bufnr)
   if not saved or not M.any(bufnr, 'BufWritePost') then return false end
   if stat.size > MAX_BYTES then
     local count = api.nvim_buf_line_count(bufnr)

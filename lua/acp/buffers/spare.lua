@@ -59,10 +59,12 @@ function M.make(bufnr, stat)
 end
 
 --- The write failed: the file is to be as it was. Returns where the copy is when that cannot be.
+--- What is no file any more is somebody else's, and a pipe would be waited for.
 ---@param spare acp.Spare
 ---@return string|nil
-function M.put_back(bufnr, spare)
-  local name = api.nvim_buf_get_name(bufnr)
+function M.put_back(name, spare)
+  local stat = uv.fs_stat(name)
+  if stat and stat.type ~= 'file' then return spare.copy end
   if spare.new then
     uv.fs_unlink(name) -- half a file
   end

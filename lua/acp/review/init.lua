@@ -123,13 +123,12 @@ function M.file()
 end
 
 local function save(bufnr)
-  local files = require('acp.buffers.save')
-  local outcome, why = files.check(bufnr, true)
+  local outcome, why = require('acp.buffers.save').check(bufnr, true)
   if not outcome then
-    local ok, err = files.write(bufnr, require('acp.config').get().files.autocmds)
-    outcome, why = not ok and 'failed' or nil, err
+    local options = { autocmds = require('acp.config').get().files.autocmds }
+    why = require('acp.buffers.write').write(bufnr, options).why
   end
-  if outcome then
+  if outcome or why then
     require('acp.base.notify').echo('warn', require('acp.base.messages').not_saved:format(why))
   end
 end

@@ -1,0 +1,229 @@
+--- One write of a buffer to its file, with the user's autocommands. Each of them may fail, change
+--- the text, undo it, read the file again, or put the buffer away.
+local M = {}
+
+local api, fn, uv = vim.api, vim.fn, vim.uv
+local handlers, nofollow = require('acp.buffers.save_handlers'), require('acp.buffers.nofollow')
+local save, spare = require('acp.buffers.save'), require('acp.buffers.spare')
+local file_stamp = require('acp.buffers.file_stamp')
+
+local UNDONE = 'an autocommand has undone the change'
+
+---@class acp.Writing a write that is under way
+---@field bufnr integer
+---@field name string
+---@field real string resolved path
+---@field before? string the file's stamp
+---@field saves integer of the buffer so far
+---@field change integer number of the change that is to be saved
+---@field edited boolean the text has changed meanwhile
+---@field reread boolean the file was read again
+---@field begun boolean what is at the path was looked at last
+---@field outcome? string why the write was refused then
+---@field why? string
+---@field text? table what was saved, as `observe` returned it
+
+---@class acp.WriteResult
+---@field done boolean
+---@field outcome? string
+---@field why? string
+---@field edited? boolean autocommands changed the text
+---@field stamp? string the file's, where its bytes must be the buffer's now
+---@field text? table what was saved by a buffer that is no longer the file's
+
+---@class acp.WriteOptions
+---@field autocmds boolean
+---@field rights? { mode: integer, uid: integer, gid: integer } for a file that comes back
+---@field observe? fun(edited: boolean): table
+
+--- The number of the change that the buffer is at.
+---@return integer
+function M.change_of(bufnr) return api.nvim_buf_call(bufnr, fn.changenr) end
+
+local function saves_of(bufnr) return api.nvim_eval(('undotree(%d).save_last'):format(bufnr)) end
+
+--- Why Neovim may not write now. It opens whatever is at the path, and waits for a pipe.
+---@param writing acp.Writing
+---@return string|nil outcome
+---@return string|nil why
+local function obstacle(writing)
+  local bufnr = writing.bufnr
+  local moved = nofollow.moved(bufnr, writing.real)
+  if moved then return 'failed', moved end
+  local stat = uv.fs_stat(writing.name)
+  local outcome, why = save.check_file(writing.name, stat)
+  if outcome then return outcome, why end
+  local now = stat and file_stamp.of(stat)
+  if now ~= writing.before and saves_of(bufnr) == writing.saves then
+    return 'moved', 'the file changed while it was saved'
+  end
+  if writing.reread or M.change_of(bufnr) < writing.change then return 'failed', UNDONE end
+end
+
+--- Look at the path last, and note what goes there.
+---@param writing acp.Writing
+---@param observe? fun(edited: boolean): table
+local function look(writing, observe)
+  writing.outcome, writing.why = obstacle(writing)
+  if writing.outcome then error(writing.why, 0) end
+  writing.begun = true
+  writing.text = observe and observe(writing.edited)
+end
+
+--- Note what becomes of the buffer until `over`.
+---@param writing acp.Writing
+---@return fun() over
+local function watch(writing)
+  local over = false
+  local function reread()
+    writing.edited, writing.reread = true, true
+  end
+  api.nvim_buf_attach(writing.bufnr, false, {
+    on_lines = function()
+      if over then return true end
+      writing.edited = true
+    end,
+    on_reload = function() return over or reread() end,
+    on_detach = function() return over or reread() end, -- by `:edit` in an autocommand
+  })
+  return function() over = true end
+end
+
+--- Make the file with the rights that it had before it was deleted, for the write to fill.
+---@param rights { mode: integer, uid: integer, gid: integer }
+local function precreate(name, rights)
+  fn.mkdir(vim.fs.dirname(name), 'p')
+  local handle = uv.fs_open(name, 'wx', 384) -- 0600
+  if handle then
+    uv.fs_fchown(handle, rights.uid, rights.gid) -- root only
+    uv.fs_fchmod(handle, rights.mode)
+    uv.fs_close(handle)
+  end
+end
+
+--- Write, with a look after all autocommands before it.
+---@param writing acp.Writing
+---@param options acp.WriteOptions
+local function run(writing, options)
+  local bufnr = writing.bufnr
+  local fixeol, backup = vim.bo[bufnr].fixendofline, vim.go.writebackup
+  if not vim.bo[bufnr].endofline or vim.bo[bufnr].endoffile then
+    vim.bo[bufnr].fixendofline = false -- the bytes are to be as the text says
+  end
+  vim.go.writebackup = true -- else a full disk leaves half a file, and nothing of the old one
+  local prefix = options.autocmds and '' or 'noautocmd '
+  local command = ('silent keepalt keepjumps lockmarks %swrite! ++p'):format(prefix)
+  local over = watch(writing)
+  local id = options.autocmds
+    and require('acp.base.autocmds').in_buffer(bufnr, 'BufWritePre', function()
+      look(writing, options.observe)
+      writing.reread = false
+    end)
+  local ok, err = save.run(bufnr, command)
+  over()
+  if id then pcall(api.nvim_del_autocmd, id) end
+  vim.go.writebackup = backup
+  if api.nvim_buf_is_valid(bufnr) then vim.bo[bufnr].fixendofline = fixeol end
+  return ok, err
+end
+
+--- Whether the buffer is no longer that of the file.
+---@param writing acp.Writing
+local function is_gone(writing)
+  return not api.nvim_buf_is_loaded(writing.bufnr)
+    or nofollow.name_moved(writing.bufnr, writing.real) ~= nil
+end
+
+--- Whether the file was written, whatever failed after it.
+---@param writing acp.Writing
+---@param ok boolean
+local function is_made(writing, ok)
+  local bufnr, now = writing.bufnr, file_stamp.at(writing.name)
+  if not writing.begun or not now then return false end
+  if is_gone(writing) then return ok or now ~= writing.before end
+  return not vim.bo[bufnr].modified or saves_of(bufnr) > writing.saves
+end
+
+--- The write was not made: the file is to be as it was.
+---@param writing acp.Writing
+---@param kept acp.Spare
+---@param ok boolean
+---@param err any
+---@return acp.WriteResult
+local function refused(writing, kept, ok, err)
+  local why = writing.why or (ok and 'the buffer was not written') or save.reason(err)
+  local precreated = kept.new and writing.before ~= nil
+  local untouched = precreated and file_stamp.at(writing.name) == writing.before
+  local left = (writing.begun or untouched) and spare.put_back(writing.name, kept)
+  if not writing.begun then spare.drop(kept) end
+  why = left and ('%s; what the file held is in %s'):format(why, left) or why
+  local locked = not ok and save.is_locked(err)
+  return { done = false, outcome = writing.outcome or (locked and 'busy') or 'failed', why = why }
+end
+
+--- The buffer was saved, and an autocommand has undone the change since: the file follows.
+---@param writing acp.Writing
+---@return acp.WriteResult
+local function undone(writing)
+  local ok, err = save.run(writing.bufnr, 'silent keepalt keepjumps lockmarks noautocmd write!')
+  save.settled(writing.bufnr)
+  local why = ok and UNDONE or ('%s; %s'):format(UNDONE, save.reason(err))
+  return { done = false, outcome = 'failed', why = why }
+end
+
+---@param writing acp.Writing
+---@param by_others boolean
+---@param autocmds boolean
+---@return acp.WriteResult
+local function made(writing, by_others, autocmds)
+  local bufnr, name = writing.bufnr, writing.name
+  if is_gone(writing) then
+    return { done = true, stamp = file_stamp.at(name), text = writing.text }
+  elseif not writing.reread and M.change_of(bufnr) < writing.change then
+    return undone(writing)
+  end
+  local rewritten = autocmds and handlers.rewrote(bufnr)
+  if rewritten then save.reread(bufnr) end
+  save.settled(bufnr)
+  local now = file_stamp.at(name)
+  local filtered = rewritten
+    or vim.bo[bufnr].endoffile
+    or vim.bo[bufnr].modified
+    or (by_others and now ~= writing.before)
+  local edited = writing.edited or rewritten
+  return { done = true, edited = edited, stamp = not filtered and now or nil }
+end
+
+--- `:write!` after `check` of `acp.buffers.save` found nothing against it.
+---@param options acp.WriteOptions
+---@return acp.WriteResult
+function M.write(bufnr, options)
+  local name = api.nvim_buf_get_name(bufnr)
+  local kept, err = spare.make(bufnr, uv.fs_stat(name))
+  if not kept then return { done = false, outcome = 'failed', why = save.reason(err) } end
+  if kept.new and options.rights then precreate(name, options.rights) end
+  local writing = { ---@type acp.Writing
+    bufnr = bufnr,
+    name = name,
+    real = nofollow.real(bufnr),
+    before = file_stamp.at(name),
+    saves = saves_of(bufnr),
+    change = M.change_of(bufnr),
+    edited = false,
+    reread = false,
+    begun = false,
+  }
+  local by_others = options.autocmds and handlers.any(bufnr, 'BufWriteCmd')
+  local ok = true
+  if by_others or not options.autocmds then -- no BufWritePre is run
+    ok, err = pcall(look, writing, options.observe)
+  end
+  if ok then
+    ok, err = run(writing, options)
+  end
+  if not is_made(writing, ok) then return refused(writing, kept, ok, err) end
+  spare.drop(kept)
+  return made(writing, by_others, options.autocmds)
+end
+
+return M

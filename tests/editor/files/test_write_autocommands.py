@@ -1,0 +1,255 @@
+"""Autocommands of the user at each step of a write of an agent: a success is answered only where
+buffer and file hold the result, and nothing is changed by a refusal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from acp_nvim.protocol.errors import RequestError
+from tests.support.agent_files_nvim import AgentFilesInNvim
+from tests.support.editor import Editor
+from tests.support.pending_edits import LINES, edits_by_name, wait_edits
+from tests.support.stepwise_agent import StepwiseAgent
+from tests.support.waiting import until
+
+TEXT = "one\ntwo\nthree\n"
+CHANGED = "one\nTWO\nthree\n"
+
+ACTS = {
+    "fails": "throw 'no'",
+    "changes": "call append(0, 'added')",
+    "undoes": "silent undo",
+    "undoes all": "silent undo 0",
+    "reads again": "silent edit!",
+    "wipes": "bwipeout!",
+    "unloads": "bunload!",
+    "goes elsewhere": "silent edit! other",
+    "renames": "silent file renamed",
+    "saves": "noautocmd silent write",
+    "opens and closes": "silent new other | close",
+    "removes": "call delete(expand('<afile>:p'))",
+}
+EVENTS = ["BufWritePre", "BufWritePost"]
+
+
+@pytest.fixture
+def live(editor: Editor) -> AgentFilesInNvim:
+    """f is open and clean."""
+    live = AgentFilesInNvim(editor)
+    editor.write("f", TEXT)
+    editor.write("other", "other\n")
+    editor.open("f")
+    editor.errors_expected = True
+    return live
+
+
+def buffer_text(live: AgentFilesInNvim) -> str | None:
+    """The text of the loaded buffer of f."""
+    lines = live.editor.lua(
+        "local n = vim.fn.bufnr('^' .. ... .. '$')"
+        " return vim.api.nvim_buf_is_loaded(n) and n > 0 and"
+        " vim.api.nvim_buf_get_lines(n, 0, -1, true) or nil",
+        live.path("f"),
+    )
+    return None if lines is None else "".join(f"{line}\n" for line in lines)
+
+
+def file_text(live: AgentFilesInNvim) -> str | None:
+    path = Path(live.path("f"))
+    return path.read_text() if path.exists() else None
+
+
+def written(live: AgentFilesInNvim) -> bool:
+    """Whether the agent's write succeeds."""
+    try:
+        live.write("f", CHANGED)
+    except RequestError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("nested", ["", "++nested"])
+@pytest.mark.parametrize("dirty", [False, True])
+@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("act", ACTS)
+def test_a_write_and_what_the_user_has_run_at_it(
+    live: AgentFilesInNvim,
+    monkeypatch: pytest.MonkeyPatch,
+    act: str,
+    event: str,
+    dirty: bool,
+    nested: str,
+) -> None:
+    monkeypatch.setattr("acp_nvim.workspace.agent_write.PATIENCE_S", 0.2)
+    before = TEXT
+    if dirty:
+        live.options.save = "always"
+        before += "mine\n"
+        live.editor.keys("Gomine<Esc>")
+    live.editor.cmd(f"autocmd {event} f {nested} {ACTS[act]}")
+    success = written(live)
+    live.editor.cmd(f"autocmd! {event}")
+    buffer, file = buffer_text(live), file_text(live)
+    if success:
+        assert file is not None
+        assert "TWO" in file
+        assert "mine" in file or not dirty
+        assert buffer is None or "TWO" in buffer
+    else:
+        kept = {TEXT, before} if act == "saves" or act.startswith("undoes") else {TEXT}
+        assert file in kept or act == "removes"
+        assert buffer in (None, before)
+        assert buffer is not None or act in ("wipes", "unloads", "goes elsewhere", "renames")
+    may_fail = {"undoes", "undoes all", "removes"}
+    if event == "BufWritePost":
+        assert success is (act not in may_fail)
+    else:
+        may_fail |= {"reads again", "wipes", "unloads", "goes elsewhere", "renames", "fails"}
+        assert success or act in may_fail
+        assert not success or act not in {"undoes", "undoes all", "reads again", "wipes", "unloads"}
+    assert not live.editor.rpc.mode()["blocking"]
+
+
+SWAPS = {
+    "a pipe": "vim.fn.system({ 'mkfifo', name })",
+    "a socket": "local socket = vim.uv.new_pipe(false) socket:bind(name) _G.socket = socket",
+    "a folder": "vim.fn.mkdir(name)",
+    "a link": "vim.uv.fs_symlink(name .. '.was', name)",
+    "another file": "vim.fn.writefile({ 'theirs' }, name)",
+}
+SWAP = """
+local name, event = ...
+local pattern = '*/' .. vim.fs.basename(name)
+vim.api.nvim_create_autocmd(event, { once = true, pattern = pattern, callback =
+  function() vim.uv.fs_rename(name, name .. '.was') %s end })
+"""
+"""What an agent makes of a file while a formatter runs."""
+
+
+def swap_at(editor: Editor, event: str, path: Path, swap: str) -> None:
+    editor.lua(SWAP % SWAPS[swap], str(path), event)
+
+
+def same(path: Path, swap: str) -> bool:
+    """Whether the path is still what it was swapped for."""
+    kinds: dict[str, Callable[[], bool]] = {
+        "a pipe": path.is_fifo,
+        "a socket": path.is_socket,
+        "a folder": path.is_dir,
+        "a link": path.is_symlink,
+        "another file": lambda: path.read_text() == "theirs\n",
+    }
+    return kinds[swap]()
+
+
+@pytest.mark.parametrize("dirty", [False, True])
+@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("swap", SWAPS)
+def test_what_is_at_the_path_is_looked_at_last(
+    live: AgentFilesInNvim,
+    monkeypatch: pytest.MonkeyPatch,
+    swap: str,
+    event: str,
+    dirty: bool,
+) -> None:
+    monkeypatch.setattr("acp_nvim.workspace.agent_write.PATIENCE_S", 0.2)
+    before = TEXT
+    if dirty:
+        live.options.save = "always"
+        before += "mine\n"
+        live.editor.keys("Gomine<Esc>")
+    path = Path(live.path("f"))
+    live.read("f")
+    swap_at(live.editor, event, path, swap)
+    success = written(live)
+    assert same(path, swap) or success
+    if event == "BufWritePre":
+        assert (path.parent / "f.was").read_text() == TEXT
+        assert not success
+        assert buffer_text(live) == before or swap == "another file"
+        assert live.editor.lua("return vim.bo.modified") is dirty
+    assert not live.editor.rpc.mode()["blocking"]
+
+
+def test_a_file_that_somebody_else_makes_meanwhile_is_no_new_one(
+    live: AgentFilesInNvim,
+) -> None:
+    path = Path(live.path("new"))
+    live.editor.cmd("autocmd BufWritePre new ++once call writefile(['theirs'], expand('<afile>'))")
+    live.write("new", CHANGED)
+    assert path.read_text() == CHANGED
+    assert str(live.writes[0][1]) == "theirs\n", "a reject brings it back"
+
+
+@pytest.mark.parametrize("verb", ["reject all", "unreject"])
+@pytest.mark.parametrize("swap", [name for name in SWAPS if name != "another file"])
+def test_a_decision_writes_into_no_pipe(editor: Editor, verb: str, swap: str) -> None:
+    path = editor.write("a.txt", LINES)
+    editor.agent("script")
+    editor.open(path)
+    agent = StepwiseAgent.at_work(editor)
+    agent.ask("replace", str(path), "line 12\n", "twelve\n")
+    agent.end()
+    wait_edits(editor, a="modified")
+    editor.wait("not require('acp.buffers.watch').at_work(...)", str(path))
+    if verb == "unreject":
+        editor.cmd("Acp reject all")
+        wait_edits(editor)
+    lines = editor.lines(str(path))
+    swap_at(editor, "BufWritePre", path, swap)
+    editor.cmd(f"Acp {verb}")
+    editor.wait_message("a.txt was left unchanged: ")
+    assert same(path, swap)
+    assert editor.lines(str(path)) == lines
+    assert not editor.rpc.mode()["blocking"]
+
+
+@pytest.mark.parametrize("swap", ["a pipe", "a socket", "a folder"])
+def test_the_user_s_own_write_waits_for_no_pipe(editor: Editor, swap: str) -> None:
+    path = editor.write("a.txt", LINES)
+    editor.agent("script")
+    editor.open(path)
+    swap_at(editor, "BufWritePre", path, swap)
+    agent = StepwiseAgent.at_work(editor)
+    agent.ask("read", str(path))
+    editor.keys("ggOmine<Esc>:write<CR>")
+    until(lambda: same(path, swap))
+    assert not editor.rpc.mode()["blocking"]
+    assert editor.lua("return vim.bo.modified")
+    assert editor.lines(str(path))[0] == "mine"
+    editor.errors_expected = True
+    agent.end()
+
+
+@pytest.mark.parametrize("act", ["wipes", "unloads", "renames"])
+@pytest.mark.parametrize("verb", ["reject", "accept"])
+def test_a_buffer_that_is_put_away_when_it_is_saved(editor: Editor, verb: str, act: str) -> None:
+    """The user's text that was just saved stays, and the agent's hunk is pending."""
+    path = editor.write("a.txt", LINES)
+    editor.agent("script")
+    editor.setup({"files": {"save": "always"}})
+    editor.open(path)
+    agent = StepwiseAgent.at_work(editor)
+    agent.ask("read", str(path))
+    editor.keys("2G0Cmine<Esc>")
+    editor.wait("vim.bo.modified")
+    editor.cmd(f"autocmd BufWritePost a.txt ++once {ACTS[act]}")
+    agent.ask("replace", str(path), "line 12\n", "twelve\n")
+    mine = LINES.replace("line 2\n", "mine\n")
+    assert path.read_text() == mine.replace("line 12", "twelve")
+    agent.end()
+    wait_edits(editor, a="modified")
+    assert edits_by_name(editor)["a.txt"]["hunks"] == 1
+    editor.cmd(f"autocmd BufWritePost a.txt ++once {ACTS[act]}")
+    editor.cmd(f"Acp {verb} all")
+    wait_edits(editor)
+    wanted = mine if verb == "reject" else mine.replace("line 12", "twelve")
+    until(lambda: path.read_text() == wanted)
+    if verb == "reject":
+        editor.cmd("Acp unreject")
+        wait_edits(editor, a="modified")
+        until(lambda: path.read_text() == mine.replace("line 12", "twelve"))
