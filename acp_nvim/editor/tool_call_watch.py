@@ -11,7 +11,6 @@ from acp_nvim.session.questions.requests import commands
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall
 from acp_nvim.workspace.disk import GRAIN_NS
-from acp_nvim.workspace.mentions import runs_git
 from acp_nvim.workspace.tool_call_files import ToolCallFiles
 from acp_nvim.workspace.turns import Turn
 
@@ -37,8 +36,7 @@ class ToolCallWatch:
         turn = self._files.turn(session)
         if turn is not None:
             turn.mentions.add_command(line, directory)
-            if runs_git(line):
-                turn.git_began = turn.git_began or time.time_ns() - GRAIN_NS
+            turn.git.start(line, time.time_ns() - GRAIN_NS)
 
     def works_at(self, session: Session, path: str) -> None:
         """One of the editor's tools works at a file."""
@@ -81,8 +79,5 @@ def _mention(turn: Turn, call: ToolCall, paths: list[str], cwd: str) -> None:
 
 def _judge(turn: Turn, call: ToolCall, lines: list[str]) -> None:
     """Note whether a call may run git: commands without git, and mere changes of files, do not."""
-    runs = any(map(runs_git, (*lines, call.title)))
-    if not runs and (lines or call.kind in CHANGING):
-        turn.without_git.add(call)
-    else:
-        turn.without_git.discard(call)
+    is_harmless = bool(lines) or call.kind in CHANGING
+    turn.git.judge(call, (*lines, call.title), is_harmless=is_harmless)

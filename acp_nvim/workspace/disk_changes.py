@@ -33,6 +33,7 @@ from acp_nvim.workspace.entered_change import EnteredChange, enter, kind_of, tex
 from acp_nvim.workspace.file_format import BinaryError, Format, FormatChange, format_change, text_of
 from acp_nvim.workspace.folder_watch import FolderWatch
 from acp_nvim.workspace.git_tree import HeadMove
+from acp_nvim.workspace.naming import Naming
 from acp_nvim.workspace.paths import is_below
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.ports import AgentSession, BufferText
@@ -44,7 +45,6 @@ from acp_nvim.workspace.snapshots.store import (
     Change,
     Unstored,
     blob_mark,
-    names,
 )
 from acp_nvim.workspace.tracked_file import (
     CaughtUp,
@@ -80,6 +80,7 @@ class DiskChanges:
         self.turns = edits.turns
         self._attribution = Attribution(self.turns)
         self.turn_starts = TurnStarts(edits.tracked)
+        self._naming = Naming(edits)
         self.unread = UnreadFiles(edits.turns, snapshots)
         self._watch = FolderWatch(snapshots.folders)
         self._is_late = False
@@ -155,11 +156,7 @@ class DiskChanges:
         await turn.ready.wait()
         await self.look_at_named(turn)
         await self.look(turn.roots, watch=True)
-        unnamed = sorted(path for path in turn.unnamed if self._edits.ledger.get(path))
-        if unnamed:
-            files = names(unnamed, session.cwd)
-            self._edits.view.inform(session, wording.UNNAMED.format(files=files))
-            turn.unnamed.clear()
+        self._naming.report(turn)
 
     def leave(self, session: AgentSession) -> None:
         """All is done for a prompt, and for its turn unless another prompt has joined that."""
@@ -271,7 +268,7 @@ class DiskChanges:
                 async with self._edits.alone(*(change.path for change in changes)):
                     with self._edits.together():
                         await self._take_up(changes, brought)
-            await self._name_later()
+            await self._naming.later()
             for path, signature in signatures.items():
                 self._files[path].hear(Looked((turns, signature)))
         return {change.path for change in changes}
@@ -354,7 +351,7 @@ class DiskChanges:
                 entered.setdefault(writer.n, {})[change.path] = was
         for turn in self.turns:
             if turn.session.n in entered:
-                await self._name(turn, entered[turn.session.n])
+                await self._naming.changed(turn, entered[turn.session.n])
 
     async def _take_up_one(
         self, change: FileChange, turn: Turn | None, at: int
@@ -379,31 +376,6 @@ class DiskChanges:
         else:
             return await self._agents(session, at, change)
         return None
-
-    async def _name(self, turn: Turn, entered: Mapping[str, Pending | None]) -> None:
-        """Note which of the files that its agent has changed the turn has named. ``entered`` has
-        the pending edits before the changes.
-        """
-        named = await to_thread.run_sync(turn.mentions.among, entered)
-        for path, was in entered.items():
-            was_named = was is None or was.named or path in turn.unnamed
-            self._edits.ledger.named(path, path in named and was_named)
-            self._edits.checkpoints.name(path, path in named)
-            if path not in named and was_named:
-                turn.unnamed.add(path)
-            elif path in named:
-                turn.unnamed.discard(path)
-
-    async def _name_later(self) -> None:
-        """Take up the names of files that were given after their changes were found."""
-        for turn in self.turns:
-            if turn.unnamed and turn.mentions.has_news:
-                found = await to_thread.run_sync(turn.mentions.among, list(turn.unnamed))
-                turn.unnamed -= found
-                for path in found:
-                    self._edits.ledger.named(path, True)
-                    self._edits.checkpoints.name(path, True)
-                self._edits.changed(*found)
 
     async def _gits(self, change: FileChange) -> None:
         """Take up a change that the user made by git."""

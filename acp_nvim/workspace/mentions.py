@@ -36,7 +36,6 @@ _WRITING: Final = re.compile(
     r"\s(?:-exec|-execdir|-delete|-x|-X|checkout|restore|rm|mv|clean|apply|stash|reset|switch)\b"
 )
 """Words with which some of them do."""
-_GIT: Final = re.compile(r"(?<![\w.-])(?:git|gh|jj|hub|glab)(?![\w.-])")
 _SEARCHES: Final = re.compile(r"(?:^|[\s;&|(])(?:find|fd|ls-files|rg|grep)\s")
 """Programs whose globs match names in all folders."""
 
@@ -52,6 +51,8 @@ class Mentions:
         self._read = set[tuple[str, str, bool]]()
         self.has_news = False
         """Names have come since `among` was last asked."""
+        self.lacking = set[str]()
+        """Files with pending changes of the turn that are not named."""
 
     def add_paths(self, paths: Iterable[str]) -> None:
         """Add real paths."""
@@ -102,11 +103,6 @@ class Mentions:
             for base in bases:
                 found = {path for word in _written_to(text) for path in _resolved(base, word)}
                 self._folders |= found.difference(*([one, *_above(one)] for one in bases))
-
-
-def runs_git(line: str) -> bool:
-    """Whether a command runs git, as far as it tells."""
-    return _GIT.search(line) is not None
 
 
 def words(text: str, nested: int = NESTED) -> set[str]:

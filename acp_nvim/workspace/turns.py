@@ -17,6 +17,7 @@ from msgspec import UNSET, UnsetType
 from acp_nvim.edits.merge import overlaid
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.workspace.disk import GRAIN_NS, changed_at
+from acp_nvim.workspace.git_use import GitUse
 from acp_nvim.workspace.mentions import Mentions
 from acp_nvim.workspace.paths import Place, is_below
 from acp_nvim.workspace.ports import AgentSession, ToolCall
@@ -69,13 +70,8 @@ class Turn:
         """The contents of files that tool calls have named before `ready`."""
         self.names: dict[str, int] = {}
         """When each file was named last, in nanoseconds."""
-        self.without_git = set[ToolCall]()
-        """Tool calls that run no git, as far as they tell."""
-        self.git_began = 0
-        """When a terminal was started that runs git, in nanoseconds; 0: there is none."""
+        self.git = GitUse()
         self.mentions = Mentions()
-        self.unnamed = set[str]()
-        """Files with pending changes of this turn that it has not named."""
         self.calls: dict[ToolCall, tuple[int, int]] = {}
         """From when to when each tool call ran that may change files; 0: it runs still."""
         self.trees: dict[str, str] = {}
@@ -162,13 +158,7 @@ class Turn:
 
     def ran_git(self, first: int, last: int) -> bool:
         """Whether its agent may have run git between these times, in nanoseconds."""
-        if self.git_began and self.git_began <= last:
-            return True
-        return any(
-            began - HEARD_NS <= last and (not ended or ended >= first)
-            for call, (began, ended) in self.calls.items()
-            if call not in self.without_git
-        )
+        return self.git.may_have_run(self.calls, first, last, HEARD_NS)
 
 
 class Turns:
