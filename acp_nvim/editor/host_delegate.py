@@ -114,7 +114,7 @@ class HostDelegate(Struct, frozen=True, eq=False):
         self.comments.join(prompt, session.n)
         if prompt.text or not prompt.given:
             op = ("under_way", session.n, prompt.text, prompt.files(), prompt.ranges())
-            self.screen.push(*op)
+            self.screen.push(*op, prompt.delivery)
 
     async def turn_ended(self, session: Session) -> None:
         """A turn is over: its changes on disk are taken up before the next one."""

@@ -30,7 +30,9 @@ local cut = {} ---@type table<integer, boolean> sessions whose turn the host did
 ---@param text? string
 ---@param paths? string[]
 ---@param ranges? table[]
-function M.under_way(n, text, paths, ranges)
+---@param delivery? integer number of the prompt
+function M.under_way(n, text, paths, ranges, delivery)
+  if type(delivery) == 'number' then require('acp.ui.composer.delivery').sent(delivery) end
   under_way[n] = text and { text = text, paths = paths or {}, ranges = ranges or {} } or nil
 end
 

@@ -300,6 +300,21 @@ def test_prompts_that_waited_come_back_and_wait(shared: SharedWorkspace, how: st
     shared.wait("a draft")
 
 
+@pytest.mark.parametrize("how", ["kill", "quit"])
+def test_prompts_that_repeat_a_sent_one_come_back(shared: SharedWorkspace, how: str) -> None:
+    first = shared.start()
+    first.prompt("wait_for_cancel")
+    first.traffic[0].wait("session/prompt")
+    first.prompt("wait_for_cancel")
+    first.prompt("wait_for_cancel")
+    shared.wait(queue=["wait_for_cancel"] * 2)
+    end(first, how)
+    second = shared.start()
+    second.cmd("AcpPrompt")
+    second.wait_message("acp: 2 unsent prompts: :Acp queue")
+    shared.wait(queue=["wait_for_cancel"] * 2)
+
+
 def test_they_can_be_edited_before_there_is_a_session(shared: SharedWorkspace) -> None:
     busy(shared).kill()
     second = shared.start()

@@ -5,6 +5,7 @@ local M = {}
 ---@class acp.Delivered: acp.KeptPrompt
 ---@field id integer
 ---@field n integer
+---@field sent? boolean the agent has it, or had it
 
 local KNOWN = 200
 
@@ -47,14 +48,27 @@ function M.taken(id)
   end
 end
 
---- Our record of a prompt in the queue of session `n`; the host tells its words only.
+--- The host has sent a prompt to its agent. An equal text in a queue is another prompt, unless this
+--- one came back.
+---@param id integer
+function M.sent(id)
+  for _, list in ipairs({ taken, unconfirmed }) do
+    for _, one in ipairs(list) do
+      if one.id == id then one.sent = true end
+    end
+  end
+end
+
+--- Our record of a prompt in the queue of session `n`; the host gives its words only.
 ---@param used table<integer, true> by number
 ---@return acp.KeptPrompt|nil
 local function known(n, text, used)
-  for _, one in ipairs(taken) do
-    if one.text == text and not used[one.id] then
-      used[one.id] = true
-      return one
+  for _, sent in ipairs({ false, true }) do
+    for _, one in ipairs(taken) do
+      if one.text == text and (one.sent or false) == sent and not used[one.id] then
+        used[one.id] = true
+        return one
+      end
     end
   end
   -- Names of attachments stand in brackets where a prompt has no words.
