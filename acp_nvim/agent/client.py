@@ -36,6 +36,7 @@ from acp_nvim.session.questions import permissions
 from acp_nvim.session.questions.decisions import CANCELLED, Outcome
 from acp_nvim.session.questions.questions import named_paths, permission_decision, rule_case
 from acp_nvim.session.session import Session
+from acp_nvim.session.tool_calls import ToolCall
 from acp_nvim.workspace import guard
 
 MOST_ASKED: Final = 25_000
@@ -227,6 +228,8 @@ class Client:
         """v1/tool-calls#requesting-permission: rules first, then the user."""
         tool_call = permissions.subject(session, params)
         shown = permissions.shown_at(session, tool_call)
+        if tool_call.meta and self._puts_choices(session, params, tool_call, call):
+            return
         decision = permission_decision(decision_id(), tool_call, params, shown)
         settings = self._settings()
         paths = named_paths(tool_call, session.cwd)
@@ -251,6 +254,30 @@ class Client:
         cancel_with(call, decision)
         answer_by(decision, call, _permitted)
         session.ask(decision, shown)
+
+    def _puts_choices(
+        self, session: Session, params: permissions.Asked, tool_call: ToolCall, call: IncomingCall
+    ) -> bool:
+        """Put questions with choices, which no rule answers; False if the agent asks for something
+        else.
+        """
+        from acp_nvim.session.questions import choices
+
+        questions = choices.asked(tool_call, params.options)
+        if not questions:
+            return False
+        if choices.is_simple(questions):
+            decision = choices.decision(decision_id(), tool_call, questions[0], params)
+        else:
+            decision = self._elicitations.decision(choices.form(questions))
+        if session.root.status == "cancelling":
+            decision.resolve(CANCELLED, "cancel")
+        elif self._too_many(session):
+            decision.resolve(CANCELLED, "limit")
+        cancel_with(call, decision)
+        answer_by(decision, call, choices.response(questions, decision, params.options))
+        session.ask(decision, permissions.shown_at(session, tool_call))
+        return True
 
     def _too_many(self, session: Session) -> bool:
         """Whether so many questions wait that no further one is shown; reported once."""

@@ -75,7 +75,7 @@ class Elicitations:
         """Show a question and return its decision. Raises RequestError for a mode that was not
         advertised, and for a request without a scope.
         """
-        decision = self._decision(params)
+        decision = self.decision(params)
         if session is None and params.request_id is UNSET:
             raise RequestError(INVALID_PARAMS, "neither sessionId nor requestId")
         if session is not None and session.root.status == "cancelling":
@@ -122,7 +122,10 @@ class Elicitations:
         decision.redraw()
         return decision.completed
 
-    def _decision(self, params: schema.ElicitationRequest) -> Decision:
+    def decision(self, params: schema.ElicitationRequest) -> Decision:
+        """Return the decision for a question, which nothing shows yet. Raises RequestError for a
+        mode that was not advertised.
+        """
         match params:
             case schema.ElicitationFormMode():
                 kind, options = "form", [_DECLINE, _DISMISS]

@@ -128,7 +128,7 @@ def _told(decision: Decision, entry: ToolEntry | None, cwd: str) -> list[Row]:
             rows += text_rows(detail, whole, after="    ")
     rows += [row(path_line(problem), "AcpError") for problem in decision.problems]
     rows += _effects(decision, cwd)
-    if entry is not None and decision.subject == "permission":
+    if entry is not None and decision.subject == "permission" and not decision.question:
         known = _title(decision, entry, cwd)
         rows += _guarded(decision, known, cwd)
         rows += _without_head(_of_input(entry, cwd, whole, known), known, cwd)

@@ -87,6 +87,9 @@ def title(decision: Decision, call: ToolCall | None, cwd: str) -> Title:
         prefix = "Question: " if decision.subject == "consent" else ""
         return Title([(prefix, "AcpPermission"), (decision.title.strip(), "AcpPermissionTitle")])
     who = f"{one_line(decision.agent, 60) or 'The agent'} "
+    if decision.question:
+        asked = decision.title.strip()
+        return Title([(f"{who}asks: ", "AcpPermission"), (asked, "AcpPermissionTitle")])
     if call is None or decision.subject != "permission":
         # Titles of our own name an act; an agent's says what it likes ("Run the tests?").
         verb = "asks: " if decision.subject == "permission" else "wants to "

@@ -73,3 +73,33 @@ def field_edits(agent: Agent) -> None:
     call = {"toolCallId": "edit", "title": "Editing one.txt", "kind": "edit", "rawInput": raw}
     agent.ask(METHOD, {"toolCall": call, "options": OPTIONS})
     _done(agent, "edit", content=[diff, _text("Edited one.txt")])
+
+
+@scenario
+def field_choices(agent: Agent, several: str = "") -> None:
+    """Qwen asks its questions by a permission; the answers are beside the outcome."""
+    questions: list[Frame] = [
+        {
+            "question": "Which colour?",
+            "header": "Shade",
+            "options": [{"label": "Red", "description": "the red one"}, {"label": "Blue"}],
+            "multiSelect": False,
+        }
+    ]
+    if several:
+        labels = [{"label": "Small"}, {"label": "Large"}, {"label": "Huge"}]
+        questions.append({"question": "Which sizes?", "options": labels, "multiSelect": True})
+    meta = {"toolName": "ask_user_question", "qwenInteractionKind": "user_question"}
+    call = {
+        "toolCallId": "asks",
+        "title": f"Ask user {len(questions)} question",
+        "kind": "think",
+        "rawInput": {"questions": questions},
+        "_meta": {**meta, "qwenQuestions": questions},
+    }
+    options = [
+        {"optionId": "proceed_once", "name": "Submit", "kind": "allow_once"},
+        {"optionId": "cancel", "name": "Cancel", "kind": "reject_once"},
+    ]
+    agent.ask(METHOD, {"toolCall": call, "options": options})
+    _done(agent, "asks")

@@ -40,8 +40,11 @@ GATES = {
     "providers/disable": ("agentCapabilities", "providers"),
 }
 OPENING = ("NewSessionRequest", "LoadSessionRequest", "ResumeSessionRequest", "ForkSessionRequest")
-NEWER = dict.fromkeys(OPENING, frozenset({"configOptions"}))
-"""Keys that came after the schema of the tests."""
+NEWER = {
+    **dict.fromkeys(OPENING, frozenset({"configOptions"})),
+    "RequestPermissionResponse": frozenset({"answers"}),
+}
+"""Keys that came after the schema of the tests, and `answers`, which Qwen Code asks for."""
 ASKING = {"jsonrpc", "id", "method", "params"}
 ANSWERING = {"jsonrpc", "id", "result", "error"}
 BLOCKS = {"image": "image", "audio": "audio", "resource": "embeddedContext"}

@@ -10,7 +10,7 @@ from acp_nvim.editor.host import Host
 from acp_nvim.editor.proposed_edits import marks, shows_edits, table
 from acp_nvim.editor.verbs import forms
 from acp_nvim.editor.verbs.table import Args, verb
-from acp_nvim.session.questions.decisions import CANCELLED, Decision, Option, Outcome
+from acp_nvim.session.questions.decisions import CANCELLED, CHOICE, Decision, Option, Outcome
 from acp_nvim.session.session import Session
 
 MOST_NAMED = 20
@@ -171,6 +171,10 @@ def _decide(host: Host, args: Args, kind: str) -> None:
         _choose(host, decision, str(args["option"]), args)
         return
     option = decision.first(kind)
+    if option is None and decision.question:
+        answers = [it.id for it in decision.options if it.kind == CHOICE]
+        host.echo("warn", wording.CHOOSE.format(options=" | ".join(answers)))
+        return
     if option is None:
         host.echo(
             "warn",

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 KINDS = ("allow_once", "allow_always", "reject_once", "reject_always")
 
+CHOICE: Final = "choice"
+"""Kind of an option that answers a question: neither a bare yes nor a rule takes it."""
+
 AT_ONCE: Final = 1000
 IN_STATE: Final = 50
 """How many pending decisions of a session are listed in the snapshot."""
@@ -91,6 +94,8 @@ class Decision(Struct, eq=False):
     """Files that it names, absolute, which are always asked about, with the reason: `outside`,
     `secret` or `executed`.
     """
+    question: bool = False
+    """It is a question with choices: its options are the answers."""
     completed: bool = False
     """The address that the user agreed to open is done with (v1/elicitation#url-mode)."""
     behind: bool = False

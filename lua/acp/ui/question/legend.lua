@@ -74,9 +74,13 @@ local WORDS = {
   { 'help', 'keys' },
 }
 
---- Whether a yes is the answer; a form is filled in.
+local function allows(option) return vim.startswith(option.kind, 'allow') end
+
+--- Whether a yes is the answer; a form is filled in, of choices one is taken.
 ---@param card acp.Card
-local function takes_yes(card) return card.subject ~= 'elicitation' end
+local function takes_yes(card)
+  return card.subject ~= 'elicitation' and vim.iter(card.options or {}):any(allows)
+end
 
 --- The keys of these cards, for who has the cursor on one.
 ---@param cards acp.Card[]

@@ -1,0 +1,155 @@
+"""Questions with choices in a permission request, as Qwen Code asks them.
+
+Its question tool asks for a permission whose call has the questions in `_meta`. The response has
+the answers beside the outcome, by the number of the question:
+`{"outcome": …, "answers": {"0": "Red"}}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from acp_nvim.protocol import schema, updates
+from acp_nvim.session.lists import OPTIONS
+from acp_nvim.session.questions.decisions import CHOICE, Decision, Option, Outcome
+from acp_nvim.session.tool_calls import ToolCall
+
+
+class Choice(Struct, frozen=True):
+    """One choice of a question."""
+
+    label: str
+    description: str = ""
+
+    @property
+    def name(self) -> str:
+        """The label with its description."""
+        return f"{self.label} — {self.description}" if self.description else self.label
+
+
+class Question(Struct, frozen=True, rename="camel"):
+    """A question with its choices."""
+
+    question: str
+    options: list[Choice]
+    header: str = ""
+    multi_select: bool = False
+
+    @property
+    def title(self) -> str:
+        """The question after its header."""
+        is_said = self.header.lower() in self.question.lower()
+        return self.question if is_said else f"{self.header}: {self.question}"
+
+
+class Answered(schema.RequestPermissionResponse, frozen=True):
+    """Response with the answers, by the number of the question from 0."""
+
+    answers: dict[str, str]
+
+
+def asked(call: ToolCall, options: Sequence[schema.PermissionOption]) -> list[Question]:
+    """Return the questions of a call that asks for a permission; empty if it asks for something
+    else. `options` are those of the request.
+    """
+    meta = call.meta or {}
+    if meta.get("qwenInteractionKind") != "user_question":
+        return []
+    if not any(it.kind.startswith("allow") for it in options):
+        return []
+    raw = call.raw_input
+    inside = raw.get("questions") if isinstance(raw, Mapping) else None
+    try:
+        found = msgspec.convert(meta.get("qwenQuestions") or inside, list[Question])
+    except msgspec.ValidationError:
+        return []
+    return found if all(0 < len(one.options) <= OPTIONS for one in found) else []
+
+
+def is_simple(questions: Sequence[Question]) -> bool:
+    """Whether one key answers: there is one question, with one answer."""
+    return len(questions) == 1 and not questions[0].multi_select
+
+
+def decision(
+    decision_id: str,
+    call: ToolCall,
+    question: Question,
+    request: schema.RequestPermissionRequest | updates.PermissionRequest,
+) -> Decision:
+    """Return the decision of a question: its options are the choices and, after them, the agent's
+    own ones that refuse.
+    """
+    refusing = [it for it in request.options if it.kind.startswith("reject")]
+    taken = {it.option_id for it in refusing}
+    options: list[Option] = []
+    for number, choice in enumerate(question.options, 1):
+        id = f"{number}. {choice.label}" if choice.label in taken else choice.label
+        taken.add(id)
+        options.append(Option(id, choice.name, CHOICE))
+    options += [Option(it.option_id, it.name, it.kind) for it in refusing]
+    return Decision(
+        decision_id,
+        "permission",
+        question.title,
+        kind=call.kind,
+        tool_call_id=call.id or None,
+        options=options,
+        request=request,
+        question=True,
+    )
+
+
+def form(questions: Sequence[Question]) -> schema.ElicitationFormMode:
+    """Return several questions, or one with several answers, as a form."""
+    fields = {str(number): _field(one) for number, one in enumerate(questions)}
+    form = schema.ElicitationSchema(properties=fields)
+    message = f"{len(questions)} questions" if len(questions) > 1 else questions[0].title
+    return schema.ElicitationFormMode(message=message, requested_schema=form)
+
+
+def _field(question: Question) -> schema.ElicitationPropertySchema:
+    values = [schema.EnumOption(it.label, it.name) for it in question.options]
+    if question.multi_select:
+        items = schema.TitledMultiSelectItems(any_of=values)
+        return schema.MultiSelectPropertySchema(items, title=question.title)
+    return schema.StringPropertySchema(title=question.title, one_of=values)
+
+
+def response(
+    questions: Sequence[Question], decision: Decision, options: Sequence[schema.PermissionOption]
+) -> Callable[[Outcome], schema.RequestPermissionResponse]:
+    """Return the function that makes the response of an outcome. `options` are those of the
+    request.
+    """
+
+    def respond(outcome: Outcome) -> schema.RequestPermissionResponse:
+        answers = _answers(questions, decision, outcome)
+        kind = "reject" if answers is None else "allow"
+        wanted = outcome.option.id if answers is None and outcome.option is not None else None
+        found = (it.option_id for it in options if it.kind.startswith(kind))
+        option_id = wanted or next(found, None)
+        if option_id is None or outcome.kind == "cancelled":
+            return schema.RequestPermissionResponse(schema.CancelledPermissionOutcome())
+        selected = schema.SelectedPermissionOutcome(option_id=option_id)
+        if answers is None:
+            return schema.RequestPermissionResponse(selected)
+        return Answered(selected, answers)
+
+    return respond
+
+
+def _answers(
+    questions: Sequence[Question], decision: Decision, outcome: Outcome
+) -> dict[str, str] | None:
+    """Return the answers by the number of the question; None if the user refused."""
+    if outcome.kind == "accept":
+        content = outcome.content or {}
+        return {key: it if isinstance(it, str) else ", ".join(it) for key, it in content.items()}
+    if outcome.option is None or outcome.option.kind != CHOICE:
+        return None
+    chosen = decision.options.index(outcome.option)
+    return {"0": questions[0].options[chosen].label}
