@@ -29,7 +29,7 @@ from acp_nvim.protocol.errors import (
 )
 from acp_nvim.protocol.refusals import needs_login, rate_limit
 from acp_nvim.session import queue, turns
-from acp_nvim.session.prompts import Prompt, aside
+from acp_nvim.session.prompts import Prompt, aside, ended
 from acp_nvim.tasks import Tasks
 
 
@@ -81,7 +81,9 @@ class Exchange:
         for remark in prompt.left_out:
             session.notice("warning", remark)
         if connection.alive and blocks:
-            return [*blocks, *self._handover(prompt, capabilities)]
+            told = self._handover(prompt, capabilities)
+            prompt.blocks = ended(blocks, told)
+            return [*prompt.blocks, *told]
         self._delegate.give_back(session, prompt)
         return []
 

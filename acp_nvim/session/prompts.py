@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
+import msgspec
 from msgspec import Struct, field
 
 from acp_nvim import wording
@@ -169,9 +170,12 @@ class Prompt(Struct, eq=False):
         those that read the first find nothing but attachments before it.
         """
         self.left_out = []
-        words = list(self._words(capabilities))
+        words: list[Any] = list(self._words(capabilities))
         rest = [_block(item, capabilities) for item in self.attachments]
-        self.blocks = [*rest, *words] if self.text.startswith("/") else [*words, *rest]
+        if self.text.startswith("/"):
+            self.blocks = [*rest, *words]
+        else:
+            self.blocks = [*ended(words, rest), *rest]
         return self.blocks
 
     def _words(self, capabilities: schema.PromptCapabilities) -> Iterator[Any]:
@@ -185,6 +189,22 @@ class Prompt(Struct, eq=False):
                 self.left_out.append(wording.BLOCK_LEFT_OUT.format(what=block_name(block)))
             else:
                 yield fitting
+
+
+def ended(words: list[Any], rest: list[Any]) -> list[Any]:
+    """Return the words with a line break at their end, if an attachment follows that some agents
+    write behind them as `@uri`: it would become a part of the last word.
+    """
+    last = words[-1] if words else None
+    if (
+        not rest
+        or isinstance(rest[0], schema.TextContent)
+        or not isinstance(last, schema.TextContent)
+    ):
+        return words
+    if last.text.endswith("\n"):
+        return words
+    return [*words[:-1], msgspec.structs.replace(last, text=last.text + "\n")]
 
 
 def shown(text: str) -> str:

@@ -43,7 +43,9 @@ def test_each_kind_of_file_as_the_agent_takes_it(
     editor.cmd("Acp attach a.py dot.png beep.wav data.bin")
     editor.turn("look")
     first, *rest = blocks(agent)
-    assert first == {"type": "text", "text": "look"}
+    assert first == {"type": "text", "text": "look\n"}, (
+        "each attachment begins on a line of its own"
+    )
     paths = [text, image, sound, binary]
     link = [
         {"type": "resource_link", "uri": p.as_uri(), "name": p.name, "size": p.stat().st_size}
@@ -160,7 +162,7 @@ def test_variables_are_resolved_when_the_prompt_is_sent(
     text = "explain {this} {selection} {buffer} {diagnostics} {quickfix} {nonsense}"
     editor.turn(text)
     first, *rest = blocks(agent)
-    assert first["text"] == text
+    assert first["text"].rstrip("\n") == text
     assert len(rest) == 4  # the quickfix list is empty
     if capabilities is ALL:
         found = {b["resource"]["uri"].rpartition("/")[2]: b["resource"]["text"] for b in rest}

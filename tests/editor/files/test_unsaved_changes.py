@@ -23,8 +23,8 @@ def sent(editor: Editor, agent: Any, text: str) -> list[str]:
     editor.turn(text)
     blocks = agent.wait("session/prompt", before + 1)["params"]["prompt"]
     found = [block.get("text") or block.get("resource", {}).get("text", "") for block in blocks]
-    assert text in found
-    return [it for it in found if it != text]
+    assert text in [it.rstrip("\n") for it in found]
+    return [it for it in found if it.rstrip("\n") != text]
 
 
 @pytest.fixture

@@ -65,7 +65,7 @@ def test_they_go_with_the_next_prompt_as_if_nothing_had_been(project: Editor) ->
     kill_host_once_written(project)
     project.wait_screen("» why?")
     words, *rest = prompted(project)
-    assert words["text"] == "say ok\n\nRemarks on your edits:\n- a.txt:3-4: why?\n- a.txt:7: odd"
+    assert words["text"] == "say ok\n\nRemarks on your edits:\n- a.txt:3-4: why?\n- a.txt:7: odd\n"
     assert [block["resource"]["text"] for block in rest] == ["three\nfour", "line 7"]
     assert not is_marked(project, "why?")
     assert len(prompted(project)) == 1
