@@ -36,11 +36,13 @@ class NvimDocuments:
 
     async def loaded(self) -> Mapping[str, Document]:
         """See `Documents`."""
-        return msgspec.convert(await self._bridge.call(MODULE, "loaded"), dict[str, Document])
+        found = await _answered(self._bridge.call(MODULE, "loaded"))
+        return msgspec.convert(found, dict[str, Document])
 
     async def diagnostics(self, path: str, first: int, last: int) -> Sequence[Any]:
         """See `Documents`."""
-        found: list[Any] = await self._bridge.call(MODULE, "diagnostics", path, first, last)
+        asked = self._bridge.call(MODULE, "diagnostics", path, first, last)
+        found: list[Any] = await _answered(asked)
         return found
 
     async def formatters(self, session: Session, path: str) -> Formatters:
@@ -75,10 +77,15 @@ class NvimDocuments:
         return found
 
     async def _ask(self, module: str, function: str, question: dict[str, Any]) -> Any:
-        try:
-            return await self._later.call(module, function, question)
-        except NvimError as error:
-            raise ToolError(str(error)) from error
+        return await _answered(self._later.call(module, function, question))
+
+
+async def _answered(asked: Awaitable[Any]) -> Any:
+    """Wait for an answer of Neovim. ToolError with its message where it is an error."""
+    try:
+        return await asked
+    except NvimError as error:
+        raise ToolError(str(error)) from error
 
 
 def _about(session: Session, path: str) -> dict[str, Any]:

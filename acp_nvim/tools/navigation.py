@@ -12,7 +12,15 @@ from acp_nvim.session.session import Session
 from acp_nvim.tools import files
 from acp_nvim.tools.fields import At, Listed
 from acp_nvim.tools.files import ToolFiles
-from acp_nvim.tools.places import Spot, listing, locations, position, result, spot
+from acp_nvim.tools.places import (
+    Spot,
+    listing,
+    locations,
+    position,
+    readable,
+    result,
+    spot,
+)
 from acp_nvim.tools.ports import Answer, LanguageServers, Position
 from acp_nvim.tools.tool import Call, Tool, ToolResult
 from acp_nvim.workspace.paths import Place
@@ -96,13 +104,14 @@ class Navigation:
         found = await self._servers.resolve(
             answer.client, where.real, f"callHierarchy/{method}", {"item": item}
         )
-        spots = []
-        for one in found or ():
-            other = one["from" if direction == "in" else "to"]
-            uri = other["uri"] if direction == "in" else item["uri"]
-            note = f"{'in' if direction == 'in' else 'calls'} {other['name']}:"
-            for span in one["fromRanges"]:
-                spots.append(spot(uri, span, answer.encoding, note, name=other["name"]))  # noqa: PERF401
+        spots: list[Spot] = []
+        with readable(answer.name):
+            for one in found or ():
+                other = one["from" if direction == "in" else "to"]
+                uri, name = (other if direction == "in" else item)["uri"], other["name"]
+                note = f"{'in' if direction == 'in' else 'calls'} {name}:"
+                spans = one["fromRanges"]
+                spots += [spot(uri, span, answer.encoding, note, name=name) for span in spans]
         return spots
 
     async def _ask(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -102,10 +103,20 @@ def locations(answers: Sequence[Answer]) -> list[Spot]:
     for answer in answers:
         results = answer.result if isinstance(answer.result, list) else [answer.result]
         for one in filter(None, results):
-            span = one.get("targetSelectionRange") or one.get("targetRange") or one["range"]
-            uri = one.get("targetUri") or one["uri"]
-            found[spot(uri, span, answer.encoding)] = None
+            with readable(answer.name):
+                span = one.get("targetSelectionRange") or one.get("targetRange") or one["range"]
+                uri = one.get("targetUri") or one["uri"]
+                found[spot(uri, span, answer.encoding)] = None
     return list(found)
+
+
+@contextmanager
+def readable(server: str) -> Iterator[None]:
+    """Raise ToolError where an answer of a server has not the form that LSP gives it."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ToolError(f"the answer of {server} is not valid") from error
 
 
 # -- how they are written -------------------------------------------------------------------------

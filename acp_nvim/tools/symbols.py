@@ -11,7 +11,7 @@ from msgspec import Meta
 from acp_nvim.session.session import Session
 from acp_nvim.tools.fields import Limit, Path
 from acp_nvim.tools.files import ToolFiles
-from acp_nvim.tools.places import Spot, listing, result, spot
+from acp_nvim.tools.places import Spot, listing, readable, result, spot
 from acp_nvim.tools.ports import Answer, LanguageServers
 from acp_nvim.tools.positions import Encoding
 from acp_nvim.tools.tool import Call, Tool, ToolError, ToolResult
@@ -60,11 +60,9 @@ class SymbolTools:
         where = await self._files.allowed(session, path)
         answers = await self._servers.ask(session, where.real, "textDocument/documentSymbol", {})
         best = max(answers, key=lambda answer: len(answer.result or ()))
-        spots = [
-            one
-            for kind, one in _walk(best.result or (), where.real, best.encoding)
-            if kind in kinds
-        ]
+        with readable(best.name):
+            walked = list(_walk(best.result or (), where.real, best.encoding))
+        spots = [one for kind, one in walked if kind in kinds]
         return await self._listed(session, args, spots, f"{path} has no such symbols", where.real)
 
     async def _workspace(
@@ -126,9 +124,11 @@ def _found(answers: Sequence[Answer]) -> Iterator[tuple[int, Spot]]:
     start = {"start": {"line": 0, "character": 0}}
     for answer in answers:
         for symbol in answer.result or ():
-            where = symbol["location"]
-            span, container = where.get("range", start), symbol.get("containerName") or ""
-            yield _spot(symbol, where["uri"], span, answer.encoding, container)
+            with readable(answer.name):
+                where = symbol["location"]
+                span, container = where.get("range", start), symbol.get("containerName") or ""
+                found = _spot(symbol, where["uri"], span, answer.encoding, container)
+            yield found
 
 
 def symbol_tools(servers: LanguageServers, files: ToolFiles) -> list[Tool[Any]]:

@@ -92,25 +92,30 @@ class Result(msgspec.Struct, frozen=True):
 
 # -- what a server sends --------------------------------------------------------------------------
 
+_NO_EDIT: Final = "the language server's edit is not valid"
 _SNIPPET: Final = "the edit holds snippets, which only an editor's user can fill in"
 
 
 def operations(edit: Any, resolve: Resolve) -> list[Operation]:
     """Read a WorkspaceEdit. ToolError where it is none, or has what cannot be carried out."""
     if not isinstance(edit, Mapping):
-        raise ToolError("the language server's edit is no edit")
+        raise ToolError(_NO_EDIT)
     steps = edit.get("documentChanges")
     if steps:
+        if not isinstance(steps, list):
+            raise ToolError(_NO_EDIT)
         return [_operation(step, resolve) for step in steps]
     changes = edit.get("changes") or {}
     if not isinstance(changes, Mapping):
-        raise ToolError("the language server's edit is no edit")
+        raise ToolError(_NO_EDIT)
     return [Edits(resolve(path_of(uri)), text_edits(found)) for uri, found in changes.items()]
 
 
 def text_edits(found: Any) -> list[TextEdit]:
     """Read a list of TextEdits, as `textDocument/formatting` gives it. ToolError."""
     listed = found if isinstance(found, list) else []
+    if not all(isinstance(it, Mapping) for it in listed):
+        raise ToolError(_NO_EDIT)
     if any("snippet" in it or it.get("insertTextFormat") == 2 for it in listed):
         raise ToolError(_SNIPPET)
     found_edits: list[TextEdit] = _converted(listed, list[TextEdit])
@@ -127,19 +132,26 @@ def paths_of(steps: Iterable[Operation]) -> list[str]:
 
 def path_of(uri: str) -> str:
     """The path of a `file:` URI. ToolError for any other."""
-    parts = urlsplit(uri)
-    if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
+    try:
+        parts = urlsplit(uri)
+    except ValueError as error:
+        raise ToolError(f"{uri} is no address: {error}") from error
+    path = unquote(parts.path)
+    is_local = parts.scheme == "file" and parts.netloc in ("", "localhost")
+    if not is_local or not path or "\0" in path:
         raise ToolError(f"{uri} is no file here")
-    return unquote(parts.path)
+    return path
 
 
 def _operation(step: Any, resolve: Resolve) -> Operation:
     if not isinstance(step, Mapping):
-        raise ToolError("the language server's edit is no edit")
+        raise ToolError(_NO_EDIT)
     kind = step.get("kind")
     options = step.get("options") or {}
-    overwrite = bool(options and options.get("overwrite"))
-    ignore = bool(options and options.get("ignoreIfExists")) and not overwrite
+    if not isinstance(options, Mapping):
+        raise ToolError(_NO_EDIT)
+    overwrite = bool(options.get("overwrite"))
+    ignore = bool(options.get("ignoreIfExists")) and not overwrite
     match kind:
         case None:
             document = _converted(step.get("textDocument"), _Document)
@@ -151,7 +163,7 @@ def _operation(step: Any, resolve: Resolve) -> Operation:
             old, new = (resolve(path_of(str(step.get(key)))) for key in ("oldUri", "newUri"))
             return Rename(old, new, overwrite, ignore)
         case "delete":
-            missing = bool(options and options.get("ignoreIfNotExists"))
+            missing = bool(options.get("ignoreIfNotExists"))
             return Delete(resolve(path_of(str(step.get("uri")))), missing)
         case _:
             raise ToolError(f"the language server wants to {kind} a file, which is not known here")

@@ -112,3 +112,19 @@ async def test_places_are_written_with_their_lines() -> None:
     assert (
         result(await listing(Session(1, "a", "/"), sources, [], 3), "none", "place").text == "none"
     )
+
+
+@pytest.mark.parametrize(
+    "answered",
+    [
+        "x",
+        [1],
+        {"uri": "file:///a"},
+        {"uri": "file://[", "range": {"start": {"line": 0, "character": 0}}},
+        {"uri": "file:///%00", "range": {"start": {"line": 0, "character": 0}}},
+        {"uri": "file:///a", "range": {"start": {"line": "x", "character": 0}}},
+    ],
+)
+def test_an_answer_without_the_form_of_lsp_is_a_reason(answered: Any) -> None:
+    with pytest.raises(ToolError, match="the answer of pyls is not valid"):
+        locations([Answer(1, "pyls", "utf-16", answered)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -277,3 +279,60 @@ def test_moved_files_are_known_as_such() -> None:
 def test_a_file_that_only_moves_is_told_with_its_text() -> None:
     result = done({"documentChanges": [RENAME]}, {"/a": "a\n", "/n": None})
     assert result.texts == {"/a": None, "/n": Text(("a",))}
+
+
+WIRE = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.sampled_from(["", "x", "file:///a", "file://[", "untitled:1", "file:///%00", "create"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "changes",
+                    "documentChanges",
+                    "textDocument",
+                    "uri",
+                    "kind",
+                    "edits",
+                    "range",
+                    "options",
+                    "newText",
+                    "oldUri",
+                    "newUri",
+                    "file:///a",
+                    "file://[",
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(WIRE)
+def test_whatever_a_server_sends_is_an_edit_or_a_reason(sent: Any) -> None:
+    with suppress(ToolError):
+        steps = operations(sent, os.path.realpath)
+        carry_out(steps, {path: parse("a\nb\n") for path in paths_of(steps)}, {}, "utf-16")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"changes": {"file:///a": [1]}},
+        {"changes": {"file://[": []}},
+        {"changes": {"file:///%00": []}},
+        {"documentChanges": 1},
+        {"documentChanges": [{"kind": "delete", "uri": "file:///a", "options": "x"}]},
+        {"documentChanges": [{"textDocument": {"uri": "file:///a"}, "edits": ["x"]}]},
+    ],
+)
+def test_an_edit_of_a_wrong_form_is_refused(sent: Any) -> None:
+    with pytest.raises(ToolError):
+        operations(sent, os.path.realpath)
