@@ -40,7 +40,9 @@ LOST_LOADED: Final = "{agent} had lost the session. It was loaded{then}"
 LOST_TOLD: Final = "{agent} had lost the session. A new one was given the conversation{then}"
 LOST_ANEW: Final = "{agent} had lost the session. A new one was opened{then}"
 PART_SENT_AGAIN: Final = ", and your prompt was sent again"
-RECORDS_DAMAGED: Final = "The journal of pending edits is damaged, so some of them are lost"
+RECORDS_DAMAGED: Final = (
+    "The journal of pending edits is damaged: some are lost. It was moved to {path}"
+)
 JOURNAL_DAMAGED: Final = "The journal of pending edits could not be read and was moved to {path}"
 JOURNAL_NEWER: Final = "Pending edits are lost when Neovim ends: a newer version wrote {path}"
 TURN_CUT: Final = "The turn was interrupted"

@@ -213,9 +213,11 @@ class Ledger:
 
     def named(self, path: str, named: bool) -> None:
         """Note whether the agent has named the file that it has changed."""
-        entry = self._files.get(path)
+        entry, stored = self._files.get(path), self.on_disk.get(path)
         if entry is not None and entry.named != named:
             self._files[path] = msgspec.structs.replace(entry, named=named)
+        if stored is not None and stored.named != named:
+            self.on_disk.put(path, msgspec.structs.replace(stored, named=named))
 
     def stored(self, path: str, before: Text, after: Text, session: int = 0) -> None:
         """The agent wrote this to disk while the buffer has unsaved edits. A user who gives those

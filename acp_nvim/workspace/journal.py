@@ -40,6 +40,8 @@ class News(msgspec.Struct, frozen=True):
     fresh: bool = False
     """It is another file than before: these are all records that count."""
     damaged: bool = False
+    is_cut: bool = False
+    """It ends before, or cannot be read up to, the place where it was complete once."""
     removed: bool = False
     """Somebody has removed it: nothing of it was taken back by that."""
 
@@ -106,6 +108,7 @@ class JournalFile:
         """What others have written since the last call. ``locked``: nobody writes now, a part of a
         record is one of a process that was killed.
         """
+        noted = self._noted_size()
         was_there = self._reading >= 0
         fresh = not was_there or not _is_at(self._reading, self.path)
         if fresh:
@@ -122,8 +125,9 @@ class JournalFile:
         if fresh:
             self._least = size if was_there else 0  # who comes to a long one shortens it
         torn = end < len(data) and (locked or (fresh and not batches))
+        is_cut = self._offset + end < noted
         self._offset = size if locked else self._offset + end
-        return News(batches, fresh, lost > 0 or torn)
+        return News(batches, fresh, lost > 0 or torn, is_cut=is_cut)
 
     def _stop_reading(self) -> None:
         if self._reading >= 0:
@@ -167,6 +171,8 @@ class JournalFile:
             with os.fdopen(handle, "wb", buffering=0) as file:
                 _fill(file.fileno(), data)
                 os.fsync(file.fileno())
+            if self.marker.exists():
+                self._note_size(0)
             fresh.replace(self.path)
         except OSError:
             with suppress(OSError):
@@ -189,13 +195,27 @@ class JournalFile:
         self._stop_reading()
 
     def mark(self, *, pending: bool) -> None:
-        """Say whether there is anything to decide."""
-        if pending and not self.marker.exists():
+        """Say whether there is anything to decide, and how many bytes of the file are complete."""
+        if pending:
             private_files.directory(self.folder)
-            os.close(os.open(self.marker, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, MODE))
-        elif not pending:
+            self._note_size(self._offset)
+        else:
             with suppress(FileNotFoundError, NotADirectoryError):
                 self.marker.unlink()
+
+    def _note_size(self, size: int) -> None:
+        handle = os.open(self.marker, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, MODE)
+        try:
+            os.pwrite(handle, b"%020d" % size, 0)
+        finally:
+            os.close(handle)
+
+    def _noted_size(self) -> int:
+        """How many bytes were complete when the marker was written; 0: it is not known."""
+        try:
+            return int(self.marker.read_bytes() or 0)
+        except (OSError, ValueError):
+            return 0
 
     def set_aside(self) -> Path:
         """Keep the file under another name; returns that."""

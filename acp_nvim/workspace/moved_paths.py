@@ -93,6 +93,9 @@ def move_journal(folder: Path, move: Move) -> None:
     root = reader.value(META, b"root", bytes)
     if batches and (root is None or decoded(root) != move.new):
         told = joined(_moved(it, move) for it in batches)
+        marker = folder / "pending"
+        if marker.exists():
+            marker.write_bytes(b"")  # the size that it notes is that of the old file
         private_files.write(folder / "journal", told)
     for left in left_notes(folder):
         _move_notes(left, move)

@@ -183,10 +183,15 @@ class Persistence:
     def _first_read(self, replica: Replica) -> list[Key]:
         try:
             keys = replica.read(locked=False)
+            if replica.is_cut and replica.file.try_lock():
+                try:
+                    keys += replica.read(locked=True)
+                finally:
+                    replica.file.unlock()
             if keys or not replica.damaged:
                 return keys
             replica.settle()
-            self._problem(wording.JOURNAL_DAMAGED.format(path=replica.file.set_aside()))
+            self._problem(wording.JOURNAL_DAMAGED.format(path=replica.set_aside()))
         except NewerVersionError:
             self._leave(replica)
         except OSError as error:
@@ -202,7 +207,8 @@ class Persistence:
 
     def _settle(self, replica: Replica) -> None:
         if replica.settle():
-            self._problem(wording.RECORDS_DAMAGED)
+            self._problem(wording.RECORDS_DAMAGED.format(path=replica.set_aside()))
+            self.touch()
 
     def touch(self) -> None:
         """Something may have changed."""

@@ -104,6 +104,10 @@ class Replica:
         self.stored: Values = {}
         """As they are in the file."""
         self.damaged = False
+        self.is_cut = False
+        """Whether the last `read` found less than was complete once; unless the file was locked,
+        another process may be writing.
+        """
         self._sessions = sessions
         self._reader = Reader()
         self._writer: Writer | None = None
@@ -113,7 +117,8 @@ class Replica:
     def read(self, *, locked: bool) -> list[Key]:
         """Read on; returns the keys whose values others have changed. NewerVersionError."""
         news = self.file.read(locked=locked)
-        self.damaged = self.damaged or news.damaged
+        self.is_cut = news.is_cut
+        self.damaged = self.damaged or news.damaged or (locked and news.is_cut)
         if news.removed:
             self.own, self.stored, self._writer = {}, {}, None  # all of it is written again
         if not news.fresh and not news.batches:
@@ -152,6 +157,11 @@ class Replica:
         """All news are taken over. Returns whether any were lost."""
         lost, self.damaged = self.damaged or self._reader.settle(), False
         return lost
+
+    def set_aside(self) -> Path:
+        """Keep the file under another name, which is returned; all is written anew."""
+        self.own, self.stored, self._writer = {}, {}, None
+        return self.file.set_aside()
 
     def _decoded(self, key: Key) -> Any:
         kind, name = key

@@ -8,14 +8,14 @@ import os
 import stat
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
-from acp_nvim.edits.log import joined
+from acp_nvim.edits.log import framed, joined, read_on
 from acp_nvim.edits.records import Writer, batch
 from acp_nvim.workspace import journal as module
 from acp_nvim.workspace import persistence, roots
@@ -523,9 +523,88 @@ async def test_of_a_torn_one_the_rest_is_shown(started: Neovims) -> None:
     path.write_bytes(path.read_bytes()[:-3])
     second = await started.neovim("second", agents=0)
     assert list(shown(second)) == ["a.txt"]
+    (aside,) = folder(second).glob("journal.*")
+    assert second.told == [
+        f"The journal of pending edits is damaged: some are lost. It was moved to {aside}"
+    ]
     await second.decide_hunk("accept", second.work / "a.txt", 1)
     third = await reborn(started, second)
     assert shown(third) == {"a.txt": ("modified", False, HUNKS[1:])}
+
+
+def emptied(data: bytes) -> bytes:
+    """Nothing is left."""
+    return b""
+
+
+def cut_at_a_record(data: bytes) -> bytes:
+    """Only the first records are left."""
+    return joined(read_on(data)[0][:2])
+
+
+def cut_in_a_record(data: bytes) -> bytes:
+    """The end is missing."""
+    return data[: len(data) * 2 // 3]
+
+
+def flipped_at_the_end(data: bytes) -> bytes:
+    """A bit of the last record is another one."""
+    return data[:-9] + bytes([data[-9] ^ 4]) + data[-8:]
+
+
+def flipped_at_the_start(data: bytes) -> bytes:
+    """A bit of the first record is another one."""
+    return data[:6] + bytes([data[6] ^ 4]) + data[7:]
+
+
+def zeroed(data: bytes) -> bytes:
+    """All of it is zeros."""
+    return bytes(len(data))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        emptied,
+        cut_at_a_record,
+        cut_in_a_record,
+        flipped_at_the_end,
+        flipped_at_the_start,
+        zeroed,
+    ],
+)
+async def test_a_damaged_one_is_told_in_one_line_and_set_aside(
+    started: Neovims, damage: Callable[[bytes], bytes]
+) -> None:
+    first = await wrote(started)
+    await first.write(first.work / "b.txt", TEXT)
+    await first.exchange()
+    started.kill(first)
+    path = folder(first) / "journal"
+    damaged = damage(path.read_bytes())
+    path.write_bytes(damaged)
+    second = await started.neovim("second", agents=0)
+    await second.exchange()
+    (aside,) = folder(second).glob("journal.*")
+    assert aside.read_bytes() == damaged
+    (told,) = second.told
+    assert told.endswith(f"moved to {aside}")
+    left = shown(second)
+    third = await reborn(started, second)
+    assert shown(third) == left
+    assert third.told == []
+
+
+async def test_a_writer_that_was_killed_leaves_no_damage(started: Neovims) -> None:
+    first = await wrote(started)
+    started.kill(first)
+    path = folder(first) / "journal"
+    with path.open("ab") as file:
+        file.write(framed(b"x" * 100)[:50])
+    second = await started.neovim("second", agents=0)
+    assert shown(second) == {"a.txt": ("modified", False, HUNKS)}
+    assert second.told == []
+    assert list(folder(second).glob("journal.*")) == []
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
