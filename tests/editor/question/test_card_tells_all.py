@@ -22,9 +22,14 @@ for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
   end
 end
 """
+IN_VIEW = """
+local cards = { { id = require('acp').state().sessions[1].permissions[1].id } }
+return require('acp.ui.question.in_view').where(cards)
+"""
 SIZES = [(80, 24), (120, 40)]
 LONG = "echo begins; " + "echo word-and-word; " * 148 + "; rm -rf ~"
 ONE_WORD = "begins" + "x" * 2984 + ";rm -rf ~"
+BLANKS = "echo begin" + " " * 3000 + "; rm -rf ~"
 SCRIPT = "cat <<X\n" + "\n".join(f"line {n}" for n in range(200)) + "\nX\nrm -rf ~"
 
 
@@ -65,8 +70,30 @@ def seen(editor: Editor, *texts: str) -> None:
         raise AssertionError(editor.report(f"not in the float: {texts}")) from error
 
 
+@pytest.mark.parametrize("size", [(80, 24), (50, 12), (40, 10)])
+@pytest.mark.parametrize("chat", [True, False], ids=["chat", "no chat"])
+@pytest.mark.parametrize("command", [LONG, ONE_WORD, BLANKS], ids=["words", "word", "blanks"])
+def test_both_ends_are_seen_in_few_rows(
+    edit: Callable[..., Editor], size: tuple[int, int], command: str, chat: bool
+) -> None:
+    editor = edit(screen=size)
+    editor.setup({"chat": {"open": chat}})
+    ask(editor, {"command": command})
+    if not chat or size[1] > 12:  # else there is no room for the float beside the chat
+        seen(editor, command[:10], "rm -rf ~")
+    editor.cmd("Acp permissions")
+    seen(editor, command[:10], "rm -rf ~")
+    if chat:
+        editor.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('acp://chat/1'))")
+        assert not editor.lua(IN_VIEW), "a part of the card in the chat is not all of it"
+    editor.cmd("AcpCancel")
+    editor.wait_event("AcpTurnEnd")
+
+
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("command", [LONG, ONE_WORD, SCRIPT], ids=["words", "word", "script"])
+@pytest.mark.parametrize(
+    "command", [LONG, ONE_WORD, BLANKS, SCRIPT], ids=["words", "word", "blanks", "script"]
+)
 def test_a_long_command_is_seen_at_both_ends(
     edit: Callable[..., Editor], size: tuple[int, int], command: str
 ) -> None:

@@ -36,6 +36,61 @@ local function fitting(line, cells, sign)
   return #part(low)
 end
 
+--- How many rows a line takes at least that is cut in its middle.
+local CUT = 2
+
+--- Lines that would take more than their share of `rows` screen rows lose their middle, each for
+--- itself: a long command keeps its end although other lines follow it.
+---@param lines string[]
+---@param spans acp.Span[]
+---@param how string what shows all
+---@return string[] lines
+---@return acp.Span[] spans
+local function shorten(lines, spans, width, rows, how)
+  local needs, short, long = {}, 0, 0
+  for i, line in ipairs(lines) do
+    needs[i] = least({ line }, width)
+    if needs[i] > CUT then
+      long = long + 1
+    else
+      short = short + needs[i]
+    end
+  end
+  local share = long > 0 and math.max(math.floor((rows - short) / long), CUT) or math.huge
+  local found, cuts = {}, {} ---@type table<integer, { [1]: integer, [2]: integer, [3]: integer }>
+  for i, line in ipairs(lines) do
+    found[i] = line
+    if needs[i] > share then
+      -- A word that is broken elsewhere takes a part of a row more.
+      local cells = share * width - math.floor(width / 4)
+      local gap = (' … %d lines between%s … '):format(needs[i] - share, how)
+      gap = text_width(gap) * 3 < cells and gap or ' … '
+      cells = cells - text_width(gap)
+      local head = line:sub(1, fitting(line, math.ceil(cells * 0.6), 1)):gsub('%s+$', '')
+      local tail = line:sub(#line - fitting(line, math.floor(cells * 0.4), -1) + 1):gsub('^%s+', '')
+      found[i] = head .. gap .. tail
+      cuts[i - 1] = { #head, #line - #tail, #head + #gap }
+    end
+  end
+  local moved = {}
+  for _, span in ipairs(spans) do
+    local cut = cuts[span[1]]
+    if not cut then
+      moved[#moved + 1] = span
+    else
+      local head, tail, at = cut[1], cut[2], cut[3]
+      if span[2] < head then
+        moved[#moved + 1] = { span[1], span[2], math.min(span[3], head), span[4] }
+      end
+      if span[3] > tail then
+        local first = math.max(span[2], tail) - tail + at
+        moved[#moved + 1] = { span[1], first, span[3] - tail + at, span[4] }
+      end
+    end
+  end
+  return found, moved
+end
+
 --- Pieces of lines that fill `rows` screen rows from the first line down, or from the last one up.
 ---@param sign 1|-1
 ---@return acp.Piece[] from there
@@ -51,6 +106,12 @@ local function take(lines, rows, width, sign)
       indent = sign < 0 and line:match('^%s*'):sub(1, 8) or ''
       local bytes = fitting(line, (rows - used) * width - #indent, sign)
       first, last = sign > 0 and 0 or #line - bytes, sign > 0 and bytes or #line
+      -- Blanks at the cut would take rows from the words at the ends.
+      if sign > 0 then
+        last = math.max(#line:sub(1, last):gsub('%s+$', ''), 1)
+      else
+        first = #line - #line:sub(first + 1):gsub('^%s+', '')
+      end
       needs = rows - used
     end
     pieces[#pieces + 1] = { row = at - 1, first = first, last = last, indent = indent }
@@ -69,8 +130,9 @@ local function fit(lines, spans, width, rows, how)
   if whole <= rows then
     return { lines = lines, spans = spans } -- ours: `slice` has made them
   end
-  rows = math.max(rows, 3)
-  local above = math.ceil((rows - 1) * 0.6)
+  local least_head = math.min(least({ lines[1] }, width), CUT) -- what it is about, with its end
+  rows = math.max(rows, least_head + 2)
+  local above = math.min(math.max(math.ceil((rows - 1) * 0.6), least_head), rows - 2)
   local head = take(lines, above, width, 1)
   local tail = take(lines, rows - 1 - above, width, -1)
   local said = ('… %d lines between%s'):format(whole - rows + 1, how)
@@ -165,6 +227,9 @@ function M.card(card, width, rows, inside)
   local wanted = least(above, width)
   local least_share = math.max(room - least(below, width), math.ceil(room * 0.6))
   local share = math.min(wanted, least_share)
+  if wanted > share then
+    above, above_spans = shorten(above, above_spans, width, share, how)
+  end
   local result = fit(above, above_spans, width, share, how)
   local function add(lines, spans)
     for _, span in ipairs(spans) do

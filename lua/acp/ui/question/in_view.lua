@@ -29,6 +29,8 @@ local function shown(win)
   return chat
       and api.nvim_win_call(win, function()
         local first, last = vim.fn.line('w0') - 1, vim.fn.line('w$') - 1
+        -- With 'smoothscroll' the first line may have its beginning out of sight.
+        if vim.fn.winsaveview().skipcol > 0 then first = first + 1 end
         return require('acp.ui.chat.marks').cards(chat, first, last)
       end)
     or {}

@@ -13,6 +13,7 @@ local scratch, wrap = require('acp.ui.scratch'), require('acp.ui.wrap')
 --- this long.
 local GUARD_MS = 400
 local WIDTH, HEIGHT, HIGHEST = 72, 0.5, 0.8
+local LEAST = 3 -- rows of a card that is cut: its beginning, a gap and its end
 
 ---@class acp.Card
 ---@field id integer|string
@@ -156,7 +157,12 @@ local function page(limit)
       lines[#lines + 1] = label
     end
     local shown = limit
-        and require('acp.ui.question.fitted').card(card, placed.width, limit, M.is_current())
+        and require('acp.ui.question.fitted').card(
+          card,
+          placed.width,
+          several and limit - 1 or limit,
+          M.is_current()
+        )
       or card
     for _, span in ipairs(shown.spans or {}) do
       spans[#spans + 1] = { span[1] + #lines, span[2], span[3], span[4] }
@@ -294,8 +300,8 @@ local function fill(limit)
   for _ = 1, limit and 4 or 0 do
     local last = math.min(rows[1].last, vim.api.nvim_buf_line_count(buffer()) - 1)
     local taken = wrap.there(win --[[@as integer]], last)
-    if taken <= placed.height or limit <= 4 then return end
-    limit = math.max(limit - (taken - placed.height), 4)
+    if taken <= placed.height or limit <= LEAST then return end
+    limit = math.max(limit - (taken - placed.height), LEAST)
     lines, spans = page(limit)
     scratch.fill(buffer(), lines, spans, ns)
   end
