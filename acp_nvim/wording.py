@@ -125,16 +125,14 @@ BLOCK_OF_UNKNOWN_TYPE: Final = (
 )
 
 # Permissions, questions and forms
-QUESTION_OVER: Final = "This question is no longer open"
+QUESTION_OVER: Final = "That question is over"
+NEW_QUESTION: Final = "New question: press again"
 NO_QUESTION: Final = "No pending question {id}"
-NO_PERMISSION: Final = "No pending permission"
-NO_SUCH_PERMISSION: Final = "No pending permission {id}"
 PART_OPTION: Final = "option {number}"
 PART_KIND: Final = "option of kind {kind}"
 CHOOSE: Final = "Choose an answer: :Acp allow {options}"
 NO_OPTION: Final = "No {what}. Options: {options}"
 NO_ANSWER: Final = "No answer {answer}. Answers: {answers}"
-SHOWN_NOW: Final = "You see it now. Press the key again to answer"
 NOTE: Final = "{file}: {note}"
 ONLY_A_PIECE: Final = "The text to replace is not in {file}. Only the new text is shown"
 NO_EDITS: Final = "No pending edits"

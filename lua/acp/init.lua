@@ -102,7 +102,11 @@ end
 
 --- The snapshot of `:help acp-state`, from a cache: never blocks, never starts Python.
 ---@return acp.State
-function M.state() return module('acp.base.state').snapshot() end
+function M.state()
+  local snapshot = module('acp.base.state').snapshot()
+  local seen = package.loaded['acp.ui.question.seen']
+  return seen and seen.annotate(snapshot) or snapshot
+end
 
 --- Agent, state, pending permissions and context used, for a statusline. Never starts Python.
 ---@return string

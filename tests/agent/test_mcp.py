@@ -160,7 +160,7 @@ def test_a_session_gets_them_and_the_log_does_not(edit: Any) -> None:
     file = editor.write(".mcp.json", json.dumps({"mcpServers": two}))
     agent = editor.agent("hello", mcp_servers=[{"name": "zero", "command": "sh"}])
     editor.turn("hi")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait("#require('acp').state().sessions[1].questions == 0")
     editor.cmd("AcpPrompt! hi")
     editor.wait_event("AcpTurnEnd", 2)

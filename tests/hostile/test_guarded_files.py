@@ -299,7 +299,7 @@ def test_rules_for_ordinary_edits_do_not_answer_for_them(editor: Editor) -> None
         if name != "a.py":
             asked = "(require('acp').state().sessions[1].permissions[1] or {}).tool_call == ..."
             editor.wait(asked, name)  # the one before it may still stand there
-            editor.cmd("Acp deny")
+            editor.answer("Acp deny")
         answers = traffic.wait_answers("session/request_permission", len(given) + 1)
         given.append(answers[-1]["result"]["outcome"]["optionId"])
     assert given == ["yes", "no", "no", "no"]
@@ -314,7 +314,7 @@ def test_the_question_says_that_others_run_the_file(editor: Editor) -> None:
     editor.wait("#require('acp').state().sessions[1].permissions == 1")
     (question,) = editor.session()["permissions"]
     assert question["title"] == f"write a file that other programs run: {path}"
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     [answer] = traffic.wait_answers("fs/write_text_file", 1)
     assert answer["error"]["data"] == {"path": str(path), "reason": "denied"}
     assert answer["error"]["message"].endswith(

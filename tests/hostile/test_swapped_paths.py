@@ -373,7 +373,7 @@ def test_what_is_swapped_while_it_is_asked_about_is_refused(
         if name in SWAPS:
             case = stage.folders[name]
             SWAPS[name](editor.work / case, editor.home / "outside" / case)
-        editor.cmd("Acp allow")
+        editor.answer("Acp allow")
         editor.wait_event("AcpTurnEnd", n + 1)
     stage.refused(method, dict.fromkeys(SWAPS, "failed") | {"it is a directory": "directory"})
     stage.check()

@@ -139,7 +139,7 @@ def see_through(editor: Editor, text: str, timeout: float = 50.0) -> dict[str, A
         if len(events) > ended:
             data: dict[str, Any] = events[ended]["data"]
             return data
-        editor.cmd("Acp allow")
+        editor.answer("Acp allow")
         asked += 1
         editor.wait_event("AcpPermissionDone", asked)
 

@@ -162,7 +162,7 @@ class Project:
         turns = len(self.editor.events("AcpTurnEnd"))
         self.editor.prompt(f"mcp nvim_{tool} {json.dumps(arguments)}")
         self.editor.wait("#require('acp').state().sessions[1].permissions > 0", timeout=60)
-        self.editor.cmd("Acp allow")
+        self.editor.answer("Acp allow")
         self.editor.wait_event("AcpTurnEnd", turns + 1, 60)
         found = self.caller.told(tool)[-1]
         assert not found.get("isError"), found
@@ -175,7 +175,7 @@ class Project:
         self.editor.prompt(f"mcp nvim_edit {json.dumps(edits)}")
         self.editor.wait_screen(words, 60)
         turns = len(self.editor.events("AcpTurnEnd"))
-        self.editor.cmd("Acp deny")
+        self.editor.answer("Acp deny")
         self.editor.wait_event("AcpTurnEnd", turns + 1)
         assert not [name for name in self.editor.lua(f"return {NAMES}") if "proposed" in name]
         opened = self.editor.lua(f"return {OPENED}")
@@ -245,7 +245,7 @@ def test_basedpyright_renames_in_three_files_without_a_false_alarm(python: Proje
     editor.wait("#require('acp').state().sessions[1].permissions > 0", timeout=60)
     editor.wait(f"#{OPENED} == 3 and #{CLOSED} == 3", timeout=60)
     assert "This edit" not in "\n".join(editor.screen())
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd", 2, 60)
     assert {name: it["hunks"] for name, it in edits_by_name(editor).items()} == {
         "lib.py": 1,

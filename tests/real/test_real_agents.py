@@ -185,7 +185,7 @@ def test_edit_refused(stage: Callable[[str], Stage], name: str) -> None:
     on = stage(name)
     on.editor.prompt(f"SCRIPT:edit {on.notes}")
     on.editor.wait_event("AcpPermission", timeout=60)
-    on.editor.cmd("Acp deny")
+    on.editor.answer("Acp deny")
     end = on.editor.wait_event("AcpTurnEnd", timeout=60)
     assert end["stop_reason"] in ("end_turn", "cancelled")  # codex: a refusal ends the turn
     assert on.notes.read_text() == NOTES
@@ -270,7 +270,7 @@ def test_cancel_a_command(stage: Callable[[str], Stage], name: str) -> None:
     mark = on.editor.work / "late.txt"
     on.editor.prompt(f"SCRIPT:shell echo started; touch begun.txt; sleep 45; touch {mark}")
     on.editor.wait_event("AcpPermission", timeout=60)
-    on.editor.cmd("Acp allow")
+    on.editor.answer("Acp allow")
     until((on.editor.work / "begun.txt").exists, 30, "the command")
     on.editor.cmd("AcpCancel")
     assert on.editor.wait_event("AcpTurnEnd", timeout=30)["stop_reason"] == "cancelled"

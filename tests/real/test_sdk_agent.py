@@ -28,7 +28,7 @@ def test_a_turn_with_a_permission(editor: Editor, traffic: Traffic) -> None:
     asked = editor.wait_event("AcpPermission")
     assert [option["name"] for option in asked["options"]] == ["Do it", "Leave it"]
     assert asked["title"] == f"Capitals for {path}"
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "end_turn"
     lines = "table.concat(vim.api.nvim_buf_get_lines(..., 0, -1, false), '|')"
     assert editor.lua(f"return {lines}", buffer) == "ONE|TWO"
@@ -47,7 +47,7 @@ def test_a_permission_denied(editor: Editor, traffic: Traffic) -> None:
     path = editor.write("a.txt", "one\n")
     editor.prompt(f"edit {path}")
     editor.wait_event("AcpPermission")
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd")
     assert "Left as it was." in "\n".join(editor.chat())
     assert path.read_text() == "one\n"

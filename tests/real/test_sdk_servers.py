@@ -120,7 +120,7 @@ def test_a_day_with_the_python_sdk(editor: Editor, scheme: str) -> None:
         path = editor.write("a.txt", "one\n")
         editor.prompt(f"edit {path}")
         editor.wait_event("AcpPermission")
-        editor.cmd("Acp allow")
+        editor.answer("Acp allow")
         assert editor.wait_event("AcpTurnEnd", 2)["stop_reason"] == "end_turn"
         assert path.read_text() == "ONE\n"
         editor.turn("shell echo out; exit 3")

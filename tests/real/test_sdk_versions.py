@@ -136,7 +136,7 @@ def test_the_typescript_example_with_a_permission(editor: Editor, node: Path, ve
     configure(editor, version, node, SDK / "examples/agent.js")
     editor.prompt("hello")
     editor.wait_event("AcpPermission", timeout=20)
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     assert editor.wait_event("AcpTurnEnd", timeout=20)["stop_reason"] == "end_turn"
     assert editor.state()["agents"]["sdk"]["protocol"] == 1
     assert "Perfect!" in "\n".join(editor.chat())

@@ -55,6 +55,19 @@ for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
 end
 """
 
+QUESTION_SHOWN = """
+local question, seen = require('acp.ui.question'), require('acp.ui.question.seen')
+local oldest, here = seen.meant(), question.here()
+if here and not question.options(here) then here = nil end -- it waits behind others
+return oldest and seen.shown_ms(oldest) ~= nil and (not here or seen.shown_ms(here) ~= nil)
+"""
+
+LATER = """
+local ahead = (vim.g.acp_ahead or 0) + ...
+vim.g.acp_ahead = ahead
+require('acp.base.clock').ms = function() return vim.uv.hrtime() / 1e6 + ahead end
+"""
+
 
 @cache
 def nvim_binary() -> str:
@@ -248,6 +261,33 @@ class Editor:
     def wait_message(self, text: str, timeout: float = 10.0) -> None:
         """Wait until this text stands in `:messages`."""
         self.wait("vim.fn.execute('messages'):find(..., 1, true)", text, timeout=timeout)
+
+    # ---- questions
+
+    def see_question(self) -> None:
+        """Wait until the oldest question is on the screen (and the one under the cursor, if there
+        is one), then set Neovim's clock forward, so that they may be answered.
+
+        A key, a map or a command answers only a question that has been on the screen for 400 ms
+        (docs/security.md). So call this before each such key or command, and again for the next
+        question; `answer` and `press` do. `require('acp').answer` by id needs no such wait.
+        """
+        self.wait(QUESTION_SHOWN)
+        self.later(400)
+
+    def answer(self, command: str) -> str:
+        """`see_question`, then run `Acp allow`, `Acp deny` or the like. Returns its output."""
+        self.see_question()
+        return self.cmd(command)
+
+    def press(self, keys: str) -> None:
+        """`see_question`, then type keys that answer it: `press("y")` with the cursor on a card."""
+        self.see_question()
+        self.keys(keys)
+
+    def later(self, ms: int) -> None:
+        """Set the clock of the plugin's Lua forward."""
+        self.lua(LATER, ms)
 
     # ---- looking
 

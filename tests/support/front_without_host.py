@@ -96,6 +96,8 @@ def session(editor: Editor, n: int = 1, **more: Any) -> None:
         n,
         {**SESSION, **more},
     )
+    if "permissions" in more:
+        show_cards(editor, more["permissions"], n)
 
 
 def permission(number: int | str) -> dict[str, Any]:
@@ -104,14 +106,18 @@ def permission(number: int | str) -> dict[str, Any]:
 
 def cards(editor: Editor, *ids: int | str, n: int = 1, behind: int = 0) -> None:
     """Cards of these decisions, three lines each; so many wait behind them."""
+    show_cards(editor, [permission(i) for i in ids], n, behind)
+
+
+def show_cards(editor: Editor, asked: list[dict[str, Any]], n: int, behind: int = 0) -> None:
     found = [
         {
-            "id": i,
-            "lines": [f"decision {i}", "  rm file", "  [1] Yes"],
+            "id": one["id"],
+            "lines": [f"decision {one['id']}", "  rm file", "  [1] Yes"],
             "spans": [[0, 0, 8, "AcpKey"]],
-            "options": OPTIONS,
+            "options": one["options"],
         }
-        for i in ids
+        for one in asked
     ]
     editor.lua("require('acp.ui.question').set(...)", n, found, behind)
 

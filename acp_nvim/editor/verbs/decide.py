@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 from acp_nvim import wording
 from acp_nvim.editor.host import Host
@@ -19,24 +18,41 @@ MOST_NAMED = 20
 
 @verb("answer")
 def answer(host: Host, args: Args) -> None:
-    """Answer a pending decision by our id; no choice means cancelled. One that Neovim knows too
-    little of is answered by the `kind` or the `number` (from 1) of an option.
-    """
-    decision = host.decision(str(args.get("id")))
-    meant = "kind" in args or "number" in args
+    """Answer a pending decision by our id, as Lua's `answer()` does; no choice means cancelled."""
+    decision, choice = host.decision(str(args.get("id"))), args.get("choice")
     if decision is None:
-        over = wording.QUESTION_OVER if meant else wording.NO_QUESTION.format(id=args.get("id"))
-        host.echo("info" if meant else "warn", over)
-        return
-    choice = args.get("choice")
-    if meant:
-        _choose_meant(host, decision, args)
+        host.echo("warn", wording.NO_QUESTION.format(id=args.get("id")))
     elif choice is None:
         decision.resolve(CANCELLED)
-    elif decision.subject == "elicitation":
-        forms.answer(host, decision, str(choice), args.get("content"))
     else:
         _choose(host, decision, str(choice), args)
+
+
+@verb("choose")
+def choose(host: Host, args: Args) -> None:
+    """Answer the question that the user has seen (`id`) with an option of its card."""
+    decision = seen(host, args)
+    if decision is not None:
+        _choose(host, decision, str(args["option"]), args)
+
+
+def seen(host: Host, args: Args) -> Decision | None:
+    """Return the question that the user has seen (`id`); if it is over, say so."""
+    decision = host.decision(str(args["id"]))
+    if decision is None:
+        host.echo("warn", wording.QUESTION_OVER)
+    return decision
+
+
+@verb("bring")
+def bring(host: Host, args: Args) -> None:
+    """Show the card of a question that waits behind others: a key was pressed on its line."""
+    decision = seen(host, args)
+    session = None if decision is None else _asked_in(host, decision)
+    if decision is not None and session is not None:
+        if session.decisions.bring(decision):
+            session.change(decision.listed, "more")
+        host.echo("warn", wording.NEW_QUESTION)
 
 
 @verb("cards")
@@ -48,36 +64,11 @@ def cards(host: Host, args: Args) -> None:
     host.unscoped_questions.bring_listed()
 
 
-def _choose_meant(host: Host, decision: Decision, args: Args) -> None:
-    number = int(args.get("number") or 0)
-    by_number = decision.options[number - 1] if 0 < number <= len(decision.options) else None
-    option = by_number if number else decision.first(str(args["kind"]))
-    if option is None:
-        wanted = (
-            wording.PART_OPTION.format(number=number)
-            if number
-            else wording.PART_KIND.format(kind=args["kind"])
-        )
-        host.echo("error", wording.NO_OPTION.format(what=wanted, options=_names(decision)))
-    elif decision.behind and not option.kind.startswith("reject"):
-        _bring(host, decision)
-    elif decision.subject == "elicitation":
-        forms.answer(host, decision, option.id, None)
-    else:
-        _resolve(host, decision, option, args)
-
-
-def _bring(host: Host, decision: Decision) -> None:
-    """Nobody says yes to what was not shown: a key on its line has the card come first."""
-    session = _asked_in(host, decision)
-    if session is not None and session.decisions.bring(decision):
-        session.change(decision.listed, "more")
-        host.echo("info", wording.SHOWN_NOW)
-
-
 def _choose(host: Host, decision: Decision, choice: str, args: Args) -> None:
     option = decision.option(choice)
-    if option is None:
+    if decision.subject == "elicitation":
+        forms.answer(host, decision, choice, args.get("content"))
+    elif option is None:
         host.echo(
             "error",
             wording.NO_OPTION.format(
@@ -91,8 +82,7 @@ def _choose(host: Host, decision: Decision, choice: str, args: Args) -> None:
 def _resolve(host: Host, decision: Decision, option: Option, args: Args) -> None:
     """What the user made of the proposed edits counts when they are allowed."""
     session, texts = _asked_in(host, decision), args.get("amended")
-    its = args.get("proposal", decision.id) == decision.id
-    if session is not None and isinstance(texts, dict) and its and option.kind.startswith("allow"):
+    if session is not None and isinstance(texts, dict) and option.kind.startswith("allow"):
         host.proposed.amended(session, decision, texts)
     decision.resolve(Outcome("selected", option))
 
@@ -108,7 +98,7 @@ async def propose(host: Host, decision_id: str) -> None:
     decision = host.decision(decision_id)
     session = _asked_in(host, decision) if decision is not None else None
     if decision is None or session is None:
-        host.echo("warn", wording.NO_SUCH_PERMISSION.format(id=decision_id))
+        host.echo("warn", wording.QUESTION_OVER)
         return
     found = await host.proposed.show(session, decision)
     if decision.outcome is not None:
@@ -141,8 +131,8 @@ def _names(decision: Decision) -> str:
 
 @verb("allow")
 def allow(host: Host, args: Args) -> None:
-    """Answer the oldest pending permission, or the one whose edits the user looks at (`id`);
-    without an option by the first of kind allow_once.
+    """Answer the question that the user has seen (`id`); without an option by the first of kind
+    allow_once.
     """
     _decide(host, args, "allow_once")
 
@@ -156,62 +146,30 @@ def deny(host: Host, args: Args) -> None:
 
 
 def _decide(host: Host, args: Args, kind: str) -> None:
-    if args.get("id"):
-        decision = host.decision(str(args["id"]))
-    else:
-        decision = _oldest(host, args.get("session"))
+    decision = seen(host, args)
     if decision is None:
-        over = wording.QUESTION_OVER if args.get("id") else wording.NO_PERMISSION
-        host.echo("info", over)
-        return
-    if decision.subject == "elicitation":
-        _decide_elicitation(host, decision, args, kind)
         return
     if args.get("option"):
         _choose(host, decision, str(args["option"]), args)
-        return
-    option = decision.first(kind)
-    if option is None and decision.question:
+    elif decision.subject == "elicitation":
+        _decide_elicitation(host, decision, args, kind)
+    elif (option := decision.first(kind)) is None and decision.question:
         answers = [it.id for it in decision.options if it.kind == CHOICE]
         host.echo("warn", wording.CHOOSE.format(options=" | ".join(answers)))
-        return
-    if option is None:
-        host.echo(
-            "warn",
-            wording.NO_OPTION.format(
-                what=wording.PART_KIND.format(kind=kind), options=_names(decision)
-            ),
-        )
-        return
-    _resolve(host, decision, option, args)
+    elif option is None:
+        what = wording.PART_KIND.format(kind=kind)
+        host.echo("warn", wording.NO_OPTION.format(what=what, options=_names(decision)))
+    else:
+        _resolve(host, decision, option, args)
 
 
 def _decide_elicitation(host: Host, decision: Decision, args: Args, kind: str) -> None:
     """A no declines it. A yes alone does not answer what it asks: say what does."""
-    if args.get("option"):
-        forms.answer(host, decision, str(args["option"]), args.get("content"))
-    elif kind == "reject_once":
+    if kind == "reject_once":
         decision.resolve(Outcome("decline"))
-    elif args.get("id"):
+    elif args.get("form"):
         host.echo("info", wording.FILL_IN)
     elif decision.kind == "url":
         host.echo("info", wording.SEE_ADDRESS)
     else:
         host.echo("info", wording.SEE_FORM)
-
-
-_ORDER: Final = ("permissions", "elicitations", "questions")
-"""Questions that no agent waits for come last."""
-
-
-def _oldest(host: Host, n: int | None) -> Decision | None:
-    """Of the current session, of any if there is none."""
-    first = host.sessions.conversation(n)
-    order = [first] if first else []
-    order += (
-        [c for c in host.sessions.conversations.values() if c is not first] if n is None else []
-    )
-    pending = [d for conversation in order for d in conversation.session.decisions]
-    pending += host.unscoped_questions.decisions if n is None else ()
-    found = (d for listed in _ORDER for d in pending if d.listed == listed)
-    return next(found, None)

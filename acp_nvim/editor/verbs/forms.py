@@ -67,7 +67,7 @@ def _pending(host: Host, args: Args) -> Decision | None:
     """The decision that is meant, while it is open."""
     found = host.decision(str(args.get("id")))
     if found is None:
-        host.echo("warn", wording.NO_QUESTION.format(id=args.get("id")))
+        host.echo("warn", wording.QUESTION_OVER)
     return found
 
 

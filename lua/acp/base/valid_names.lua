@@ -9,15 +9,22 @@ local function ids(list)
   return vim.tbl_map(function(one) return one.id end, list or {})
 end
 
---- The session that commands mean: the current one, of a subagent the one above all.
+--- Number of the session that commands mean: the current one, of a subagent the one above all.
+---@return integer|nil
+function M.session_number()
+  local state = require('acp.base.state').get()
+  local n = state.current
+  while n and state.sessions[n] and state.sessions[n].parent do
+    n = state.sessions[n].parent
+  end
+  return n
+end
+
+--- That session.
 ---@return acp.Session|nil
 function M.session()
-  local state = require('acp.base.state').get()
-  local session = state.current and state.sessions[state.current] or nil
-  while session and session.parent do
-    session = state.sessions[session.parent]
-  end
-  return session
+  local n = M.session_number()
+  return n and require('acp.base.state').get().sessions[n] or nil
 end
 
 --- Configured agents and those that run.
@@ -134,30 +141,6 @@ function M.matching(list, lead)
   if lead == '' then return list end
   local found = vim.tbl_filter(function(name) return vim.startswith(name, lead) end, list)
   return #found > 0 and found or vim.fn.matchfuzzy(list, lead)
-end
-
---- The oldest of one list: of the current session, else of any.
----@param name 'permissions'|'questions'
----@return acp.Permission|nil
-local function oldest_of(name)
-  local current = M.session()
-  if current and current[name] and current[name][1] then return current[name][1] end
-  local sessions = require('acp.base.state').get().sessions
-  for _, n in ipairs(sorted_keys(sessions)) do
-    local pending = sessions[n][name]
-    if pending and pending[1] then return pending[1] end
-  end
-end
-
---- The oldest pending permission; without one, the oldest question that no agent waits for.
----@return acp.Permission|nil
-function M.oldest() return oldest_of('permissions') or oldest_of('questions') end
-
---- Ids of the options of the oldest pending permission.
----@return string[]
-function M.permission_options()
-  local permission = M.oldest()
-  return ids(permission and permission.options)
 end
 
 --- Numbers of the current session's checkpoints, the newest first.

@@ -109,9 +109,10 @@ local function decide(verb)
   if not open or not choice then
     return require('acp.base.notify').error(require('acp.base.messages').no_answer_here)
   end
-  require('acp.base.host').notify('answer', {
+  if not require('acp.ui.question.seen').takes(open.id) then return end
+  require('acp.base.host').notify('choose', {
     id = open.id,
-    choice = choice,
+    option = choice,
     amended = verb == 'accept' and amended() or nil,
   })
   tab.close()
@@ -146,14 +147,6 @@ function M.shown()
   local review = tab.state()
   local here = open and review and review.source == source
   return here and api.nvim_get_current_tabpage() == review.tab and open.id or nil
-end
-
---- Arguments of the verbs `allow` and `deny` for the permission that is open here: its `id` while
---- the user looks at it, which then is the one they mean, and whose texts they amended.
----@return { id?: integer|string, proposal?: integer|string, amended?: table<string, string> }
-function M.told()
-  local texts = amended()
-  return { id = M.shown(), proposal = texts and open and open.id, amended = texts }
 end
 
 local watch = require('acp.base.once')(function()

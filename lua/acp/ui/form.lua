@@ -124,7 +124,7 @@ function M.review(id, lines)
     if index == 1 then
       require('acp.base.host').notify('form_send', { id = id })
     elseif index == 3 then
-      require('acp.base.host').notify('answer', { id = id, choice = 'decline' })
+      require('acp.base.host').notify('choose', { id = id, option = 'decline' })
     end
   end)
 end

@@ -37,6 +37,34 @@ end
 ---@return { win: integer, buf: integer }
 function M.place() return { win = api.nvim_get_current_win(), buf = api.nvim_get_current_buf() } end
 
+---@return { top: integer, left: integer, bottom: integer, right: integer } screen cells, inclusive
+local function rectangle(win)
+  local info = vim.fn.getwininfo(win)[1]
+  return {
+    top = info.winrow,
+    left = info.wincol,
+    bottom = info.winrow + info.height - 1,
+    right = info.wincol + info.width - 1,
+  }
+end
+
+--- Whether floats of the current tab page hide half of a window or more.
+---@return boolean
+function M.is_covered(win)
+  local own, level = rectangle(win), api.nvim_win_get_config(win).zindex or 0
+  local hidden = 0
+  for _, other in ipairs(api.nvim_tabpage_list_wins(0)) do
+    local config = api.nvim_win_get_config(other)
+    if config.relative ~= '' and not config.hide and config.zindex > level then
+      local it = rectangle(other)
+      local rows = math.min(own.bottom, it.bottom) - math.max(own.top, it.top) + 1
+      local columns = math.min(own.right, it.right) - math.max(own.left, it.left) + 1
+      hidden = hidden + math.max(rows, 0) * math.max(columns, 0)
+    end
+  end
+  return 2 * hidden >= (own.bottom - own.top + 1) * (own.right - own.left + 1)
+end
+
 --- The border of our floats: the user's 'winborder' where Neovim has it, else rounded.
 ---@return string
 function M.border()

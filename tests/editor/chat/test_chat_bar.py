@@ -59,9 +59,9 @@ def test_a_question_stands_in_the_bar_until_it_is_answered(editor: Editor) -> No
     editor.agent("script")
     editor.prompt("permissions 2")
     shows(editor, "waiting for you · 2 questions")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait(f"{BAR}:find('waiting for you', 1, true) and not {BAR}:find('question')")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd")
     shows(editor, "done in")
     assert "waiting" not in bar(editor)
@@ -85,7 +85,7 @@ def test_a_question_that_no_agent_waits_for_is_counted_too(editor: Editor) -> No
     editor.agent("script")
     editor.turn("say hi")
     shows(editor, "1 question")
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     editor.wait(f"not {BAR}:find('question', 1, true)")
 
 
@@ -146,7 +146,7 @@ def test_the_agents_name_comes_first_then_who_waits_for_whom(editor: Editor) -> 
     shows(editor, " waiting for you ")
     name = bar(editor).split(" · ")[0]
     assert name == " Scripted", "as it names itself"
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     shows(editor, f"{name} · done in ")
 
 
@@ -167,7 +167,7 @@ def test_the_time_in_which_the_user_thinks_is_none_of_the_agents(editor: Editor)
     shows(editor, "waiting for you")
     editor.wait("_G.told")
     editor.lua("_G.ms = 3600e3")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd")
     shows(editor, "done in 0 s")
 
@@ -196,6 +196,6 @@ def test_a_statusline_says_the_same_at_the_same_moment(editor: Editor) -> None:
     editor.prompt("permissions 1")
     shows(editor, "waiting for you")
     rows_with(editor, "Scripted · waiting for you")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     shows(editor, "done in 0 s")
     rows_with(editor, "Scripted · done in")

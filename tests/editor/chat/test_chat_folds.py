@@ -158,7 +158,7 @@ def test_a_question_that_was_answered_folds_as_its_tool_call_in_a_chat_that_is_s
     path = editor.write("a.txt", "old\n")
     editor.prompt(f"propose none {path} old new\nchunks 60")
     editor.wait_event("AcpPermission")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd")
     until(lambda: any("word 59" in line for line in editor.chat()))
     editor.cmd("Acp chat")

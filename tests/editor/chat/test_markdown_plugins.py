@@ -147,7 +147,7 @@ def test_a_question_of_an_edit_is_ours(edit: Start, name: str) -> None:
     seen(editor, "- local b = 1", "+ local b = 2", "1. Allow", "4. Always reject")
     editor.lua(TO_CHAT)
     seen(editor, "y allow")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd")
     assert "rror" not in editor.messages()
 

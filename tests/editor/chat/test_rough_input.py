@@ -46,7 +46,7 @@ def test_two_requests_with_one_id_get_an_answer_each(editor: Editor) -> None:
     editor.wait_event("AcpPermission")
     until(lambda: any(line.startswith("first ") for line in editor.chat(1)))
     assert len(agent.answers("fs/read_text_file")) == 1, "the question is still open"
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "end_turn"
     first, then = (line for line in editor.chat(1) if line.startswith(("first ", "then ")))
     assert "-32600" in first

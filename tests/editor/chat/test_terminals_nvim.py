@@ -189,7 +189,7 @@ def test_a_rule_asks_before_a_command_runs(editor: Editor, allow: bool) -> None:
     until(lambda: any("with X=1" in line for line in editor.chat()))
     assert any(line.strip() == "in /" for line in editor.chat())
     assert not made.exists()
-    editor.cmd("Acp allow" if allow else "Acp deny")
+    editor.answer("Acp allow" if allow else "Acp deny")
     editor.wait_event("AcpTurnEnd")
     assert made.exists() is allow
     assert ("t1 create: error -32602" in "\n".join(editor.chat())) is not allow

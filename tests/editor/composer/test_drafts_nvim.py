@@ -596,5 +596,5 @@ def test_the_float_of_questions_is_not_in_the_way(shared: SharedWorkspace) -> No
     second.wait("#require('acp').state().sessions[1].permissions == 1")
     assert float_lines(second)
     second.wait_message("Your draft is back in the composer")
-    second.cmd("Acp deny")
+    second.answer("Acp deny")
     second.wait_event("AcpTurnEnd")

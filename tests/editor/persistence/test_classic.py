@@ -65,7 +65,7 @@ def test_its_commands_are_those_of_lua(classic: Editor) -> None:
     classic.agent("permission")
     classic.prompt("ask me")
     classic.wait("#require('acp').state().sessions[1].permissions == 1")
-    classic.cmd("Acp allow")
+    classic.answer("Acp allow")
     classic.wait_event("AcpTurnEnd")
     assert classic.session(1)["status"] == "idle"
 

@@ -113,7 +113,7 @@ def test_an_old_question_is_over_and_a_new_one_is_another(picker: Editor) -> Non
     again = picker.wait_event("AcpPermission", 2)
     assert again["session"] == 1
     assert again["id"] != asked["id"]
-    picker.cmd("Acp allow")
+    picker.answer("Acp allow")
     picker.wait_event("AcpTurnEnd", 2)
 
 

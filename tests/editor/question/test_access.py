@@ -49,7 +49,7 @@ def test_a_link_says_where_it_leads_and_allows_nothing_else_later(editor: Editor
     editor.prompt(f"read {link}")
     editor.wait("#require('acp').state().sessions[1].permissions == 1")
     assert editor.session()["permissions"][0]["title"] == f"{ask}{link} ({kept})"
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd", 2)
     [_, refused] = agent.answers("fs/read_text_file")
     assert refused["error"]["data"] == {"path": str(link), "reason": "denied"}

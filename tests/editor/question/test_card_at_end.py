@@ -19,7 +19,7 @@ def test_keys_answer_from_the_last_row_and_what_was_asked_folds(editor: Editor) 
     editor.wait("vim.fn.line('.') == vim.fn.line('$') and vim.fn.search('  1. ', 'nw') > 0")
     assert editor.lua("return vim.api.nvim_get_current_line()") == ""
     assert editor.lua(HEAD) == ["○ Scripted wants to edit a.txt (+1 -1)", False]
-    editor.keys("y")
+    editor.press("y")
     editor.wait_event("AcpTurnEnd")
     editor.wait(f"(function() {HEAD} end)()[2]")
     assert editor.lua(HEAD)[0] == "✓ Edited a.txt +1 -1"

@@ -29,5 +29,5 @@ def test_a_card_is_open_in_a_chat_that_is_shown_again(editor: Editor) -> None:
     closed = editor.lua(CLOSED)
     assert closed
     assert not any("wants to" in line for line in closed)
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd", 2)

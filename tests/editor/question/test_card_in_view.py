@@ -102,7 +102,7 @@ def test_a_hidden_float_is_there_for_who_asks_for_it(editor: Editor) -> None:
     editor.cmd("Acp permissions")
     editor.wait("vim.bo.filetype == 'acppermission'")
     assert editor.lua(f"return {HIDDEN}") == "shown"
-    editor.keys("y")
+    editor.press("y")
     editor.wait_event("AcpTurnEnd")
     float_is(editor, "none")
 
@@ -124,7 +124,7 @@ def test_the_float_does_not_stand_before_the_edits_that_it_asks_about(editor: Ed
     float_is(editor, "hidden")
     editor.cmd("Acp chat")
     float_is(editor, "shown")
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd")
 
 
@@ -136,7 +136,7 @@ def test_the_float_does_not_stand_before_the_form_that_it_asks_for(editor: Edito
     editor.cmd("Acp chat")
     float_is(editor, "shown")
     editor.cmd("Acp permissions")
-    editor.keys("y")
+    editor.press("y")
     editor.wait("vim.bo.filetype == 'acpform'")
     float_is(editor, "hidden")
     editor.cmd("1wincmd w")
@@ -163,7 +163,7 @@ def test_the_float_comes_and_goes_with_what_a_chat_beside_shows(editor: Editor) 
     float_is(editor, "hidden")
     editor.cmd("tabnew")
     float_is(editor, "shown")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd", 2)
 
 
@@ -180,7 +180,7 @@ def test_the_float_says_whose_each_is_where_several_ask(editor: Editor) -> None:
     editor.wait_screen("│Scripted wants to run p1")
     editor.cmd("wincmd p")
     for count in (1, 2):
-        editor.cmd("Acp allow")
+        editor.answer("Acp allow")
         editor.wait_event("AcpTurnEnd", count)
 
 
@@ -200,5 +200,5 @@ def test_looking_at_a_chat_beside_leaves_a_selection_alone(editor: Editor) -> No
     editor.wait("vim.fn.getline(2) == 'four X six'")
     assert editor.lua("return vim.fn.mode()") == "i"
     editor.keys("<Esc>")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd")

@@ -103,7 +103,7 @@ def test_a_long_command_is_seen_at_both_ends(
     seen(editor, "lines between", *ends)
     editor.cmd("Acp permissions")
     seen(editor, "Scripted wants to run " + command[:10], "Run tests", *ends)
-    editor.keys("n")
+    editor.press("n")
     assert agent.wait_answers(METHOD)[0]["result"]["outcome"]["optionId"] == "no"
 
 
@@ -177,7 +177,7 @@ def test_a_review_of_edits_does_not_hide_a_command_beside_them(editor: Editor) -
     editor.cmd("Acp review")
     editor.wait("vim.fn.tabpagenr('$') == 2")
     seen(editor, "$ rm -rf ~")
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd")
 
 
@@ -200,5 +200,5 @@ def test_an_agents_command_is_asked_with_its_lines_and_variables(
         "API_KEY=**** (11 characters)",
     )
     assert "sk-12345678" not in (shown(editor) or "")
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd")

@@ -58,7 +58,7 @@ def test_a_card_says_who_wants_what_then_the_diff_then_the_answers(editor: Edito
     at = chat.index("○ Scripted wants to edit a.txt (+1 -1)")
     rows = ["  Do it", "    one", "  - two", "  + TWO", "    three", "  1. Allow", "  2. Reject"]
     assert chat[at + 1 : at + 8] == rows
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd")
 
 
@@ -67,7 +67,7 @@ def test_what_the_chat_shows_is_said_by_no_float_and_no_message(editor: Editor) 
     float_is(editor, "hidden")
     editor.wait_screen("  :Acp allow · :Acp deny")
     assert said(editor, "wants to") == 0
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd")
 
 
@@ -80,7 +80,7 @@ def test_what_no_window_shows_is_said_by_the_float_and_one_message(editor: Edito
     assert said(editor, "wants to") == 1
     rows = [row for row in editor.screen() if "wants to" in row and "acp:" not in row]
     assert len(rows) == 1, "its title is not repeated in it"
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd")
 
 
@@ -92,7 +92,7 @@ def test_who_is_in_another_program_is_told_once(editor: Editor, opened: bool) ->
     editor.wait_message("acp: Scripted wants to edit a.txt (+1 -1)")
     float_is(editor, "hidden" if opened else "shown")
     assert said(editor, "wants to") == 1
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd")
 
 
@@ -109,7 +109,7 @@ def test_the_keys_below_a_card_are_those_that_work_where_the_cursor_is(editor: E
     editor.wait_screen("  :Acp allow · :Acp deny")
     editor.cmd("Acp permissions")
     editor.wait_screen(" y allow · n deny · d diff · 1-2 choose · g? keys ")
-    editor.keys("n")
+    editor.press("n")
     editor.wait_event("AcpTurnEnd")
 
 
@@ -120,7 +120,7 @@ def test_keys_of_the_users_own_are_named(editor: Editor) -> None:
     editor.wait_screen(";n deny · :Acp review ")
     editor.wait_screen("y allow · ;n deny")
     assert not any("keymaps.preset" in row for row in editor.screen())
-    editor.keys(";n")
+    editor.press(";n")
     editor.wait_event("AcpTurnEnd")
 
 
@@ -129,7 +129,7 @@ def test_how_to_map_a_key_is_told_with_the_first_question_alone(editor: Editor) 
     editor.agent("script")
     editor.prompt("permission")
     editor.wait_screen("map <Plug>(acp-allow) or set keymaps.preset ╯")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd")
     editor.prompt("permission")
     editor.wait_screen(" :Acp allow · :Acp deny ╯")
@@ -163,7 +163,7 @@ def test_a_float_covers_no_chat_where_only_chats_are_open(edit: Start) -> None:
     editor.cmd("Acp permissions")
     float_is(editor, "shown")
     editor.wait_screen("╭ Scripted wants to run p1 ─")
-    editor.keys("y")
+    editor.press("y")
     editor.wait_event("AcpTurnEnd", 3)
 
 
@@ -178,5 +178,5 @@ def test_a_file_that_is_always_asked_about_is_named_as_such(
     ask(editor, kind="read", title="Look at it", locations=[{"path": path}])
     editor.wait_screen("Scripted wants to read")
     assert f"○ Scripted wants to read {said}" in editor.chat()
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd")

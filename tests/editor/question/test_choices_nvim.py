@@ -31,10 +31,10 @@ def test_one_of_the_choices_is_the_answer(editor: Editor, by: str) -> None:
     assert '"' not in screen
     editor.wait("require('acp').state().sessions[1].permissions[1].id")
     if by == "command":
-        editor.cmd("Acp allow")
+        editor.answer("Acp allow")
         editor.wait_message("Choose an answer: :Acp allow Red | Blue")
         assert len(editor.session()["permissions"]) == 1
-        editor.cmd("Acp allow Blue")
+        editor.answer("Acp allow Blue")
     elif by == "key":
         editor.cmd("Acp permissions")
         editor.keys("2")
@@ -51,7 +51,7 @@ def test_a_refusal_has_no_answer(editor: Editor) -> None:
     editor.prompt("go")
     editor.wait(ASKED)
     editor.wait_screen("Which colour?")
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     assert answered(editor) == {"outcome": {"outcome": "selected", "optionId": "cancel"}}
 
 

@@ -38,7 +38,7 @@ def asked(editor: Editor, scenario: str = "hello") -> Traffic:
 
 
 def answer(editor: Editor, command: str) -> None:
-    editor.cmd(command)
+    editor.answer(command)
     editor.wait(f"{PENDING} == 0")
 
 
@@ -179,7 +179,7 @@ def test_the_permission_that_the_agent_waits_for_is_meant(
     editor: Editor, command: str, choice: str
 ) -> None:
     agent = both(editor)
-    editor.cmd(command)
+    editor.answer(command)
     editor.wait_event("AcpTurnEnd", 2)
     [told] = agent.wait_answers("session/request_permission")
     assert told["result"]["outcome"]["optionId"] == choice
@@ -215,7 +215,8 @@ def test_the_float_has_them_in_the_order_of_the_answers(editor: Editor) -> None:
 def test_a_key_on_the_question_answers_it(editor: Editor) -> None:
     agent = both(editor)
     editor.cmd("Acp permissions")
-    editor.keys("Gn")
+    editor.keys("G")
+    editor.press("n")
     editor.wait(f"{PENDING} == 0")
     assert not agent.answers("session/request_permission")
     answer(editor, "Acp allow")

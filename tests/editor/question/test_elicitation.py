@@ -70,11 +70,11 @@ def browser(editor: Editor) -> None:
 
 def test_allow_says_what_a_form_waits_for_and_answers_nothing(editor: Editor) -> None:
     traffic = asked(editor, "elicit_every")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_message(":Acp permissions opens the form")
     assert traffic.answers(METHOD) == []
     opened(editor)
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_message("Fill in the form, then :w for a summary")
     assert traffic.answers(METHOD) == []
     answer(editor, None)
@@ -86,18 +86,18 @@ def test_allow_says_what_a_form_waits_for_and_answers_nothing(editor: Editor) ->
 def test_allow_opens_no_address(editor: Editor) -> None:
     browser(editor)
     traffic = asked(editor, "elicit_url")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_message(":Acp permissions shows the address")
     assert traffic.answers(METHOD) == []
     assert editor.lua("return #_G.opened") == 0
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     assert results(traffic) == [{"action": "decline"}]
 
 
 @pytest.mark.parametrize("line", ["elicit_every", "elicit_form {}", "elicit_url"])
 def test_deny_declines_a_question(editor: Editor, line: str) -> None:
     traffic = asked(editor, line)
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     assert results(traffic) == [{"action": "decline"}]
     editor.wait_event("AcpTurnEnd")
     assert editor.session()["elicitations"] == []
@@ -112,7 +112,7 @@ def test_the_key_that_denies_declines_a_form(editor: Editor, place: str) -> None
     editor.cmd("nmap gn <Plug>(acp-deny)")
     if place == "form":
         opened(editor)
-    editor.keys("gn")
+    editor.press("gn")
     assert results(traffic) == [{"action": "decline"}]
 
 
@@ -120,7 +120,7 @@ def test_deny_in_a_form_declines_that_one(editor: Editor) -> None:
     traffic = asked(editor, "elicit_cancel", 2)
     second = editor.session(1)["elicitations"][1]
     assert second["mode"] == "url"
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     assert results(traffic, 1) == [{"action": "decline"}]
     pending(editor, 1)
     editor.cmd("AcpCancel")
@@ -135,11 +135,11 @@ def test_deny_takes_a_permission_before_a_question_unless_the_user_is_in_its_for
     pending(editor)
     editor.wait("#require('acp').state().sessions[1].permissions == 1")
     opened(editor)
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     assert results(traffic) == [{"action": "decline"}]
     assert len(editor.session()["permissions"]) == 1
     editor.wait("vim.bo.filetype ~= 'acpform'")
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd")
     (permission,) = traffic.wait_answers("session/request_permission", 1)
     assert permission["result"]["outcome"] == {"outcome": "selected", "optionId": "reject"}
@@ -170,9 +170,9 @@ def test_a_question_about_a_login_ends_by_a_command(
     traffic = editor.agent("elicit_login", auth_method="token")
     editor.prompt("hello")
     editor.wait("#(require('acp').state().elicitations or {}) == 1")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_message("opens the form")
-    editor.cmd(command)
+    editor.answer(command)
     assert results(traffic) == [{"action": action}]
     editor.wait("#require('acp').state().elicitations == 0")
 
@@ -321,7 +321,7 @@ def test_keys_on_the_card(editor: Editor, keys: str, action: str) -> None:
     traffic = asked(editor, "elicit_every")
     editor.cmd("Acp permissions")
     editor.wait("vim.bo.filetype == 'acppermission'")
-    editor.keys(keys)
+    editor.press(keys)
     assert results(traffic) == [{"action": action}]
 
 
@@ -356,7 +356,7 @@ def test_a_form_without_fields_is_accepted_by_a_key(editor: Editor) -> None:
     traffic = asked(editor, "elicit_form {}")
     editor.cmd("Acp permissions")
     editor.wait("vim.bo.filetype == 'acppermission'")
-    editor.keys("y")
+    editor.press("y")
     assert results(traffic) == [{"action": "accept", "content": {}}]
 
 
@@ -383,7 +383,7 @@ def test_an_address_is_opened_only_on_consent(editor: Editor) -> None:
     assert editor.lua("return #_G.opened") == 0
     editor.cmd("Acp permissions")
     editor.wait("vim.bo.filetype == 'acppermission'")
-    editor.keys("y")
+    editor.press("y")
     assert results(traffic) == [{"action": "accept"}]
     assert editor.wait("#_G.opened == 1 and _G.opened") == ["https://example.org/login?x=1"]
     editor.wait_event("AcpTurnEnd")

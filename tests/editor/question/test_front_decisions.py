@@ -44,8 +44,9 @@ def test_keys_in_the_float_answer_the_card_under_the_cursor(
 ) -> None:
     cards(front, 1, 2)
     front.cmd("Acp permissions")
-    front.keys("5G" + key)
-    assert last(front) == ["answer", {"id": 2, "choice": choice}]
+    front.keys("5G")
+    front.press(key)
+    assert last(front) == ["choose", {"id": 2, "option": choice}]
 
 
 def test_the_float_counts_as_the_line_above_the_chat_does(front: Editor) -> None:
@@ -80,9 +81,9 @@ def test_who_goes_to_the_cards_asks_for_those_behind(front: Editor) -> None:
     assert last(front) == ["cards", {}]
     cards(front, 1, 2, 3, 4, 5)
     front.keys("G")
-    front.keys("y")
-    assert last(front) == ["answer", {"id": 5, "choice": "yes"}]
-    assert [verb for verb, _ in sent(front)] == ["cards", "answer"]
+    front.press("y")
+    assert last(front) == ["choose", {"id": 5, "option": "yes"}]
+    assert [verb for verb, _ in sent(front)] == ["cards", "choose"]
 
 
 def test_the_keys_that_the_float_lists_are_its_own(front: Editor) -> None:
@@ -100,7 +101,7 @@ def test_the_keys_that_the_float_lists_are_its_own(front: Editor) -> None:
 def test_a_kind_that_is_not_offered_answers_nothing(front: Editor) -> None:
     cards(front, 1)
     front.cmd("Acp permissions")
-    front.keys("N")
+    front.press("N")
     assert told(front)[-1] == "acp: No option of kind reject_always. Options: yes, ever, no"
     assert sent(front) == []
 
@@ -108,10 +109,13 @@ def test_a_kind_that_is_not_offered_answers_nothing(front: Editor) -> None:
 def test_a_key_is_not_taken_by_the_card_that_has_just_moved_there(front: Editor) -> None:
     cards(front, 1, 2)
     front.cmd("Acp permissions")
+    front.see_question()
     cards(front, 2)
     front.keys("y")
     assert sent(front) == []
-    assert "Press the key again" in told(front)[-1]
+    assert told(front)[-1] == "acp: New question: press again"
+    front.press("y")
+    assert last(front) == ["choose", {"id": 2, "option": "yes"}]
 
 
 def test_cursor_stays_on_its_card_when_another_goes(front: Editor) -> None:
@@ -119,8 +123,8 @@ def test_cursor_stays_on_its_card_when_another_goes(front: Editor) -> None:
     front.cmd("Acp permissions")
     front.keys("6G")
     cards(front, 2)
-    front.keys("y")
-    assert last(front) == ["answer", {"id": 2, "choice": "yes"}]
+    front.press("y")
+    assert last(front) == ["choose", {"id": 2, "option": "yes"}]
 
 
 def test_the_float_follows_tabs_and_comes_back_after_only(front: Editor) -> None:
@@ -163,15 +167,15 @@ def test_permission_keys_in_the_chat_act_only_on_a_card(front: Editor) -> None:
     assert front.lua("return vim.fn.getreg('\"')") == "one\n"
     front.keys("1j")
     assert front.lua("return vim.fn.line('.')") == 2
-    front.keys("y")
-    assert last(front) == ["answer", {"id": "d1", "choice": "yes"}]
+    front.press("y")
+    assert last(front) == ["choose", {"id": "d1", "option": "yes"}]
 
 
 def test_plug_maps_answer_the_oldest(front: Editor) -> None:
     session(front, permissions=[permission("p1"), permission("p2")])
     front.cmd("nmap gA <Plug>(acp-allow-always)")
-    front.keys("gA")
-    assert last(front) == ["answer", {"id": "p1", "choice": "ever"}]
+    front.press("gA")
+    assert last(front) == ["choose", {"id": "p1", "option": "ever"}]
 
 
 LONG = ["Charge for the whole basket"] + [f"  line {n}" for n in range(30)] + ["- old", "+ new"]

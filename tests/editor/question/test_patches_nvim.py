@@ -91,7 +91,7 @@ def test_a_patch_is_a_diff_in_chat_and_float_and_opens_by_d(asked: Asked) -> Non
     assert rows[at : at + 4] == ["one", "- two", "+ TWO", "three"]
     asked.open()
     assert asked.sides == [["one", "two", "three"], ["one", "TWO", "three"]]
-    editor.keys("\\A")
+    editor.press("\\A")
     editor.wait_event("AcpTurnEnd")
     assert asked.path.read_text() == "one\nTWO\nthree\n"
 
@@ -150,7 +150,7 @@ def test_an_amended_patch_is_written_where_the_agent_writes_through_the_editor(
 ) -> None:
     asked.ask("fs", {"rawInput": asked.codex()}, "one\nTWO\nthree\n")
     asked.open()
-    asked.editor.keys("2GA!<Esc>\\A")
+    asked.editor.press("2GA!<Esc>\\A")
     asked.editor.wait_event("AcpTurnEnd")
     assert asked.path.read_text() == "one\nTWO!\nthree\n"
 
@@ -158,7 +158,7 @@ def test_an_amended_patch_is_written_where_the_agent_writes_through_the_editor(
 def test_an_amended_patch_that_the_agent_applies_itself_is_merged_with_it(asked: Asked) -> None:
     asked.ask("disk", {"rawInput": asked.codex()}, "one\nTWO\nthree\n")
     asked.open()
-    asked.editor.keys("2GA!<Esc>\\A")
+    asked.editor.press("2GA!<Esc>\\A")
     asked.editor.wait_event("AcpTurnEnd")
     asked.editor.turn("say ok")
     prompt = asked.traffic.received("session/prompt")[-1]["params"]["prompt"]

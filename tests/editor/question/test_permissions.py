@@ -60,7 +60,7 @@ def cursor_on_card(editor: Editor) -> None:
 def test_keys_on_the_card_in_the_chat(editor: Editor, keys: str, option: str) -> None:
     traffic = asked(editor)
     cursor_on_card(editor)
-    editor.keys(keys)
+    editor.press(keys)
     assert outcomes(traffic) == [option]
     done = editor.wait_event("AcpPermissionDone")
     assert (done["outcome"], done["option"]) == ("selected", option)
@@ -73,7 +73,7 @@ def test_elsewhere_in_the_chat_the_keys_are_neovims(editor: Editor) -> None:
     editor.keys("ggyy")
     assert editor.lua("return vim.fn.getreg('\"')") == "## You\n"
     assert traffic.answers(METHOD) == []
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     assert outcomes(traffic) == ["reject"]
 
 
@@ -81,7 +81,7 @@ def test_keys_in_the_float(editor: Editor) -> None:
     traffic = asked(editor)
     editor.cmd("Acp permissions")
     editor.wait("vim.bo.filetype == 'acppermission'")
-    editor.keys("n")
+    editor.press("n")
     assert outcomes(traffic) == ["reject"]
 
 
@@ -96,7 +96,7 @@ def test_keys_in_the_float(editor: Editor) -> None:
 )
 def test_commands(editor: Editor, command: str, option: str) -> None:
     traffic = asked(editor)
-    editor.cmd(command)
+    editor.answer(command)
     assert outcomes(traffic) == [option]
 
 
@@ -112,7 +112,7 @@ def test_commands(editor: Editor, command: str, option: str) -> None:
 def test_plug_maps(editor: Editor, plug: str, option: str) -> None:
     traffic = asked(editor)
     editor.cmd(f"nmap <F5> <Plug>(acp-{plug})")
-    editor.keys("<F5>")
+    editor.press("<F5>")
     assert outcomes(traffic) == [option]
 
 
@@ -128,9 +128,9 @@ def test_answer_from_lua(editor: Editor, choice: str | None, outcome: str) -> No
 def test_an_unknown_option_answers_nothing(editor: Editor) -> None:
     traffic = asked(editor)
     with pytest.raises(EditorError, match="nonsense"):
-        editor.cmd("Acp allow nonsense")
+        editor.answer("Acp allow nonsense")
     assert traffic.answers(METHOD) == []
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     assert outcomes(traffic) == ["allow"]
 
 
@@ -148,10 +148,10 @@ def test_all_options_are_shown_whatever_their_kind(editor: Editor, which: str) -
 
 def test_bare_allow_never_picks_another_kind(editor: Editor) -> None:
     traffic = asked(editor, "permission_odd", "two_always")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait("vim.fn.execute('messages'):find('folder, everywhere, no') ~= nil")
     assert traffic.answers(METHOD) == []
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     assert outcomes(traffic) == ["no"]
 
 
@@ -159,7 +159,7 @@ def test_the_line_of_the_call_that_asks_takes_the_keys(editor: Editor) -> None:
     traffic = asked(editor)
     cursor_on_card(editor)
     editor.lua("vim.fn.search('wants to run', 'bw')")
-    editor.keys("n")
+    editor.press("n")
     assert outcomes(traffic) == ["reject"]
 
 
@@ -172,7 +172,7 @@ def test_everything_it_would_do_is_shown(editor: Editor) -> None:
     assert "- old" in chat
     assert "+ new" in chat
     assert "Because." in chat
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
 
 
 def test_many_at_once_half_of_them_taken_back(editor: Editor) -> None:
@@ -180,8 +180,9 @@ def test_many_at_once_half_of_them_taken_back(editor: Editor) -> None:
     editor.prompt("ask")
     editor.wait_event("AcpPermissionDone", 25)
     pending(editor, 25)
-    for _ in range(25):
-        editor.cmd("Acp allow")
+    for left in reversed(range(25)):
+        editor.answer("Acp allow")
+        pending(editor, left)
     answers = outcomes(traffic, 50)
     assert answers == ["allow", "cancelled"] * 25
     editor.wait_event("AcpPermissionDone", 50)
@@ -207,13 +208,14 @@ def test_the_agents_exit_resolves_what_it_asked(editor: Editor) -> None:
 def test_an_answer_after_the_end_of_the_turn(editor: Editor) -> None:
     traffic = asked(editor, "permission_ignores_answer")
     editor.wait_event("AcpTurnEnd")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     assert outcomes(traffic) == ["allow"]
 
 
 def test_without_any_window_of_ours(editor: Editor) -> None:
     editor.setup({"chat": {"open": False}})
     traffic = asked(editor)
+    editor.see_question()
     editor.cmd("silent! only!")
     editor.cmd("Acp allow")
     assert outcomes(traffic) == ["allow"]
@@ -230,7 +232,7 @@ def test_nobody_loses_focus_mode_or_text(editor: Editor) -> None:
     assert editor.lua("return vim.api.nvim_get_mode().mode") == "i"
     assert editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)") == ["one", "new text"]
     editor.keys("<Esc>")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     assert outcomes(traffic) == ["allow"]
 
 
@@ -246,7 +248,7 @@ def test_rules_answer_without_a_question(editor: Editor, action: str, option: st
 def test_a_rule_that_does_not_match_leaves_the_question(editor: Editor) -> None:
     editor.setup({"permission": {"rules": [{"action": "allow", "kind": "read"}]}})
     traffic = asked(editor)
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     assert outcomes(traffic) == ["reject"]
 
 
@@ -256,5 +258,5 @@ def test_a_command_that_is_not_told_is_asked_about_where_a_rule_refuses_some(
     refused, allowed = {"action": "deny", "command": "rm *"}, {"action": "allow", "kind": "execute"}
     editor.setup({"permission": {"rules": [refused, allowed]}})
     traffic = asked(editor)
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     assert outcomes(traffic) == ["reject"]

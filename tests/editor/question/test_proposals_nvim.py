@@ -83,7 +83,7 @@ def test_a_review_with_nothing_pending_shows_what_is_asked(project: Project) -> 
     project.editor.wait("#vim.api.nvim_list_tabpages() == 2")
     assert project.sides == [LINES, [*LINES[:2], "three", *LINES[3:]]]
     project.editor.wait_screen("a.txt · Proposed (editable)")
-    project.editor.cmd("Acp allow")
+    project.editor.answer("Acp allow")
     project.ended()
     assert project.disk() == TEXT.replace("line 3", "three")
 
@@ -93,7 +93,7 @@ def test_what_a_permission_would_write_is_seen_first(project: Project) -> None:
     wanted = [*LINES[:2], "three", *LINES[3:8], "nine", *LINES[10:]]
     assert project.sides == [LINES, wanted]
     assert project.disk() == TEXT
-    project.editor.keys("\\A")
+    project.editor.press("\\A")
     project.ended()
     assert project.disk() == "\n".join(wanted) + "\n"
     assert project.next_prompt() == "say ok"
@@ -102,7 +102,7 @@ def test_what_a_permission_would_write_is_seen_first(project: Project) -> None:
 def test_the_amended_text_is_written_and_the_agent_is_told(project: Project) -> None:
     project.ask("fs", "line 3", "three")
     project.editor.keys("3GA!<Esc>GomineX<Esc>x")
-    project.editor.keys("\\A")
+    project.editor.press("\\A")
     project.ended()
     assert project.disk() == "\n".join([*LINES[:2], "three!", *LINES[3:], "mine"]) + "\n"
     assert project.traffic.answers("fs/write_text_file")[-1]["result"] is not None
@@ -118,7 +118,7 @@ def test_the_amended_text_is_written_and_the_agent_is_told(project: Project) -> 
 def test_rejecting_brings_back_what_was_there_without_the_users_own_line(project: Project) -> None:
     project.ask("fs", "line 3", "three")
     project.editor.keys("3GA!<Esc>Gomine<Esc>")
-    project.editor.keys("\\A")
+    project.editor.press("\\A")
     project.ended()
     project.editor.cmd("Acp reject all")
     until(lambda: project.disk() == TEXT + "mine\n")
@@ -127,13 +127,13 @@ def test_rejecting_brings_back_what_was_there_without_the_users_own_line(project
 def test_a_command_and_a_key_in_the_float_carry_it_as_well(project: Project) -> None:
     project.ask("fs", "line 3", "three")
     project.editor.keys("3GA!<Esc>")
-    project.editor.cmd("Acp allow always")
+    project.editor.answer("Acp allow always")
     project.ended()
     assert "three!\n" in project.disk()
     project.ask("fs", "line 4", "four")
     project.editor.keys("4GA!<Esc>")
     project.editor.cmd("Acp permissions")
-    project.editor.keys("y")
+    project.editor.press("y")
     project.ended(2)
     assert "four!\n" in project.disk()
 
@@ -149,10 +149,10 @@ def test_allow_means_the_permission_that_is_looked_at(project: Project) -> None:
     )
     editor.wait("#vim.api.nvim_list_tabpages() == 2")
     editor.keys("ggA!<Esc>")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait("#require('acp').state().sessions[1].permissions == 1")
     editor.wait("#vim.api.nvim_list_tabpages() == 1")
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     project.ended()
     assert other.read_text().startswith("one!\n")
     assert project.disk() == TEXT
@@ -164,7 +164,7 @@ def test_a_new_file_is_amended(project: Project) -> None:
     project.ask("fs", "-", "one\\ntwo\\n", path=str(path))
     assert project.sides == [[""], ["one", "two"]]
     project.editor.keys("ggdd")
-    project.editor.keys("\\A")
+    project.editor.press("\\A")
     project.ended()
     assert path.read_text() == "two\n"
     project.editor.cmd("Acp reject all")
@@ -174,7 +174,7 @@ def test_a_new_file_is_amended(project: Project) -> None:
 def test_a_write_that_differs_from_the_proposal_keeps_both_sides_changes(project: Project) -> None:
     project.ask("more", "line 3", "three")
     project.editor.keys("3GA!<Esc>")
-    project.editor.keys("\\A")
+    project.editor.press("\\A")
     project.ended()
     assert project.disk() == "\n".join([*LINES[:2], "three!", *LINES[3:], "more"]) + "\n"
     told = project.next_prompt()
@@ -186,7 +186,7 @@ def test_the_agents_next_write_keeps_what_the_user_made(project: Project) -> Non
     """It believes that its own text is there, and does not read again."""
     project.ask("twice", "line 3", "three")
     project.editor.keys("3GA!<Esc>")
-    project.editor.keys("\\A")
+    project.editor.press("\\A")
     project.ended()
     assert project.disk() == "\n".join(["again", *LINES[:2], "three!", *LINES[3:]]) + "\n"
 
@@ -198,7 +198,7 @@ def test_what_the_agent_writes_itself_is_merged_with_the_users_changes(
     project.ask(how, "line 3", "three")
     project.editor.keys("3GA!<Esc>")
     project.editor.keys("9GA, mine<Esc>")
-    project.editor.keys("\\A")
+    project.editor.press("\\A")
     project.ended()
     wanted = [*LINES[:2], "three!", *LINES[3:8], "line 9, mine", *LINES[9:]]
     until(lambda: project.disk() == "\n".join(wanted) + "\n")
@@ -217,7 +217,7 @@ def test_what_the_agent_writes_itself_is_merged_with_the_users_changes(
 def test_a_later_edit_of_the_agents_and_the_users_change_both_stand(project: Project) -> None:
     project.ask("disk_more", "line 3", "three")
     project.editor.keys("3GA!<Esc>")
-    project.editor.keys("\\A")
+    project.editor.press("\\A")
     project.ended()
     wanted = [*LINES[:2], "three!", *LINES[3:], "more"]
     until(lambda: project.disk() == "\n".join(wanted) + "\n")
@@ -228,7 +228,7 @@ def test_the_users_changes_of_an_edit_that_is_not_made_go_back_as_a_comment(
 ) -> None:
     project.ask("none", "line 3", "three")
     project.editor.keys("3GA!<Esc>")
-    project.editor.keys("\\A")
+    project.editor.press("\\A")
     project.ended()
     assert "three!" not in project.disk()
     told = project.next_prompt()
@@ -242,7 +242,7 @@ def test_a_piece_that_is_not_in_the_file_is_shown_by_itself(project: Project) ->
     assert project.sides == [["elsewhere"], ["here"]]
     project.editor.wait_message("Only the new text is shown")
     project.editor.keys("A!<Esc>")
-    project.editor.keys("\\A")
+    project.editor.press("\\A")
     project.ended()
     assert "-here\n+here!\n" in project.next_prompt()
 
@@ -253,7 +253,7 @@ def test_the_live_text_is_what_the_proposal_is_made_of(project: Project) -> None
     live = [*LINES[:-1], "line 12typed"]
     assert project.sides == [live, [*live[:2], "three", *live[3:]]]
     project.editor.keys("3GA!<Esc>")
-    project.editor.keys("\\A")
+    project.editor.press("\\A")
     project.ended()
     assert project.editor.lines(str(project.path)) == [*live[:2], "three!", *live[3:]]
     assert project.disk() == TEXT, "unsaved edits of the user's are not saved along"
@@ -262,7 +262,7 @@ def test_the_live_text_is_what_the_proposal_is_made_of(project: Project) -> None
 def test_a_denied_proposal_leaves_nothing(project: Project) -> None:
     project.ask("fs", "line 3", "three")
     project.editor.keys("3GA!<Esc>")
-    project.editor.keys("\\R")
+    project.editor.press("\\R")
     project.ended()
     assert project.disk() == TEXT
     assert project.next_prompt() == "say ok"
@@ -276,5 +276,5 @@ def test_a_permission_without_edits_says_so(editor: Editor) -> None:
     editor.wait("require('acp.ui.question').is_current()")
     editor.keys("d")
     editor.wait_message("This permission has no edits to show")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd")

@@ -56,8 +56,8 @@ def test_a_permission_is_seen_before_it_is_answered(front: Editor) -> None:
         "acp://proposal/p1.1/Proposed a.txt",
         "acp://review",
     ]
-    front.keys("\\A")
-    assert last(front) == ["answer", {"id": "p1", "choice": "yes"}]
+    front.press("\\A")
+    assert last(front) == ["choose", {"id": "p1", "option": "yes"}]
     assert front.lua(TABS) == 1
     assert not any("proposal" in name for name in front.lua(BUFFERS))
 
@@ -92,16 +92,16 @@ def test_its_keys_are_said_to_answer_the_permission(front: Editor) -> None:
 def test_what_the_user_makes_of_it_is_sent_along(front: Editor) -> None:
     proposed(front)
     front.keys("ggOmine<Esc>]fAer<Esc>:w<CR>")
-    front.keys("\\A")
+    front.press("\\A")
     amended = {"/p/a.txt": "mine\none\nTWO\n", "/p/new.txt": "newer"}
-    assert last(front) == ["answer", {"id": "p1", "choice": "yes", "amended": amended}]
+    assert last(front) == ["choose", {"id": "p1", "option": "yes", "amended": amended}]
 
 
 def test_an_answer_in_the_float_carries_it_as_well(front: Editor) -> None:
     proposed(front)
     front.keys("ggOmine<Esc>")
     front.cmd("Acp permissions")
-    front.keys("y")
+    front.press("y")
     assert last(front)[1]["amended"] == {"/p/a.txt": "mine\none\nTWO\n"}
 
 
@@ -116,8 +116,8 @@ def test_a_permission_answered_elsewhere_closes_its_review(front: Editor) -> Non
 
 def test_a_denied_proposal_sends_nothing_of_it(front: Editor) -> None:
     proposed(front)
-    front.keys("ggdd\\R")
-    assert last(front) == ["answer", {"id": "p1", "choice": "no"}]
+    front.press("ggdd\\R")
+    assert last(front) == ["choose", {"id": "p1", "option": "no"}]
 
 
 def test_a_remark_stays_where_it_was_made_until_it_is_sent(front: Editor) -> None:

@@ -125,6 +125,6 @@ def test_an_overwrite_without_the_old_text_counts_from_the_live_text(editor: Edi
     until(lambda: any("(+1 -1)" in line for line in editor.chat()))
     shown = [line.strip() for line in editor.chat()]
     assert [line for line in shown if line[:2] in ("+ ", "- ")] == ["- three", "+ 3"]
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd")
     assert any("+1 -1" in line for line in editor.chat())

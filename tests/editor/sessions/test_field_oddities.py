@@ -62,15 +62,15 @@ def test_2_permissions_that_say_little(editor: Editor) -> None:
     [asked] = editor.session()["permissions"]
     assert (asked["title"], asked["kind"]) == ("Known title", "edit")
     assert [it["id"] for it in asked["options"]] == ["never", "reject", "allow"]
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_event("AcpPermission", 2)
     editor.wait("#require('acp').state().sessions[1].permissions == 1")
     editor.wait(
         "table.concat(vim.fn.getbufline('acp://chat/1', 1, '$'), ' '):find('ls -l', 1, true)"
     )
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_message("No option of kind allow_once")
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd")
     assert answers(traffic) == ["allow", "abort"]
 

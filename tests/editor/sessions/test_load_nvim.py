@@ -21,7 +21,7 @@ def test_questions_that_wait_behind_are_counted_answered_and_cancelled(editor: E
     notes = [str(entry.get("note")) for entry in traffic.entries()]
     assert not any("chosen" in note for note in notes), "nobody says yes to what was not shown"
     editor.wait("vim.fn.search('^  1. Allow', 'W') > 0")
-    editor.keys("y")
+    editor.press("y")
     editor.wait("#require('acp').state().sessions[1].permissions == 50")
     editor.cmd("AcpCancel")
     assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "cancelled"

@@ -377,7 +377,7 @@ def test_an_open_session_says_what_it_is_at_and_waits_for(picker: Editor) -> Non
     picker.wait("#require('acp').state().sessions[1].permissions == 1")
     (question,) = pick(picker, "Acp sessions")
     assert question["items"] == ["ask me  (permission, ● running · 1 question)"]
-    picker.cmd("Acp allow")
+    picker.answer("Acp allow")
     picker.wait_event("AcpTurnEnd")
 
 

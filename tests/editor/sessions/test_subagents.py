@@ -110,7 +110,7 @@ def test_what_a_child_asks_is_asked_in_its_name(editor: Editor) -> None:
     assert "1. Allow" in chat
     assert "1. Allow" in "\n".join(editor.chat(2))
     assert editor.lua("return require('acp').statusline()").count("waiting for you") == 1
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     assert editor.wait_event("AcpPermissionDone")["session"] == 1
     editor.wait_event("AcpTurnEnd")
     assert traffic.notes()[-1] == "chosen allow"

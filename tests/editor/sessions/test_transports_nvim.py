@@ -130,7 +130,7 @@ def test_the_tutor_by_each_transport(editor: Editor, servers: Servers, transport
     path = editor.write("till.py", "total = 1\n")
     editor.prompt(f"edit {path}")
     editor.wait_event("AcpPermission")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     assert editor.wait_event("AcpTurnEnd", 2)["stop_reason"] == "end_turn"
     editor.wait("#require('acp').state().sessions[1].edits == 1")
     editor.cmd("Acp restart")

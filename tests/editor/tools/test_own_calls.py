@@ -34,7 +34,7 @@ def test_a_secret_is_asked_about_all_the_same(editor: Editor) -> None:
     editor.prompt('mcp_asked nvim_read {"path": ".env"}')
     editor.wait("#require('acp').state().sessions[1].permissions == 1")
     editor.wait_screen("read a secret file")
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd")
 
 
@@ -44,7 +44,7 @@ def test_a_writing_tool_asks_once(editor: Editor) -> None:
     edits = '[{"old": "one", "new": "two"}]'
     editor.prompt(f'mcp_asked nvim_edit {{"path": "app.py", "edits": {edits}}}')
     editor.wait("#require('acp').state().sessions[1].permissions == 1")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd")
     assert path.read_text() == "two\n"
 
@@ -55,7 +55,7 @@ def test_rules_and_an_option_count_more(editor: Editor) -> None:
     editor.setup({"tools_ask": True})
     editor.prompt(READ)
     editor.wait("#require('acp').state().sessions[1].permissions == 1")
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd")
     editor.setup({"tools_ask": False, "permission": {"rules": [{"action": "deny"}]}})
     editor.turn(READ)
@@ -74,7 +74,7 @@ def test_a_call_of_a_writing_tool_is_shown_once(editor: Editor, drawn_before: bo
         editor.wait_screen("mcp__neovim__nvim_edit")
         go.touch()
     editor.wait("#require('acp').state().sessions[1].permissions == 1")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd")
     assert path.read_text() == "two\n"
     editor.wait("#require('acp').state().sessions[1].tool_calls == 2")

@@ -254,14 +254,14 @@ def test_tests_are_listed_and_run_once_the_user_agrees(
     editor.prompt(f"mcp nvim_tests_run {json.dumps({'path': 'test_app.py'})}")
     editor.wait("#require('acp').state().sessions[1].permissions > 0")
     assert editor.session(1)["permissions"][0]["kind"] == "execute"
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd", 3)
     assert caller.told("tests_run")[-1]["content"][0]["text"] == "the user refused"
     assert editor.lua("return _G.runs") is None
 
     editor.prompt(f"mcp nvim_tests_run {json.dumps({'id': file})}")
     editor.wait("#require('acp').state().sessions[1].permissions > 0")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd", 4)
     said = caller.told("tests_run")[-1]
     assert said["content"][0]["text"] == (

@@ -74,14 +74,14 @@ def test_the_card_and_the_review_say_what_an_edit_adds(project: Project) -> None
     assert [(it["lnum"], it["message"]) for it in said] == [(1, "old")]
     uris = [it["params"][URI]["uri"] for it in received(project.log, f"{URI}/didOpen")]
     assert uris.count(project.path.as_uri()) == 1
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd", 1)
 
 
 def test_what_it_fixes_is_said_too(project: Project) -> None:
     project.edit("error: old", "warning: less")
     project.editor.wait_screen("This edit adds 1 warning and fixes 1 error")
-    project.editor.cmd("Acp allow")
+    project.editor.answer("Acp allow")
     project.editor.wait_event("AcpTurnEnd", 1)
 
 
@@ -91,13 +91,13 @@ def test_an_agents_own_permission_is_looked_at_and_without_the_option_none(
     editor = project.editor
     editor.prompt(f"propose fs {project.path} three 'error: new'")
     editor.wait_screen("This edit adds 1 error")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd", 1)
     project.closed()
     editor.lua("require('acp').setup({ review = { diagnostics = false } })")
     editor.prompt(f"propose fs {project.path} one 'error: newer'")
     editor.wait("#require('acp').state().sessions[1].permissions > 0")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd", 2)
     assert len(project.hidden("didOpen")) == 1
 
@@ -108,7 +108,7 @@ def test_an_answer_closes_the_document_of_a_server_that_has_not_spoken(editor: E
     project.edit("three", "error: new")
     until(lambda: project.hidden("didOpen"))
     editor.wait("#require('acp').state().sessions[1].permissions > 0")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd", 1)
     project.closed()
     project.edit("one", "error: newer")
@@ -135,7 +135,7 @@ def test_a_request_of_the_user_comes_first(editor: Editor) -> None:
     Path(hold).touch()
     editor.wait_screen("This edit adds 1 error")
     project.closed(2)
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
 
 
 def test_a_server_that_is_asked_and_one_that_dies(editor: Editor) -> None:
@@ -143,7 +143,7 @@ def test_a_server_that_is_asked_and_one_that_dies(editor: Editor) -> None:
     project.edit("three", "error: new")
     editor.wait_screen("This edit adds 1 error")
     project.closed()
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd", 1)
     serve(editor, "*.md", name="mortal", publish=False, dead=["textDocument/diagnostic"])
     editor.write("b.md", "one\n")
@@ -154,7 +154,7 @@ def test_a_server_that_is_asked_and_one_that_dies(editor: Editor) -> None:
     edits = {"path": "b.md", "edits": [{"old": "one", "new": "two"}]}
     editor.prompt(f"mcp nvim_edit {json.dumps(edits)}")
     editor.wait("#require('acp').state().sessions[1].permissions > 0")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd", 3)
 
 
@@ -172,7 +172,7 @@ def test_what_a_server_says_of_other_files_meanwhile_is_not_shown(editor: Editor
     project.closed()
     until(lambda: [it["message"] for it in editor.lua("return vim.diagnostic.get()")] == ["old"])
     assert not [text for text in editor.lua("return _G.said") if "double" in text]
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
 
 
 def test_a_server_that_never_speaks_holds_up_nobody_and_is_left_alone(editor: Editor) -> None:
@@ -186,7 +186,7 @@ def test_a_server_that_never_speaks_holds_up_nobody_and_is_left_alone(editor: Ed
         project.edit("three", f"error: {number}")
         editor.wait_screen("This edit adds 1 error")
         project.closed(number + 1)
-        editor.cmd("Acp deny")
+        editor.answer("Acp deny")
         editor.wait_event("AcpTurnEnd", number + 1)
     opened = [it["params"][URI]["uri"] for it in received(never, f"{URI}/didOpen")]
     shut = [it["params"][URI]["uri"] for it in received(never, f"{URI}/didClose")]

@@ -131,7 +131,7 @@ def test_a_secret_is_asked_about_as_ever(editor: Editor) -> None:
     agent = editor.agent("script")
     editor.prompt('mcp nvim_read {"path": ".env"}')
     editor.wait("#require('acp').state().sessions[1].permissions == 1")
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd")
     assert result(agent)["isError"]
     editor.prompt('mcp nvim_read {"path": ".env"}')

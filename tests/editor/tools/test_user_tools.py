@@ -223,7 +223,7 @@ def test_the_user_is_asked_before_one_that_writes(editor: Editor) -> None:
     editor.wait_screen('to: "the shop"')
     editor.wait_screen('command: "rm"')
     assert editor.lua("return _G.done == nil")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd")
     assert any('"written"' in note for note in agent.notes() if note.startswith("mcp mine"))
     assert editor.lua("return _G.done") == {"to": "the shop", "command": "rm"}
@@ -232,7 +232,7 @@ def test_the_user_is_asked_before_one_that_writes(editor: Editor) -> None:
 def test_a_refusal_is_told_and_nothing_runs(editor: Editor) -> None:
     agent = editor.agent("script")
     asked(editor)
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd")
     assert any('"the user refused"' in note for note in agent.notes())
     assert editor.lua("return _G.done == nil")

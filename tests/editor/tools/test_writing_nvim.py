@@ -89,7 +89,7 @@ def test_an_edit_is_asked_for_and_pending(project: Project) -> None:
     asked = project.asked()
     assert (asked["title"], asked["kind"]) == ("Edit a.txt", "edit")
     assert [it["kind"] for it in asked["options"]] == ["allow_once", "allow_always", "reject_once"]
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     assert project.ended("nvim_edit") == ["ok", "edited a.txt: +1 -1, pending review"]
     assert project.text("a.txt") == "def load\nload 2\nunsaved\n"
     assert project.disk("a.txt") == A, "unsaved text stays so"
@@ -104,7 +104,7 @@ def test_an_edit_is_asked_for_and_pending(project: Project) -> None:
 def test_a_refusal_is_told_to_the_agent(project: Project) -> None:
     project.begin("nvim_edit", path="a.txt", edits=[{"old": "two", "new": "2"}])
     project.asked()
-    project.editor.cmd("Acp deny")
+    project.editor.answer("Acp deny")
     assert project.ended("nvim_edit") == ["failed", "the user refused"]
     assert project.disk("a.txt") == A
 
@@ -127,7 +127,7 @@ def test_rules_answer(project: Project, action: str, said: list[str], text: str)
 def test_all_later_edits_of_the_session_can_be_allowed(project: Project) -> None:
     project.begin("nvim_edit", path="a.txt", edits=[{"old": "two", "new": "2"}])
     project.asked()
-    project.editor.cmd("Acp allow allow_always")
+    project.editor.answer("Acp allow allow_always")
     assert project.ended("nvim_edit")[0] == "ok"
     said = project.call("nvim_edit", path="c.txt", edits=[{"old": "two", "new": "2"}])
     assert said == ["ok", "edited c.txt: +1 -1, pending review"]
@@ -140,10 +140,10 @@ def test_a_file_outside_is_asked_about_by_its_reason(project: Project) -> None:
     editor.setup({"permission": {"rules": [{"action": "allow", "kind": "edit"}]}})
     project.begin("nvim_edit", path=str(outside), edits=[{"old": "two", "new": "2"}])
     assert "read outside the project" in project.asked()["title"]
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_screen("outside the project")
     editor.wait("(require('acp').state().sessions[1].permissions[1] or {}).title:find('^Edit')")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     assert project.ended("nvim_edit")[0] == "ok"
     assert outside.read_text() == A.replace("two", "2")
 
@@ -164,7 +164,7 @@ def test_the_users_amendment_is_written_and_told(project: Project) -> None:
     editor.cmd("Acp review")
     editor.wait("#vim.api.nvim_list_tabpages() == 2")
     editor.keys("ggGA!<Esc>")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     said = " ".join(project.ended("nvim_edit"))
     assert "the user changed your edit before they allowed it" in said
     assert project.disk("a.txt") == "def load\nload 2!\n"
@@ -194,7 +194,7 @@ def test_a_rename_in_three_files_with_unsaved_text(project: Project) -> None:
     assert project.asked()["title"] == "Rename load to fetch"
     editor.wait_screen("wants to rename load to fetch")
     editor.keys("Gotyped meanwhile<Esc>")
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     said = project.ended("nvim_rename")
     assert said[0] == "ok"
     assert sorted(said[1:]) == [
@@ -223,7 +223,7 @@ def test_one_hunk_of_a_rename_is_rejected(project: Project) -> None:
     editor.open("c.txt")
     project.begin("nvim_rename", **RENAME)
     project.asked()
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     project.ended("nvim_rename")
     wait_count(editor, 3)
     editor.keys("3G")
@@ -261,7 +261,7 @@ def test_a_server_with_other_columns(make: Callable[..., Project]) -> None:
     project = make(encoding="utf-8")
     project.begin("nvim_rename", **RENAME)
     project.asked()
-    project.editor.cmd("Acp allow")
+    project.editor.answer("Acp allow")
     assert project.ended("nvim_rename")[0] == "ok"
     assert project.disk("b.txt") == replaced(B)
 
@@ -286,7 +286,7 @@ def test_a_code_action_is_listed_and_applied(project: Project) -> None:
     assert said == ["ok", "a1 quickfix Remove line 2"]
     project.begin("nvim_apply_code_action", id="a1")
     assert project.asked()["title"] == "Remove line 2"
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     assert project.ended("nvim_apply_code_action", 2) == [
         "ok",
         "edited a.txt: +0 -1, pending review",
@@ -308,7 +308,7 @@ def test_a_command_runs_after_the_question(make: Callable[..., Project], editor:
     editor.wait_screen("wants to run lsp:")
     editor.wait_screen("words.fix")
     assert project.disk("a.txt") == A
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     assert project.ended("nvim_apply_code_action", 2)[0] == "ok"
     assert project.disk("a.txt") == f"fixed {A}"
     assert set(wait_count(editor, 1)) == {"a.txt"}
@@ -319,7 +319,7 @@ def test_a_file_is_formatted_by_the_server(project: Project) -> None:
     editor.write("a.txt", "one  \ntwo\nthree \n")
     project.begin("nvim_format", path="a.txt", line=3)
     assert project.asked()["title"] == "Format a.txt"
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     assert project.ended("nvim_format") == ["ok", "edited a.txt: +1 -1, pending review"]
     assert project.disk("a.txt") == "one  \ntwo\nthree\n"
 
@@ -345,7 +345,7 @@ def test_a_file_is_formatted_by_conform(project: Project) -> None:
     assert project.asked()["kind"] == "execute"
     editor.wait_screen("conform:upper")
     assert project.disk("a.txt") == A
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     assert project.ended("nvim_format")[0] == "ok"
     assert project.disk("a.txt") == A.upper()
 
@@ -370,7 +370,7 @@ def test_a_file_without_formatters_is_formatted_by_its_options(editor: Editor) -
     def formatted(turns: int, **arguments: Any) -> str:
         project.begin("nvim_format", path="a.md", **arguments)
         assert project.asked()["kind"] == "execute"
-        editor.cmd("Acp allow")
+        editor.answer("Acp allow")
         assert project.ended("nvim_format", turns)[0] == "ok"
         return path.read_text()
 
@@ -442,7 +442,7 @@ def test_files_come_move_and_go(make: Callable[..., Project], editor: Editor) ->
     editor.cmd("Acp review")
     editor.wait("#vim.api.nvim_list_tabpages() == 2")
     assert files(project) == BEFORE
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     said = project.ended("nvim_rename")
     assert said[0] == "ok"
     assert sorted(said[1:]) == [
@@ -468,7 +468,7 @@ def test_a_checkpoint_brings_all_files_back(make: Callable[..., Project], editor
     project = make(answers=refactoring(editor))
     project.begin("nvim_rename", **RENAME)
     project.asked()
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     assert project.ended("nvim_rename")[0] == "ok"
     assert files(project) == AFTER
     editor.cmd("Acp restore 1")

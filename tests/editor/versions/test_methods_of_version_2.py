@@ -137,7 +137,7 @@ def test_a_question_that_is_taken_back_and_one_about_something_unknown(editor: E
     assert (event["title"], event.get("tool_call")) == ("Spend it?", None)
     assert any("Five euros." in line for line in editor.chat())
     assert any("budget" in line for line in editor.chat())
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd", 2)
 
 
@@ -146,10 +146,10 @@ def test_two_questions_one_answer_is_not_running_for_both(editor: Editor) -> Non
     editor.prompt("permissions 2")
     editor.wait("#require('acp').state().sessions[1].permissions == 2")
     assert editor.session()["status"] == "running"
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait("#require('acp').state().sessions[1].permissions == 1")
     assert editor.session()["status"] == "running"
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "end_turn"
 
 
@@ -211,6 +211,6 @@ def test_a_subagent_that_asks_in_version_2(editor: Editor) -> None:
     editor.prompt("go")
     asked = editor.wait_event("AcpPermission")
     assert asked["subagent"] == 2
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd")
     assert editor.session(1)["subagents"][0]["title"] == "Explorer"

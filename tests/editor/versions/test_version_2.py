@@ -102,7 +102,7 @@ def test_a_permission_about_a_command(editor: Editor) -> None:
     assert asked["title"] == "Clean up?"
     assert any("make clean" in line for line in editor.chat())
     assert "○ Scripted asks: Clean up?" in editor.chat()
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd")
     assert "allow" in editor.chat()
 
@@ -117,7 +117,7 @@ def test_a_permission_about_a_command_of_a_tool_call_that_is_shown(editor: Edito
     chat = [line.strip() for line in editor.chat()]
     for line in ("Clean up?", "It is a mess.", "$ make clean", "in /tmp"):
         assert chat.count(line) == 1
-    editor.cmd("Acp allow")
+    editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd")
 
 

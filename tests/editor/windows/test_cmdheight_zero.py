@@ -62,5 +62,5 @@ def test_in_a_proposal(flat: Editor) -> None:
     flat.cmd("Acp review")
     flat.wait("vim.fn.tabpagenr('$') == 2")
     written(flat, "acp: Your changes go with your answer")
-    flat.cmd("Acp deny")
+    flat.answer("Acp deny")
     flat.wait_event("AcpTurnEnd")

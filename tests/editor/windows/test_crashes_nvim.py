@@ -96,7 +96,7 @@ def test_the_user_leaves_the_float_for_a_tab_page_of_their_own(
 ) -> None:
     in_float(editor, "permission p1")
     editor.cmd(command)
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd")
     editor.cmd("tabclose")
     is_well(editor, 1)
@@ -109,7 +109,7 @@ def test_the_review_is_opened_from_the_float(editor: Editor) -> None:
     in_float(editor, "permission p1")
     editor.cmd(f"Acp review {path}")
     editor.wait("#vim.api.nvim_list_tabpages() == 2")
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd", 2)
     editor.cmd("tabclose")
     is_well(editor, 1)
@@ -124,7 +124,7 @@ def test_a_float_whose_buffer_is_deleted_from_another_tab_page(editor: Editor) -
         " vim.api.nvim_buf_delete(b, { force = true }) end end"
     )
     editor.cmd("tabprevious")
-    editor.cmd("Acp deny")
+    editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd")
     is_well(editor, 2)
 

@@ -118,8 +118,8 @@ def test_a_word_that_is_near_nothing_is_taken_for_nothing(
         ("Acp mode code", "mode", {"id": "code"}),
         ("Acp model small", "option", {"id": "llm", "value": "small"}),
         ("Acp option think true", "option", {"id": "think", "value": True}),
-        ("Acp allow", "allow", {}),
-        ("Acp deny no", "deny", {"option": "no"}),
+        ("Acp allow", "allow", {"id": "p1"}),
+        ("Acp deny no", "deny", {"id": "p1", "option": "no"}),
         ("Acp queue run", "queue", {"action": "run"}),
         ("Acp restore 2", "restore", {"n": 2}),
         ("Acp log", "log", {}),
@@ -133,15 +133,15 @@ def test_subcommands_become_verbs(
     front: Editor, command: str, verb: str, arguments: dict[str, Any]
 ) -> None:
     session(front, permissions=[permission("p1")])
-    front.cmd(command)
+    front.answer(command)
     assert last(front) == [verb, arguments]
 
 
 def test_an_id_of_several_words_is_taken_as_it_is(front: Editor) -> None:
     option = {"id": 'yes, "go" on', "name": "Yes", "kind": "allow_once"}
     session(front, permissions=[{**permission("p1"), "options": [option]}])
-    front.cmd('Acp allow yes, "go" on')
-    assert last(front) == ["allow", {"option": option["id"]}]
+    front.answer('Acp allow yes, "go" on')
+    assert last(front) == ["allow", {"id": "p1", "option": option["id"]}]
     assert "takes at most 1 argument, not 'go'" in error_of(front, "Acp allow yes, go")
 
 

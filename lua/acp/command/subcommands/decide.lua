@@ -12,7 +12,8 @@ for _, verb in ipairs({ 'allow', 'deny' }) do
     'no_permission',
     function(args) require('acp.command.decide').command(verb, args[1]) end
   )
-  list[verb] = spec.one_of('permission_options', nil, run)
+  local function values(args) return #args == 0 and require('acp.command.decide').option_ids() or {} end
+  list[verb] = { max = 1, values = values, strict = true, run = run }
 end
 
 list.permissions = {

@@ -10,16 +10,24 @@ local reviewed ---@type fun(): integer|string|nil
 function M.shown_by(shows) reviewed = shows end
 
 --- The decision that the current window is about: the form that it asks for, all that it asks, or
---- the review of the edits that it would allow, if these are all that it tells.
+--- the review of the edits that it would allow.
+---@return integer|string|nil id
+function M.subject()
+  local name = api.nvim_buf_get_name(0)
+  return reviewed and reviewed()
+    or name:match('^acp://form/(.+)')
+    or name:match('^acp://question/(.+)')
+end
+
+--- The same, if its window shows all that the question tells.
 ---@param cards acp.Card[]
 ---@return integer|string|nil id
-local function subject(cards)
+local function whole_subject(cards)
   local shown = reviewed and reviewed()
   for _, card in ipairs(cards) do
     if card.id == shown and card.more then return nil end
   end
-  local name = api.nvim_buf_get_name(0)
-  return shown or name:match('^acp://form/(.+)') or name:match('^acp://question/(.+)')
+  return M.subject()
 end
 
 --- Decisions whose cards a window shows as a whole.
@@ -48,13 +56,28 @@ end
 ---@return 'here'|'beside'|nil
 function M.where(cards)
   local found = shown(api.nvim_get_current_win())
-  local about = subject(cards)
+  local about = whole_subject(cards)
   if about then found[about] = true end
   if all(found, cards) then return 'here' end
   for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
     found = vim.tbl_extend('force', found, shown(win))
   end
   return all(found, cards) and 'beside' or nil
+end
+
+--- Ids of the decisions that the windows of this tab page show: whole cards in chats that no float
+--- covers, and the subject of the current window.
+---@return table<integer|string, true>
+function M.ids()
+  local found, about = {}, M.subject()
+  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
+    local chat = require('acp.ui.chat.buffers').of(api.nvim_win_get_buf(win))
+    if chat and not require('acp.ui.win').is_covered(win) then
+      found = vim.tbl_extend('force', found, shown(win))
+    end
+  end
+  if about then found[about] = true end
+  return found
 end
 
 return M

@@ -8,12 +8,11 @@ local text_width = require('acp.base.text_width')
 local ns = vim.api.nvim_create_namespace('acp.permission')
 local legend = require('acp.ui.question.legend')
 local scratch, wrap = require('acp.ui.scratch'), require('acp.ui.wrap')
+local seen = require('acp.ui.question.seen')
 
---- After a card under the user's cursor was answered elsewhere another moves there: keys wait
---- this long.
-local GUARD_MS = 400
 local WIDTH, HEIGHT, HIGHEST = 72, 0.5, 0.8
 local LEAST = 3 -- rows of a card that is cut: its beginning, a gap and its end
+local ABOVE_ALL = 250 -- zindex
 
 ---@class acp.Card
 ---@field id integer|string
@@ -41,8 +40,8 @@ local bufnr ---@type integer|nil
 local win ---@type integer|nil
 local dismissed = false
 local left ---@type integer|nil tab page in which it has just been closed
-local guarded = 0
-local answered ---@type integer|string|nil the card that the user's own key resolved
+local forced = false -- the user has asked to see the cards, whatever they cover
+local sorted_for ---@type integer|nil the session whose cards come first
 -- What the cards would take; which row says what the first one asks.
 ---@type table<string, integer>
 local extent = { width = 1, rows = 1, title = 1, first = 1, widest = 1 }
@@ -62,19 +61,6 @@ local function row_at_cursor()
     if at <= row.last then return row end
   end
   return rows[#rows]
-end
-
---- Id of the card under the float's cursor. Nil for a moment after the cards moved under the
---- cursor, so that a key meant for one is not taken by another.
----@return integer|string|nil
-function M.card_at_cursor()
-  if vim.uv.now() < guarded then
-    require('acp.base.notify').echo('warn', require('acp.base.messages').list_changed)
-    return nil
-  end
-  local row = row_at_cursor()
-  answered = row and row.id
-  return answered
 end
 
 --- Options of a card, nil when there is none with this id.
@@ -110,32 +96,11 @@ local function titled()
   return width > 0 and width + 2 <= math.min(WIDTH, extent.widest) and card or nil
 end
 
-local INDENT = 2 -- cells of the rows below a title
-
---- A card without its first line.
----@param card acp.Card
----@return acp.Card
-local function untitled(card)
-  local lines, spans = {}, {}
-  local indents = {}
-  for i = 2, #card.lines do
-    indents[i - 1] = math.min(#card.lines[i]:match('^ *'), INDENT)
-    lines[i - 1] = card.lines[i]:sub(indents[i - 1] + 1)
-  end
-  for _, span in ipairs(card.spans or {}) do
-    local shift = indents[span[1]]
-    if shift then
-      local first, last = math.max(span[2] - shift, 0), span[3] - shift
-      if last > first then spans[#spans + 1] = { span[1] - 1, first, last, span[4] } end
-    end
-  end
-  local head = card.head and card.head - 1
-  return vim.tbl_extend('force', card, { lines = lines, spans = spans, head = head })
-end
-
 --- The cards as the float has them.
 ---@return acp.Card[]
-local function in_float() return titled() and { untitled(cards[1]) } or cards end
+local function in_float()
+  return titled() and { require('acp.ui.question.untitled')(cards[1]) } or cards
+end
 
 --- The line below the last card.
 local function rest() return ('… and %d more'):format(behind()) end
@@ -244,7 +209,7 @@ end
 ---@return vim.api.keyset.win_config
 local function placement()
   local inside = M.is_current()
-  local seen = not inside and require('acp.ui.question.in_view').where(cards) or nil
+  local elsewhere = not inside and require('acp.ui.question.in_view').where(cards) or nil
   local height = math.min(extent.rows, most(), not inside and extent.cut or math.huge)
   local here = visible() and win or nil
   local config, nowhere = require('acp.ui.question.float_corner').place(extent.width, height, here)
@@ -252,8 +217,8 @@ local function placement()
   config.title = title()
   config.footer = footer(extent.rows - config.height, config.width)
   config.footer_pos = 'right'
-  config.zindex = 45
-  config.hide = not inside and (seen ~= nil or nowhere)
+  config.zindex = forced and ABOVE_ALL or 45
+  config.hide = not inside and not forced and (elsewhere ~= nil or nowhere)
   return config
 end
 
@@ -287,7 +252,6 @@ local function keep_place(before, offset)
       return
     end
   end
-  if before.id ~= answered then guarded = vim.uv.now() + GUARD_MS end
   vim.api.nvim_win_set_cursor(win --[[@as integer]], { 1, 0 })
 end
 
@@ -378,8 +342,18 @@ local function draw()
   keep_place(before, offset)
 end
 
+--- Show the float as it is now: while a command line is typed Neovim draws nothing by itself.
+local function paint()
+  if vim.api.nvim_get_mode().mode == 'c' then vim.cmd.redraw() end
+end
+
 --- Draw now, or as soon as Neovim allows windows.
-local function redraw() require('acp.ui.window').when_free(draw) end
+local function redraw()
+  require('acp.ui.window').when_free(function()
+    draw()
+    paint()
+  end)
+end
 
 --- Say what is asked, unless a window shows it: with the float that is said twice, and with what
 --- answers where there is no room for it. To who is in another program it is said in any case.
@@ -430,6 +404,7 @@ local function dodge()
   if visible() and extent.widest ~= widest() then return redraw() end
   place()
   fit()
+  paint()
 end
 
 --- The user has closed it, :only included: it comes back with the next decision. Who closes the tab
@@ -471,13 +446,67 @@ local function known(n)
   return order
 end
 
---- The order in which a bare `:Acp allow` takes them.
----@param a acp.Card
----@param b acp.Card
-local function comes_first(a, b)
-  local a_waits, b_waits = a.subject ~= 'consent', b.subject ~= 'consent'
-  if a_waits ~= b_waits then return a_waits end
-  return a.order < b.order
+--- Sort the cards as a bare `:Acp allow` takes them: those of the current session first, consents
+--- last. Return whether the order may have changed.
+local function sort()
+  local current = require('acp.base.valid_names').session_number()
+  table.sort(cards, function(a, b)
+    local a_waits, b_waits = a.subject ~= 'consent', b.subject ~= 'consent'
+    if a_waits ~= b_waits then return a_waits end
+    local a_here, b_here = a.session == current, b.session == current
+    if a_here ~= b_here then return a_here end
+    return a.order < b.order
+  end)
+  local changed = current ~= sorted_for
+  sorted_for = current
+  return changed
+end
+
+--- Ids of the cards that the float shows.
+---@return table<integer|string, true>
+local function in_view()
+  local found = {}
+  local here = visible() and vim.api.nvim_win_get_tabpage(win) or nil
+  local hidden = here ~= vim.api.nvim_get_current_tabpage() or placed.hide
+  if hidden or require('acp.ui.win').is_covered(win) then return found end
+  local first, last = vim.fn.line('w0', win) - 1, vim.fn.line('w$', win) - 1
+  for _, row in ipairs(rows) do
+    if row.first <= last and row.last >= first then found[row.id] = true end
+  end
+  return found
+end
+
+---@return acp.OnScreen
+local function on_screen()
+  if sort() then
+    legend.update(cards)
+    vim.schedule(redraw)
+  end
+  local elsewhere = require('acp.ui.question.in_view')
+  local ids, cursor = vim.tbl_extend('force', elsewhere.ids(), in_view()), M.here()
+  local found = { pending = {}, ids = {}, cursor = cursor }
+  for _, card in ipairs(cards) do
+    found.pending[card.id] = true
+    if ids[card.id] or card.id == cursor then found.ids[card.id] = true end
+  end
+  found.oldest = elsewhere.subject() or (cards[1] or {}).id
+  found.bufnr = vim.api.nvim_get_current_buf()
+  found.tick = vim.api.nvim_buf_get_changedtick(found.bufnr)
+  return found
+end
+
+--- Show the float, whatever it covers, until another question comes.
+local function force()
+  dismissed, forced = false, true
+  redraw()
+end
+
+local function watch()
+  if #cards > 0 then
+    seen.watch(on_screen, force)
+  else
+    seen.rest()
+  end
 end
 
 --- How many questions have come: a card that is new may be that of one that waited behind, of
@@ -503,6 +532,7 @@ function M.set(n, list, more)
   waiting[n] = more ~= 0 and more or nil
   if #list == 0 and not next(order) then return end
   dismissed = dismissed and came == 0
+  forced = forced and came == 0 and #list > 0
   cards = vim.tbl_filter(function(card) return card.session ~= n end, cards)
   for _, card in ipairs(list) do
     if not order[card.id] then
@@ -516,8 +546,9 @@ function M.set(n, list, more)
     local own = { session = n, order = order[card.id] or arrivals }
     cards[#cards + 1] = vim.tbl_extend('force', card, own)
   end
-  table.sort(cards, comes_first)
+  sort()
   legend.update(cards)
+  watch()
   redraw()
   ask_for_more()
   vim.schedule(dodge)
@@ -542,7 +573,10 @@ end
 --- Take all decisions away: the host is gone, and with it who asked.
 function M.clear()
   cards, waiting = {}, {}
-  if arrivals > 0 then redraw() end
+  if arrivals > 0 then
+    watch()
+    redraw()
+  end
 end
 
 --- Go to the float. False when nothing is pending.
@@ -561,7 +595,7 @@ end
 --- The decision whose card is under the cursor, in the float or in the chat.
 ---@return integer|string|nil
 function M.here()
-  if M.is_current() then return M.card_at_cursor() end
+  if M.is_current() then return (row_at_cursor() or {}).id end
   return require('acp.ui.chat.cursor_target').decision()
 end
 

@@ -16,6 +16,7 @@ local HINTS = {
 ---@field mapped boolean whether a key of the user's does it
 
 local known = {} ---@type table<integer|string, acp.Card> by id
+local oldest ---@type integer|string|nil the question that `:Acp allow` answers
 local here ---@type integer|string|nil the card in a chat that the cursor is on
 local answers ---@type acp.Answers|nil as of the last look
 local hinted ---@type integer|string|nil the question that has told how to map
@@ -146,9 +147,9 @@ local function with_hint(parts, cards, room)
 end
 
 --- The questions have changed.
----@param cards acp.Card[]
+---@param cards acp.Card[] oldest first
 function M.update(cards)
-  known, answers = {}, nil
+  known, answers, oldest = {}, nil, (cards[1] or {}).id
   for _, card in ipairs(cards) do
     known[card.id] = card
   end
@@ -192,8 +193,7 @@ function M.below(id, room)
   if not card then return '' end
   local keys = id == here and inside({ card }) or {}
   if #keys > 0 then return fitting(keys, room) end
-  local oldest = require('acp.base.valid_names').oldest()
-  if oldest and oldest.id ~= id then return ':Acp permissions' end
+  if oldest ~= id then return ':Acp permissions' end
   return with_hint(outside({ card }), { card }, room)
 end
 

@@ -1,0 +1,188 @@
+--- The rule for answers: a question is answered only if it has been on the screen for `LEAST_MS` as
+--- the oldest, or if it was on the screen when the command line was entered. All keys, maps and
+--- commands that answer ask this module; only Lua's `answer()` does not.
+local M = {}
+
+local clock = require('acp.base.clock')
+
+local LEAST_MS = 400
+
+---@class acp.OnScreen
+---@field pending table<integer|string, true> questions that have a card
+---@field ids table<integer|string, true> questions whose card is in view
+---@field oldest? integer|string question that a bare command answers
+---@field cursor? integer|string question whose card is under the cursor
+---@field bufnr? integer buffer of the cursor
+---@field tick? integer its changedtick
+
+---@class acp.TimeShown
+---@field ms number time shown until it was last hidden
+---@field since? number when it came on the screen; nil while it is hidden
+
+---@class acp.CommandLine
+---@field id? integer|string oldest question on the screen when it was entered
+---@field typed boolean whether the user typed its `:`; false for mappings and macros
+
+---@return acp.OnScreen
+local function nothing() return { pending = {}, ids = {} } end
+
+local look, show = nothing, nil ---@type (fun(): acp.OnScreen), (fun())|nil
+local last = nothing() ---@type acp.OnScreen
+local times = {} ---@type table<integer|string, acp.TimeShown> by id
+local entered, executing ---@type acp.CommandLine|nil, acp.CommandLine|nil
+local typed = true -- whether the last key was typed
+
+--- Stop the time of a question that is out of view. Forget a short time: what the user has only
+--- glimpsed counts as new when it comes back.
+---@param id integer|string
+local function pause(id)
+  local ms = M.shown_ms(id) --[[@as number]]
+  times[id] = ms >= LEAST_MS and { ms = ms } or nil
+end
+
+--- Whether the text of the cursor's buffer has changed and put another card under the cursor.
+---@param now acp.OnScreen
+local function slid(now)
+  return now.cursor ~= last.cursor and now.bufnr == last.bufnr and now.tick ~= last.tick
+end
+
+--- Compare the screen with the last look. A question that has become the oldest, or has slid under
+--- the cursor, is new. Time begins only when Neovim waits for a key (`waits`): then the screen is
+--- drawn, and every key typed before that has been processed.
+---@param waits? boolean
+local function update(waits)
+  local now = look()
+  if now.oldest and now.oldest ~= last.oldest then times[now.oldest] = nil end
+  if now.cursor and slid(now) then times[now.cursor] = nil end
+  for id, time in pairs(times) do
+    if not now.pending[id] then
+      times[id] = nil
+    elseif time.since and not now.ids[id] then
+      pause(id)
+    end
+  end
+  last = now
+  -- SafeState does not fire in Terminal mode.
+  if not waits and vim.api.nvim_get_mode().mode ~= 't' then return end
+  for id in pairs(now.ids) do
+    local time = times[id] or { ms = 0 }
+    time.since = time.since or clock.ms()
+    times[id] = time
+  end
+end
+
+local watch_command_lines = require('acp.base.once')(function()
+  local on = require('acp.base.autocmds').group('acp.seen.command_line')
+  on('CmdlineEnter', function()
+    update()
+    local id = last.oldest
+    entered = { id = id and times[id] and id or nil, typed = typed }
+  end, { pattern = ':' })
+  on('CmdlineLeave', function()
+    local line = entered or { typed = true }
+    entered, executing = nil, not vim.v.event.abort and line or nil
+    vim.schedule(function()
+      if executing == line then executing = nil end
+    end)
+  end, { pattern = ':' })
+end)
+
+local keys = vim.api.nvim_create_namespace('acp.seen')
+local watching = false
+
+--- Measure how long questions are on the screen.
+---@param how fun(): acp.OnScreen
+---@param bring fun() shows the cards where they are hidden
+function M.watch(how, bring)
+  look, show = how, bring
+  vim.schedule(update)
+  if watching then return end
+  watching = true
+  watch_command_lines()
+  local on = require('acp.base.autocmds').group('acp.seen')
+  on('SafeState', function() update(true) end)
+  vim.on_key(function(key, as_typed) typed = key == as_typed end, keys)
+end
+
+--- No question is pending.
+function M.rest()
+  look, show, watching, typed = nothing, nil, false, true
+  last, times = nothing(), {}
+  require('acp.base.autocmds').group('acp.seen')
+  vim.on_key(nil, keys)
+end
+
+--- How long a question has been on the screen.
+---@param id integer|string
+---@return integer|nil ms nil if it has not been shown yet
+function M.shown_ms(id)
+  local time = times[id]
+  if not time then return nil end
+  return math.floor(time.ms + (time.since and clock.ms() - time.since or 0))
+end
+
+--- Add `shown_ms` to the questions of a snapshot.
+---@param snapshot acp.State
+---@return acp.State
+function M.annotate(snapshot)
+  for _, session in pairs(snapshot.sessions) do
+    for _, list in ipairs({ session.permissions or {}, session.questions or {} }) do
+      for _, question in ipairs(list) do
+        question.shown_ms = M.shown_ms(question.id)
+      end
+    end
+  end
+  return snapshot
+end
+
+---@param name string of a message
+local function say(level, name)
+  local notify = require('acp.base.notify')
+  notify.afterwards(notify.echo, level, require('acp.base.messages')[name])
+end
+
+--- Show a question that the user has not seen.
+local function refuse_new()
+  say('warn', 'new_question')
+  if show then show() end
+end
+
+--- Whether a key or a map may answer a question now. If not, say why and show the question.
+---@param id integer|string
+---@param was_there? boolean whether it was on the screen when the command line was typed
+---@return boolean
+function M.takes(id, was_there)
+  update()
+  if not last.pending[id] then
+    say('warn', 'question_over')
+  elseif was_there or (M.shown_ms(id) or 0) >= LEAST_MS then
+    return true
+  else
+    refuse_new()
+  end
+  return false
+end
+
+--- The question that a command or a map without a card under the cursor answers. If it may answer
+--- none, say why and return nil.
+---@return integer|string|nil id
+function M.oldest()
+  update()
+  local line = executing or { id = last.oldest, typed = false }
+  if line.id then return M.takes(line.id, line.typed) and line.id or nil end
+  if last.oldest then
+    refuse_new()
+  else
+    say('info', 'no_permission')
+  end
+end
+
+--- The question that the command line means that is typed or executed; else the oldest one.
+---@return integer|string|nil id
+function M.meant()
+  update()
+  local line = executing or entered
+  return line and line.id or last.oldest
+end
+
+return M

@@ -1,0 +1,477 @@
+"""Only a question that the user has seen is answered: the rule, without a host.
+
+The clock of the front stands still in these tests and is set forward by hand.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.front_without_host import (
+    HOST,
+    RECORD_NOTIFY,
+    Start,
+    cards,
+    float_lines,
+    last,
+    permission,
+    sent,
+    session,
+    told,
+)
+
+NEW = "acp: New question: press again"
+OVER = "acp: That question is over"
+STOPPED = """
+_G.ms = 0
+package.loaded['acp.base.clock'] = { ms = function() return _G.ms end }
+"""
+
+
+@pytest.fixture
+def front(edit: Start) -> Editor:
+    """An editor whose host is a record and whose clock stands still."""
+    editor: Editor = edit(init=STOPPED + HOST + RECORD_NOTIFY, screen=(100, 30))
+    editor.cmd("nmap gy <Plug>(acp-allow)")
+    editor.cmd("nmap gY <Plug>(acp-allow-always)")
+    editor.cmd("nmap gn <Plug>(acp-deny)")
+    editor.cmd("nmap gN <Plug>(acp-deny-always)")
+    editor.cmd("nmap g: :Acp allow<CR>")
+    session(editor)
+    return editor
+
+
+def passes(front: Editor, ms: int) -> None:
+    """So many milliseconds pass."""
+    front.lua("_G.ms = _G.ms + ...", ms)
+
+
+def shown(front: Editor, id: int | str) -> int | None:
+    """How long a question has been on the screen."""
+    return front.lua("return require('acp.ui.question.seen').shown_ms(...)", id)
+
+
+def drawn(front: Editor, id: int | str) -> None:
+    front.wait("require('acp.ui.question.seen').shown_ms(...) ~= nil", id)
+
+
+def message(front: Editor, text: str) -> None:
+    """Wait until this is the last message."""
+    front.wait("(_G.told[#_G.told] or {})[1] == ...", text)
+
+
+def said(front: Editor, text: str) -> None:
+    """This is the last message, and nothing was answered."""
+    message(front, text)
+    assert sent(front) == []
+    front.lua("_G.told = {}")
+
+
+COMMANDS = ["Acp allow", "Acp deny", "Acp allow yes", "Acp deny no"]
+MAPS = ["gy", "gY", "gn", "g:"]
+KEYS = ["y", "Y", "n", "1", "2", "3"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_from_a_script_takes_no_question_before_400_ms(
+    front: Editor, command: str
+) -> None:
+    cards(front, "p1")
+    front.cmd(command)
+    said(front, NEW)
+    drawn(front, "p1")
+    passes(front, 399)
+    front.cmd(command)
+    said(front, NEW)
+    passes(front, 1)
+    front.cmd(command)
+    assert last(front)[1]["id"] == "p1"
+
+
+@pytest.mark.parametrize("keys", MAPS)
+def test_a_map_takes_no_question_before_400_ms(front: Editor, keys: str) -> None:
+    cards(front, "p1")
+    drawn(front, "p1")
+    passes(front, 399)
+    front.keys(keys)
+    said(front, NEW)
+    passes(front, 1)
+    front.keys(keys)
+    assert last(front)[1]["id"] == "p1"
+
+
+@pytest.mark.parametrize("keys", KEYS)
+def test_a_key_on_a_card_takes_no_question_before_400_ms(front: Editor, keys: str) -> None:
+    cards(front, "p1")
+    front.cmd("Acp permissions")
+    drawn(front, "p1")
+    passes(front, 399)
+    front.keys(keys)
+    said(front, NEW)
+    passes(front, 1)
+    front.keys(keys)
+    assert last(front)[1]["id"] == "p1"
+
+
+CHAT = """
+require('acp.ui.chat').begin(1)
+require('acp.ui.chat').open(1)
+vim.cmd.wincmd('l')
+"""
+ROWS = """
+local first, last, ids = ...
+local rows, targets = {}, {}
+for i, id in ipairs(ids) do
+  rows[i] = id == '' and 'text' or 'card ' .. id
+  if id ~= '' then
+    vim.list_extend(targets, { i - 1, { decision = id, first = true, last = true } })
+  end
+end
+require('acp.ui.chat').replace(1, first, last, rows, { {}, {}, targets })
+"""
+
+
+def rows(front: Editor, first: int, end: int, *ids: str) -> None:
+    """Rows of the chat: a card of one row each, or text."""
+    front.lua(ROWS, first, end, ids)
+
+
+def test_the_second_press_of_a_key_in_the_chat_answers_nothing(front: Editor) -> None:
+    front.lua(CHAT)
+    rows(front, 0, 1, "", "p1")
+    cards(front, "p1")
+    front.keys("G")
+    drawn(front, "p1")
+    passes(front, 400)
+    front.keys("y")
+    assert last(front) == ["choose", {"id": "p1", "option": "yes"}]
+    rows(front, 1, 2, "p2")
+    cards(front, "p2")
+    front.keys("y")
+    assert len(sent(front)) == 1
+    message(front, NEW)
+    passes(front, 200)
+    front.keys("y")
+    assert len(sent(front)) == 1
+    passes(front, 200)
+    front.keys("y")
+    assert last(front) == ["choose", {"id": "p2", "option": "yes"}]
+
+
+def test_a_card_in_the_chat_that_slides_under_the_cursor_is_new(front: Editor) -> None:
+    front.lua(CHAT)
+    rows(front, 0, 1, "", "p1", "p2")
+    cards(front, "p1", "p2")
+    front.keys(":2<CR>")
+    drawn(front, "p1")
+    passes(front, 9000)
+    rows(front, 1, 2)
+    assert front.lua("return vim.api.nvim_get_current_line()") == "card p2"
+    front.keys("y")
+    said(front, NEW)
+    passes(front, 400)
+    front.keys("y")
+    assert last(front) == ["choose", {"id": "p2", "option": "yes"}]
+
+
+def test_a_card_that_the_user_goes_to_is_not_new(front: Editor) -> None:
+    front.lua(CHAT)
+    rows(front, 0, 1, "", "p1", "p2")
+    cards(front, "p1", "p2")
+    front.keys("gg")
+    drawn(front, "p2")
+    passes(front, 400)
+    front.keys("jj")
+    front.keys("y")
+    assert last(front) == ["choose", {"id": "p2", "option": "yes"}]
+
+
+def test_text_above_that_grows_makes_no_card_new(front: Editor) -> None:
+    front.lua(CHAT)
+    rows(front, 0, 1, "", "p1")
+    cards(front, "p1")
+    front.keys("G")
+    drawn(front, "p1")
+    passes(front, 400)
+    rows(front, 0, 1, "", "", "")
+    front.keys("y")
+    assert last(front) == ["choose", {"id": "p1", "option": "yes"}]
+
+
+def test_the_question_that_moves_up_is_new(front: Editor) -> None:
+    cards(front, "p1", "p2")
+    drawn(front, "p2")
+    passes(front, 9000)
+    front.cmd("Acp allow")
+    assert last(front) == ["allow", {"id": "p1"}]
+    cards(front, "p2")
+    front.lua("_G.sent = {}")
+    front.cmd("Acp allow")
+    said(front, NEW)
+    drawn(front, "p2")
+    passes(front, 400)
+    front.cmd("Acp allow")
+    assert last(front) == ["allow", {"id": "p2"}]
+
+
+@pytest.mark.parametrize("press", ["Acp allow", "gy", "gn", "gY", "g:"])
+def test_nothing_falls_through_to_another_session(front: Editor, press: str) -> None:
+    cards(front, "mine", n=1)
+    cards(front, "theirs", n=2)
+    drawn(front, "theirs")
+    passes(front, 9000)
+    cards(front, n=1)
+    front.cmd(press) if press.startswith("Acp") else front.keys(press)
+    said(front, NEW)
+    drawn(front, "theirs")
+    passes(front, 400)
+    front.cmd(press) if press.startswith("Acp") else front.keys(press)
+    assert last(front)[1]["id"] == "theirs"
+
+
+def test_the_cards_of_the_current_session_come_first(front: Editor) -> None:
+    cards(front, "theirs", n=2)
+    cards(front, "mine", n=1)
+    drawn(front, "theirs")
+    heads = [line for line in float_lines(front) or [] if line.startswith("decision")]
+    assert heads == ["decision mine", "decision theirs"]
+    passes(front, 400)
+    front.cmd("Acp deny")
+    assert last(front) == ["deny", {"id": "mine"}]
+    session(front, 2)
+    front.cmd("Acp deny")
+    assert len(sent(front)) == 1, "another question is the oldest now"
+
+
+def test_a_consent_is_not_answered_by_the_command_for_the_question_before_it(
+    front: Editor,
+) -> None:
+    consent = {"id": "c1", "subject": "consent", "lines": ["Pass on?"], "spans": []}
+    card = {
+        "id": "p1",
+        "lines": ["decision p1"],
+        "spans": [],
+        "options": permission("p1")["options"],
+    }
+    consent["options"] = card["options"]
+    front.lua("require('acp.ui.question').set(1, { ... })", consent, card)
+    drawn(front, "c1")
+    passes(front, 9000)
+    front.lua("require('acp.ui.question').set(1, { ... })", consent)
+    front.cmd("Acp allow")
+    said(front, NEW)
+
+
+# ---- the command line
+
+
+def test_a_typed_command_answers_what_was_there_at_the_colon(front: Editor) -> None:
+    cards(front, "p1")
+    drawn(front, "p1")
+    front.keys(":Acp allow")
+    cards(front, "p1", "p2")
+    front.keys("<CR>")
+    assert last(front) == ["allow", {"id": "p1"}]
+
+
+def test_a_typed_command_whose_question_is_gone_answers_no_other(front: Editor) -> None:
+    cards(front, "p1")
+    drawn(front, "p1")
+    passes(front, 400)
+    front.keys(":Acp allow")
+    cards(front)
+    cards(front, "p2")
+    drawn(front, "p2")
+    passes(front, 9000)
+    front.keys("<CR>")
+    said(front, OVER)
+    assert shown(front, "p2"), "the next command may answer it"
+    front.keys(":Acp allow<CR>")
+    assert last(front) == ["allow", {"id": "p2"}]
+
+
+def test_a_typed_command_answers_no_question_that_came_after_the_colon(front: Editor) -> None:
+    front.keys(":Acp allow")
+    cards(front, "p1")
+    drawn(front, "p1")
+    passes(front, 9000)
+    front.keys("<CR>")
+    said(front, NEW)
+
+
+def test_a_question_that_comes_while_a_command_is_typed_is_drawn(front: Editor) -> None:
+    front.keys(":Acp all")
+    cards(front, "p1")
+    front.wait_screen("decision p1")
+    front.wait_screen(":Acp all")
+
+
+def test_what_is_typed_after_a_map_has_begun_the_command_line_means_the_first(
+    front: Editor,
+) -> None:
+    front.cmd("nmap g; :Acp<Space>")
+    cards(front, "p1")
+    drawn(front, "p1")
+    passes(front, 400)
+    front.keys("g;")
+    cards(front, "p2")
+    drawn(front, "p2")
+    passes(front, 9000)
+    front.keys("allow<CR>")
+    said(front, OVER)
+
+
+def test_an_aborted_command_line_means_nothing(front: Editor) -> None:
+    cards(front, "p1")
+    drawn(front, "p1")
+    front.keys(":Acp allow<Esc>")
+    cards(front, "p2")
+    drawn(front, "p2")
+    front.cmd("Acp allow")
+    said(front, NEW)
+
+
+def test_no_options_of_a_question_that_is_gone_are_checked(front: Editor) -> None:
+    cards(front, "p1")
+    drawn(front, "p1")
+    front.keys(":Acp allow ever")
+    cards(front, "p2")
+    front.keys("<CR>")
+    said(front, OVER)
+
+
+def test_a_macro_answers_one_question(front: Editor) -> None:
+    cards(front, "p1", "p2")
+    front.cmd("Acp permissions")
+    drawn(front, "p1")
+    passes(front, 400)
+    front.cmd("call setreg('q', 'yyy')")
+    front.keys("@q")
+    assert {args["id"] for _, args in sent(front)} == {"p1"}
+
+
+def test_keys_typed_while_neovim_was_busy_answer_nothing(front: Editor) -> None:
+    """A plugin waits for a second, as formatters do; the question comes meanwhile."""
+    front.cmd("nmap <F5> <Cmd>lua vim.wait(30000, function() return _G.go end)<CR>")
+    front.keys("<F5>gy")
+    cards(front, "p1")
+    passes(front, 9000)
+    front.lua("_G.go = true")
+    said(front, NEW)
+
+
+# ---- on the screen or not
+
+
+def test_a_card_that_was_only_glimpsed_is_new_when_it_comes_back(front: Editor) -> None:
+    cards(front, "p1")
+    drawn(front, "p1")
+    passes(front, 300)
+    front.cmd("silent! only!")
+    front.wait("not require('acp.ui.question.seen').shown_ms('p1')")
+    passes(front, 9000)
+    front.cmd("Acp allow")
+    said(front, NEW)
+    front.wait_screen("decision p1")
+    drawn(front, "p1")
+    passes(front, 400)
+    front.cmd("Acp allow")
+    assert last(front) == ["allow", {"id": "p1"}]
+
+
+def test_a_card_that_was_seen_may_be_closed(front: Editor) -> None:
+    cards(front, "p1")
+    drawn(front, "p1")
+    passes(front, 400)
+    front.cmd("silent! only!")
+    assert float_lines(front) is None
+    front.cmd("Acp allow")
+    assert last(front) == ["allow", {"id": "p1"}]
+
+
+def test_a_card_under_another_float_is_not_on_the_screen(front: Editor) -> None:
+    front.lua(
+        "_G.over = vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), true,"
+        " { relative = 'editor', row = 0, col = 0, width = 98, height = 26, zindex = 50 })"
+    )
+    cards(front, "p1")
+    front.keys("<Esc>")
+    assert shown(front, "p1") is None
+    passes(front, 9000)
+    front.keys("gy")
+    said(front, NEW)
+    front.wait_screen("decision p1")
+    drawn(front, "p1")
+    passes(front, 400)
+    front.keys("gy")
+    assert last(front) == ["allow", {"id": "p1"}]
+
+
+def test_where_no_card_fits_the_first_press_shows_it(edit: Start) -> None:
+    front: Editor = edit(init=STOPPED + HOST + RECORD_NOTIFY, screen=(40, 8))
+    session(front)
+    front.lua(CHAT)
+    rows(front, 0, 1, *[""] * 30)
+    front.keys("G")
+    cards(front, "p1")
+    front.keys("<Esc>")
+    assert shown(front, "p1") is None
+    passes(front, 9000)
+    front.cmd("Acp allow")
+    said(front, NEW)
+    front.wait_screen("decision p1")
+    drawn(front, "p1")
+    passes(front, 400)
+    front.cmd("Acp allow")
+    assert last(front) == ["allow", {"id": "p1"}]
+
+
+def test_without_a_screen_a_question_is_answered_after_400_ms(edit: Start) -> None:
+    front: Editor = edit(init=STOPPED + HOST + RECORD_NOTIFY, screen=None)
+    session(front)
+    cards(front, "p1")
+    front.cmd("Acp allow")
+    said(front, NEW)
+    drawn(front, "p1")
+    passes(front, 400)
+    front.cmd("Acp allow")
+    assert last(front) == ["allow", {"id": "p1"}]
+
+
+def test_in_a_terminal_a_question_is_answered_after_400_ms(front: Editor) -> None:
+    front.cmd("tnoremap <F5> <Cmd>Acp allow<CR>")
+    front.cmd("terminal cat")
+    front.keys("i")
+    cards(front, "p1")
+    drawn(front, "p1")
+    passes(front, 399)
+    front.keys("<F5>")
+    said(front, NEW)
+    passes(front, 1)
+    front.keys("<F5>")
+    assert last(front) == ["allow", {"id": "p1"}]
+
+
+def test_the_state_says_how_long_a_question_is_on_the_screen(front: Editor) -> None:
+    session(front, permissions=[permission("p1"), permission("p2")])
+    drawn(front, "p2")
+    passes(front, 250)
+    cards(front, "p1", "p2")
+    listed = front.lua("return require('acp').state().sessions[1].permissions")
+    assert [one["shown_ms"] for one in listed] == [250, 250]
+
+
+def test_what_lua_answers_by_id_is_free(front: Editor) -> None:
+    cards(front, "p1")
+    front.lua("require('acp').answer('p1', 'yes')")
+    assert last(front) == ["answer", {"id": "p1", "choice": "yes"}]
+
+
+def test_nothing_runs_while_no_question_is_pending(front: Editor) -> None:
+    cards(front, "p1")
+    drawn(front, "p1")
+    cards(front)
+    watching = "return #vim.api.nvim_get_autocmds({ event = 'SafeState', group = 'acp.seen' })"
+    assert front.lua(watching) == 0
+    assert told(front) is not None
