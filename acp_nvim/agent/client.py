@@ -7,6 +7,7 @@ it.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -33,7 +34,7 @@ from acp_nvim.protocol.jsonrpc import Violation
 from acp_nvim.session import retries
 from acp_nvim.session.own_tools import needs_no_question
 from acp_nvim.session.questions import permissions
-from acp_nvim.session.questions.decisions import CANCELLED, Outcome
+from acp_nvim.session.questions.decisions import CANCELLED, Decision, Outcome
 from acp_nvim.session.questions.questions import named_paths, permission_decision, rule_case
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall
@@ -231,19 +232,29 @@ class Client:
         if tool_call.meta and self._puts_choices(session, params, tool_call, call):
             return
         decision = permission_decision(decision_id(), tool_call, params, shown)
+        decision.judged_by(partial(self._judge, session, tool_call, decision))
+        if session.root.status == "cancelling":
+            decision.resolve(CANCELLED, "cancel")
+        elif self._too_many(session):
+            decision.resolve(CANCELLED, "limit")
+        else:
+            decision.judge()
+        cancel_with(call, decision)
+        answer_by(decision, call, _permitted)
+        session.ask(decision, shown)
+
+    def _judge(self, session: Session, tool_call: ToolCall, decision: Decision) -> None:
+        """Note the files that are always asked about, and resolve the question if a rule does."""
         settings = self._settings()
         paths = named_paths(tool_call, session.cwd)
         action = None
         if settings.permission.rules:
             action = judge(rule_case(tool_call, self.name, session.cwd), session, settings)
-        if paths:
-            kind = tool_call.kind
-            decision.guarded = guard.reasons(kind, paths, session.roots, settings.files)
-        if session.root.status == "cancelling":
-            decision.resolve(CANCELLED, "cancel")
-        elif self._too_many(session):
-            decision.resolve(CANCELLED, "limit")
-        elif action in ("allow", "deny"):
+        kind = tool_call.kind
+        decision.guarded = (
+            guard.reasons(kind, paths, session.roots, settings.files) if paths else {}
+        )
+        if action in ("allow", "deny"):
             option = decision.first("allow_once" if action == "allow" else "reject_once")
             if option is not None:
                 decision.resolve(Outcome("selected", option), "rule")
@@ -251,9 +262,6 @@ class Client:
             option = decision.first("allow_once")
             if option is not None and needs_no_question(tool_call, session.root.tools):
                 decision.resolve(Outcome("selected", option), "neovim's own tool")
-        cancel_with(call, decision)
-        answer_by(decision, call, _permitted)
-        session.ask(decision, shown)
 
     def _puts_choices(
         self, session: Session, params: permissions.Asked, tool_call: ToolCall, call: IncomingCall

@@ -59,28 +59,28 @@ class ProposalCheck:
         self._settings = settings
         self._push = push
         self._alone = anyio.Lock()
-        self._looks: dict[str, tuple[tuple[Any, ...], anyio.CancelScope]] = {}
-        """By id of the decision: what its edits are made of, and the look at them."""
+        self._looks: dict[Decision, tuple[tuple[Any, ...], anyio.CancelScope]] = {}
+        """By decision: what its edits are made of, and the look at them."""
 
     def shown(self, session: Session, decision: Decision) -> None:
         """The card of a permission with edits is drawn."""
         if not self._settings().review.diagnostics or decision.outcome is not None:
             return
         made_of = source(session, decision)
-        last = self._looks.get(decision.id)
+        last = self._looks.get(decision)
         if last is not None and list(map(id, last[0])) == list(map(id, made_of)):
             return
         if last is None:
-            decision.waiters.append(lambda _: self._over(decision.id))
+            decision.waiters.append(lambda _: self._over(decision))
         else:
             last[1].cancel()
         scope = anyio.CancelScope()
-        self._looks[decision.id] = made_of, scope
+        self._looks[decision] = made_of, scope
         self._tasks.start_soon(self._look, session, decision, scope)
 
-    def _over(self, decision_id: str) -> None:
+    def _over(self, decision: Decision) -> None:
         """It is answered: nobody needs to know any more."""
-        self._looks.pop(decision_id)[1].cancel()
+        self._looks.pop(decision)[1].cancel()
 
     async def _look(self, session: Session, decision: Decision, scope: anyio.CancelScope) -> None:
         with scope:

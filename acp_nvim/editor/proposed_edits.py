@@ -70,7 +70,7 @@ class ProposedEdits:
     def __init__(self, edits: PendingEdits, comments: Comments) -> None:
         self._edits = edits
         self._comments = comments
-        self._shown: dict[str, dict[str, Proposal]] = {}
+        self._shown: dict[Decision, dict[str, Proposal]] = {}
         self._made: dict[int, list[Amendment]] = {}
         self._writer = FileWriter(edits)
 
@@ -80,9 +80,9 @@ class ProposedEdits:
         """The same as `proposals`, for the user, who may amend them."""
         found = await self.proposals(session, decision)
         if decision.outcome is None:
-            if decision.id not in self._shown:
-                decision.waiters.append(lambda _: self._forget(decision.id))
-            self._shown[decision.id] = {proposal.path: proposal for proposal in found}
+            if decision not in self._shown:
+                decision.waiters.append(lambda _: self._forget(decision))
+            self._shown[decision] = {proposal.path: proposal for proposal in found}
         return found
 
     async def proposals(self, session: Session, decision: Decision) -> list[Proposal]:
@@ -127,8 +127,8 @@ class ProposedEdits:
         # In a thread: hunks that are searched for take time.
         return unread + await to_thread.run_sync(propose_patches, readable, live)
 
-    def _forget(self, decision_id: str) -> None:
-        del self._shown[decision_id]
+    def _forget(self, decision: Decision) -> None:
+        del self._shown[decision]
 
     async def _proposal(self, session: Session, path: str, changes: list[Change]) -> Proposal:
         try:
@@ -155,7 +155,7 @@ class ProposedEdits:
 
         ``texts`` are by the paths that were shown.
         """
-        shown = self._shown.get(decision.id, {})
+        shown = self._shown.get(decision, {})
         for path, proposal in shown.items():
             content = texts.get(path)
             text = proposal.text if content is None else clean(amended(proposal.text, content))

@@ -28,6 +28,9 @@ GROUPS = {0: "AcpMuted", 1: "AcpError", 2: "AcpWarning"}
 EFFECTS = 3
 """How many of the diagnostics that an edit adds are told."""
 
+ANSWER = "↳ "
+"""Before the answer to a question."""
+
 ICON = "○ "
 """Before the title of a question in a chat."""
 
@@ -77,7 +80,7 @@ def tells_more(decision: Decision, entry: ToolEntry | None, cwd: str) -> bool:
 
 def answered(decision: Decision) -> list[Row]:
     """Return the rows of a question that is over: the answer, and what a form has sent."""
-    rows = [row(f"↳ {one_line(decision.answer)}", "AcpMuted")]
+    rows = [row(f"{ANSWER}{one_line(decision.answer)}", "AcpMuted")]
     request, content = decision.request, decision.outcome and decision.outcome.content
     if content and isinstance(request, schema.ElicitationFormMode):
         form = [it for it in forms.fields(request.requested_schema) if it.name in content]
@@ -166,7 +169,8 @@ def _guarded(decision: Decision, known: Title, cwd: str) -> list[Row]:
 def _of_input(entry: ToolEntry, cwd: str, whole: Target, known: Title) -> list[Row]:
     """Rows of the call's raw input and of its files, cached as the title is."""
     call = entry.call
-    key = (known, call.raw_input, call.content, call.locations, call.title, cwd)
+    given = (call.raw_input, call.content, call.locations, call.title)
+    key = (known, whole.get("decision"), *given, cwd)
     kept = entry.told_rows.get("input")
     if kept is None or any(a is not b for a, b in zip(kept[0], key, strict=True)):
         kept = entry.told_rows["input"] = (key, _input(call, cwd, whole, known))

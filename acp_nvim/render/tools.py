@@ -10,11 +10,12 @@ from msgspec import Struct
 
 from acp_nvim.protocol import schema
 from acp_nvim.render.call_line import call_line, place
-from acp_nvim.render.cards import UNDER, answered, card, whole_target
+from acp_nvim.render.cards import ANSWER, UNDER, answered, card, option_rows, whole_target
 from acp_nvim.render.code_text import code_rows, is_one_block, may_hold_code
 from acp_nvim.render.content import annotated, describe, is_aside
 from acp_nvim.render.cutting import folded, head, more
 from acp_nvim.render.diffs import cut, diff_rows, patch_rows, text_rows
+from acp_nvim.render.question_title import title
 from acp_nvim.render.rows import WIDEST, Row, ends, indent, row
 from acp_nvim.render.terminals import terminal_rows
 from acp_nvim.render.text import one_line, shown_path, visible
@@ -148,19 +149,50 @@ def _decisions(entry: ToolEntry, look: Look, drawn: Decision | None = None) -> l
     for decision in entry.decisions:
         if decision is drawn or decision.behind:
             continue
-        is_open = decision.outcome is None
-        rows += card(decision, entry, look.cwd) if is_open else answered(decision)
+        if decision.outcome is None:
+            rows += card(decision, entry, look.cwd)
+        else:
+            rows += [*answered(decision), *_as_asked(decision, entry, look)]
     return indent(_counted(rows), UNDER)
 
 
 def _counted(rows: Sequence[Row]) -> list[Row]:
-    """Return rows with equal ones that follow one another as one, which says how many they are."""
+    """Return rows with equal answers that follow one another as one, which says how many they
+    are.
+    """
     found: list[Row] = []
     for each, alike in groupby(rows):
-        count = len(list(alike))
         text, _, target = each
-        found.append(row(f"{text} · {count} times", "AcpMuted", target) if count > 1 else each)
+        same = list(alike)
+        if len(same) > 1 and text.startswith(ANSWER):
+            same = [row(f"{text} · {len(same)} times", "AcpMuted", target)]
+        found += same
     return found
+
+
+def _as_asked(decision: Decision, entry: ToolEntry, look: Look) -> list[Row]:
+    """Rows of what the user answered, if the agent says something else of its call now."""
+    was, call = decision.record, entry.call
+    if was is None or not _says_something_else(decision, was, call, look.cwd):
+        return []
+    then = ToolEntry(was, terminals=entry.terminals)
+    rows = card(decision, then, look.cwd, content_rows(then, decision, look.cwd))
+    rows = rows[: len(rows) - option_rows(decision)]
+    rows = [row("Asked:", "AcpMuted"), *((text, spans, None) for text, spans, _ in rows)]
+    return indent(cut(rows, look.tool_lines + 1, call.index), UNDER)
+
+
+def _says_something_else(decision: Decision, was: ToolCall, call: ToolCall, cwd: str) -> bool:
+    """Whether title, input or edits of a call differ. Its output does not matter."""
+    if was.raw_input != call.raw_input or was.kind != call.kind:
+        return True
+    if not _edits(was) <= _edits(call):
+        return True
+    return title(decision, was, cwd).parts != title(decision, call, cwd).parts
+
+
+def _edits(call: ToolCall) -> set[tuple[str, str]]:
+    return {(it.path, it.new_text) for it in call.content if isinstance(it, schema.Diff)}
 
 
 def _drawn(

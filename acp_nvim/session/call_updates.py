@@ -54,7 +54,7 @@ def upsert_all(session: Session, updates: Iterable[CallUpdate]) -> list[str]:
                 entry = entries[call]
                 dirty[entry] = unsaved[entry] = None
                 before, locations = call.status, call.locations
-                session.tool_calls.merge(call, update)
+                _merge(session, entry, update)
             numbers.setdefault(call.index, mark)
             status = call.status
             if entry.told != status:
@@ -76,6 +76,15 @@ def upsert_all(session: Session, updates: Iterable[CallUpdate]) -> list[str]:
             session.observer.plain_calls(session, plain)
             session.called(last)
     return unknown
+
+
+def _merge(session: Session, entry: ToolEntry, update: CallUpdate) -> None:
+    """Apply a message to a known call. `renewal` is imported late: few calls ask."""
+    session.tool_calls.merge(entry.call, update)
+    if entry.decisions:
+        from acp_nvim.session.questions import renewal
+
+        renewal.check(session, entry, update)
 
 
 def _beside(

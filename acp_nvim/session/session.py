@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from acp_nvim import wording
 from acp_nvim.protocol import schema
-from acp_nvim.session import lists
+from acp_nvim.session import ids, lists
 from acp_nvim.session.changes import Changes, Event
 from acp_nvim.session.entries import (
     Entry,
@@ -364,6 +364,7 @@ class Session:
             self.transcript.add(entry)
         decision.drawn_by(lambda: self.redraw(entry))
         if decision.outcome is not None:
+            _keep_record(decision, entry)
             return
         decision.waiters.append(lambda outcome: self._decided(decision, entry, outcome))
         self._tell_asked(decision)
@@ -371,6 +372,17 @@ class Session:
             self.event("AcpElicitation", id=decision.id, mode=decision.kind)
         elif decision.listed == "permissions":
             self._tell_permission(decision)
+
+    def renew(self, decision: Decision) -> None:
+        """Make a pending permission a new question: its tool call has changed."""
+        decision.judge()
+        if decision.outcome is not None:
+            return
+        if decision.known:
+            self.event("AcpPermissionDone", id=decision.id, outcome="cancelled")
+            self.decisions.renew(decision, ids.new("d"))
+            self._tell_permission(decision)
+        self._tell_asked(decision)
 
     def _tell_permission(self, decision: Decision) -> None:
         self.event(
@@ -401,7 +413,15 @@ class Session:
 
     def _decided(self, decision: Decision, entry: ToolEntry | Question, outcome: Outcome) -> None:
         self.transcript.touch(entry)
+        _keep_record(decision, entry)
         self._tell_asked(decision)
         if decision.listed == "permissions":
             option = outcome.option.id if outcome.option else None
             self.event("AcpPermissionDone", id=decision.id, outcome=outcome.kind, option=option)
+
+
+def _keep_record(decision: Decision, entry: ToolEntry | Question) -> None:
+    """Keep the tool call as it was when its question was answered."""
+    chosen = decision.outcome is not None and decision.outcome.option is not None
+    if chosen and isinstance(entry, ToolEntry):
+        decision.record = entry.call.copied()

@@ -78,7 +78,10 @@ def _pending(session: Session, name: str) -> list[dict[str, Any]]:
     if session.root is not session:
         return []
     shown = snapshot.elicitation if name == "elicitations" else snapshot.permission
-    return [shown(decision) for decision in session.decisions.listed if decision.listed == name]
+    listed = [decision for decision in session.decisions.listed if decision.listed == name]
+    for decision in listed:
+        decision.known = True
+    return [shown(decision) for decision in listed]
 
 
 _SHOWN: Final[dict[str, Callable[[Session], Any]]] = {

@@ -109,6 +109,10 @@ class ToolCall(Struct, eq=False):
             meta = {**(self.meta or {}), **update.meta}
             self.meta = {key: value for key, value in meta.items() if value is not None}
 
+    def copied(self) -> ToolCall:
+        """Return the call as it is now, which later updates do not change."""
+        return msgspec.structs.replace(self, content=tuple(self.content))
+
     def may_cancel(self, offered: bool | UnsetType) -> None:
         """Whether the agent ends it when asked to; absent keeps."""
         if offered is not UNSET:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from tests.agents.agent import Agent, Cancelled, Frame
@@ -56,6 +57,34 @@ def asks_after_turn(agent: Agent) -> None:
     """End the turn first, and ask then, as background work does."""
     agent.end()
     agent.request(METHOD, question("late"))
+
+
+@scenario
+def permission_taken_back_later(agent: Agent, path: str) -> None:
+    """A question, taken back once a file is there."""
+    asks_about(agent, "p1")
+    while not Path(path).exists():
+        agent.check_cancel(0.01)
+    takes_back(agent, "p1")
+    agent.answer("about p1")
+
+
+@scenario
+def asks_about(agent: Agent, id: str, call: str = "{}") -> None:
+    """Ask about tool call ID, of which CALL (JSON) tells more; goes on without the answer."""
+    agent.request(METHOD, question(id, **json.loads(call)), id=f"about {id}")
+
+
+@scenario
+def takes_back(agent: Agent, id: str) -> None:
+    """Take the question about tool call ID back."""
+    agent.cancel_request(f"about {id}")
+
+
+@scenario
+def tells_more(agent: Agent, id: str, call: str) -> None:
+    """Update tool call ID with CALL (JSON)."""
+    agent.update(update_of("tool_call_update", toolCallId=id, **json.loads(call)))
 
 
 @scenario

@@ -63,9 +63,10 @@ return oldest and seen.shown_ms(oldest) ~= nil and (not here or seen.shown_ms(he
 """
 
 LATER = """
-local ahead = (vim.g.acp_ahead or 0) + ...
-vim.g.acp_ahead = ahead
-require('acp.base.clock').ms = function() return vim.uv.hrtime() / 1e6 + ahead end
+local clock, ms = require('acp.base.clock'), ...
+_G.acp_clock = _G.acp_clock or { ms = clock.ms, ahead = 0 }
+_G.acp_clock.ahead = _G.acp_clock.ahead + ms
+clock.ms = function() return _G.acp_clock.ms() + _G.acp_clock.ahead end
 """
 
 

@@ -100,9 +100,24 @@ class Decision(Struct, eq=False):
     """The address that the user agreed to open is done with (v1/elicitation#url-mode)."""
     behind: bool = False
     """It has no card yet, since many wait before it."""
+    about: Any = None
+    """The tool call as its card shows it (`renewal.py`); None if that never changes."""
+    known: bool = False
+    """Neovim knows its id."""
+    record: Any = None
+    """The tool call as it was when the question was answered."""
     waiters: list[Callable[[Outcome], None]] = field(default_factory=list)
+    _judge: Callable[[], None] = lambda: None
     _redraw: Callable[[], None] = lambda: None
     _reply: Callable[[Outcome], None] | None = None
+
+    def judged_by(self, judge: Callable[[], None]) -> None:
+        """Take the function that applies the user's rules to the question."""
+        self._judge = judge
+
+    def judge(self) -> None:
+        """Apply the user's rules, which may resolve it."""
+        self._judge()
 
     def drawn_by(self, redraw: Callable[[], None]) -> None:
         """Take the function that draws the place where the question is shown."""
@@ -272,6 +287,13 @@ class Decisions:
         self._front[decision.id] = decision
         decision.redraw()
         return True
+
+    def renew(self, decision: Decision, new_id: str) -> None:
+        """Give a pending one a new id; it is the newest then."""
+        for held in (self._pending, self._front):
+            if held.pop(decision.id, None) is not None:
+                held[new_id] = decision
+        decision.id, decision.known = new_id, False
 
     def get(self, decision_id: str) -> Decision | None:
         """Return a pending one by our id."""

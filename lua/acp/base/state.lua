@@ -2,8 +2,6 @@
 --- Frames of the host keep it current; nothing here ever asks the host.
 local M = {}
 
-local clock = require('acp.base.clock')
-
 ---@class acp.State
 local state = { host = 'stopped', agents = {}, sessions = {}, elicitations = {} }
 
@@ -116,16 +114,19 @@ end
 ---@return integer
 function M.version() return version end
 
+--- Milliseconds; unlike `vim.uv.now()` not those at which the event loop last looked.
+local function now() return vim.uv.hrtime() / 1e6 end
+
 local function announce()
-  announced_at = clock.ms()
+  announced_at = now()
   vim.api.nvim_exec_autocmds('User', { pattern = 'AcpState', data = {}, modeline = false })
-  announced_at = clock.ms() -- from when all have heard it, so that no two come nearer than that
+  announced_at = now() -- from when all have heard it, so that no two come nearer than that
 end
 
 --- Fire `AcpState`, at most once in 30 ms; the last change is always announced.
 function M.changed()
   if timer then return end
-  local wait = announced_at + GAP_MS - clock.ms()
+  local wait = announced_at + GAP_MS - now()
   if wait <= 0 then return announce() end
   timer = vim.defer_fn(function()
     timer = nil

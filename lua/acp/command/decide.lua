@@ -12,10 +12,13 @@ local function option_of_kind(options, kind)
 end
 
 ---@param options acp.PermissionOption[]
-local function names(options)
-  local list = vim.tbl_map(function(option) return option.id end, options)
-  return #list > 0 and table.concat(list, ', ') or 'none'
+---@return string[]
+local function ids(options)
+  return vim.tbl_map(function(option) return option.id end, options)
 end
+
+---@param options acp.PermissionOption[]
+local function names(options) return #options > 0 and table.concat(ids(options), ', ') or 'none' end
 
 ---@param id integer|string
 ---@return acp.PermissionOption[]
@@ -64,7 +67,7 @@ end
 ---@return string[]
 function M.option_ids()
   local id = require('acp.ui.question.seen').meant()
-  return vim.tbl_map(function(option) return option.id end, id and options_of(id) or {})
+  return ids(id and options_of(id) or {})
 end
 
 --- Answer the same question with its first option of `kind`.
@@ -74,8 +77,8 @@ function M.first(kind)
   if id then choose_kind(id, kind) end
 end
 
---- The question under the cursor, if a key may answer it. One that waits behind others gets its card
---- first.
+--- The question under the cursor, if a key may answer it. One that waits behind others gets its
+--- card first.
 ---@return integer|string|nil id
 local function here()
   local question = require('acp.ui.question')

@@ -49,7 +49,8 @@ def passes(front: Editor, ms: int) -> None:
 
 def shown(front: Editor, id: int | str) -> int | None:
     """How long a question has been on the screen."""
-    return front.lua("return require('acp.ui.question.seen').shown_ms(...)", id)
+    found: int | None = front.lua("return require('acp.ui.question.seen').shown_ms(...)", id)
+    return found
 
 
 def drawn(front: Editor, id: int | str) -> None:

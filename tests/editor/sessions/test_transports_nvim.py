@@ -88,7 +88,7 @@ def test_permissions_and_a_cancel(editor: Editor, agent: Agent) -> None:
     for count, (key, wanted) in enumerate((("allow", "allow"), ("deny", "reject")), 1):
         editor.prompt(f"permission p{count}")
         editor.wait_event("AcpPermission", count)
-        editor.cmd(f"Acp {key}")
+        editor.answer(f"Acp {key}")
         editor.wait_event("AcpTurnEnd", count)
         assert any(line.startswith(f"p{count}: {wanted}") for line in editor.chat())
     editor.prompt("permission p3")

@@ -12,7 +12,10 @@ for _, verb in ipairs({ 'allow', 'deny' }) do
     'no_permission',
     function(args) require('acp.command.decide').command(verb, args[1]) end
   )
-  local function values(args) return #args == 0 and require('acp.command.decide').option_ids() or {} end
+  local function values(args)
+    if #args > 0 then return {} end
+    return require('acp.command.decide').option_ids()
+  end
   list[verb] = { max = 1, values = values, strict = true, run = run }
 end
 

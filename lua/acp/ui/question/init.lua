@@ -8,7 +8,7 @@ local text_width = require('acp.base.text_width')
 local ns = vim.api.nvim_create_namespace('acp.permission')
 local legend = require('acp.ui.question.legend')
 local scratch, wrap = require('acp.ui.scratch'), require('acp.ui.wrap')
-local seen = require('acp.ui.question.seen')
+local seen, untitled = require('acp.ui.question.seen'), require('acp.ui.question.untitled')
 
 local WIDTH, HEIGHT, HIGHEST = 72, 0.5, 0.8
 local LEAST = 3 -- rows of a card that is cut: its beginning, a gap and its end
@@ -72,11 +72,11 @@ function M.options(id)
 end
 
 local function sessions()
-  local seen = {}
+  local found = {}
   for _, card in ipairs(cards) do
-    seen[card.session] = true
+    found[card.session] = true
   end
-  return vim.tbl_count(seen)
+  return vim.tbl_count(found)
 end
 
 --- How many wait behind those that have cards.
@@ -98,9 +98,7 @@ end
 
 --- The cards as the float has them.
 ---@return acp.Card[]
-local function in_float()
-  return titled() and { require('acp.ui.question.untitled')(cards[1]) } or cards
-end
+local function in_float() return titled() and { untitled(cards[1]) } or cards end
 
 --- The line below the last card.
 local function rest() return ('… and %d more'):format(behind()) end
@@ -438,12 +436,15 @@ local function register()
 end
 
 ---@return table<integer|string, integer> order of each known card of session n
+---@return table<integer|string, string|nil> its title
 local function known(n)
-  local order = {}
+  local order, titles = {}, {}
   for _, card in ipairs(cards) do
-    if card.session == n then order[card.id] = card.order end
+    if card.session == n then
+      order[card.id], titles[card.id] = card.order, card.title
+    end
   end
-  return order
+  return order, titles
 end
 
 --- Sort the cards as a bare `:Acp allow` takes them: those of the current session first, consents
@@ -498,6 +499,8 @@ end
 --- Show the float, whatever it covers, until another question comes.
 local function force()
   dismissed, forced = false, true
+  local tab = visible() and vim.api.nvim_win_get_tabpage(win)
+  if tab ~= vim.api.nvim_get_current_tabpage() then close() end
   redraw()
 end
 
@@ -527,7 +530,7 @@ end
 ---@param more? integer how many wait behind these
 function M.set(n, list, more)
   if arrivals == 0 then register() end
-  local order = known(n)
+  local order, titles = known(n)
   local came = came_to(list, order, (more or 0) - (waiting[n] or 0))
   waiting[n] = more ~= 0 and more or nil
   if #list == 0 and not next(order) then return end
@@ -543,6 +546,7 @@ function M.set(n, list, more)
         came = 0
       end
     end
+    if titles[card.id] ~= card.title then seen.renew(card.id) end
     local own = { session = n, order = order[card.id] or arrivals }
     cards[#cards + 1] = vim.tbl_extend('force', card, own)
   end

@@ -112,6 +112,10 @@ function M.rest()
   vim.on_key(nil, keys)
 end
 
+--- Its card says something else now.
+---@param id integer|string
+function M.renew(id) times[id] = nil end
+
 --- How long a question has been on the screen.
 ---@param id integer|string
 ---@return integer|nil ms nil if it has not been shown yet

@@ -1,0 +1,71 @@
+"""Changes of tool calls that a permission asks about.
+
+The user answers what a card says. If the agent changes that while the question waits, it becomes a
+new question with a new id, so that no answer meant for the old one reaches it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import UNSET
+
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.updates import CallPatch
+from acp_nvim.session.entries import ToolEntry
+from acp_nvim.session.questions import requests
+from acp_nvim.session.questions.decisions import Decision
+from acp_nvim.session.session import Session
+from acp_nvim.session.tool_calls import ToolCall
+
+
+def check(
+    session: Session, entry: ToolEntry, update: schema.ToolCall | schema.ToolCallUpdate
+) -> None:
+    """Renew the pending permissions of a call that has taken an update, if their cards say
+    something else now.
+    """
+    call = entry.call
+    streamed = update.__class__ is CallPatch and bool(call.streamed)
+    if not streamed and not _tells_more_than_status(update):
+        return
+    for decision in entry.decisions:
+        about: ToolCall | None = decision.about
+        if decision.outcome is not None or about is None:
+            continue
+        if streamed or fingerprint(about) != fingerprint(call):
+            decision.about = call.copied()
+            _renew(session, decision, call)
+
+
+def fingerprint(call: ToolCall) -> tuple[Any, ...]:
+    """Return what a card says of a call: neither its status nor its output."""
+    content = tuple(_item(call, item) for item in call.content)
+    places = tuple((location.path, location.line) for location in call.locations)
+    told = (call.title, call.name, call.kind, call.raw_input)
+    return (*told, content, places, requests.commands(call))
+
+
+def _item(call: ToolCall, item: Any) -> Any:
+    """A part of the content. The old text of a diff counts only if the agent has told it."""
+    if isinstance(item, schema.Diff):
+        ours = (call.before or {}).get(item.path)
+        old = item.old_text if isinstance(item.old_text, str) else None
+        return item.path, item.new_text, None if old == ours else old
+    return item
+
+
+def _tells_more_than_status(update: schema.ToolCall | schema.ToolCallUpdate) -> bool:
+    given = (update.title, update.name, update.kind, update.content, update.locations)
+    values = (*given, update.raw_input, update.meta)
+    return any(value is not UNSET and value is not None for value in values)
+
+
+def _renew(session: Session, decision: Decision, call: ToolCall) -> None:
+    decision.kind = call.kind
+    if isinstance(decision.request, schema.RequestPermissionRequest):
+        title = call.title or call.name or call.id
+        by_child = decision.asker is not None
+        decision.title = f"{decision.agent} › {title}" if by_child else title
+    decision.effects, decision.problems = (), []
+    session.renew(decision)

@@ -1,0 +1,267 @@
+"""Only a question that the user has seen is answered: agents that ask, take back and change."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.stepwise_agent import StepwiseAgent
+from tests.support.traffic import Traffic
+from tests.support.waiting import until
+
+METHOD = "session/request_permission"
+NEW = "acp: New question: press again"
+OVER = "acp: That question is over"
+READ = {"title": "Read README.md", "kind": "read", "locations": [{"path": "README.md"}]}
+REMOVE = {"title": "rm -rf", "rawInput": {"command": "rm -rf /"}}
+
+
+class Asking:
+    """An agent that asks, step by step, within one turn."""
+
+    def __init__(self, editor: Editor) -> None:
+        self.editor = editor
+        editor.lua("require('acp.base.clock').ms = function() return 0 end")  # but for `later`
+        self.traffic: Traffic = editor.agent("script")
+        self.agent = StepwiseAgent.at_work(editor)
+
+    def ask(self, id: str, call: dict[str, Any] | None = None) -> None:
+        """Ask, and wait until the card is on the screen."""
+        self.agent.ask("asks_about", id, json.dumps(call or {}))
+        self.drawn(id)
+
+    def drawn(self, id: str) -> None:
+        """Wait until the question about this tool call is on the screen."""
+        self.editor.wait(
+            "local id = ... for _, one in ipairs(require('acp').state().sessions[1].permissions) do"
+            " if one.tool_call == id and one.shown_ms then return true end end",
+            id,
+        )
+
+    def take_back(self, id: str) -> None:
+        self.agent.ask("takes_back", id)
+
+    def tell(self, id: str, **call: Any) -> None:
+        self.agent.ask("tells_more", id, json.dumps(call))
+
+    def permission(self) -> dict[str, Any]:
+        """The oldest pending permission."""
+        found: dict[str, Any] = self.editor.session(1)["permissions"][0]
+        return found
+
+    def changed(self, before: dict[str, Any]) -> dict[str, Any]:
+        """Wait until another permission is the oldest."""
+        self.editor.wait(
+            "(require('acp').state().sessions[1].permissions[1] or { id = ... }).id ~= ...",
+            before["id"],
+        )
+        return self.permission()
+
+    def outcomes(self) -> list[str]:
+        answers = [frame["result"]["outcome"] for frame in self.traffic.answers(METHOD)]
+        return [answer.get("optionId", answer["outcome"]) for answer in answers]
+
+    def answered(self, *outcomes: str) -> None:
+        """Wait until the agent has exactly these answers, in the order of the questions."""
+        until(lambda: self.outcomes() == [*outcomes], what=str(outcomes))
+
+    def end(self) -> None:
+        self.editor.cmd("AcpCancel")
+        self.editor.wait_event("AcpTurnEnd")
+
+
+@pytest.fixture
+def asking(editor: Editor) -> Asking:
+    editor.setup({"chat": {"open": False}})
+    return Asking(editor)
+
+
+def test_a_question_that_is_swapped_while_a_command_is_typed_is_not_allowed(
+    asking: Asking,
+) -> None:
+    editor = asking.editor
+    asking.ask("read", READ)
+    editor.keys(":Acp allow")
+    asking.take_back("read")
+    asking.agent.ask("asks_about", "rm", json.dumps(REMOVE))
+    asking.drawn("rm")
+    editor.later(400)
+    editor.keys("<CR>")
+    editor.wait_message(OVER)
+    asking.answered("cancelled")
+    asking.end()
+
+
+def test_the_second_press_in_the_chat_allows_nothing(edit: Any) -> None:
+    editor: Editor = edit()
+    asking = Asking(editor)
+    asking.agent.ask("asks_about", "one", "{}")
+    editor.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('acp://chat/1'))")
+    editor.keys("G")
+    editor.lua("vim.fn.search('wants to run one', 'bw')")
+    editor.press("Y")
+    asking.answered("always")
+    asking.ask("two")
+    editor.lua("vim.fn.search('wants to run two', 'bw')")
+    editor.later(399)
+    editor.keys("Y")
+    editor.wait_message(NEW)
+    assert asking.outcomes() == ["always"]
+    editor.press("n")
+    asking.answered("always", "reject")
+    asking.end()
+
+
+def test_a_review_that_closed_hands_its_answer_to_no_other_proposal(asking: Asking) -> None:
+    editor = asking.editor
+    path = editor.write("a.txt", "one\n")
+
+    def edit(new: str) -> dict[str, Any]:
+        diff = {"type": "diff", "path": str(path), "oldText": "one\n", "newText": new}
+        return {"kind": "edit", "content": [diff]}
+
+    asking.ask("one", edit("ONE\n"))
+    asking.ask("two", edit("TWO\n"))
+    editor.cmd("Acp review")
+    editor.wait("#vim.api.nvim_list_tabpages() == 2")
+    editor.see_question()
+    editor.keys(":Acp allow")
+    asking.take_back("one")
+    asking.drawn("two")
+    editor.later(399)
+    editor.keys("<CR>")
+    editor.wait_message(OVER)
+    editor.cmd("Acp allow")
+    editor.wait_message(NEW)
+    asking.answered("cancelled")
+    editor.answer("Acp deny")
+    asking.answered("cancelled", "reject")
+    asking.end()
+
+
+# ---- an agent that changes what it asks about
+
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "title": {"title": "rm -rf /"},
+    "kind": {"kind": "edit"},
+    "command": {"rawInput": {"command": "rm -rf /"}},
+    "path": {"locations": [{"path": "/etc/passwd"}]},
+    "text": {
+        "content": [{"type": "content", "content": {"type": "text", "text": "```sh\nrm\n```"}}]
+    },
+    "diff": {"content": [{"type": "diff", "path": "/a", "oldText": "a", "newText": "b"}]},
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_call_that_changes_is_a_new_question(asking: Asking, what: str) -> None:
+    editor = asking.editor
+    asking.ask("p1", {"rawInput": {"command": "ls"}})
+    before = asking.permission()
+    editor.later(400)
+    editor.keys(":Acp allow")
+    asking.tell("p1", **CHANGES[what])
+    after = asking.changed(before)
+    assert after["tool_call"] == "p1"
+    editor.keys("<CR>")
+    editor.wait_message(OVER)
+    editor.cmd("Acp allow")
+    editor.wait_message(NEW)
+    assert asking.outcomes() == []
+    done = editor.events("AcpPermissionDone")[-1]["data"]
+    assert (done["id"], done["outcome"]) == (before["id"], "cancelled")
+    asked = editor.events("AcpPermission")[-1]["data"]
+    assert (asked["id"], asked["title"]) == (after["id"], after["title"])
+    editor.lua("require('acp').answer(...)", before["id"], "allow")
+    editor.wait_message(f"No pending question {before['id']}")
+    editor.answer("Acp allow")
+    asking.answered("allow")
+    asking.end()
+
+
+SAME: dict[str, dict[str, Any]] = {
+    "status": {"status": "in_progress"},
+    "output": {"rawOutput": {"text": "more"}, "status": "in_progress"},
+    "the same": {"title": "Run p1", "rawInput": {"command": "ls"}},
+    "metadata": {"_meta": {"at": 1}},
+}
+
+
+@pytest.mark.parametrize("what", SAME)
+def test_a_status_changes_no_card(asking: Asking, what: str) -> None:
+    editor = asking.editor
+    asking.ask("p1", {"rawInput": {"command": "ls"}})
+    before = asking.permission()
+    editor.later(400)
+    asking.tell("p1", **SAME[what])
+    asking.agent.ask("say", "told")
+    editor.wait(
+        "vim.fn.search('told', 'n') >= 0 and #require('acp').state().sessions[1].tool_calls"
+    )
+    now = asking.permission()
+    assert now["id"] == before["id"]
+    assert now["shown_ms"] >= 400
+    editor.cmd("Acp allow")
+    asking.answered("allow")
+    asking.end()
+
+
+def test_a_rule_that_denies_applies_to_what_a_call_becomes(edit: Any) -> None:
+    editor: Editor = edit()
+    rules = [{"action": "deny", "command": "rm *"}]
+    editor.setup({"chat": {"open": False}, "permission": {"rules": rules}})
+    asking = Asking(editor)
+    asking.ask("p1", {"rawInput": {"command": "ls"}})
+    asking.tell("p1", rawInput={"command": "rm -rf /"})
+    asking.answered("reject")
+    asking.end()
+
+
+def test_the_card_says_that_a_call_has_become_one_on_a_secret(asking: Asking) -> None:
+    editor = asking.editor
+    readme, secret = editor.write("README.md", "x\n"), editor.write(".env", "KEY=1\n")
+    asking.ask("p1", {"kind": "read", "locations": [{"path": str(readme)}]})
+    asking.tell("p1", title="Read .env", locations=[{"path": str(secret)}])
+    editor.wait_screen("a secret file: .env")
+    asking.end()
+
+
+def test_the_chat_keeps_what_was_asked_when_it_was_answered(editor: Editor) -> None:
+    asking = Asking(editor)
+    asking.agent.ask("asks_about", "p1", json.dumps({"rawInput": {"command": "ls -la"}}))
+    editor.answer("Acp allow")
+    asking.answered("allow")
+    asking.tell("p1", title="Tidy up", rawInput={"command": "rm -rf /"}, status="completed")
+    editor.wait(
+        "table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('acp://chat/1'), 0, -1,"
+        " false), '\\n'):find('rm -rf /', 1, true)"
+    )
+    rows = [row.strip() for row in editor.chat()]
+    at = rows.index("↳ Allow")
+    assert rows[at + 1 : at + 3] == ["Asked:", "Scripted wants to run ls -la"]
+    asking.end()
+
+
+def test_a_question_of_another_session_is_not_allowed_in_its_place(edit: Any) -> None:
+    editor: Editor = edit()
+    editor.setup({"chat": {"open": False}})
+    other = editor.agent("permission", name="other")
+    editor.prompt("ask")
+    editor.wait("#require('acp').state().sessions[1].permissions == 1")
+    mine = editor.agent("permission_taken_back_later", str(editor.home / "go"), name="mine")
+    editor.cmd("AcpPrompt! ask")
+    editor.wait("#(require('acp').state().sessions[2] or { permissions = {} }).permissions == 1")
+    editor.see_question()
+    editor.keys(":Acp allow")
+    (editor.home / "go").touch()
+    editor.wait("#require('acp').state().sessions[2].permissions == 0")
+    editor.keys("<CR>")
+    editor.wait_message(OVER)
+    assert other.answers(METHOD) == []
+    editor.answer("Acp allow")
+    other.wait_answers(METHOD)
+    assert len(mine.answers(METHOD)) == 1
