@@ -123,6 +123,7 @@
 ---@field title string
 ---@field kind? string
 ---@field options acp.PermissionOption[]
+---@field shown_ms? integer how long it has been on the screen; nil before
 
 ---@class acp.Elicitation
 ---@field id string

@@ -26,6 +26,10 @@ Json = dict[str, Any]
 
 # What a scenario needs to be called with, where its defaults are too big or it has none.
 ARGS: dict[str, tuple[str, ...]] = {
+    "asks_about": ("p1",),
+    "permission_taken_back_later": ("/",),
+    "takes_back": ("p1",),
+    "tells_more": ("p1", '{"title": "x"}'),
     "closes_input": ("0",),
     "notify": ("_vendor/hello",),
     "oversize": ("100000",),

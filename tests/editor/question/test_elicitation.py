@@ -134,7 +134,10 @@ def test_deny_takes_a_permission_before_a_question_unless_the_user_is_in_its_for
     editor.prompt("go")
     pending(editor)
     editor.wait("#require('acp').state().sessions[1].permissions == 1")
-    opened(editor)
+    editor.cmd("Acp permissions")
+    editor.wait("vim.bo.filetype == 'acppermission'")
+    editor.keys("/asks<CR><CR>")
+    editor.wait("vim.bo.filetype == 'acpform'")
     editor.answer("Acp deny")
     assert results(traffic) == [{"action": "decline"}]
     assert len(editor.session()["permissions"]) == 1

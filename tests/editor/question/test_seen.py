@@ -264,6 +264,16 @@ def test_a_consent_is_not_answered_by_the_command_for_the_question_before_it(
     said(front, NEW)
 
 
+def test_permissions_come_before_forms_and_these_before_consents(front: Editor) -> None:
+    found = [
+        {"id": i, "subject": i, "lines": [f"decision {i}"], "spans": [], "options": []}
+        for i in ("consent", "elicitation", "permission")
+    ]
+    front.lua("require('acp.ui.question').set(1, ...)", found)
+    heads = [line for line in float_lines(front) or [] if line.startswith("decision")]
+    assert heads == ["decision permission", "decision elicitation", "decision consent"]
+
+
 # ---- the command line
 
 

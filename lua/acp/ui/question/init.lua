@@ -353,31 +353,15 @@ local function redraw()
   end)
 end
 
---- Say what is asked, unless a window shows it: with the float that is said twice, and with what
---- answers where there is no room for it. To who is in another program it is said in any case.
+--- Say what is asked, unless it is over.
 local function announce()
   local now = news
   news = nil
   if not now or not vim.iter(cards):any(function(card) return card.id == now.card.id end) then
     return
   end
-  local away = vim.g.acp_focused == false and require('acp.config').get().notify
-  if require('acp.ui.question.in_view').where({ now.card }) and not away then return end
-  local notify = require('acp.base.notify')
-  local text = now.card.title or ''
-  text = notify.one_line(
-    text ~= '' and text or now.card.lines[1] or require('acp.base.messages').a_question
-  )
-  local more = now.count > 1 and ' ' .. require('acp.base.messages').part_more:format(now.count - 1)
-    or ''
-  local room = vim.v.echospace - #'acp: ' - #more
-  if not visible() or placed.hide then
-    local half = math.floor(room / 2)
-    local keys = legend.message(now.card, math.max(half, room - text_width(text) - 3))
-    more = more .. ' · ' .. keys
-    room = room - text_width(keys) - 3
-  end
-  notify.echo('info', notify.cut(text, math.max(room - 1, 10)) .. more)
+  local shown = visible() and not placed.hide
+  require('acp.ui.question.announcement')(now.card, now.count, shown)
 end
 
 --- The keys below a card in a chat are those that work where the cursor is.
@@ -399,7 +383,8 @@ end
 local function dodge()
   if #cards == 0 then return end
   follow_cursor()
-  if visible() and extent.widest ~= widest() then return redraw() end
+  local stale = visible() and extent.widest ~= widest()
+  if stale or not visible() and not dismissed then return redraw() end
   place()
   fit()
   paint()
@@ -432,6 +417,7 @@ local function register()
   on('WinEnter', vim.schedule_wrap(ask_for_more))
   local moves = { 'WinEnter', 'WinLeave', 'WinScrolled', 'CursorMoved', 'CursorMovedI' }
   on(moves, vim.schedule_wrap(dodge))
+  on('User', vim.schedule_wrap(dodge), { pattern = 'AcpReview' })
   require('acp.ui.highlights').define()
 end
 
@@ -447,16 +433,21 @@ local function known(n)
   return order, titles
 end
 
---- Sort the cards as a bare `:Acp allow` takes them: those of the current session first, consents
---- last. Return whether the order may have changed.
+local RANKS = { elicitation = 2, consent = 3 } -- of subjects; permissions come first
+
+--- Sort the cards as a bare `:Acp allow` takes them: permissions first, consents last, and of each
+--- those of the current session first. Return whether the order may have changed.
 local function sort()
   local current = require('acp.base.valid_names').session_number()
+  local function rank(card)
+    return { RANKS[card.subject] or 1, card.session == current and 0 or 1, card.order }
+  end
   table.sort(cards, function(a, b)
-    local a_waits, b_waits = a.subject ~= 'consent', b.subject ~= 'consent'
-    if a_waits ~= b_waits then return a_waits end
-    local a_here, b_here = a.session == current, b.session == current
-    if a_here ~= b_here then return a_here end
-    return a.order < b.order
+    local one, other = rank(a), rank(b)
+    for i = 1, #one do
+      if one[i] ~= other[i] then return one[i] < other[i] end
+    end
+    return false
   end)
   local changed = current ~= sorted_for
   sorted_for = current

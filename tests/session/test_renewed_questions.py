@@ -1,0 +1,107 @@
+"""A permission whose tool call changes is a new question."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from acp_nvim.protocol import schema
+from acp_nvim.session import call_updates, state
+from acp_nvim.session.questions.decisions import Decision, Outcome
+from acp_nvim.session.questions.questions import permission_decision
+from acp_nvim.session.session import Session
+
+DIFF = schema.Diff("/w/a.txt", "new\n")
+
+
+def asked(*content: Any, known: bool = True) -> tuple[Session, Decision]:
+    """A session with a question about call `c`, of which Neovim knows unless told otherwise."""
+    session = Session(1, "agent", "/w")
+    update = schema.ToolCall("c", "Run it", kind="execute", content=list(content))
+    call = call_updates.upsert(session, update)
+    options = [schema.PermissionOption("yes", "Yes", "allow_once")]
+    request = schema.RequestPermissionRequest("s", schema.PermissionToolCall("c"), options)
+    decision = permission_decision("first", call, request, call)
+    session.ask(decision, call)
+    if known:
+        state.take_changes(session)
+        session.changes.take_events(state.ALL)
+    return session, decision
+
+
+def tell(session: Session, **fields: Any) -> None:
+    call_updates.upsert(session, schema.ToolCallUpdate("c", **fields))
+
+
+def events(session: Session) -> list[tuple[str, str]]:
+    found = session.changes.take_events(state.ALL)
+    return [(it.name, it.data["id"]) for it in found if it.name.startswith("AcpPermission")]
+
+
+def test_a_new_id_stands_for_what_the_call_has_become() -> None:
+    session, decision = asked()
+    tell(session, title="Remove it")
+    assert decision.id != "first"
+    assert decision.title == "Remove it"
+    assert session.decisions.get("first") is None
+    assert session.decisions.get(decision.id) is decision
+    assert session.decisions.front == [decision]
+    assert events(session) == [("AcpPermissionDone", "first"), ("AcpPermission", decision.id)]
+    assert decision.resolve(Outcome("selected", decision.options[0]))
+    assert len(session.decisions) == 0
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"status": "in_progress"},
+        {"raw_output": {"text": "x"}},
+        {"title": "Run it"},
+        {"content": [DIFF]},
+        {"meta": {"at": 1}},
+    ],
+)
+def test_what_changes_no_card_keeps_the_id(fields: dict[str, Any]) -> None:
+    session, decision = asked(DIFF)
+    tell(session, **fields)
+    assert decision.id == "first"
+    assert events(session) == []
+
+
+def test_the_old_text_that_the_plugin_adds_to_a_diff_keeps_the_id() -> None:
+    session, decision = asked(DIFF)
+    call = session.tool_calls.by_id["c"]
+    call.was("/w/a.txt", "old\n")
+    call_updates.show(session, call)
+    tell(session, content=[DIFF])
+    assert decision.id == "first"
+    tell(session, content=[schema.Diff("/w/a.txt", "new\n", "other\n")])
+    assert decision.id != "first"
+
+
+def test_an_id_that_neovim_does_not_know_yet_stays() -> None:
+    session, decision = asked(known=False)
+    for title in ("one", "two", "three"):
+        tell(session, title=title)
+    assert (decision.id, decision.title) == ("first", "three")
+    assert events(session) == [("AcpPermission", "first")]
+
+
+def test_an_answered_question_keeps_the_call_as_it_was() -> None:
+    session, decision = asked(DIFF)
+    decision.resolve(Outcome("selected", decision.options[0]))
+    tell(session, title="Remove it", content=[])
+    assert decision.id == "first"
+    assert (decision.record.title, list(decision.record.content)) == ("Run it", [DIFF])
+
+
+def test_a_renewed_question_is_the_newest() -> None:
+    session, decision = asked()
+    call = session.tool_calls.by_id["c"]
+    other = Decision("d9", "permission", "other")
+    session.ask(other)
+    state.take_changes(session)
+    tell(session, title="Remove it")
+    assert session.decisions.front == [other, decision]
+    assert session.entries[call].asks is decision
