@@ -100,6 +100,7 @@ def decision(
         options=options,
         request=request,
         question=True,
+        about=call.copied(),
     )
 
 

@@ -63,7 +63,7 @@ def _tells_more_than_status(update: schema.ToolCall | schema.ToolCallUpdate) -> 
 
 def _renew(session: Session, decision: Decision, call: ToolCall) -> None:
     decision.kind = call.kind
-    if isinstance(decision.request, schema.RequestPermissionRequest):
+    if isinstance(decision.request, schema.RequestPermissionRequest) and not decision.question:
         title = call.title or call.name or call.id
         by_child = decision.asker is not None
         decision.title = f"{decision.agent} › {title}" if by_child else title

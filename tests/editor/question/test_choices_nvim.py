@@ -37,7 +37,7 @@ def test_one_of_the_choices_is_the_answer(editor: Editor, by: str) -> None:
         editor.answer("Acp allow Blue")
     elif by == "key":
         editor.cmd("Acp permissions")
-        editor.keys("2")
+        editor.press("2")
     else:
         editor.lua("require('acp').answer(..., 'Blue')", asked["id"])
     selected = {"outcome": "selected", "optionId": "proceed_once"}
