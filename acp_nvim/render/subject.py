@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from acp_nvim.patterns import late
 from acp_nvim.protocol import schema
+from acp_nvim.protocol.updates import FileChanges
 from acp_nvim.render.text import one_line, shown_path
 from acp_nvim.session import lists
 from acp_nvim.session.entries import ToolEntry
@@ -72,8 +73,12 @@ def begins(title: str, text: str) -> bool:
 
 def files(call: ToolCall) -> list[str]:
     """Return the files of a call: those of its diffs, else its locations, else its raw input."""
-    content = islice(call.content, lists.ITEMS)
-    found = [item.path for item in content if item.__class__ is schema.Diff]
+    found: list[str] = []
+    for item in islice(call.content, lists.ITEMS):
+        if item.__class__ is schema.Diff:
+            found.append(item.path)
+        elif item.__class__ is FileChanges:
+            found += item.paths
     if not found:
         found = [location.path for location in call.locations[: lists.ITEMS]]
     if not found and call.raw_input:

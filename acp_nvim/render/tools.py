@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
 from msgspec import Struct
 
 from acp_nvim.protocol import schema
+from acp_nvim.protocol.updates import FileChanges
 from acp_nvim.render.call_line import call_line, place
 from acp_nvim.render.cards import ANSWER, UNDER, answered, card, option_rows, whole_target
 from acp_nvim.render.code_text import code_rows, is_one_block, may_hold_code
@@ -106,13 +107,14 @@ def draw(entry: ToolEntry, look: Look) -> list[Row]:
     inside = indent(change_rows(call, look.cwd, limit, whole_target(call, None)), UNDER)
     items, left = _drawn(call, whole=False, uncut=look.tool_lines == WHOLE)
     said = _only_diff(items) if asks is None and call.kind == "edit" else None
+    named = next(iter(_paths([said])), "")
     for at, item in items:
         if item.__class__ is schema.Content:
-            if said is None or not repeats(item.content, said):
+            if not named or not _repeats(item.content, named):
                 inside += _block(at, item.content, call, limit, look.cwd, UNDER)
         else:
             found = _content(at, item, entry, limit, look.cwd)
-            inside += indent(found[1:] if item is said else found, UNDER)
+            inside += indent(_without_head(found) if item is said else found, UNDER)
     if left:
         inside.append(row(UNDER + lists.more(left), "AcpMuted", call.index))
     if not call.content:
@@ -126,19 +128,37 @@ def draw(entry: ToolEntry, look: Look) -> list[Row]:
     return rows + _decisions(entry, look)
 
 
-def _only_diff(items: Sequence[tuple[int, Any]]) -> schema.Diff | None:
-    """Return the diff of a call with just one, which the line of the call names."""
-    found = [item for _, item in items if item.__class__ is schema.Diff]
-    return found[0] if len(found) == 1 else None
+def _only_diff(items: Sequence[tuple[int, Any]]) -> Any:
+    """Return the diff of a call with just one, of one file, which the line of the call names."""
+    found = [item for _, item in items if item.__class__ in (schema.Diff, FileChanges)]
+    return found[0] if len(found) == 1 and len(_paths(found)) == 1 else None
 
 
-def repeats(block: Any, diff: schema.Diff) -> bool:
-    """Whether a text says only that the file of a diff was written: `Edited a.py`."""
+def _paths(content: Iterable[Any]) -> set[str]:
+    """Return the paths of diffs."""
+    found: set[str] = set()
+    for item in content:
+        if item.__class__ is schema.Diff:
+            found.add(item.path)
+        elif item.__class__ is FileChanges:
+            found.update(item.paths)
+    return found
+
+
+def _without_head(rows: list[Row]) -> list[Row]:
+    """Return the rows of a diff without the first one, if that only names the file."""
+    text, spans, _ = rows[0] if len(rows) > 1 else ("", (), None)
+    is_head = bool(spans) and spans[0][2] == "AcpPath" and " → " not in text
+    return rows[1:] if is_head else rows
+
+
+def _repeats(block: Any, path: str) -> bool:
+    """Whether a text says only that a file was written: `Edited a.py`."""
     if block.__class__ is not schema.TextContent or len(block.text) > SHORT:
         return False
     verb, _, named = block.text.strip().partition(" ")
-    path = named.strip("`'\"").rstrip(".")
-    return verb in _WRITTEN and bool(path) and f"/{diff.path}".endswith(f"/{path.lstrip('/')}")
+    name = named.strip("`'\"").rstrip(".")
+    return verb in _WRITTEN and bool(name) and f"/{path}".endswith(f"/{name.lstrip('/')}")
 
 
 def _decisions(entry: ToolEntry, look: Look, drawn: Decision | None = None) -> list[Row]:
@@ -366,7 +386,7 @@ def _commands(call: ToolCall, limit: int | None) -> list[Row]:
 
 
 def _locations(call: ToolCall, look: Look) -> list[Row]:
-    shown = {item.path for item in call.content if isinstance(item, schema.Diff)}
+    shown = _paths(call.content)
     rows: list[Row] = []
     most = None if look.tool_lines == WHOLE else lists.ITEMS
     for location in call.locations[:most]:

@@ -346,6 +346,21 @@ OWN_TOOLS = pytest.mark.parametrize("name", [name for name in HABITS if name != 
 """Codex puts them into a namespace, which the scripted model does not name when it calls one."""
 
 
+@models
+def test_two_sessions_in_one_process(stage: Callable[[str], Stage], name: str) -> None:
+    """The editor's tools cost neither of them anything, whatever differs in their tokens."""
+    on = stage(name)
+    assert "Hello from the *fake* LLM." in on.run("hello")
+    process = on.editor.state()["agents"][name]["pid"]
+    on.editor.cmd("Acp new")
+    on.editor.wait("require('acp').state().current == 2")
+    assert "Hello from the *fake* LLM." in on.run("hello")
+    assert on.editor.state()["agents"][name]["pid"] == process
+    assert on.editor.session(2)["tools"]["names"]
+    notes = [line for n in (1, 2) for line in chat_text(on.editor, n).split("\n")]
+    assert not [line for line in notes if line.startswith(("⚠", "✗"))]
+
+
 @OWN_TOOLS
 def test_mcp_read(stage: Callable[[str], Stage], name: str) -> None:
     """Every agent that starts MCP servers sees unsaved text, and nobody is asked for that."""

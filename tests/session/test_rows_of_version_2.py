@@ -199,6 +199,18 @@ def test_a_diff_with_a_patch_is_shown_with_its_counts(chat: ToldChat) -> None:
     assert any(line.strip() == "+ TWO" for line in chat.lines)
 
 
+def test_an_edit_is_said_once(chat: ToldChat) -> None:
+    head = "diff --git /work/a.py /work/a.py\n--- /work/a.py\n+++ /work/a.py\n"
+    patch = {"format": "git_patch", "text": f"{head}@@ -1 +1 @@\n-a\n+b\n"}
+    changes = [{"operation": "modify", "path": "/work/a.py", "fileType": "text"}]
+    diff = {"type": "diff", "changes": changes, "patch": patch}
+    place = {"path": "/work/a.py", "line": 1}
+    edit = {"title": "Edit /work/a.py", "kind": "edit", "locations": [place]}
+    chat.tell("tool_call_update", toolCallId="e", status="completed", content=[diff], **edit)
+    assert [line for line in chat.lines if "a.py" in line] == ["✓ Edited /work/a.py +1 -1"]
+    assert chat.lines[-3:-1] == ["  - a", "  + b"]
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
