@@ -1,8 +1,7 @@
-"""`python -m acp_nvim.tutor`: the tutor on standard input and output, or on a socket."""
+"""`python -m acp_nvim.tutor`: the tutor on standard input and output."""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import io
 import sys
@@ -14,20 +13,7 @@ CHUNK = 1 << 16
 
 
 def main() -> int:
-    """Serve until the client closes our input, or the process is ended."""
-    parser = argparse.ArgumentParser(prog="acp_nvim.tutor", description=__doc__)
-    parser.add_argument(
-        "--listen",
-        metavar="[HOST:]PORT",
-        help="serve WebSocket and Streamable HTTP there instead; the host is 127.0.0.1 unless "
-        "another is named, the port any that is free where it is 0. The addresses are printed",
-    )
-    where = parser.parse_args().listen
-    return on_stdio() if where is None else listen(where)
-
-
-def on_stdio() -> int:
-    """Serve one client on our pipes.
+    """Serve one client on our pipes until it closes our input.
 
     Reading happens in a worker thread, because Windows has no other way to wait for stdin;
     writing blocks: a client that reads nothing gets nothing said.
@@ -46,20 +32,6 @@ def on_stdio() -> int:
     connection = Connection(write)
     service = Tutor(connection)
     asyncio.run(connection.run(service, lambda: asyncio.to_thread(reader.read1, CHUNK)))
-    return 0
-
-
-def listen(where: str) -> int:
-    """Serve many clients on a socket."""
-    from acp_nvim.tutor.server import serve_tutors
-
-    try:
-        asyncio.run(serve_tutors(where))
-    except (OSError, ValueError, ImportError) as error:
-        sys.stderr.write(f"acp_nvim.tutor: {error}\n")
-        return 1
-    except KeyboardInterrupt:
-        return 130
     return 0
 
 

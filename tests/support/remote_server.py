@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
-from acp_nvim.tutor.server import addresses, listening
+from tests.support.agent_server.server import addresses, listening
 from tests.support.waiting import until
 
 ROOT = str(Path(__file__).resolve().parent.parent.parent)
@@ -26,6 +26,7 @@ LINE_BYTES = 128 << 20
 _ADDRESS = re.compile(r"(?P<scheme>wss?|https?)://[\w.]+:(?P<port>\d+)/acp")
 
 TUTOR = (sys.executable, "-m", "acp_nvim.tutor")
+TUTORS = (sys.executable, "-m", "tests.support.agent_server")
 
 
 class RemoteServer:
@@ -37,14 +38,14 @@ class RemoteServer:
         env: Mapping[str, str] | None = None,
         server: Callable[[int], list[str]] | None = None,
     ) -> None:
-        """`command` is the agent; the tutor is a server by itself. `server` returns the command of
+        """`command` is the agent; tutors share one process. `server` returns the command of
         any other one at a port, which prints its addresses.
         """
         ours = [sys.executable, "-m", "tests.support.remote_server"]
         if server is not None:
             self._argv = server
         elif tuple(command[:3]) == TUTOR:
-            self._argv = lambda port: [*TUTOR, "--listen", f"127.0.0.1:{port}"]
+            self._argv = lambda port: [*TUTORS, f"127.0.0.1:{port}"]
         else:
             self._argv = lambda port: [*ours, str(port), *command]
         self._env = {**os.environ, "PYTHONPATH": ROOT, **(env or {})}

@@ -19,7 +19,7 @@ from tests.support.rpc import EditorError
 
 Start = Callable[..., Editor]
 FAILED = "require('acp').state().host == 'failed'"
-NEEDED = {"anyio": "4.8", "h11": "0.16", "msgspec": "0.19", "pynvim": "0.6", "unidiff": "0.7.5"}
+NEEDED = {"anyio": "4.8", "msgspec": "0.19", "pynvim": "0.6", "unidiff": "0.7.5"}
 BARE = "No module named 'pynvim'"
 
 
@@ -133,7 +133,7 @@ def test_packages_that_are_missing_or_too_old(editor: Editor) -> None:
     assert "Python 3.12.1 (from option `python`)" in report
     assert "ERROR pynvim 0.4.3 is too old, 0.6 is needed" in report
     assert "OK msgspec 0.20.0rc1" in report
-    assert "ERROR anyio, h11, unidiff are missing" in report
+    assert "ERROR anyio, unidiff are missing" in report
     assert report.count("Fix or remove the `python` option, then run :Acp install") == 2
 
 
@@ -192,7 +192,7 @@ def test_without_one_python3_is_taken(copy: tuple[Editor, Path]) -> None:
     assert f"{BARE}. Run :Acp install (python3)" in failure(editor)
     report = health(editor)
     assert "from PATH" in report
-    assert "anyio, h11, msgspec, pynvim, unidiff are missing" in report
+    assert "anyio, msgspec, pynvim, unidiff are missing" in report
     assert "broken" not in report
 
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 from acp_nvim.tutor.agent import Tutor
 from acp_nvim.tutor.connection import Connection
-from acp_nvim.tutor.http_clients import HttpClients
-from acp_nvim.tutor.web_socket import serve_web_socket
+from tests.support.agent_server.http_clients import HttpClients
+from tests.support.agent_server.web_socket import serve_web_socket
 
 if TYPE_CHECKING:
     from acp_nvim.tutor.session import Session
@@ -40,7 +40,7 @@ async def serve_tutors(where: str) -> None:
 
     host, _, port = where.rpartition(":")
     if not port.isdigit():
-        raise ValueError(f"--listen takes HOST:PORT or a port, not {where!r}")
+        raise ValueError(f"HOST:PORT or a port is expected, not {where!r}")
     server = await listening(serve, host.strip("[]") or LOOPBACK, int(port))
     for address in addresses(server):
         sys.stdout.write(f"{address}\n")

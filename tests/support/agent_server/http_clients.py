@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import h11
 
-from acp_nvim.tutor.event_streams import EventStreams, Outbox
+from tests.support.agent_server.event_streams import EventStreams, Outbox
 
 CHUNK: Final = 1 << 16
 BODY_BYTES: Final = 128 << 20

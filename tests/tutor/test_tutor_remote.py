@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -12,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from acp_nvim.tutor.event_streams import EventStreams
+from tests.support.agent_server.event_streams import EventStreams
 from tests.support.remote_client import Json, RemoteClient, reached
 from tests.support.remote_server import TUTOR, RemoteServer
 
@@ -133,12 +131,3 @@ async def test_an_answer_goes_to_the_stream_of_its_session_but_for_a_load() -> N
     assert b'"id":1' in b"".join(streams.get("s").take())
     assert b"".join(streams.get(None).take()).count(b'"id":') == 2
     assert b'"id":4' in await initialized
-
-
-@pytest.mark.parametrize("where", ["nowhere", "127.0.0.1:x", ""])
-def test_a_place_that_is_none_is_one_line(where: str) -> None:
-    argv = [sys.executable, "-m", "acp_nvim.tutor", "--listen", where]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
-    assert done.returncode == 1
-    assert done.stderr.strip().count("\n") == 0
-    assert "takes HOST:PORT or a port" in done.stderr

@@ -1,0 +1,1 @@
+"""Agents behind a socket: WebSocket and Streamable HTTP at one address."""
