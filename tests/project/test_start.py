@@ -30,7 +30,7 @@ LATER = {
     "unidiff": "patches",
 }
 """Modules that are imported when somebody needs them."""
-MOST = 292
+MOST = 296
 """Modules of ours. Each takes a fifth of a millisecond."""
 
 
