@@ -22,6 +22,7 @@ from acp_nvim.edits.moves import Move, Moves
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
 from acp_nvim.tasks import Tasks
+from acp_nvim.workspace import nofollow
 from acp_nvim.workspace.disk import (
     bytes_of,
     changed_at,
@@ -372,7 +373,8 @@ class DiskChanges:
         elif isinstance(change.after, Unstored) or (
             isinstance(change.before, Unstored) and state.disk is UNSET
         ):
-            self._warn_unreviewed(session, change)
+            if not await to_thread.run_sync(self._is_written, change.path):
+                self._warn_unreviewed(session, change)
         else:
             return await self._agents(session, at, change)
         return None
@@ -496,6 +498,15 @@ class DiskChanges:
         if not self._edits.state(path).holds(data):
             self._edits.checkpoints.record(path, change.before, data)
             self._edits.view.edited(session, path, kind, "disk", conflict=False)
+
+    def _is_written(self, path: str) -> bool:
+        """Whether a file holds the text that was written through the editor last. Blocks."""
+        state = self._edits.state(path)
+        if not isinstance(state.disk, Text):
+            return False
+        with suppress(OSError):
+            return state.holds(nofollow.read(path, self._edits.options().message_bytes))
+        return False
 
     def _warn_unreviewed(self, session: AgentSession, change: FileChange) -> None:
         """One side is not known: there is nothing to compare, and nothing to take back."""

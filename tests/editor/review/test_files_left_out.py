@@ -98,6 +98,22 @@ def test_a_large_file_that_shrinks_is_neither_new_nor_deleted(begin: Begin, comm
     until(lambda: any(why in line for line in editor.chat()))
 
 
+def test_a_large_file_that_is_written_through_the_editor_is_reviewed(begin: Begin) -> None:
+    editor = begin({"log": LARGE}, MAX_FILE_BYTES=1000)
+    new = editor.work / "new.log"
+    for path in (editor.work / "log", new):
+        text = LARGE.decode() + "more\n"
+        editor.turn(f"write {path} {json.dumps(text)}")
+    editor.wait("#require('acp').state().sessions[1].edits == 2")
+    assert edits(editor) == [("log", "modified"), ("new.log", "created")]
+    run(editor, "true")  # after the looks that follow both writes
+    assert not any("reviewed" in line for line in editor.chat())
+    editor.cmd("Acp reject all")
+    editor.wait("#require('acp').state().sessions[1].edits == 0")
+    assert contents(editor)["log"] == LARGE
+    assert not new.exists()
+
+
 def test_what_comes_after_the_shrinking_is_reviewed(begin: Begin) -> None:
     editor = begin({"log": LARGE}, MAX_FILE_BYTES=1000)
     run(editor, "echo rotated > log")
