@@ -360,6 +360,9 @@ PROMPT_WAITS_FOR_LOGIN: Final = "The agent needs you to log in. Your prompt wait
 PART_ENDED: Final = "ended the turn {seconds:g} s after the cancel"
 PART_ENDS: Final = "ends its process"
 PART_ANSWERED: Final = "answered {question} for {seconds:g} s"
+AGENT_OUTDATED: Final = (
+    "{agent} still runs as it was configured before. :Acp restart {name} applies the changes"
+)
 PART_STARTS_ANEW: Final = "starts it again"
 AGENT_SILENT: Final = "{agent} has not {what}. :Acp restart {way_out}"
 AGENT_QUIET: Final = "{agent} has been silent for {seconds:g} s. :AcpCancel or :Acp restart ends it"
@@ -375,6 +378,10 @@ NO_LOGIN: Final = "{agent} has no login command. Log in with its own tool, then 
 NO_SUCH_LOGIN: Final = "{agent} has no login {login}. Logins: {logins}"
 LOG_IN_TO: Final = "Log in to {agent}{more}"
 LOGGING_IN: Final = "Logging in to {agent}: {login}"
+LOGIN_SILENT: Final = (
+    "{agent} has not answered the login for {seconds:g} s. Finish it, or :AcpCancel ends it"
+)
+LOGIN_CANCELLED: Final = "Login to {agent} cancelled. :Acp login tries again"
 LOGIN_FAILED: Final = "Login to {agent} failed: {reason}. :Acp login tries again"
 WHY_EXIT_CODE: Final = "exit code {code}"
 LOGGED_IN: Final = "Logged in to {agent}"

@@ -35,6 +35,8 @@ class AgentLogin:
         self._warnings = warnings
         self._changed = changed
         self._trying = anyio.Lock()
+        self._asking: set[anyio.CancelScope] = set()
+        """Requests `authenticate` that are not answered yet."""
         self._configured: bool | None = None
         """Whether the configured login worked; None before it was tried."""
 
@@ -59,11 +61,29 @@ class AgentLogin:
         if method is not None and auth.terminal_login(self._spec, method) is not None:
             return False
         try:
-            await agent.authenticate(method_id)
+            return await self.authenticate(method_id)
         except (RequestError, RemoteProtocolError) as error:
             self._warnings.count("auth_method failed", f"{method_id}: {error}")
             return False
-        return True
+
+    async def authenticate(self, method_id: str) -> bool:
+        """Log in by one of the agent's own methods. Returns False if the user has cancelled that.
+        Raises as `Agent.authenticate` does.
+        """
+        with anyio.CancelScope() as scope:
+            self._asking.add(scope)
+            try:
+                await self._agent().authenticate(method_id)
+            finally:
+                self._asking.discard(scope)
+        return not scope.cancelled_caught
+
+    def cancel(self) -> bool:
+        """Stop waiting for the agent's logins; False if none is under way."""
+        asking = list(self._asking)
+        for scope in asking:
+            scope.cancel()
+        return bool(asking)
 
     async def ask_state(self) -> None:
         """Bring `state` up to date, for an agent that tells it."""

@@ -42,6 +42,11 @@ def spec_of(options: Settings, name: str) -> AgentSettings | None:
         raise UnknownAgent(wording.AGENTS_FILE.format(reason=error)) from error
 
 
+def _start(spec: AgentSettings) -> tuple[object, ...]:
+    """What only another start of an agent changes."""
+    return spec.command, spec.env, spec.cwd, spec.url, spec.headers, spec.protocol
+
+
 class Agents:
     """Starts connections on demand and replaces dead ones."""
 
@@ -53,6 +58,8 @@ class Agents:
         self._spec = spec
         self.variables = AgentVariables()
         self.connections: dict[str, Connection] = {}
+        self._started: dict[str, AgentSettings] = {}
+        """How the agents were configured when they were started, or when `is_outdated` told."""
 
     def secrets(self, env: Mapping[str, str]) -> list[str]:
         """Return the values of variables that are secret, the user's and those of all agents."""
@@ -65,6 +72,14 @@ class Agents:
         """Return why an agent elsewhere is not reached yet, None for any other."""
         connection = self.connections.get(name)
         return connection.unreached if connection is not None else None
+
+    def is_outdated(self, name: str) -> bool:
+        """Whether a running agent would be started otherwise by now. True once for each change."""
+        before, now = self._started.get(name), self._spec(name)
+        if before is None or now is None or _start(before) == _start(now):
+            return False
+        self._started[name] = now
+        return True
 
     async def get(self, name: str) -> Connection:
         """Return a living connection, started now if need be. One that could not be started is not
@@ -93,7 +108,7 @@ class Agents:
         connection.traffic.hide(filled.secrets)
         for variable in filled.missing:
             connection.warnings.count("env", wording.WHY_MCP_VARIABLE.format(name=variable))
-        self.connections[name] = connection
+        self.connections[name], self._started[name] = connection, spec
         self._around.changed(connection)
         connection.start()
         return connection

@@ -37,6 +37,66 @@ _RIFF: Final = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
 _PICTURES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
 """What models read as images; others (SVG, TIFF, icons) go as text or as links."""
 
+_SOURCES: Final = {
+    "c": "text/x-c",
+    "h": "text/x-c",
+    "cc": "text/x-c++",
+    "cpp": "text/x-c++",
+    "cxx": "text/x-c++",
+    "hh": "text/x-c++",
+    "hpp": "text/x-c++",
+    "cs": "text/x-csharp",
+    "clj": "text/x-clojure",
+    "cts": "text/x-typescript",
+    "d": "text/x-d",
+    "dart": "text/x-dart",
+    "el": "text/x-elisp",
+    "erl": "text/x-erlang",
+    "ex": "text/x-elixir",
+    "exs": "text/x-elixir",
+    "fs": "text/x-fsharp",
+    "go": "text/x-go",
+    "hs": "text/x-haskell",
+    "java": "text/x-java",
+    "jl": "text/x-julia",
+    "js": "text/javascript",
+    "jsx": "text/jsx",
+    "kt": "text/x-kotlin",
+    "lua": "text/x-lua",
+    "m": "text/x-objective-c",
+    "md": "text/markdown",
+    "mjs": "text/javascript",
+    "ml": "text/x-ocaml",
+    "mts": "text/x-typescript",
+    "nim": "text/x-nim",
+    "nix": "text/x-nix",
+    "p": "text/x-pascal",
+    "php": "text/x-php",
+    "pl": "text/x-perl",
+    "ps1": "text/x-powershell",
+    "py": "text/x-python",
+    "pyi": "text/x-python",
+    "r": "text/x-r",
+    "rb": "text/x-ruby",
+    "rs": "text/x-rust",
+    "scala": "text/x-scala",
+    "sh": "text/x-sh",
+    "sql": "application/sql",
+    "svelte": "text/x-svelte",
+    "swift": "text/x-swift",
+    "tex": "text/x-tex",
+    "toml": "application/toml",
+    "ts": "text/x-typescript",
+    "tsx": "text/tsx",
+    "v": "text/x-verilog",
+    "vim": "text/x-vim",
+    "vue": "text/x-vue",
+    "yaml": "application/yaml",
+    "yml": "application/yaml",
+    "zig": "text/x-zig",
+}
+"""Types of sources by suffix: the system's tables have those of other files for some of them."""
+
 _TEXTUAL: Final = re.compile(r"[/+](json|xml|yaml|toml|sql|javascript|x-sh|x-\w*script)$")
 
 Say = Callable[[str], None]
@@ -82,6 +142,8 @@ def mime_of(path: str, head: bytes) -> str | None:
     # Two letters say little: a text may begin with them.
     if found and (found != "image/bmp" or path.lower().endswith(".bmp")):
         return found
+    if source := _SOURCES.get(Path(path).suffix[1:].lower()):
+        return source
     import mimetypes  # it reads the system's tables
 
     named, encoding = mimetypes.guess_type(path)

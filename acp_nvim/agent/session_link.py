@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from acp_nvim import wording
 from acp_nvim.agent.agents import Agents, UnknownAgent
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.conversation_delegate import ConversationDelegate
@@ -98,6 +99,9 @@ class SessionLink:
             return None
         self.connection = connection
         if connection.alive:
+            if self._agents.is_outdated(connection.name):
+                names = {"agent": connection.title, "name": connection.name}
+                self.session.notice("warning", wording.AGENT_OUTDATED.format(**names))
             return connection
         self.fail(connection.error or connection.exit_summary(), connection.last_words())
         return None

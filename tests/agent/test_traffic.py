@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tracemalloc
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from acp_nvim.agent.wire.redact import REDACTED, Redactor
 from acp_nvim.agent.wire.traffic import ENTRY_BYTES, LINE_BYTES, Traffic
+from acp_nvim.render.text import size as readable
 
 
 class Clock:
@@ -29,8 +31,23 @@ def message(**members: Any) -> bytes:
 
 
 def shown(traffic: Traffic, **options: Any) -> list[str]:
-    """The lines of the log without their time."""
-    return [line.split(" ", 1)[1] for line in traffic.lines(**options)]
+    """The lines of the log without their time and the sizes of messages."""
+    bytes_of = re.compile(r"(?<=[<-][->] )(.{0,80}?) [\d.]+ (B|KiB|MiB)(?= |$)")
+    return [
+        bytes_of.sub(r"\1", line.split(" ", 1)[1], count=1) for line in traffic.lines(**options)
+    ]
+
+
+def test_each_message_has_its_size_also_one_that_was_cut() -> None:
+    traffic = Traffic(clock=Clock())
+    traffic.add("out", message(id=1, method="session/prompt", params={"a": 1}))
+    traffic.add("in", message(id=1, result={"x": "y" * 3000}))
+    long = message(id=9, method="fs/write_text_file", params={"content": "z" * (3 * LINE_BYTES)})
+    traffic.add("in", long)
+    asked, answered, written = (line.split(" ", 1)[1] for line in traffic.lines())
+    assert asked == '-> session/prompt #1 75 B {"a": 1}'
+    assert answered.startswith('<- session/prompt #1 0 ms 3 KiB {"x": "yyy')
+    assert written.startswith(f"<- fs/write_text_file #9 {readable(len(long) - 1)} ")
 
 
 def test_an_answer_is_paired_with_its_request_in_either_direction() -> None:
@@ -245,7 +262,7 @@ def test_configured_values_are_found_anywhere() -> None:
     traffic.add("in", f"garbage {SECRET}\n".encode())
     traffic.add("err", f"stderr {SECRET}\n".encode())
     assert [line.split(" ", 1)[1] for line in traffic.redacted()] == [
-        f'<- {REDACTED} {{"text":"it is {REDACTED}, ab"}}',
+        f'<- {REDACTED} 96 B {{"text":"it is {REDACTED}, ab"}}',
         f"<! garbage {REDACTED}",
         f"2> stderr {REDACTED}",
     ]
@@ -265,7 +282,7 @@ def test_a_cut_message_is_redacted_to_its_head() -> None:
     params = {"env": [{"name": "K", "value": SECRET}], "pad": "x" * LINE_BYTES}
     traffic.add("out", message(id=1, method="session/new", params=params))
     (line,) = traffic.redacted()
-    assert line.split(" ", 1)[1] == "-> session/new #1 (cut, its secrets can't be told)"
+    assert line.split(" ", 1)[1] == "-> session/new #1 64 KiB (cut, its secrets can't be told)"
 
 
 def test_what_is_no_secret_stays() -> None:

@@ -1,7 +1,7 @@
 """Lines of the wire as lines of the log: who said what, to which question, how long it took.
 
-09:30:01.250 -> session/prompt #3 {"sessionId":…
-09:30:02.131 <- session/prompt #3 881 ms {"stopReason":"end_turn"}
+09:30:01.250 -> session/prompt #3 1 KiB {"sessionId":…
+09:30:02.131 <- session/prompt #3 881 ms 60 B {"stopReason":"end_turn"}
 09:30:02.140 <! Warning: not JSON at all
 09:30:02.141 2> a line of stderr
 """
@@ -15,7 +15,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from acp_nvim.agent.wire.redact import Redactor
 from acp_nvim.patterns import late
-from acp_nvim.render.text import one_line, visible
+from acp_nvim.render.text import one_line, size, visible
 
 Level = Literal["off", "error", "warn", "info", "debug", "trace"]
 
@@ -28,6 +28,7 @@ UNREAD = "(not readable, its secrets can't be told)"
 
 _BEFORE_CONTENT = late(rb'"(?:params|result|error)"\s*:')
 _METHOD = late(rb'"method"\s*:\s*"([^"\\]+)"')
+_CUT_SIZE = late(rb"\[(\d+) bytes\]$")
 _ID = late(rb'"id"\s*:\s*(-?\d+|"[^"\\]*")')
 
 
@@ -85,6 +86,7 @@ class _View:
         head, failed = self._head(line, message)
         if self._only_errors and not failed:
             return None
+        head = f"{head} {_size(line.data)}"
         content = next((c for c in (message.params, message.error, message.result) if c), None)
         return head if content is None else f"{head} {self._content(content)}"
 
@@ -128,6 +130,7 @@ class _View:
         shown, _ = self._head(line, message)
         if self._only_errors:
             return None
+        shown = f"{shown} {_size(line.data)}"
         return f"{shown} {CUT if self._redactor is not None else self._text(line)}"
 
     def _text(self, line: Line) -> str:
@@ -139,6 +142,12 @@ class _View:
 
     def _clean(self, text: str) -> str:
         return text if self._redactor is None else self._redactor.text(text)
+
+
+def _size(data: bytes) -> str:
+    """Return the size of a message, also of one that was cut, which its end tells."""
+    cut = _CUT_SIZE.search(data[-40:])
+    return size(int(cut.group(1)) if cut else len(data))
 
 
 def _decoded(data: bytes | Raw) -> str:

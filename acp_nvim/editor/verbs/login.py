@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from acp_nvim import wording
 from acp_nvim.agent import auth
 from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.patience import OPEN_S
 from acp_nvim.editor.environment import agent_environment
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs.agents import agent_name
@@ -79,12 +82,20 @@ def _left(connection: Connection) -> str:
 async def _by_agent(host: Host, connection: Connection, method: schema.AuthMethod) -> None:
     host.echo("info", wording.LOGGING_IN.format(agent=connection.title, login=auth.name(method)))
     try:
-        await connection.agent.authenticate(auth.identity(method))
+        with host.tasks.if_slow(OPEN_S, partial(_takes_long, host, connection)):
+            if not await connection.login.authenticate(auth.identity(method)):
+                return
     except (RequestError, RemoteProtocolError) as error:
         host.echo("error", wording.LOGIN_FAILED.format(agent=connection.title, reason=error))
         return
     host.echo("info", wording.LOGGED_IN.format(agent=connection.title))
     host.logins.done(connection)
+
+
+def _takes_long(host: Host, connection: Connection) -> None:
+    title = wording.LOGIN_SILENT.format(agent=connection.title, seconds=OPEN_S)
+    host.echo("warn", title)
+    host.screen.event("AcpNotice", severity="warning", title=title)
 
 
 def _configured(host: Host, connection: Connection) -> dict[str, str]:

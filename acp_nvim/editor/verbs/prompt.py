@@ -124,7 +124,8 @@ def cancel(host: Host, args: Args) -> None:
     already = conversation is not None and conversation.session.status == "cancelling"
     ending = conversation is not None and conversation.cancel()
     dismissed = not ending and _dismiss(host, conversation)
-    held = conversation is not None and not ending and conversation.hold()
+    ends_login = not (ending or dismissed) and _cancel_login(host)
+    held = conversation is not None and not (ending or ends_login) and conversation.hold()
     cleared = bool(args.get("clear")) and conversation is not None and _clear(conversation)
     if cleared and (already or not ending):
         host.echo("info", wording.QUEUE_CLEARED)
@@ -134,7 +135,7 @@ def cancel(host: Host, args: Args) -> None:
         count = len(conversation.session.queue)
         on_hold = wording.ONE_ON_HOLD if count == 1 else wording.ON_HOLD
         host.echo("info", on_hold.format(count=count))
-    elif not ending and not dismissed:
+    elif not (ending or dismissed or ends_login):
         host.echo("info", wording.NOTHING_TO_CANCEL)
 
 
@@ -145,6 +146,14 @@ def _dismiss(host: Host, conversation: Conversation | None) -> bool:
         asked.append(conversation.session.decisions)
     dismissed = [decisions.cancel_all("cancel") for decisions in asked]
     return any(dismissed)
+
+
+def _cancel_login(host: Host) -> bool:
+    """Cancel logins that agents do not answer; False if there are none."""
+    cancelled = [it for it in host.agents.connections.values() if it.login.cancel()]
+    for connection in cancelled:
+        host.echo("info", wording.LOGIN_CANCELLED.format(agent=connection.title))
+    return bool(cancelled)
 
 
 def _clear(conversation: Conversation) -> bool:

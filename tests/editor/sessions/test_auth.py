@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.fake_picker import asked, install_picker, pick
+from tests.support.stalled_agent import let_answer, stalled_agent
 from tests.support.traffic import Traffic
 from tests.support.waiting import until
 
@@ -278,3 +279,20 @@ def test_an_agent_that_says_it_is_logged_in_now(picker: Editor, method: str) -> 
     assert "done" in picker.chat(1)
     account = picker.state()["agents"]["tells_login"]["auth"]["accounts"][0]
     assert account == {"label": "me@example.org"}
+
+
+def test_a_login_that_is_not_answered_is_told_and_ended_by_a_cancel(editor: Editor) -> None:
+    login = ("wants_login", str(editor.home / "logged-in"), "a", "session/new")
+    traffic = stalled_agent(editor, "authenticate", *login)
+    editor.prompt("say hello")
+    editor.wait_event("AcpAuthRequired")
+    editor.cmd("Acp login account")
+    traffic.wait("authenticate")
+    notice = editor.wait_event("AcpNotice", timeout=20)
+    assert "has not answered the login for 10 s" in notice["title"]
+    editor.cmd("AcpCancel")
+    traffic.wait("$/cancel_request")
+    editor.wait_message("Login to Scripted cancelled. :Acp login tries again")
+    let_answer(editor, "authenticate")
+    editor.cmd("Acp login account")
+    assert editor.wait_event("AcpTurnEnd", timeout=20)["stop_reason"] == "end_turn"

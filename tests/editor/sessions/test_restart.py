@@ -244,3 +244,22 @@ def test_the_state_is_that_of_the_process_that_runs(picker: Editor) -> None:
     picker.wait_event("AcpAgentExit")
     picker.turn("say two")
     assert picker.state()["agents"]["stores"]["status"] == "ready"
+
+
+def test_a_changed_command_or_environment_is_said_with_the_way_to_apply_it(editor: Editor) -> None:
+    editor.agent("hello")
+    editor.turn("one")
+    editor.setup({"agents": {"hello": {"title": "Hello"}}})
+    editor.cmd("AcpPrompt! two")
+    editor.wait_event("AcpTurnEnd", 2)
+    editor.setup({"agents": {"hello": {"env": {"NEW": "1"}}}})
+    for n in (3, 4):
+        editor.cmd("AcpPrompt! more")
+        editor.wait_event("AcpTurnEnd", n)
+    way_out = ":Acp restart hello applies the changes"
+    assert [n for n in range(1, 5) if way_out in "\n".join(editor.chat(n))] == [3]
+    editor.cmd("Acp restart hello")
+    editor.wait("require('acp').state().agents.hello.status == 'ready'")
+    editor.cmd("AcpPrompt! last")
+    editor.wait_event("AcpTurnEnd", 5)
+    assert way_out not in "\n".join(editor.chat(5))
