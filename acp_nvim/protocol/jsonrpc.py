@@ -26,6 +26,7 @@ from msgspec import UNSET, Raw, Struct
 from acp_nvim.protocol import blocks, errors, numbers, salvage, schema, updates
 from acp_nvim.protocol.blocks import NO_PARAMS, Envelope, Int64
 from acp_nvim.protocol.errors import LocalProtocolError
+from acp_nvim.protocol.halves import Halves
 from acp_nvim.protocol.lines import SHOWN_BYTES, TAIL_BYTES, LineSplitter, Oversize
 from acp_nvim.protocol.numbers import Number
 from acp_nvim.protocol.text import clean, repair_escapes
@@ -124,6 +125,7 @@ class Peer:
         self.reads_updates = reads_updates
         self._limit = message_bytes
         self._lines = LineSplitter(message_bytes)
+        self._halves = Halves()
         self._next_id = count(1)
         self._outgoing: dict[Id, str] = {}
         self._incoming: dict[Id, str] = {}
@@ -157,11 +159,15 @@ class Peer:
         rest = self._lines.rest()
         if isinstance(rest, Oversize):
             return self._oversize(rest)
+        halves = [event for line in self._halves.rest() for event in self._json(line)]
         if rest is None or not rest.strip():
-            return []
+            return halves
         if _is_object(rest):
-            return self._block(rest + b"\n")
-        return [_violation("eof", f"the stream ended inside a line of {len(rest)} bytes", rest)]
+            return [*halves, *self._block(rest + b"\n")]
+        return [
+            *halves,
+            _violation("eof", f"the stream ended inside a line of {len(rest)} bytes", rest),
+        ]
 
     def request(self, method: str, params: Struct | dict[str, Any]) -> tuple[int, bytes]:
         """The id and the line of a request; a `Response` with that id will come.
@@ -198,6 +204,8 @@ class Peer:
         return line
 
     def _block(self, block: bytes) -> list[Event]:
+        if self._halves:
+            return self._one_by_one(block)
         if not self.reads_updates or b"session/update" not in block:
             return self._messages(block)
         flood, end = blocks.flood(block)
@@ -209,8 +217,7 @@ class Peer:
     def _messages(self, block: bytes) -> list[Event]:
         envelopes = blocks.envelopes(block)
         if envelopes is None:
-            lines = [line for line in block.split(b"\n") if not line.isspace() and line]
-            return [event for line in lines for event in self._line(line)]
+            return self._one_by_one(block)
         events: list[Event] = []
         rows = _Rows(block)
         for row, it in enumerate(envelopes):
@@ -219,6 +226,10 @@ class Peer:
             else:
                 events += self._message(it, rows, row)
         return events
+
+    def _one_by_one(self, block: bytes) -> list[Event]:
+        lines = [line for line in block.split(b"\n") if not line.isspace() and line]
+        return [event for line in lines for event in self._line(line)]
 
     def _line(self, line: bytes) -> list[Event]:
         """Return the events of a line that may be bad, with a violation for each way to be bad.
@@ -230,6 +241,9 @@ class Peer:
             line.decode()
         except UnicodeDecodeError as e:
             return self._unreadable("utf8", f"invalid UTF-8: {e}", line)
+        return [event for one in self._halves.lines(line) for event in self._json(one)]
+
+    def _json(self, line: bytes) -> list[Event]:
         text = repair_escapes(line) if b"\\u" in line else line
         try:
             return self._message(_envelope.decode(text), _Rows(line), 0)

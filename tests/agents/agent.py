@@ -63,7 +63,11 @@ class Agent:
     def send(self, frame: Any) -> None:
         """Write one JSON value as a line."""
         self._record("out", frame=frame)
-        self._write(json.dumps(frame, ensure_ascii=False).encode() + b"\n")
+        try:
+            line = json.dumps(frame, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            line = json.dumps(frame).encode()  # a lone surrogate goes as an escape
+        self._write(line + b"\n")
 
     def send_together(self, *frames: Frame) -> None:
         """Write several frames at once, so that the client reads them at once."""

@@ -1,0 +1,109 @@
+"""Keeps half an emoji that an agent cut in two between chunks of one text.
+
+A high surrogate at the end of a chunk waits for the next chunk of the same message, thought or tool
+output. Without one it becomes U+FFFD when the turn ends.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final, TypeAlias
+
+_ENDS_IN_HALF: Final = re.compile(rb'\\u[dD][89abAB][0-9a-fA-F]{2}"')
+_MOST: Final = 100
+"""The most texts whose half is kept."""
+Key: TypeAlias = tuple[str, ...]
+
+
+class Halves:
+    """The halves of one connection."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Key, tuple[str, bytes]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._kept)
+
+    def lines(self, line: bytes) -> list[bytes]:
+        """Return the lines to read in place of one: with a kept half, or without its own."""
+        if not self._kept and _ENDS_IN_HALF.search(line) is None:
+            return [line]
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            return [line]
+        if not isinstance(message, dict):
+            return [line]
+        update = _update(message)
+        if update is None or update.get("sessionUpdate") == "state_update":
+            return [*self._ended(message), line]
+        slot = _slot(update)
+        return [line] if slot is None else self._chunk(message, *slot)
+
+    def rest(self) -> list[bytes]:
+        """Return a line for each half that is left at the end of the stream."""
+        kept, self._kept = self._kept, {}
+        return [line for _, line in kept.values()]
+
+    def _chunk(
+        self, message: dict[str, Any], key: Key, holder: dict[str, Any], name: str
+    ) -> list[bytes]:
+        key = (str(message["params"].get("sessionId")), *key)
+        text = self._kept.pop(key, ("", b""))[0] + holder[name]
+        lines: list[bytes] = []
+        if "\ud800" <= text[-1:] <= "\udbff":
+            if len(self._kept) == _MOST:
+                lines.append(self._kept.pop(next(iter(self._kept)))[1])
+            holder[name] = "\ufffd"
+            self._kept[key] = text[-1], _line(message)
+            text = text[:-1]
+        holder[name] = text
+        return [*lines, _line(message)] if text else lines
+
+    def _ended(self, message: dict[str, Any]) -> list[bytes]:
+        """Give up the halves of a turn that a message ends."""
+        params = message.get("params")
+        if "method" not in message:
+            ended = list(self._kept)
+        elif isinstance(params, dict) and message["method"] == "session/update":
+            ended = [key for key in self._kept if key[0] == str(params.get("sessionId"))]
+        else:
+            return []
+        return [self._kept.pop(key)[1] for key in ended]
+
+
+def _line(message: dict[str, Any]) -> bytes:
+    return json.dumps(message, separators=(",", ":")).encode()
+
+
+def _update(message: dict[str, Any]) -> dict[str, Any] | None:
+    params = message.get("params")
+    if message.get("method") != "session/update" or not isinstance(params, dict):
+        return None
+    update = params.get("update")
+    return update if isinstance(update, dict) else None
+
+
+def _member(value: Any, *names: str) -> Any:
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _slot(update: dict[str, Any]) -> tuple[Key, dict[str, Any], str] | None:
+    """Return the text that an update appends to another one: the key of that, and its place."""
+    kind = str(update.get("sessionUpdate"))
+    found: tuple[Any, Any, str] = None, None, ""
+    if kind in {"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"}:
+        found = update.get("messageId"), update.get("content"), "text"
+    elif kind == "tool_call_content_chunk":
+        found = update.get("toolCallId"), _member(update, "content", "content"), "text"
+    elif kind == "tool_call_update":
+        for meta in ("terminal_output", "terminal_output_delta"):
+            if isinstance(output := _member(update, "_meta", meta), dict):
+                found = output.get("terminal_id"), output, "data"
+    owner, holder, name = found
+    if not isinstance(holder, dict) or not isinstance(holder.get(name), str):
+        return None
+    return (kind, str(owner)), holder, name
