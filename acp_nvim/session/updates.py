@@ -12,6 +12,7 @@ from msgspec import UNSET
 from acp_nvim import wording
 from acp_nvim.protocol import schema, updates
 from acp_nvim.session import agent_work, call_updates, options, plans, retries, subagents, upserts
+from acp_nvim.session.context_blocks import restored
 from acp_nvim.session.entries import (
     Compaction,
     Line,
@@ -80,12 +81,17 @@ def _user_message(session: Session, update: schema.UserMessageChunk) -> None:
     """Drop an echo of the prompt that is shown already; anything else is a user's message of a
     replay.
     """
-    said = part(update.content)
+    for content in restored(update.content):
+        _user_block(session, content, update.message_id or None)
+
+
+def _user_block(session: Session, content: Any, message_id: str | None) -> None:
+    said = part(content)
     if session.echo and isinstance(said, str) and session.echo.startswith(said):
         session.echo = session.echo[len(said) :]
         return
     role: Role = "user"
-    message = session.transcript.stream(role, said, update.message_id or None)
+    message = session.transcript.stream(role, said, message_id)
     message.author = session.user
     session.observer.changed(session)
 

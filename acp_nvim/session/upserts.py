@@ -4,13 +4,14 @@ tool calls, terminals of the agent (v2/prompt-lifecycle, v2/tool-calls).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, cast
 
 from msgspec import UNSET
 
 from acp_nvim.protocol import schema, updates
 from acp_nvim.session import call_updates, turns
+from acp_nvim.session.context_blocks import restored
 from acp_nvim.session.entries import Message, Part, Role
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import bounded_item
@@ -57,7 +58,9 @@ def chunk(session: Session, update: updates.MessageChunk) -> None:
     if role == "user" and _is_ours(session, update.message_id, [part(content)]):
         return
     message = session.transcript.named(role, update.message_id)
-    for it in parts_of(content, None if message is None else message.annotations):
+    known = None if message is None else message.annotations
+    blocks = restored(content) if role == "user" else [content]
+    for it in (it for block in blocks for it in parts_of(block, known)):
         message = session.transcript.chunk(role, update.message_id, it)
     assert message is not None
     message.annotations = getattr(content, "annotations", None) or None
@@ -66,7 +69,10 @@ def chunk(session: Session, update: updates.MessageChunk) -> None:
 
 def content(session: Session, update: updates.MessageContent) -> None:
     """All of a message."""
-    parts = [it for block in update.content for it in parts_of(block)]
+    blocks: Iterable[Any] = update.content
+    if update.role == "user":
+        blocks = [it for block in update.content for it in restored(block)]
+    parts = [it for block in blocks for it in parts_of(block)]
     if update.role == "user" and _is_ours(session, update.message_id, parts):
         return
     _spoken(session, session.transcript.rewrite(update.role, update.message_id, parts))

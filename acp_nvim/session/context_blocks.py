@@ -1,0 +1,27 @@
+"""Embedded resources in a replayed prompt: some agents return them as text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from acp_nvim.patterns import late
+from acp_nvim.protocol import schema
+
+_CONTEXT = late(r'\n?<context ref="([^"\n]+)">\n(.*?)\n</context>(?:\n|\Z)', re.DOTALL)
+
+
+def restored(content: Any) -> Iterator[Any]:
+    """Yield the blocks of a replayed prompt, each `<context ref=…>` as an embedded resource."""
+    if content.__class__ is not schema.TextContent or "<context ref=" not in content.text:
+        yield content
+        return
+    text, at = content.text, 0
+    for found in _CONTEXT.finditer(text):
+        if before := text[at : found.start()]:
+            yield schema.TextContent(before, content.annotations)
+        yield schema.EmbeddedResource(schema.TextResourceContents(found[2], found[1]))
+        at = found.end()
+    if at < len(text):
+        yield schema.TextContent(text[at:], content.annotations)
