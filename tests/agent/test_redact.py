@@ -72,6 +72,21 @@ def test_what_is_no_secret_stays_readable(text: str) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"argv": ["docker", "run", "-p8080:80", "nginx"]},
+        {"argv": ["mysql", "-P3306", "-uroot"]},
+        {"command": "find", "args": [".", "-path", "x", "-print"]},
+        {"tokens": ["hello", "world"]},
+        {"usage": {"tokens": 1200}},
+    ],
+    ids=str,
+)
+def test_what_is_no_secret_stays_in_its_place(value: dict[str, Any]) -> None:
+    assert Redactor().value(value) == value
+
+
 def test_harmless_variables_and_headers_stay() -> None:
     value = {
         "env": [{"name": "PATH", "value": "/usr/bin"}, {"name": "LC_ALL", "value": "C"}],
@@ -93,6 +108,14 @@ def test_harmless_variables_and_headers_stay() -> None:
         {"variables": [{"name": "DB_PASSWORD", "value": "x-secret-x"}]},
         {"variables": [{"key": "API_TOKEN", "value": "x-secret-x"}]},
         {"a": [{"b": {"credentials": {"user": "me", "whatever": ["x-secret-x"]}}}]},
+        {"http_headers": {"X-Any": "x-secret-x"}},
+        {"httpHeaders": [{"name": "X-Any", "value": "x-secret-x"}]},
+        {"connectionString": "Server=db;User=sa;Pwd=x-secret-x"},
+        {"text": "connectionString=x-secret-x"},
+        {"tokens": ["x-secret-x-1", "x-secret-x-2"]},
+        {"argv": ["mysql", "-uroot", "-px-secret-x"]},
+        {"argv": ["docker", "exec", "db", "/usr/bin/mysqldump", "-px-secret-x"]},
+        {"command": "mysql", "args": ["-h", "db", "-px-secret-x"]},
         {"argv": ["curl", "-u", "me:x-secret-x"]},
         {"argv": ["x", "--db-password", "x-secret-x"]},
         {"x-secret-x sk": {"Authorization": "x-secret-x"}, "password": "x-secret-x"},

@@ -17,7 +17,13 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from acp_nvim.agent.wire import secret_shapes, secret_text
-from acp_nvim.agent.wire.secret_names import CONTAINERS, HARMLESS, looks_secret, snake, strength
+from acp_nvim.agent.wire.secret_names import (
+    HARMLESS,
+    is_container,
+    looks_secret,
+    snake,
+    strength,
+)
 from acp_nvim.patterns import late
 
 REDACTED = "«redacted»"
@@ -165,11 +171,14 @@ class Redactor:
         told = {self.text(key): self._member(key, member) for key, member in members.items()}
         if isinstance(name, str) and isinstance(members.get("value"), str) and strength(name):
             told["value"] = self._told_by_name(name, members["value"])
+        program, arguments = members.get("command"), members.get("args")
+        if isinstance(program, str) and isinstance(arguments, list):
+            told[self.text("args")] = self._items(arguments, program)
         return told
 
     def _member(self, key: str, member: Any) -> Any:
         name = snake(key)
-        if name in CONTAINERS:
+        if is_container(key):
             return self._contained(member)
         if name == "session_id" and isinstance(member, str):
             self._remember(member)
@@ -181,6 +190,8 @@ class Redactor:
             return blank(value)
         if how == "weak" and isinstance(value, str) and looks_secret(value):
             return REDACTED
+        if how == "weak" and isinstance(value, list):
+            return [self._told_by_name(name, item) for item in value]
         return self.value(value)
 
     def _contained(self, value: Any) -> Any:
@@ -204,11 +215,18 @@ class Redactor:
             return name + sep + (self.text(value) if _is_harmless(name, value) else REDACTED)
         return blank(item)
 
-    def _items(self, items: list[Any]) -> list[Any]:
+    def _items(self, items: list[Any], program: str = "") -> list[Any]:
         redacted = []
         before: Any = None
         for item in items:
-            redacted.append(blank(item) if _is_told_by(before, item) else self.value(item))
+            if _is_told_by(before, item):
+                redacted.append(blank(item))
+            elif isinstance(item, str) and secret_text.is_password_option(program, item):
+                redacted.append(item[:2] + REDACTED)
+            else:
+                redacted.append(self.value(item))
+            if isinstance(item, str) and secret_text.takes_password(item):
+                program = item
             before = item
         return redacted
 
@@ -229,7 +247,7 @@ class SecretsOnly(Redactor):
     def _members(self, members: dict[str, Any]) -> dict[str, Any]:
         return {self._known(key): self.value(member) for key, member in members.items()}
 
-    def _items(self, items: list[Any]) -> list[Any]:
+    def _items(self, items: list[Any], program: str = "") -> list[Any]:
         return [self.value(item) for item in items]
 
 

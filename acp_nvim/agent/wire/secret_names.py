@@ -12,8 +12,7 @@ from typing import Final, Literal
 Strength = Literal["strong", "weak"] | None
 """Strong: whatever stands there is a secret. Weak: only a text that looks like one."""
 
-CONTAINERS: Final = {"env", "environment", "environment_variables", "env_vars", "envs", "headers"}
-"""Maps, and lists of names with values, whose values are secret unless the name is harmless."""
+_CONTAINERS: Final = {"env", "environment", "environment_variables", "env_vars", "envs", "headers"}
 HARMLESS: Final = {
     # environment variables
     *("path", "home", "user", "logname", "shell", "pwd", "oldpwd", "lang", "language", "tz"),
@@ -73,6 +72,14 @@ _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _LONGEST: Final = 100
 
 
+def is_container(name: str) -> bool:
+    """Whether a member is a map, or a list of names with values, whose values are secret unless the
+    name is harmless.
+    """
+    plain = snake(name)
+    return plain in _CONTAINERS or plain.endswith("_headers")
+
+
 def snake(name: str) -> str:
     """`apiKey`, `API-Key` and `api.key` as `api_key`."""
     return re.sub(r"[^A-Za-z0-9]+", "_", _HUMP.sub("_", name)).strip("_").lower()
@@ -88,6 +95,8 @@ def strength(name: str) -> Strength:
         return None
     if words[-2:] == ["key", "id"]:  # of an access key; of a private key it names the key
         return "strong" if words[-3:-2] == ["access"] else None
+    if words[-2:] in (["connection", "string"], ["connection", "str"], ["conn", "str"]):
+        return "strong"
     if _STRONG.intersection(words) or _ENDINGS.search(words[-1]):
         return "strong"
     if "private" in words and "key" in words:

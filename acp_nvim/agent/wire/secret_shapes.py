@@ -60,6 +60,7 @@ _OWN: Final[dict[str, tuple[str, str]]] = {
     "firebase": ("aaaa", r"(?<!\w)AAAA[\w-]{7}:[\w-]{100,}"),
     "htpasswd": ("$", r"\$(?:apr1|2[aby]|5|6|y)\$[\w./$=]{20,}"),
     "putty": ("private-lines", r"(?i)Private-Lines: \d+\s+((?:[A-Za-z0-9+/=]{20,}\s*)++)"),
+    "square": ("sq0", r"(?<![A-Za-z0-9])sq0[a-z]{3}-[\w-]{22,}"),
     "twilio-sid-auth": ("ac", r"(?<![A-Za-z0-9])AC[0-9a-f]{32}:([0-9a-f]{32})"),
 }
 """Name -> keyword and expression, as in gitleaks: without the keyword nothing is looked for."""

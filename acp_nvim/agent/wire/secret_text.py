@@ -23,7 +23,7 @@ FAR: Final = 16 << 10
 
 _WORDS: Final = (
     *("token", "secret", "pass", "pwd", "key", "auth", "cred", "cookie", "bearer", "jwt", "dsn"),
-    *("session", "sig", "pat", "otp", "userinfo", "webhook"),
+    *("session", "sig", "pat", "otp", "userinfo", "webhook", "conn"),
 )
 """One of these is in each name that `strength` knows."""
 _NAME: Final = late(r"[\w.$-]++")
@@ -93,6 +93,8 @@ _PROGRAMS: Final = late(
     r"|sqlcmd|smbclient|openssl|zip|7z)\b[^\n|;&]{0,200}?\s(?:-[pPa][ \t]?))(?=[\"']?[^\s\"'-])"
     r"([\"']?[^\s\"']++[\"']?)"
 )
+_TAKES_PASSWORD: Final = late(r"sshpass|mysql\w*|mariadb[\w-]*|redis-cli|mongo(?:sh)?|sqlcmd|7z\w*")
+_PASSWORD_ARGUMENT: Final = late(r"-[pPa](?!\d{1,5}\Z).")
 _NETRC: Final = late(r"(?i)(\blogin\s{1,8}\S{1,80}\s{1,8}password\s{1,8})(\S+)")
 _PORT: Final = late(r":(?:\d{2,5}|\*):[^:\s]{1,80}:")
 _PGPASS: Final = late(
@@ -304,6 +306,16 @@ def _commands(text: str, lowered: str, mark: str) -> str:
     if "kind" in lowered and "secret" in lowered and _KUBERNETES.search(text):
         text = _YAML_DATA.sub(lambda m: m[0] if _YAML_KEPT.match(m[0]) else m[1] + mark, text)
     return text
+
+
+def is_password_option(program: str, argument: str) -> bool:
+    """Whether an argument such as `-pPASSWORD` gives a password to a program that takes it so."""
+    return _PASSWORD_ARGUMENT.match(argument) is not None and takes_password(program)
+
+
+def takes_password(program: str) -> bool:
+    """Whether a program takes a password right behind `-p`."""
+    return _TAKES_PASSWORD.fullmatch(program.rpartition("/")[2]) is not None
 
 
 def _is_id(value: str) -> bool:
