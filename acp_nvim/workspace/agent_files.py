@@ -166,9 +166,11 @@ class AgentFiles(Generic[S]):
 
         ``answer`` is called as soon as the file is written, before that is reviewed.
         """
-        where, _ = await self.guard.allowed(session, "write", path)
+        where, why = await self.guard.allowed(session, "write", path)
         if path.endswith("/"):
             raise Refusal("directory", where.path, "names a directory")
+        if why != "secret" and self._options().secret and await self._holds_key(where):
+            await self.guard.question(session, "write", where, "secret")
         await self._write(session, where, parse(content), UNSET, answer)
 
     async def put(
@@ -259,6 +261,14 @@ class AgentFiles(Generic[S]):
                 return await self._text(where)
         async with file.alone():
             return await self._text(where)
+
+    async def _holds_key(self, where: Place) -> bool:
+        """Whether the text that is to be written over has a private key."""
+        try:
+            text = await self._settled(where)
+        except Refusal:  # no such file, or one that the write refuses for the same reason
+            return False
+        return key_files.is_secret(where, text, str(text), whole=True)
 
     async def _text(self, where: Place) -> Text:
         """The text as it is now; Refusal where there is no such file."""

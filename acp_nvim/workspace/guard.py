@@ -1,7 +1,7 @@
 """Guards files that an agent may not read or write without a question.
 
 A file is guarded by its name (options `files.secret` and `files.executed`), by another name of it
-(a hard link), and against reads by its content (`key_files`).
+(a hard link), and by its content (`key_files`).
 """
 
 from __future__ import annotations

@@ -146,6 +146,22 @@ async def test_a_file_with_a_key_asks_before_it_is_read(served: AgentFiles) -> N
     assert served.files.bases.last("s2", served.path("notes.txt")) is None
 
 
+async def test_a_file_with_a_key_asks_before_it_is_written_over(served: AgentFiles) -> None:
+    path = served.root / "notes.txt"
+    path.write_text(KEYS["pkcs8"])
+    served.answer = False
+    assert await served.reason(served.write, "notes.txt", "gone\n") == (-32602, "denied")
+    assert served.asked == [("write", served.path("notes.txt"), "secret")]
+    assert path.read_text() == KEYS["pkcs8"]
+    served.answer = True
+    await served.write("notes.txt", "gone\n")
+    assert await served.read("notes.txt") == "gone\n"
+    asked = len(served.asked)
+    await served.write("notes.txt", "nothing secret\n")
+    await served.write("new.txt", "new\n")
+    assert len(served.asked) == asked
+
+
 async def test_the_lines_below_its_header_ask_too(served: AgentFiles) -> None:
     (served.root / "notes.txt").write_text("x\n" * 9 + KEYS["rsa"])
     served.answer = False
