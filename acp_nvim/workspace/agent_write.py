@@ -25,7 +25,7 @@ from acp_nvim.workspace.file_format import Decoded, Format, encode
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.ports import BufferText, Change, Closed, FileOptions, Written
 from acp_nvim.workspace.refusals import Reason, Refusal
-from acp_nvim.workspace.text_fit import fitted, restored, unencodable
+from acp_nvim.workspace.text_fit import fitted, restored, unencodable, with_returns
 
 PATIENCE_S: Final = 10.0
 """How long a write is tried again while the buffer keeps changing or allows no edit."""
@@ -150,8 +150,11 @@ class AgentWrite:
         """Merge the agent's change to the base into the live text; sets `believed` to its text in
         the form of the buffer.
         """
+        content = self._content
+        if file_format.binary:
+            base, content = with_returns(base, live), with_returns(content, live)
         self.base, self.present = base, live
-        self.believed = fitted(self._content, base, file_format.dos, file_format.bomb)
+        self.believed = fitted(content, base, file_format.dos, file_format.bomb)
         merged = merge(base, live, self.believed)
         if isinstance(merged, Conflict):
             raise self._refuse("conflict", f"{merged.reason}; read it again")

@@ -37,6 +37,17 @@ def fitted(agents: Text, base: Text, dos: bool, bomb: bool) -> Text:
     return agents if lines is agents.lines else Text(lines, agents.eol)
 
 
+def with_returns(text: Text, live: Text) -> Text:
+    """Return a text with the carriage returns of a file that is open as binary, where they are part
+    of each line. An agent that read the file before has lines without them.
+    """
+    if not all(line.endswith("\r") for line in live.lines):
+        return text
+    if any(line.endswith("\r") for line in text.lines):
+        return text
+    return Text(tuple(line + "\r" for line in text.lines), text.eol)
+
+
 def restored(raw: Sequence[str], clean: Sequence[str], hunks: Sequence[Hunk]) -> list[Hunk]:
     """Hunks for the raw lines, which have lone surrogates, from those for the clean ones.
 

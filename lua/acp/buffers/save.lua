@@ -201,6 +201,10 @@ function M.is_locked(err)
   return (text:find('E565') or text:find('E523') or text:find('E11:')) ~= nil
 end
 
+--- Format of a file that an agent creates, whatever the user's own files have. Autocommands may
+--- choose another one, as that of `.editorconfig` does.
+local PLAIN = { fileformats = 'unix', fileencoding = 'utf-8', bomb = false }
+
 --- Load a file, by its resolved path, into a buffer nobody sees. A swap file of somebody else's is
 --- no question. `fileencodings` is what to decode it by, nil for the user's.
 function M.load(name, fileencodings)
@@ -208,9 +212,11 @@ function M.load(name, fileencodings)
     shortmess = vim.go.shortmess .. 'A',
     modeline = false,
     fileencodings = fileencodings or vim.go.fileencodings,
+    binary = false, -- the text is decoded as that of a file that no buffer shows
   }
   local modeline = vim.go.modeline
   local stat = uv.fs_lstat(name)
+  if not stat then quiet = vim.tbl_extend('error', quiet, PLAIN) end
   local moved = nofollow.why(name)
   if moved then error(moved, 0) end
   if stat and stat.type ~= 'file' then error('is not a regular file', 0) end -- a pipe is waited for
