@@ -67,6 +67,10 @@ local function bars(state, left, right)
   end
   local counts = sides.counts(file)
   local words = counts == 'proposed' and { path, right } or { path, counts, right }
+  words[#words + 1] = require('acp.review.hidden').words(
+    api.nvim_win_get_buf(state.base),
+    api.nvim_win_get_buf(state.live)
+  )
   panes.bar(state.live, table.concat(words, ' · '), hint_right, number)
 end
 

@@ -137,3 +137,27 @@ def test_the_statusline_counts_what_is_pending(front: Editor) -> None:
     front.open(path)
     edits(front, entry(path, LINES), entry(front.work / "x", [], kind="deleted", hunks=0))
     assert front.lua("return require('acp').statusline()") == "A · idle · 4 to review"
+
+
+@pytest.mark.parametrize(
+    ("flag", "proposal", "said"),
+    [
+        ("iwhiteall", ["o ne", "two"], True),
+        ("iwhite", ["one", "two  "], True),
+        ("iblank", ["one", "", "two"], True),
+        ("icase", ["ONE", "two"], True),
+        ("iwhiteall", ["one", "three"], False),
+        ("filler", ["o ne", "two"], False),
+    ],
+)
+def test_changes_that_diffopt_hides_are_announced(
+    front: Editor, flag: str, proposal: list[str], said: bool
+) -> None:
+    front.cmd(f"set diffopt+={flag}")
+    front.cmd("edit mine.txt")
+    apply(front, ["cards", 1, [CARD]])
+    front.cmd("Acp permissions")
+    front.keys("d")
+    files = [{"path": "/p/a.txt", "base": ["one", "two"], "proposal": proposal}]
+    apply(front, ["propose", "p1", files, CARD["options"]])
+    assert any("changes hidden by 'diffopt'" in row for row in front.screen()) == said

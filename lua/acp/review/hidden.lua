@@ -1,0 +1,46 @@
+--- Changes that option 'diffopt' hides: those of white space, of blank lines or of case alone.
+local M = {}
+
+--- Flags of 'diffopt' that hide changes, and what `vim.diff()` calls them.
+local FLAGS = {
+  iblank = 'ignore_blank_lines',
+  iwhite = 'ignore_whitespace_change',
+  iwhiteall = 'ignore_whitespace',
+  iwhiteeol = 'ignore_whitespace_change_at_eol',
+}
+
+local function text(bufnr)
+  return table.concat(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false), '\n') .. '\n'
+end
+
+--- Changed lines of both texts.
+local function size(left, right, options)
+  local lines = 0
+  options.result_type = 'indices'
+  for _, hunk in ipairs(require('acp.base.compat').diff(left, right, options)) do
+    lines = lines + hunk[2] + hunk[4]
+  end
+  return lines
+end
+
+--- Return words for the title of a comparison of two buffers that does not show all of its changes,
+--- nil for one that does.
+---@param left integer
+---@param right integer
+---@return string?
+function M.words(left, right)
+  local options, case = {}, false
+  for _, flag in ipairs(vim.opt.diffopt:get()) do
+    if FLAGS[flag] then options[FLAGS[flag]] = true end
+    case = case or flag == 'icase'
+  end
+  if not case and not next(options) then return nil end
+  local old, new = text(left), text(right)
+  local all = size(old, new, {})
+  if case then
+    old, new = old:lower(), new:lower()
+  end
+  return size(old, new, options) < all and "changes hidden by 'diffopt'" or nil
+end
+
+return M
