@@ -23,7 +23,7 @@ from acp_nvim.render.text import one_line, shown_path, visible
 from acp_nvim.render.tool_input import change_rows
 from acp_nvim.session import lists
 from acp_nvim.session.entries import ToolEntry
-from acp_nvim.session.output.ansi import Ansi, plain
+from acp_nvim.session.output.tail import printed
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.questions.patches import fenced, may_hold_diff, may_hold_patch
 from acp_nvim.session.questions.questions import output_of
@@ -73,6 +73,11 @@ def words(entry: ToolEntry, look: Look) -> tuple[Row, list[str]] | None:
     return call_line(entry, entry.asks if entry.decisions else None, look.cwd), under
 
 
+def _text_of(block: schema.TextContent, call: ToolCall) -> str:
+    """Return a text of a call; that of a command is what the command printed."""
+    return printed(block.text) if call.kind == "execute" else block.text
+
+
 def _all_wait(entry: ToolEntry) -> bool:
     """Whether the turn of none of its questions has come, so that the chat shows none."""
     for decision in entry.decisions:  # noqa: SIM110 - this is asked for each of very many
@@ -86,7 +91,7 @@ def _short_text(item: Any, call: ToolCall, look: Look) -> str | None:
     block = item.content if item.__class__ is schema.Content else None
     if block.__class__ is not schema.TextContent or block.annotations:
         return None
-    text: str = block.text.rstrip("\n")
+    text: str = _text_of(block, call).rstrip("\n")
     if text and (len(text) > SHORT or text.count("\n") >= look.tool_lines):
         return None
     return None if may_hold_diff(text) or may_hold_code(text, call) else text
@@ -291,7 +296,7 @@ def _block(
     if block.annotations:
         plain = schema.TextContent(block.text)
         return indent(annotated(block), prefix) + _block(at, plain, call, limit, cwd, prefix)
-    text = block.text.rstrip("\n")
+    text = _text_of(block, call).rstrip("\n")
     if may_hold_diff(text) and (rows := _diffs(text, call, limit, cwd)):
         return indent(rows, prefix)
     count = text.count("\n") + 1
@@ -371,7 +376,7 @@ def _raw_output(entry: ToolEntry) -> str:
         return ""
     if any(terminal.line_count for terminal in entry.terminals.values()):
         return ""
-    return plain(Ansi().feed(output_of(call.raw_output))).rstrip("\n")
+    return printed(output_of(call.raw_output)).rstrip("\n")
 
 
 def _commands(call: ToolCall, limit: int | None) -> list[Row]:

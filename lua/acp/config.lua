@@ -137,6 +137,8 @@ M.defaults = {
     },
     chat = {
       ['<CR>'] = 'act',
+      ['gf'] = 'open_file',
+      ['gF'] = 'open_file_at_line',
       ['i'] = 'compose',
       ['a'] = 'compose',
       [']]'] = 'next_turn',

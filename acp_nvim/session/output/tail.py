@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from acp_nvim.patterns import late
+from acp_nvim.session.output.ansi import Ansi, plain
 
 KEPT: Final = 200
 """Lines kept."""
@@ -23,6 +24,22 @@ SCREEN: Final = 48
 _TOKEN: Final = late(
     r"\x1b\[([0-?]*)[ -/]*([@-~])|\x1b[ -/]*[0-~]|([\r\n\b\t\v\f\x0e\x0f])|([^\x1b\x00-\x1f]+)|."
 )
+
+
+def printed(text: str) -> str:
+    """Return a command's output without colours, and with its lines as a terminal leaves them."""
+    if "\x1b" not in text and "\r" not in text:
+        return text
+    text = Ansi().feed(text).replace("\r\n", "\n")
+    return "\n".join(
+        _overwritten(line) if "\r" in line else plain(line) for line in text.split("\n")
+    )
+
+
+def _overwritten(line: str) -> str:
+    tail = Tail()
+    tail.add(line)
+    return "".join(tail.lines())
 
 
 class Tail:

@@ -17,6 +17,8 @@ local M = {
   },
   chat = {
     act = 'open, unfold or show what is under the cursor',
+    open_file = 'open the file under the cursor',
+    open_file_at_line = 'open the file under the cursor at its line',
     compose = 'go to the composer',
     next_turn = 'next turn',
     previous_turn = 'previous turn',

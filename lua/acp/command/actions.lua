@@ -67,6 +67,8 @@ M.list = {
   },
   chat = {
     act = call('acp.ui.chat.cursor_target', 'act'),
+    open_file = call('acp.ui.chat.cursor_target', 'open_file', false),
+    open_file_at_line = call('acp.ui.chat.cursor_target', 'open_file', true),
     compose = call('acp.ui.composer', 'open_insert'),
     next_turn = call('acp.ui.chat.cursor_target', 'go', 1),
     previous_turn = call('acp.ui.chat.cursor_target', 'go', -1),

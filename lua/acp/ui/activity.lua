@@ -87,7 +87,7 @@ function M.agent(name)
   local info = (require('acp.base.state').get().agents[name] or {}).info or {}
   local entry = require('acp.config').get().agents[name] or {}
   local own = info.title or info.name or entry.title
-  return own or (name:sub(1, 1):upper() .. name:sub(2))
+  return require('acp.base.notify').one_line(own or (name:sub(1, 1):upper() .. name:sub(2)))
 end
 
 --- The time in which the user thinks about a question is none of the agent's.

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from acp_nvim import wording
 from tests.support.editor import Editor
+from tests.support.front_without_host import Start
 from tests.support.waiting import until
 
 COUNTED = {
@@ -142,3 +145,48 @@ def test_a_prompt_may_hold_bytes_that_are_no_utf_8(editor: Editor) -> None:
     assert agent.prompts()[0] == "say caf\ufffd and \ufffd"
     assert editor.session()["checkpoints"][0]["label"] == "say caf\ufffd and \ufffd"
     assert not editor.events("AcpNotice")
+
+
+@pytest.mark.parametrize("kind", ["agent_message_chunk", "agent_thought_chunk"])
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_emoji_that_is_cut_in_two_is_whole(edit: Start, kind: str, version: int) -> None:
+    editor = edit()
+    editor.agent("script", protocol=version)
+    chunks = [
+        {"sessionUpdate": kind, "messageId": "m", "content": {"type": "text", "text": text}}
+        for text in ("so \ud83d", "\ude00 nice", " end\ud83d")
+    ]
+    editor.turn("\n".join(f"update {json.dumps(chunk)}" for chunk in chunks))
+    editor.wait(
+        "table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('acp://chat/1'), 0, -1, true), ' ')"
+        ":find('so \U0001f600 nice end\ufffd', 1, true)"
+    )
+
+
+def test_the_text_of_a_command_is_shown_as_it_was_printed(editor: Editor) -> None:
+    editor.agent("script")
+    text = "\x1b[31mred\x1b[0m\r\n 10 %\r 99 %\r100 %\x1b[K\nold text\rnew\n"
+    call = {
+        "sessionUpdate": "tool_call",
+        "toolCallId": "t",
+        "title": "make",
+        "kind": "execute",
+        "status": "completed",
+        "content": [{"type": "content", "content": {"type": "text", "text": text}}],
+    }
+    editor.turn(f"update {json.dumps(call)}")
+    lines = [line.strip() for line in editor.chat(1)]
+    at = lines.index("red")
+    assert lines[at : at + 3] == ["red", "100 %", "new text"]
+
+
+def test_an_agents_name_is_on_one_line(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn("say hello")
+    editor.lua(
+        "require('acp.base.state').set({ 'agents', 'script', 'info', 'title' }, ...)",
+        "two\nlines\x1b",
+    )
+    said = editor.lua("return require('acp').statusline()")
+    assert "\n" not in said
+    assert said.isprintable()

@@ -1,0 +1,72 @@
+"""Files of odd names in the chat: shown on one line, and opened as what they are."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.odd_names import BYTES, ODD_NAMES, make_odd_files
+
+AT = """
+local text, key = ...
+local buf = vim.fn.bufnr('acp://chat/1')
+for row, line in ipairs(vim.api.nvim_buf_get_lines(buf, 0, -1, true)) do
+  if line:find(text, 1, true) then
+    vim.api.nvim_set_current_win(vim.fn.win_findbuf(buf)[1])
+    vim.cmd('silent! %foldopen!')
+    vim.api.nvim_win_set_cursor(0, { row, (line:find(text, 1, true)) - 1 })
+    require('acp.ui.chat.cursor_target')[key](key == 'open_file' and true or nil)
+    return { vim.api.nvim_buf_get_name(0), vim.fn.line('.') }
+  end
+end
+"""
+
+
+@pytest.mark.parametrize("key", ["act", "open_file"])
+def test_a_location_of_an_odd_name_is_opened(editor: Editor, key: str) -> None:
+    make_odd_files(editor.work, "one\ntwo\n")
+    editor.agent("script")
+    names = [name for name in ODD_NAMES if name != BYTES]  # JSON has no such name
+    calls = [
+        {
+            "sessionUpdate": "tool_call",
+            "toolCallId": f"t{n}",
+            "title": f"call {n}",
+            "kind": "other",
+            "status": "completed",
+            "locations": [{"path": f"{editor.work}/{name}", "line": 2}],
+        }
+        for n, name in enumerate(names)
+    ]
+    editor.turn("\n".join(f"update {json.dumps(call)}" for call in calls))
+    editor.wait("vim.fn.bufwinid('acp://chat/1') > 0")
+    found = {}
+    for name in names:
+        path = f"{editor.work}/{name}"
+        shown = editor.lua(
+            "return require('acp.base.paths').spelled(...)", path.removeprefix(f"{editor.work}/")
+        )
+        found[name] = editor.lua(AT, f"  {shown}:2", key)
+    wrong = {n: got for n, got in found.items() if got != [f"{editor.work}/{n}", 2]}
+    assert wrong == {}
+
+
+def test_gf_in_the_chat_opens_what_the_text_names(editor: Editor) -> None:
+    path = editor.write("sub/a.txt", "one\ntwo\nthree\n")
+    editor.agent("script")
+    editor.open(editor.write("b.txt", "b\n"))
+    editor.turn("say see sub/a.txt:3 and nothing.txt")
+    for keys, line in (("gf", 1), ("gF", 3)):
+        editor.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('acp://chat/1'))")
+        editor.lua("vim.fn.search('sub/a', 'w')")
+        editor.keys(keys)
+        assert editor.lua("return vim.api.nvim_buf_get_name(0)") == str(path)
+        assert editor.lua("return vim.fn.line('.')") == line
+        editor.open("b.txt")
+    editor.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('acp://chat/1'))")
+    editor.lua("vim.fn.search('nothing', 'w')")
+    editor.keys("gf")
+    editor.wait_message("No file under the cursor")
+    assert editor.lua("return vim.bo.filetype") == "acpchat"
