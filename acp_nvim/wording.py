@@ -184,6 +184,7 @@ MCP_ALLOWED: Final = "New sessions get these servers, this one after :Acp restar
 
 # Pending edits
 DECIDED: Final = "{done} {hunks} in {files}"
+PART_REPLACES_LINK: Final = "replaces a symbolic link to {target}"
 PART_UNNAMED: Final = "changed during the turn, not named by the agent"
 UNNAMED: Final = "Changed during the turn, not named by the agent: {files}"
 OPTION_REJECT_TOO: Final = "Reject them too"

@@ -42,9 +42,11 @@ class FileRequests:
     """The `FileServer` of all sessions."""
 
     def __init__(
-        self, files: AgentFiles[Session], on_read: Callable[[Session], None] = lambda session: None
+        self,
+        files: AgentFiles[Session],
+        on_read: Callable[[Session, str], None] = lambda session, path: None,
     ) -> None:
-        """``on_read`` is told of each session whose agent reads through the editor."""
+        """``on_read`` is called for each file that an agent reads through the editor."""
         self._files = files
         self._on_read = on_read
 
@@ -52,7 +54,7 @@ class FileRequests:
         self, session: Session, params: schema.ReadTextFileRequest
     ) -> schema.ReadTextFileResponse:
         """Answer `fs/read_text_file`. RequestError with ``data = {path, reason}``."""
-        self._on_read(session)
+        self._on_read(session, params.path)
         line, limit = _number(params.line), _number(params.limit)
         try:
             content = await self._files.read(session, params.path, line, limit)

@@ -30,10 +30,10 @@ def own_tools(
     workspace: Workspace[Session],
     options: Callable[[], FileOptions],
     permissions: Permissions,
-    on_read: Callable[[Session], None],
+    on_read: Callable[[Session, str], None],
 ) -> list[Tool[Any]]:
-    """All of them, in the order in which they are listed; ``on_read`` is told of each session whose
-    agent reads by one of them.
+    """All of them, in the order in which they are listed; ``on_read`` is called for each file that
+    an agent reads by one of them.
     """
     files = workspace.files
     seen = ToolFiles(files, workspace.edits.buffers, options)

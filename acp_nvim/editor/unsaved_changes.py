@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import os
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from anyio import to_thread
 
 from acp_nvim import wording
 from acp_nvim.edits.text import Text
+from acp_nvim.session.named_files import named
+from acp_nvim.session.own_tools import own_tool
 from acp_nvim.session.prompts import Prompt, Variable
 from acp_nvim.session.session import Session
+from acp_nvim.session.tool_calls import ToolCall
 from acp_nvim.workspace.ports import FileOptions
 from acp_nvim.workspace.unsaved_diff import Told, UnsavedFile, unsaved_files
 
@@ -47,17 +51,35 @@ class UnsavedChanges:
         self._readers: set[str] = set()
         self._others: set[str] = set()
         """Agents that have had a turn, and read nothing through the editor."""
+        self._disk_readers: set[str] = set()
+        """Agents that read files on disk, and perhaps others through the editor."""
+        self._seen: dict[int, set[str]] = {}
+        """Files that the agent of a session has read through the editor in its turn."""
+        self._first: dict[int, int] = {}
+        """The index of the first tool call of the turn of a session."""
         self._told: dict[int, dict[str, Told]] = {}
         self._joined: dict[int, list[UnsavedFile]] = {}
 
-    def reads(self, session: Session) -> None:
-        """The session's agent reads files through the editor, so it sees unsaved text."""
+    def reads(self, session: Session, path: str) -> None:
+        """The session's agent reads a file through the editor, so it sees unsaved text."""
         self._readers.add(session.agent)
+        self._seen.setdefault(session.root.n, set()).add(os.path.realpath(path))
 
     def turn_ended(self, session: Session) -> None:
-        """A turn is over: who has not read by now does so by other ways."""
-        if session.agent not in self._readers:
+        """A turn is over: an agent that has read files of its tool calls by other ways does not see
+        unsaved text.
+        """
+        first, seen = self._first.get(session.n, 0), self._seen.pop(session.n, set())
+        calls = [session.tool_calls.at(index) for index in range(first, len(session.tool_calls))]
+        self._first[session.n] = len(session.tool_calls)
+        if any(_reads_past_editor(session, call, seen) for call in calls):
+            self._disk_readers.add(session.agent)
+        if not self._sees_unsaved(session):
             self._others.add(session.agent)
+
+    def _sees_unsaved(self, session: Session) -> bool:
+        """Whether the session's agent reads all files through the editor, as far as is known."""
+        return session.agent in self._readers - self._disk_readers
 
     async def join(
         self,
@@ -75,9 +97,10 @@ class UnsavedChanges:
         """
         prompt.attachments = [it for it in prompt.attachments if not _is_ours(it)]
         self._joined.pop(session.n, None)
+        self._first[session.n] = len(session.tool_calls)
         how = self._options().unsaved
         waits = how == "attach" and not embeds and session.agent not in self._others
-        if how == "ignore" or session.agent in self._readers or waits:
+        if how == "ignore" or self._sees_unsaved(session) or waits:
             return
         found = await self._found(session, texts)
         named = [file.name for file in found if file.told]
@@ -128,6 +151,13 @@ class UnsavedChanges:
         """Nobody knows what the agent was told: it is told all again."""
         self._told.pop(session.n, None)
         self._joined.pop(session.n, None)
+
+
+def _reads_past_editor(session: Session, call: ToolCall, seen: Container[str]) -> bool:
+    """Whether a tool call has read a file that the agent has not ``seen`` through the editor."""
+    if call.kind != "read" or call.status != "completed" or own_tool(call, session.tools):
+        return False
+    return any(path not in seen and os.path.isfile(path) for path in named(call, session.cwd))  # noqa: PTH113
 
 
 def _has_diff(prompt: Prompt) -> bool:

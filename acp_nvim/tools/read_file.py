@@ -38,14 +38,16 @@ class Files(Protocol):
         ...
 
 
-def read_tool(files: Files, on_read: Callable[[Session], None] = lambda session: None) -> Tool[Any]:
-    """Return the tool. It reads by the same guard as `fs/read_text_file`; ``on_read`` is told of
-    each session whose agent reads so.
+def read_tool(
+    files: Files, on_read: Callable[[Session, str], None] = lambda session, path: None
+) -> Tool[Any]:
+    """Return the tool. It reads by the same guard as `fs/read_text_file`; ``on_read`` is called for
+    each file.
     """
 
     async def run(call: Call, given: ReadArguments) -> ToolResult:
-        on_read(call.session)
         path = str(Path(call.session.cwd, given.path))
+        on_read(call.session, path)
         text = await files.read(call.session, path, given.line, given.limit)
         told = {"path": path, "line": given.line or 1, "text": text}
         return ToolResult(text, told, Path(path).name)

@@ -321,7 +321,7 @@ class ReviewDecisions:
         self._part(step.path, entry)
         if step.before == step.after and not (relaid or (entry is not None and entry.relaid)):
             return
-        gone = entry is not None and entry.live is None
+        gone = (entry is not None and entry.live is None) or _replaces_link(step, now)
         present = await self._edits.live(step.path, gone=gone)
         if present != step.before:
             raise Refused(wording.WHY_CHANGED)
@@ -387,6 +387,12 @@ class ReviewDecisions:
         )
         if outcome != "done":
             raise Refused(wording.WHY_OUTCOME.format(outcome=outcome))
+
+
+def _replaces_link(step: Restoration, now: Pending | None) -> bool:
+    """Whether a file takes again the place of the link that came back when it was rejected."""
+    is_new = step.before is None and now is not None and now.base is None
+    return is_new and now is not None and now.relaid != ""
 
 
 def _is_whole(entry: Pending) -> bool:

@@ -24,16 +24,15 @@ from acp_nvim.edits.text import Text
 from acp_nvim.tasks import Tasks
 from acp_nvim.workspace import nofollow
 from acp_nvim.workspace.disk import (
-    bytes_of,
     changed_at,
     read_dated,
-    read_signed,
     signature_of,
 )
 from acp_nvim.workspace.entered_change import EnteredChange, enter, kind_of, texts
 from acp_nvim.workspace.file_format import BinaryError, Format, FormatChange, format_change, text_of
 from acp_nvim.workspace.folder_watch import FolderWatch
 from acp_nvim.workspace.git_tree import HeadMove
+from acp_nvim.workspace.known_files import compared, read_all
 from acp_nvim.workspace.naming import Naming
 from acp_nvim.workspace.paths import is_below
 from acp_nvim.workspace.pending_edits import PendingEdits
@@ -50,7 +49,6 @@ from acp_nvim.workspace.snapshots.store import (
 from acp_nvim.workspace.tracked_file import (
     CaughtUp,
     Compared,
-    FileState,
     Forgotten,
     Holds,
     Late,
@@ -88,6 +86,8 @@ class DiskChanges:
         """A task brings late changes to their buffers."""
         self._warned: set[str] = set()
         self._moves = Moves()
+        self.by_git = set[str]()
+        """Files that the user has changed by git while turns ran."""
         self._lock = anyio.Lock(fast_acquire=True)
 
     # ---- turns
@@ -96,6 +96,7 @@ class DiskChanges:
         """A turn is about to start; `begin` comes next."""
         if not self.turns:
             self._moves = Moves()
+            self.by_git.clear()
         turn = self.turns.enter(session)
         self._attribution.enter(turn)
         return turn
@@ -109,7 +110,7 @@ class DiskChanges:
         saved = sorted(file.path for file in idle if turn.concerns(file.path))
         for path in saved:
             self._files[path].hear(SavedIdle(False))
-        found = await to_thread.run_sync(_read_all, saved) if saved else {}
+        found = await to_thread.run_sync(read_all, saved) if saved else {}
         for path, (data, signature) in found.items():
             state = self._edits.state(path)
             if state.disk is not UNSET and state.saved != signature:
@@ -314,7 +315,7 @@ class DiskChanges:
         states = {path: state for path, state in known.items() if path not in found}
         if not states:
             return []
-        changes, signatures = await to_thread.run_sync(_compared, states)
+        changes, signatures = await to_thread.run_sync(compared, states)
         for path, signature in signatures.items():
             if self._edits.state(path).disk is states[path].disk:
                 self._files[path].hear(Compared(signature))
@@ -382,6 +383,7 @@ class DiskChanges:
     async def _gits(self, change: FileChange) -> None:
         """Take up a change that the user made by git."""
         file = self._files[change.path]
+        self.by_git.add(change.path)
         file.hear(Forgotten())
         if file.state.late is not None:
             file.hear(CaughtUp())
@@ -483,7 +485,8 @@ class DiskChanges:
             self._announce_binary(session, change, data)
             return None
         sides = before, after, live, data, signature, reformat
-        return EnteredChange(session, path, *sides, is_read=known == signature), at
+        is_read, link = known == signature, change.link
+        return EnteredChange(session, path, *sides, is_read=is_read, link=link), at
 
     async def _last_author(self, path: str, session: AgentSession) -> tuple[AgentSession, int]:
         """The agent that changed a file last, this one if none did, and when that was."""
@@ -575,35 +578,3 @@ def _why_unreviewed(name: str, change: FileChange) -> str:
         return wording.UNREVIEWED_FOR_GOOD.format(file=name, reason=before.why)
     why = after.why if isinstance(after, Unstored) else ""
     return wording.UNREVIEWED_FROM_NOW.format(file=name, reason=why)
-
-
-def _read_all(paths: Sequence[str]) -> dict[str, tuple[bytes | None, str | None]]:
-    """Contents and signatures of files; unreadable ones are left out."""
-    found: dict[str, tuple[bytes | None, str | None]] = {}
-    for path in paths:
-        with suppress(OSError):
-            found[path] = read_signed(path)
-    return found
-
-
-def _compared(
-    known: Mapping[str, FileState],
-) -> tuple[list[FileChange], dict[str, str | None]]:
-    """The files that no longer hold their known contents, and the signatures of all that were
-    read for that.
-    """
-    changes: list[FileChange] = []
-    found: dict[str, str | None] = {}
-    for path, state in known.items():
-        signature = signature_of(path)
-        if state.compared == signature:
-            continue
-        try:
-            data = bytes_of(path)
-        except OSError:
-            continue
-        found[path] = signature
-        before = state.disk_bytes()
-        if data != before:
-            changes.append(FileChange(path, before, data))
-    return changes, found

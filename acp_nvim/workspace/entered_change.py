@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Final
 
@@ -9,6 +10,7 @@ import msgspec
 from anyio import to_thread
 from msgspec import UNSET, UnsetType
 
+from acp_nvim import wording
 from acp_nvim.edits.agent_bases import Act
 from acp_nvim.edits.merge import Conflict, merge
 from acp_nvim.edits.pending import Pending
@@ -26,12 +28,13 @@ from acp_nvim.workspace.file_format import (
 )
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.ports import AgentSession, BufferText
-from acp_nvim.workspace.snapshots.snapshots import FileChange
+from acp_nvim.workspace.snapshots.snapshots import FileChange, Link
 from acp_nvim.workspace.snapshots.store import Unstored
 from acp_nvim.workspace.tracked_file import (
     AgentFormat,
     Conflicted,
     ConflictOver,
+    Displaced,
     Holds,
     NeovimRead,
     UserFormat,
@@ -57,6 +60,8 @@ class EnteredChange(msgspec.Struct, frozen=True):
     """The change of line ends and BOM, where that is known."""
     is_read: bool
     """Neovim has read it into the buffer by itself: unsaved edits came afterwards."""
+    link: Link | None = None
+    """It has taken the place of this link."""
     is_announced: bool = False
     """It was written through the editor; it reads otherwise since it begins with a BOM."""
 
@@ -257,12 +262,26 @@ def _record(
     turn = edits.turns.get(change.session)
     if turn is not None:
         turn.changed_on_disk(change.path, base, text)
-    edits.checkpoints.record(change.path, base, text)
+    before = Unstored("", change.link.mark) if change.link else base
+    edits.checkpoints.record(change.path, before, text)
     if text is None and base is not None:
         ledger.agent_deleted(change.path, base, n)
     elif text is not None:
         ledger.agent_wrote(change.path, base, text, n)
+        _replace_link(edits, change)
         edits.attribute(change.session, change.path, base, text, text)
+
+
+def _replace_link(edits: PendingEdits, change: EnteredChange) -> None:
+    """Keep the link whose place a new file has taken: a reject of the file puts it back."""
+    entry, link = edits.ledger.get(change.path), change.link
+    if entry is None or entry.base is not None or change.before is not None:
+        return
+    edits.tracked[change.path].hear(Displaced((link.mode, link.target) if link else None))
+    if link is not None:
+        instead = wording.PART_REPLACES_LINK.format(target=os.fsdecode(link.target))
+        changed = msgspec.structs.replace(entry, relaid=instead)
+        edits.ledger.reinstated(change.path, entry.live, changed)
 
 
 # -- its format -----------------------------------------------------------------------------------

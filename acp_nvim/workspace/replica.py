@@ -27,6 +27,7 @@ from acp_nvim.workspace.ports import SessionInfo
 from acp_nvim.workspace.snapshots import serialize as snapshots
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoint
 from acp_nvim.workspace.snapshots.store import MAX_AGE_S
+from acp_nvim.workspace.tracked_file import Special
 
 VERSION: Final = 1
 MAX_BYTES: Final = 64 * 1024 * 1024
@@ -56,6 +57,7 @@ class FileValue(NamedTuple):
     agent_format: Format | None = None
     conflict_base: Text | UnsetType | None = UNSET
     rights: Rights | None = None
+    displaced: Special | None = None
 
     @property
     def in_conflict(self) -> bool:
@@ -70,9 +72,12 @@ class FileValue(NamedTuple):
     @property
     def formats(
         self,
-    ) -> tuple[Format | None, Format | None, Text | UnsetType | None, Rights | None]:
+    ) -> tuple[
+        Format | None, Format | None, Text | UnsetType | None, Rights | None, Special | None
+    ]:
         """The part that a `FileState` knows."""
-        return self.user_format, self.agent_format, self.conflict_base, self.rights
+        formats = self.user_format, self.agent_format, self.conflict_base
+        return *formats, self.rights, self.displaced
 
 
 NOTHING: Final = FileValue()
@@ -87,6 +92,7 @@ class FileRecord(msgspec.Struct, frozen=True, array_like=True):
     conflict_base: list[bytes]
     """The name of a text; empty where there is no conflict."""
     rights: Rights | None
+    displaced: Special | None = None
 
 
 class NewerVersionError(Exception):
@@ -191,6 +197,7 @@ class Replica:
             found.agent_format,
             self._reader.text(names[0]) if names else UNSET,
             found.rights,
+            found.displaced,
         )
 
     # -- to the file ------------------------------------------------------------------------------
@@ -279,7 +286,8 @@ class Replica:
         base = value.conflict_base
         names = [] if isinstance(base, UnsetType) else [writer.text(path, base)]
         edits = serialize.file(writer, self._sessions, path, value.edits)
-        return FileRecord(edits, value.user_format, value.agent_format, names, value.rights)
+        formats = value.user_format, value.agent_format
+        return FileRecord(edits, *formats, names, value.rights, value.displaced)
 
 
 def _counts(values: Mapping[Key, Any]) -> bool:

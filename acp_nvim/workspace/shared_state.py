@@ -132,6 +132,7 @@ class SharedState:
             state.agent_format,
             state.conflict_base,
             state.rights,
+            state.displaced,
         )
 
     def _checkpoints(self, root: str) -> Values:

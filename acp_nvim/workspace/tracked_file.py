@@ -214,6 +214,7 @@ class TakenOver(msgspec.Struct, frozen=True):
     agent_format: Format | None
     conflict_base: Text | UnsetType | None
     rights: Rights | None
+    displaced: Special | None
 
 
 class Displaced(msgspec.Struct, frozen=True):

@@ -35,7 +35,6 @@ from acp_nvim.workspace.ports import (
     AgentSession,
     Authorship,
     Buffers,
-    BufferText,
     FileOptions,
     OtherSessions,
     Seen,
@@ -181,15 +180,12 @@ class Workspace(Generic[S]):
         return signature if same else None
 
     async def _is_shown(self, path: str) -> bool:
-        """Whether a clean buffer has the text of its file: that has not changed since the
+        """Whether a known clean buffer has the text of its file: that has not changed since the
         last look, but that look may have been later than what the buffer has read.
         """
         live = self.edits.buffers.get(path)
-        if live is None:
-            found, _ = await self.edits.buffers.glance(path)
-            live = found if isinstance(found, BufferText) else None
         if live is None or live.modified:
-            return True
+            return path not in self.disk.by_git
         limit = self._options().message_bytes
         try:
             place = Place(path, path)

@@ -71,6 +71,18 @@ def edits_disk(agent: Agent, path: str, *text: str) -> None:
 
 
 @scenario
+def reads_call(agent: Agent, path: str, way: str) -> None:
+    """Read PATH within a tool call of kind read: from `disk`, or through the `editor`."""
+    id = f"read {next(COUNT)}"
+    announced(agent, id, "read", f"Read {path}", [path])
+    if way == "disk":
+        Path(path).read_text(encoding="utf-8")
+    else:
+        agent.ask("fs/read_text_file", {"path": path})
+    agent.update(update_of("tool_call_update", toolCallId=id, status="completed"))
+
+
+@scenario
 def until_there(agent: Agent, path: str, seconds: str = "20") -> None:
     """Work on without a word until a file is there; honours a cancel."""
     agent.note("waiting")

@@ -125,7 +125,7 @@ TABLE: list[tuple[str, FileState, FileEvent, dict[str, Any]]] = [
     (
         "taken over from another process",
         FileState(rights=RIGHTS),
-        TakenOver(DOS, None, UNSET, None),
+        TakenOver(DOS, None, UNSET, None, None),
         {"user_format": DOS, "rights": None},
     ),
     ("removed as any other", FileState(rights=RIGHTS), Removed(None), {"rights": None}),

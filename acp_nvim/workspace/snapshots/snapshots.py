@@ -58,11 +58,20 @@ Side = bytes | Unstored | None
 UNKNOWN_CONTENT: Final = Unstored("not kept")
 
 
+class Link(msgspec.Struct, frozen=True):
+    """A symbolic link that was at a path: its mode, where it pointed, its mark."""
+
+    mode: int
+    target: bytes
+    mark: str
+
+
 class FileChange(msgspec.Struct, frozen=True):
     """A file (absolute real path) that has changed; None: there was, or is, none.
 
     Both sides are equal where the file was another one in between, as the store has it.
     ``executable`` and ``rights`` are those of the file before; None: the rights of a new file.
+    ``link`` was there if there was no file.
     """
 
     path: str
@@ -70,6 +79,7 @@ class FileChange(msgspec.Struct, frozen=True):
     after: Side
     executable: bool = False
     rights: Rights | None = None
+    link: Link | None = None
 
 
 class Snapshots:
@@ -456,10 +466,19 @@ def _loaded(store: Store, changes: Sequence[Change]) -> list[FileChange]:
         if change.before is not None and before is None:
             continue
         after = present(change.path)
+        if isinstance(after, bytes) and (link := _link(change.before, kept.get(change.path))):
+            found.append(FileChange(change.path, None, after, link=link))
+            continue
         if before != after or not change.same_bytes:  # else it has changed back since
             executable = change.before is not None and bool(change.before.mode & 0o100)
             found.append(FileChange(change.path, before, after, executable))
     return found
+
+
+def _link(blob: Blob | None, target: bytes | None) -> Link | None:
+    if blob is None or not blob.link or target is None:
+        return None
+    return Link(blob.mode, target, blob_mark(blob))
 
 
 def _before(blob: Blob | None, data: bytes | None) -> Side:

@@ -79,6 +79,26 @@ def test_one_that_reads_by_the_editors_tool_is_told_nothing(editor: Editor, agen
     assert sent(editor, agent, "say more") == []
 
 
+def test_one_that_reads_both_ways_is_told(editor: Editor, agent: Any) -> None:
+    """It reads by itself, and its edits read through the editor."""
+    path = editor.work / "a.txt"
+    other = editor.write("b.txt", LINES)
+    editor.turn(f"read {other}\nreads_call {path} disk")
+    change(editor, 2, "THREE")
+    assert "+THREE" in "".join(sent(editor, agent, f"read {other}"))
+    change(editor, 0, "ONE")
+    assert "+ONE" in "".join(sent(editor, agent, "say more"))
+
+
+def test_calls_that_read_through_the_editor_are_no_reads_on_disk(
+    editor: Editor, agent: Any
+) -> None:
+    path = editor.work / "a.txt"
+    editor.turn(f"reads_call {path} editor\nreads_call {editor.work / 'gone.txt'} editor")
+    change(editor, 2, "THREE")
+    assert sent(editor, agent, "say more") == []
+
+
 def test_secrets_and_files_elsewhere_are_left_alone(editor: Editor, agent: Any) -> None:
     editor.cmd("silent write")
     editor.open(editor.write(".env", "KEY=1\n"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -178,20 +177,6 @@ def test_what_stands_there_is_said(project: Editor) -> None:
     project.wait("#vim.fn.getqflist() == 1")
     texts = project.lua("return vim.tbl_map(function(i) return i.text end, vim.fn.getqflist())")
     assert texts == ["deleted: a symbolic link to other.txt is there now"]
-
-
-def test_a_link_that_becomes_a_file_is_no_new_file(project: Editor) -> None:
-    link = project.work / "link"
-    link.symlink_to("other.txt")
-    project.turn("hello")
-    run(project, "rm link; echo mine > link")
-    project.wait_event("AcpEdit")
-    assert [event["data"]["kind"] for event in project.events("AcpEdit")] == ["modified"]
-    assert any("link was a symbolic link" in line for line in project.chat())
-    assert edits(project) == {}
-    project.cmd("Acp restore 2")
-    project.wait_message("Files restored to before prompt 2: 1 file changed")
-    assert link.readlink() == Path("other.txt")
 
 
 def test_a_replaced_file_comes_back_under_the_next_host(project: Editor) -> None:

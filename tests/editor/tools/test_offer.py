@@ -80,7 +80,7 @@ async def test_every_tool_of_ours_is_described_and_can_be_called(tmp_path: Path)
     async with fake_workspace(tmp_path) as fake:
         options = fake.options
         tools = own_tools(
-            nobody, nobody, nobody, fake.review, lambda: options, nobody, lambda session: None
+            nobody, nobody, nobody, fake.review, lambda: options, nobody, lambda session, path: None
         )
     assert len(tools) > 10
     assert len({tool.name for tool in tools}) == len(tools)

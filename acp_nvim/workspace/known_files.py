@@ -1,0 +1,42 @@
+"""Reads of files with a known state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from acp_nvim.workspace.disk import bytes_of, read_signed, signature_of
+from acp_nvim.workspace.snapshots.snapshots import FileChange
+from acp_nvim.workspace.tracked_file import FileState
+
+
+def read_all(paths: Sequence[str]) -> dict[str, tuple[bytes | None, str | None]]:
+    """Contents and signatures of files; unreadable ones are left out."""
+    found: dict[str, tuple[bytes | None, str | None]] = {}
+    for path in paths:
+        with suppress(OSError):
+            found[path] = read_signed(path)
+    return found
+
+
+def compared(
+    known: Mapping[str, FileState],
+) -> tuple[list[FileChange], dict[str, str | None]]:
+    """The files that no longer hold their known contents, and the signatures of all that were
+    read for that.
+    """
+    changes: list[FileChange] = []
+    found: dict[str, str | None] = {}
+    for path, state in known.items():
+        signature = signature_of(path)
+        if state.compared == signature:
+            continue
+        try:
+            data = bytes_of(path)
+        except OSError:
+            continue
+        found[path] = signature
+        before = state.disk_bytes()
+        if data != before:
+            changes.append(FileChange(path, before, data))
+    return changes, found
