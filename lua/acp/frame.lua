@@ -27,6 +27,7 @@ M.ops = {
   cards = { 'acp.ui.question', 'set' },
   cards_more = { 'acp.ui.question', 'set_more' },
   composer = { 'acp.ui.composer', 'give_back' },
+  composer_moves = { 'acp.ui.composer', 'move' },
   prompts = { 'acp.ui.composer.history', 'told' },
   forget_prompts = { 'acp.ui.composer.history', 'forget' },
   reply = { 'acp.base.replies', 'answered' },

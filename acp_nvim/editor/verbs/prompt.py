@@ -74,10 +74,18 @@ def send(host: Host, args: Args) -> None:
 
 @verb("begin")
 def begin(host: Host, args: Args) -> None:
-    """The composer of a session to come was opened: start its agent and the session now."""
+    """The composer of a session to come was opened: start its agent and the session now. If the
+    number belongs to a session that has ended, of an earlier Neovim say, the composer gets that of
+    a new one.
+    """
     n = int(args["n"])
-    if n not in host.sessions.conversations:
-        host.sessions.new(args["cwd"], n=n).open()
+    known = host.sessions.conversations.get(n)
+    if known is not None and known.session.status != "closed":
+        return
+    conversation = host.sessions.new(args["cwd"], n=n)
+    if conversation.session.n != n:
+        host.screen.push("composer_moves", n, conversation.session.n)
+    conversation.open()
 
 
 def _meant(host: Host, args: Args) -> Conversation:

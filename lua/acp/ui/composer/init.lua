@@ -432,6 +432,28 @@ function M.join(n)
   if win and where.under then window.move_below(win, where.under, where.size) end
 end
 
+--- Frame operation: the text in composer `n` belongs to session `m`, since `n` is the number of a
+--- session that has ended.
+---@param n integer
+---@param m integer
+function M.move(n, m)
+  local it, window = composers[n], require('acp.ui.window')
+  if not it or not vim.api.nvim_buf_is_loaded(it.bufnr) then return end
+  local bufnr, current = M.ensure(m), vim.api.nvim_get_current_win()
+  put(bufnr, text_of(n), blank(lines_of(bufnr)) and -1 or 0)
+  vim.list_extend(composers[m].chips, it.chips)
+  attachments.restore(m, attachments.list(n))
+  composers[m].begun = true
+  for _, win in ipairs(vim.fn.win_findbuf(it.bufnr)) do
+    local cursor = vim.api.nvim_win_get_cursor(win)
+    window.replace(win, bufnr, vim.tbl_extend('force', place(m), { enter = win == current }))
+    vim.api.nvim_win_set_cursor(win, cursor)
+  end
+  it.chips, it.begun = {}, nil
+  attachments.remove(n)
+  put(it.bufnr, '')
+end
+
 --- The composer in which the user is, when the chat above it has given its place to that of `n`.
 ---@return integer|nil win
 local function left_alone(n)
