@@ -60,6 +60,15 @@ local function obstacle(writing)
   if writing.reread or M.change_of(bufnr) < writing.change then return 'failed', UNDONE end
 end
 
+--- Whether Neovim runs autocommands at `BufWritePre` of a write.
+---@param options acp.WriteOptions
+local function is_heard(bufnr, options)
+  if not options.autocmds or handlers.any(bufnr, 'BufWriteCmd') then return false end
+  local ignored = vim.split(vim.o.eventignore:lower(), ',')
+  local function is(event) return vim.tbl_contains(ignored, event) end
+  return not is('bufwritepre') and (not is('all') or is('-bufwritepre'))
+end
+
 --- Look at the path last, and note what goes there.
 ---@param writing acp.Writing
 ---@param observe? fun(edited: boolean): table
@@ -215,7 +224,7 @@ function M.write(bufnr, options)
   }
   local by_others = options.autocmds and handlers.any(bufnr, 'BufWriteCmd')
   local ok = true
-  if by_others or not options.autocmds then -- no BufWritePre is run
+  if not is_heard(bufnr, options) then
     ok, err = pcall(look, writing, options.observe)
   end
   if ok then
