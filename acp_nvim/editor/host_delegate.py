@@ -26,7 +26,7 @@ from acp_nvim.editor.unsaved_changes import UnsavedChanges
 from acp_nvim.protocol.text import clean_text
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
-from acp_nvim.workspace.turns import real_roots
+from acp_nvim.workspace.turns import real_roots, roots_above
 from acp_nvim.workspace.workspace import Workspace
 
 
@@ -81,7 +81,8 @@ class HostDelegate(Struct, frozen=True, eq=False):
         """A prompt is about to be sent: the files' state is kept."""
         if session.tools is not None:  # Neovim has time until the agent calls one
             asyncio.get_running_loop().call_soon(self.tool_editor.turn_began, session)
-        self.buffers.settle(session.n, real_roots(session))
+        roots = real_roots(session)
+        self.buffers.settle(session.n, [*roots, *roots_above(roots)])
         unsaved = prompt.fresh_unsaved(time.monotonic())
         self.opened(session)
         texts = await self.workspace.turn_began(session, prompt, clean_text(prompt.text), unsaved)

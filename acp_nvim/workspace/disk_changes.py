@@ -34,6 +34,7 @@ from acp_nvim.workspace.folder_watch import FolderWatch
 from acp_nvim.workspace.git_tree import HeadMove
 from acp_nvim.workspace.known_files import compared, read_all
 from acp_nvim.workspace.naming import Naming
+from acp_nvim.workspace.outer_trees import OuterTrees
 from acp_nvim.workspace.paths import is_below
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.ports import AgentSession, BufferText
@@ -80,6 +81,7 @@ class DiskChanges:
         self._attribution = Attribution(self.turns)
         self.turn_starts = TurnStarts(edits.tracked)
         self._naming = Naming(edits)
+        self.outer = OuterTrees(snapshots, edits.view, self._take_up_all)
         self.unread = UnreadFiles(edits.turns, snapshots)
         self._watch = FolderWatch(snapshots.folders)
         self._is_late = False
@@ -158,6 +160,7 @@ class DiskChanges:
         await turn.ready.wait()
         await self.look_at_named(turn)
         await self.look(turn.roots, watch=True)
+        await self.outer.look(turn, is_over=True)
         self._naming.report(turn)
 
     def leave(self, session: AgentSession) -> None:
@@ -265,15 +268,23 @@ class DiskChanges:
             if rest:
                 await self._note(rest)
             changes += await self._rewritten(paths, {change.path for change in changes})
-            if changes:
-                brought = await self._brought(changes)
-                async with self._edits.alone(*(change.path for change in changes)):
-                    with self._edits.together():
-                        await self._take_up(changes, brought)
+            await self._take_up_alone(changes)
             await self._naming.later()
             for path, signature in signatures.items():
                 self._files[path].hear(Looked((turns, signature)))
         return {change.path for change in changes}
+
+    async def _take_up_all(self, changes: Sequence[FileChange]) -> None:
+        """Take up changes that no look at the session's directories has found."""
+        async with self._lock:
+            await self._take_up_alone(changes)
+
+    async def _take_up_alone(self, changes: Sequence[FileChange]) -> None:
+        if changes:
+            brought = await self._brought(changes)
+            async with self._edits.alone(*(change.path for change in changes)):
+                with self._edits.together():
+                    await self._take_up(changes, brought)
 
     async def _note(self, changes: Sequence[Change]) -> None:
         """Note agents' changes that are not reviewed: modes, links, more than can be shown."""
@@ -297,6 +308,7 @@ class DiskChanges:
     def close(self) -> None:
         """Watch nothing any more."""
         self._watch.close()
+        self.outer.close()
 
     async def unchanged(self, path: str, roots: Sequence[str]) -> bool:
         """Take up changes of a file below these directories; returns whether its text is known not
@@ -330,7 +342,8 @@ class DiskChanges:
             return {}
         paths = [change.path for change in changes]
         began = self.turns.began()
-        return await self._snapshots.brought(self.turns.roots(), paths, began, self.by_agent)
+        roots = [root for turn in self.turns for root in (*turn.roots, *turn.outer)]
+        return await self._snapshots.brought(roots, paths, began, self.by_agent)
 
     def by_agent(self, move: HeadMove) -> bool:
         """Whether an agent at work may have moved HEAD."""
@@ -405,7 +418,7 @@ class DiskChanges:
         entered = await self._enter(session, at, change)
         if entered is None:
             return None
-        if self._snapshots.is_single(change.path):
+        if self._snapshots.is_single(change.path) or self.turns.is_outside(change.path):
             self._edits.checkpoints.touched(change.path, entered.before)
         move = self._moves.noted(change.path, entered.before, entered.after, was)
         if move is not None:

@@ -7,7 +7,7 @@ when they are first seen. And a tool call may be read after the file that it has
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 import anyio
@@ -17,6 +17,7 @@ from msgspec import UNSET, UnsetType
 from acp_nvim.edits.merge import overlaid
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.workspace.disk import GRAIN_NS, changed_at
+from acp_nvim.workspace.git_tree import find_top
 from acp_nvim.workspace.git_use import GitUse
 from acp_nvim.workspace.mentions import Mentions
 from acp_nvim.workspace.paths import Place, is_below
@@ -31,12 +32,22 @@ def real_roots(session: AgentSession) -> list[str]:
     return [Place(root, root).real for root in session.roots]
 
 
+def roots_above(roots: Sequence[str]) -> list[str]:
+    """Return the work trees that are larger than those of these directories (real paths) which are
+    in them.
+    """
+    tops = {top for root in roots if (top := find_top(root)) and top != root}
+    return sorted(top for top in tops if not any(is_below(top, root) for root in roots))
+
+
 class Turn:
     """One session at work."""
 
     def __init__(self, session: AgentSession) -> None:
         self.session = session
         self.roots = real_roots(session)
+        self.outer = roots_above(self.roots)
+        """The work trees of those that are folders of larger ones."""
         self.prompts = 0
         """How many have begun: a second one may begin before the first one's last look is done."""
         self.at_work = 0
@@ -142,7 +153,8 @@ class Turn:
 
     def concerns(self, path: str) -> bool:
         """Whether a file is in its directories, or has been named."""
-        return path in self.names or any(is_below(path, root) for root in self.roots)
+        roots = (*self.roots, *self.outer)
+        return path in self.names or any(is_below(path, root) for root in roots)
 
     def had_prompt(self, at: int) -> bool:
         """Whether the agent had a prompt at that time, in nanoseconds."""
@@ -185,7 +197,8 @@ class Turns:
 
     def expect(self, session: AgentSession) -> None:
         """A prompt waits for its session: the editor is told already."""
-        self._expected[session.n] = real_roots(session)
+        roots = real_roots(session)
+        self._expected[session.n] = [*roots, *roots_above(roots)]
 
     def give_up(self, session: AgentSession) -> None:
         """The session has come, or has not in time."""
@@ -218,7 +231,8 @@ class Turns:
         """
         async with self._announcing:
             expected = (root for roots in self._expected.values() for root in roots)
-            roots = sorted({*self.roots(), *expected})
+            outer = (root for turn in self for root in turn.outer)
+            roots = sorted({*self.roots(), *outer, *expected})
             if roots != self._announced:
                 await self._announce(roots)
                 self._announced = roots
@@ -240,6 +254,10 @@ class Turns:
     def concern(self, path: str) -> bool:
         """Whether a session is at work that may change this file."""
         return any(turn.concerns(path) for turn in self.ready())
+
+    def is_outside(self, path: str) -> bool:
+        """Whether a file is in the directories of no session at work."""
+        return not any(is_below(path, root) for turn in self for root in turn.roots)
 
     def began(self) -> int:
         """When the first of them began, in nanoseconds."""

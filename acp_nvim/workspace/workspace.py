@@ -242,7 +242,9 @@ class Workspace(Generic[S]):
 
     async def _prepare(self, session: S) -> None:
         await self.disk.look(session.roots)
-        await self.commits.check(Place(root, root).real for root in session.roots)
+        roots = [Place(root, root).real for root in session.roots]
+        await self.commits.check(roots)
+        await self.disk.outer.prepare(roots)
 
     def open(self, directory: str, first: str = "") -> None:
         """The user works in this directory, on the file ``first``: what former Neovims have left
@@ -383,6 +385,11 @@ class Workspace(Generic[S]):
             self.rewind.complete(checkpoint, turn.session)
             self.persistence.touch()
         self._tasks.start_later(self._tidy, turn.session)
+        if turn.outer:
+            self._tasks.start_later(self._look_around, turn)
+
+    async def _look_around(self, turn: Turn) -> None:
+        await self.disk.outer.look(turn, is_over=False)
 
     async def _tidy(self, session: AgentSession) -> None:
         """Work that no prompt waits for."""

@@ -20,6 +20,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
+from acp_nvim.workspace.disk import changed_at
 from acp_nvim.workspace.git_tree import MOVES, SECOND_NS, HeadMove, moves_in
 from acp_nvim.workspace.snapshots import left_out, private_git
 from acp_nvim.workspace.snapshots.left_out import LeftOut, Marks
@@ -55,10 +56,13 @@ _UNREAD: Final = re.compile(rb"^warning: could not open directory '(.*)': ", re.
 class GitStore:
     """The part of a work tree at or below ``root``."""
 
-    def __init__(self, root: str, home: Path, own: Path | None = None) -> None:
-        """``home`` and ``own`` as for `CopyStore`. StoreError when ``root`` is in no work tree, or
-        git is not there.
+    def __init__(
+        self, root: str, home: Path, own: Path | None = None, most_new: int | None = None
+    ) -> None:
+        """``home`` and ``own`` as for `CopyStore`; ``most_new`` is the limit of files that git does
+        not know. StoreError when ``root`` is in no work tree, or git is not there.
         """
+        self._most_new = most_new
         self._root = os.path.realpath(root)
         repository = private_git.find(self._root, os.environ)
         self._top = repository.top
@@ -255,6 +259,17 @@ class GitStore:
                 found.setdefault(path, []).append(Brought(data, until))
         return found
 
+    def changed_since(self, since: int) -> list[str]:
+        """Return the files that have changed since a time, in nanoseconds, and are not as in the
+        user's index; nothing is stored.
+        """
+        self._git.copy_index()
+        try:
+            found = [self._path(name) for name in self._changed()]
+        finally:
+            self._index.unlink(missing_ok=True)
+        return [path for path in found if changed_at(path) >= since]
+
     def committed(self, paths: Sequence[str], since: str, to: str = "") -> dict[str, bytes | None]:
         """The contents in the commit ``to`` ("": HEAD) of those of these files that are others
         there than in the commit ``since`` ("": before the first); None for those that are in that
@@ -433,6 +448,8 @@ class GitStore:
         new = ["ls-files", "--others", "--exclude-standard", "-z"]
         with ThreadPoolExecutor(2) as both:  # each walks the whole tree
             parts = list(both.map(self._listed, (differ, new)))
+        if self._most_new is not None and len(parts[1]) > self._most_new:
+            raise LimitError(f"git does not know {len(parts[1])} files of {self._top}")
         names = {name for part in parts for name in part if not name.startswith(self._own)}
         if self._links is None:
             staged = (entry.split("\t", 1) for entry in self._listed(["ls-files", "-s", "-z"]))

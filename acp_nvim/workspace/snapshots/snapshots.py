@@ -99,6 +99,8 @@ class Snapshots:
         """Those of them that are in repositories."""
         self._in_use: dict[str, StoreLock] = {}
         """As long as this process lives nobody prunes these stores."""
+        self._quiet = set[str]()
+        """Work trees around directories of sessions: nothing is said of their limits."""
         self._single: dict[str, bytes | None] = {}
         self._programs: set[str] = set()
         """Those of `_single` that can be executed."""
@@ -169,6 +171,27 @@ class Snapshots:
         if rest is not None:
             rest += others
         return changes
+
+    async def look_around(self, outer: str) -> list[FileChange]:
+        """Return the changes since the last look at a work tree that is larger than a session's
+        directory. Nothing is said of files that are left out.
+        """
+        self._quiet.add(outer)
+        return (await self._locked(outer, self._look, None))[0]
+
+    def is_given_up(self, root: str) -> bool:
+        """Whether a directory cannot be stored."""
+        return root in self._reasons
+
+    def is_too_large(self, root: str) -> bool:
+        """Whether that is because of its size."""
+        return isinstance(self._reasons.get(root), LimitError)
+
+    async def changed_since(self, root: str, since: int) -> list[str]:
+        """Return the files of a work tree that cannot be stored that have changed since a time, in
+        nanoseconds.
+        """
+        return await self._locked(root, self._changed_since, since)
 
     async def folders(self, root: str) -> list[str] | None:
         """The directories that a look at one with a store goes through; None: there is no store."""
@@ -361,6 +384,8 @@ class Snapshots:
         return loaded, [it for it in changes if it.path not in reviewed]
 
     def _warn_limits(self, root: str, scan: Scan) -> None:
+        if root in self._quiet:
+            return
         if len(scan.nested) > MAX_NESTED:
             left = names(scan.nested[MAX_NESTED:], root)
             limit = f"more than {MAX_NESTED} repositories"
@@ -380,9 +405,12 @@ class Snapshots:
         own = home.parents[1]
         from acp_nvim.workspace.snapshots.git_store import GitStore
 
+        most = limits.MAX_AROUND if root in self._quiet else None
         try:
-            self._stores[root] = self._of_git[root] = GitStore(root, home, own)
+            self._stores[root] = self._of_git[root] = GitStore(root, home, own, most)
         except StoreError:
+            if root in self._quiet:
+                raise
             self._stores[root] = CopyStore(root, home, own)
         return self._stores[root]
 
@@ -391,7 +419,17 @@ class Snapshots:
         self._stores.pop(root, None)
         self._of_git.pop(root, None)
         self._reasons[root] = reason
-        self._warn(wording.NO_STORE.format(reason=reason))
+        if root not in self._quiet:
+            self._warn(wording.NO_STORE.format(reason=reason))
+
+    def _changed_since(self, root: str, since: int) -> list[str]:
+        from acp_nvim.workspace.snapshots.git_store import GitStore
+
+        home = self._home(root)
+        try:
+            return GitStore(root, home, home.parents[1]).changed_since(since)
+        except StoreError:
+            return []
 
     def _skipped(self, root: str, paths: Sequence[str]) -> list[str]:
         try:

@@ -33,6 +33,8 @@ MAX_FILES: Final = 20_000
 """Files of a directory without git. Of a larger one nothing is stored."""
 MAX_INDEX: Final = 300_000
 """Entries of a git index. Of a larger work tree nothing is stored."""
+MAX_AROUND: Final = 5000
+"""Files unknown to git in a work tree around a session's directory. Of more nothing is stored."""
 MAX_CHANGES: Final = 1000
 """Files that one look takes up for review; of more, the first by name."""
 MAX_NAMES: Final = 5

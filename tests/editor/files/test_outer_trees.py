@@ -1,0 +1,108 @@
+"""Changes beside the session's directory, in the same work tree: pending, rejected, restored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.git import git, repository
+from tests.support.pending_edits import (
+    LINES,
+    choose_first,
+    edits_by_name,
+    reject_all,
+    wait_edits,
+)
+from tests.support.stepwise_agent import StepwiseAgent
+from tests.support.waiting import until
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    """A repository with a folder for the session and another one beside it."""
+    top = tmp_path / "top"
+    for folder in ("sub", "beside"):
+        (top / folder).mkdir(parents=True)
+        (top / folder / f"{folder}.txt").write_text(LINES)
+    (top / "a.txt").write_text(LINES)
+    repository(top)
+    return top
+
+
+def begun(edit: Callable[..., Editor], top: Path, **options: object) -> Editor:
+    """A session in a folder of the repository that has had a turn."""
+    editor = edit(work=top / "sub", **options)
+    editor.agent("script")
+    editor.turn("say hello")
+    return editor
+
+
+@pytest.fixture
+def project(edit: Callable[..., Editor], top: Path) -> Editor:
+    return begun(edit, top)
+
+
+def test_they_are_pending_and_rejected(project: Editor, top: Path) -> None:
+    (top / "beside" / "mine.txt").write_text("mine\n")  # before the turn
+    agent = StepwiseAgent.at_work(project)
+    agent.ask("runs", f"cd ..; sed -i 's/line 5$/five/' a.txt; echo new > {top}/beside/n.txt")
+    agent.ask("silently", "sed -i 's/line 5$/five/' ../beside/beside.txt sub.txt")
+    agent.end()
+    wait_edits(project, a="modified", n="created", beside="modified", sub="modified")
+    named = {name: edit["named"] for name, edit in edits_by_name(project).items()}
+    assert named == {"a.txt": True, "n.txt": True, "beside.txt": False, "sub.txt": False}
+    reject_all(project)
+    wait_edits(project)
+    until(lambda: not (top / "beside" / "n.txt").exists())
+    assert (top / "a.txt").read_text() == LINES
+    assert (top / "beside" / "beside.txt").read_text() == LINES
+    assert (top / "beside" / "mine.txt").read_text() == "mine\n"
+
+
+def test_a_save_of_the_users_is_theirs(project: Editor, top: Path) -> None:
+    agent = StepwiseAgent.at_work(project)
+    agent.ask("runs", "true")
+    project.open(str(top / "a.txt"))
+    project.cmd("call setline(3, 'mine') | silent write")
+    agent.ask("runs", "echo x > ../n.txt")
+    agent.end()
+    wait_edits(project, n="created")
+
+
+def test_a_checkout_of_the_users_is_nobodys(project: Editor, top: Path) -> None:
+    git(top, "checkout", "-q", "-b", "other")
+    (top / "a.txt").write_text("other\n")
+    git(top, "commit", "-q", "-a", "-m", "other")
+    git(top, "checkout", "-q", "-")
+    agent = StepwiseAgent.at_work(project)
+    agent.ask("runs", "echo x > x.txt")
+    git(top, "checkout", "-q", "other")
+    agent.ask("runs", "echo y > ../y.txt")
+    agent.end()
+    wait_edits(project, x="created", y="created")
+
+
+def test_a_restore_brings_them_back(project: Editor, top: Path) -> None:
+    agent = StepwiseAgent.at_work(project)
+    agent.ask("runs", "sed -i 's/line 5$/five/' ../a.txt; echo new > ../n.txt")
+    agent.end()
+    wait_edits(project, a="modified", n="created")
+    choose_first(project)
+    project.cmd("Acp restore 2")
+    until(lambda: (top / "a.txt").read_text() == LINES)
+    until(lambda: not (top / "n.txt").exists())
+
+
+def test_of_a_tree_that_is_too_large_one_line_tells(edit: Callable[..., Editor], top: Path) -> None:
+    project = begun(edit, top, env={"ACP_TEST_LIMITS": '{"MAX_AROUND": 0}'})
+    agent = StepwiseAgent.at_work(project)
+    agent.ask("silently", "sed -i 's/line 5$/five/' ../a.txt; echo new > ../beside/n.txt")
+    agent.end()
+    project.wait(
+        "table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('acp://chat/1'), 0, -1, false), ' ')"
+        ":gsub('%s+', ' '):find('were changed and cannot be reviewed: ../a.txt, ../beside/n.txt',"
+        " 1, true)"
+    )
