@@ -460,7 +460,9 @@ class Persistence:
         await self._edits.sync(path)
         after = self._state.file_value(path)
         told = after.parked == before.parked and after.in_conflict == before.in_conflict
-        if is_known and told:
+        if is_known and told and after == NOTHING:
+            replica.own.pop((FILE, path), None)
+        elif is_known and told:
             replica.own[FILE, path] = after
 
     async def catch_up(self, paths: Sequence[str], marked: Iterable[str] = ()) -> None:

@@ -188,7 +188,7 @@ class SharedState:
         elif kind == REJECT:
             self._take_reject(name, value)
         elif kind in (CHECKPOINT, UNDO):
-            self._take_checkpoint(kind, name, value)
+            self._take_checkpoint(kind, name, value, replica.own.get(key))
         elif kind == SESSION and value is not None:
             self._keys.learn(name, value)
         elif kind == HEAD and value is not None:
@@ -242,7 +242,10 @@ class SharedState:
             kept.append(level)
         ledger.take_rejects(kept)
 
-    def _take_checkpoint(self, kind: str, name: str, made: Checkpoint | None) -> None:
+    def _take_checkpoint(
+        self, kind: str, name: str, made: Checkpoint | None, before: Checkpoint | None
+    ) -> None:
+        """``before`` is what this process last wrote or took over of it."""
         key, _, own = name.partition(":")
         lists = self._rewind.checkpoints.lists()[kind == UNDO]
         found = lists.setdefault(self._keys.number(key), [])
@@ -253,7 +256,7 @@ class SharedState:
             self._name(made, own)
             found.append(made)
         else:
-            _grow(known, made)
+            _grow(known, made, before or known)
 
 
 def merged(before: Pending, mine: Pending, theirs: Pending | None) -> Pending:
@@ -282,14 +285,22 @@ def _copy(checkpoint: Checkpoint) -> Checkpoint:
     return msgspec.structs.replace(checkpoint, **fields)
 
 
-def _grow(checkpoint: Checkpoint, other: Checkpoint) -> None:
-    """Add what another process knows of the same checkpoint."""
+def _grow(checkpoint: Checkpoint, other: Checkpoint, before: Checkpoint) -> None:
+    """Add what another process knows of the same checkpoint. What has not changed here since
+    ``before`` becomes as it is there, so that no two processes write their own for ever.
+    """
     for name in ("trees", "touched", "late", "agent_changes"):
-        mine, theirs = getattr(checkpoint, name), getattr(other, name)
-        for key in theirs.keys() - mine.keys():
-            mine[key] = theirs[key]
-    if not checkpoint.ends:
-        checkpoint.ends.extend(other.ends)
+        mine, theirs, known = (getattr(it, name) for it in (checkpoint, other, before))
+        for key, value in theirs.items():
+            if key not in mine or (key in known and mine[key] == known[key]):
+                mine[key] = value
+    if checkpoint.unnamed == before.unnamed:
+        checkpoint.unnamed.clear()
+    checkpoint.unnamed.update(other.unnamed)
+    if checkpoint.reasons == before.reasons:
+        checkpoint.reasons[:] = other.reasons
+    if not checkpoint.ends or checkpoint.ends == before.ends:
+        checkpoint.ends[:] = other.ends
 
 
 def in_order(keys: Iterable[Key]) -> list[Key]:

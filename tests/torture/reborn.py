@@ -240,6 +240,7 @@ class History:
         for path in dirty(neovim)[:1]:
             way = self.rng.choice(["save", "reload", "wipe"])
             self.note(way, path)
+            self.decided.clear()  # what the other one decided may be in this buffer
             getattr(neovim.neovim, way)(path)
             await neovim.settle(path)
             await neovim.review.edits.sync(path)
@@ -313,22 +314,35 @@ class History:
         self.undecided &= {line[1:] for _, line in after}
 
     async def meet(self) -> None:
-        """Both have heard of each other."""
+        """Both have heard of each other, and have nothing to say any more."""
+        for _ in range(4):
+            for neovim in self.alive:
+                await self.exchange(neovim)
+                await neovim.review.sync_all()
+        sizes = self.sizes()
         for neovim in (*self.alive, *self.alive):
             await self.exchange(neovim)
-        for neovim in self.alive:
-            await neovim.review.sync_all()
-        first, *others = map(pending_lines, self.alive)
         self.note("meet", *map(shown, self.alive))
+        assert self.sizes() == sizes, "they write again and again"
+        if any(map(dirty, self.alive)):
+            return
+        first, *others = map(pending_lines, self.alive)
         assert all(it == first for it in others), "not the same"
         for path, line in self.decided:
             name = str(Path(path).relative_to(self.work))
             assert (name, f"+{line}") not in first, f"decided and pending: {line}"
 
+    def sizes(self) -> list[int]:
+        """The sizes of all journals."""
+        found = self.started.root.glob("data/acp/workspaces/*/journal")
+        return [path.stat().st_size for path in sorted(found)]
+
     def steps_of_two(self) -> list[Callable[[FakeWorkspace], Awaitable[None]]]:
         """What may be done where another Neovim does the like."""
         once = [self.prompt, self.restore]
-        return [*[self.agent] * 6, *[self.decide] * 6, *[self.user] * 2, *once * 3]
+        unsaved = [self.type_only, self.save]
+        often = [*[self.agent] * 6, *[self.decide] * 6]
+        return [*often, *[self.user] * 2, *unsaved * 2, *once * 3]
 
     def steps(self) -> list[Callable[[FakeWorkspace], Awaitable[None]]]:
         """What may be done; what is there twice is done twice as often."""

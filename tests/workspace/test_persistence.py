@@ -532,6 +532,29 @@ async def test_of_a_torn_one_the_rest_is_shown(started: Neovims) -> None:
     assert shown(third) == {"a.txt": ("modified", False, HUNKS[1:])}
 
 
+async def test_two_neovims_agree_on_what_agents_have_changed_since_a_checkpoint(
+    started: Neovims,
+) -> None:
+    first = await started.neovim("first")
+    path = first.work / "a.txt"
+    path.write_text(TEXT)
+    await first.turn()
+    second = await started.neovim("second", agents=0)
+    for text in (TWO, TEXT.replace("line 5\n", "five\n")):
+        await first.read(path)
+        await first.write(path, text)
+        for neovim in (first, second) * 2:
+            await neovim.exchange()
+    size = (folder(first) / "journal").stat().st_size
+    for neovim in (first, second) * 3:
+        await neovim.exchange()
+    assert (folder(first) / "journal").stat().st_size == size
+    made = [neovim.review.rewind.checkpoints.lists()[0] for neovim in (first, second)]
+    changes = [[it.agent_changes for it in lists[1]] for lists in made]
+    assert changes[0] == changes[1]
+    assert changes[0][-1].keys() == {str(path)}
+
+
 def emptied(data: bytes) -> bytes:
     """Nothing is left."""
     return b""
