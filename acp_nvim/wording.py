@@ -77,6 +77,10 @@ UNSAVED_IGNORE: Final = "Leave them out"
 NOT_SAVED: Final = "{file} is not saved: {reason}"
 
 # Prompts and the queue
+MENTION_UNTYPED: Final = "The prompt attaches files that you did not type: {files}"
+MENTION_WITH: Final = "Send it with these files"
+MENTION_WITHOUT: Final = "Send it without these files"
+MENTION_NOT: Final = "Do not send it"
 PROMPT_EMPTY: Final = "An empty prompt is not sent"
 PROMPT_PASSED: Final = "Sent ahead of {count} on hold. :Acp queue run sends those"
 QUEUED: Final = "Queued ({count} waiting). Edit with :Acp queue"

@@ -28,12 +28,11 @@ from acp_nvim.agent.connection_options import (
 from acp_nvim.agent.elicitations import Elicitations
 from acp_nvim.agent.negotiation import Negotiation
 from acp_nvim.agent.protocol_warnings import ProtocolWarnings
-from acp_nvim.agent.session_params import SessionParams
+from acp_nvim.agent.session_params import SessionParams, ToolsNames
 from acp_nvim.agent.session_router import SessionRouter
 from acp_nvim.agent.settings import AgentSettings, Settings
 from acp_nvim.agent.surroundings import Surroundings
 from acp_nvim.agent.terminals import AgentTerminals
-from acp_nvim.agent.tools_names import ToolsNames
 from acp_nvim.agent.transport.base import (
     AgentTransport,
     TransportError,

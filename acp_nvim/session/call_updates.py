@@ -25,8 +25,7 @@ def upsert(session: Session, update: CallUpdate) -> ToolCall:
 
 
 def upsert_all(session: Session, updates: Iterable[CallUpdate]) -> list[str]:
-    """Apply a run of messages and show their calls. Returns the ids of updates to calls that
-    nobody had told of.
+    """Apply a run of messages and show their calls. Return the ids of unknown calls.
 
     After an error the rest is left in the iterator; the calls before it are told.
     """
@@ -59,8 +58,7 @@ def upsert_all(session: Session, updates: Iterable[CallUpdate]) -> list[str]:
             status = call.status
             if entry.told != status:
                 entry.told = status
-                if status in FINISHED:
-                    call.end(turn)
+                call.note_end(turn)
                 if not silent:
                     if statuses is None:
                         statuses = session.changes.statuses(session.n, mark)

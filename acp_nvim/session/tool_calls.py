@@ -80,9 +80,9 @@ class ToolCall(Struct, eq=False):
         """It is a call of this tool of the user."""
         self.user_tool = name
 
-    def end(self, turn: int) -> None:
-        """Its agent has finished it in this turn."""
-        self.ended_in = turn
+    def note_end(self, turn: int) -> None:
+        """Its status has changed in this turn."""
+        self.ended_in = turn if self.finished else None
 
     def merge(self, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
         """Take over the fields that are present; absent and null leave what is there (v1)."""

@@ -20,6 +20,32 @@ if TYPE_CHECKING:
 @verb("prompt")
 def prompt(host: Host, args: Args) -> None:
     """Send a prompt, in a new session where none is or one is asked for."""
+    if args.get("untyped"):
+        host.tasks.start_soon(_ask_first, host, args)
+    else:
+        _send(host, args)
+
+
+async def _ask_first(host: Host, args: Args) -> None:
+    """Ask about files that the user did not type before the prompt goes along with them."""
+    from acp_nvim.editor import untyped_mentions
+
+    meant = None if args.get("new") else host.sessions.conversation(args.get("session"))
+    roots = meant.session.roots if meant is not None else [args["cwd"]]
+    answer, files = await untyped_mentions.asked(host, args["untyped"], roots)
+    if answer == "not":
+        sent = prompt_of(host, args)
+        host.screen.push("taken", args.get("delivery"))
+        composer = args.get("composer") or (meant.session.n if meant is not None else None)
+        attached = [path for path in sent.files() if path not in args["untyped"]]
+        host.screen.push("composer", composer, sent.text, attached, sent.ranges())
+        return
+    if answer == "without":
+        args = {**args, "attach": untyped_mentions.left_out(args.get("attach"), files)}
+    _send(host, args)
+
+
+def _send(host: Host, args: Args) -> None:
     host.screen.push("taken", args.get("delivery"))
     sent = prompt_of(host, args)
     if is_empty(sent):

@@ -45,9 +45,24 @@ local function keys(session, room)
   return ''
 end
 
+--- As many of the names as there is room for, and how many more there are.
+---@param names string[]
+---@param room integer cells
+local function listed(names, room)
+  if #names == 0 then return '' end
+  for count = #names, 1, -1 do
+    local more = count < #names and (' +%d more'):format(#names - count) or ''
+    local said = notify.one_line('+ ' .. table.concat(names, ', ', 1, count)) .. more
+    if text_width(said) <= room then return said end
+  end
+  return notify.cut('+ ' .. notify.one_line(names[1]), math.max(room - 10, 10))
+    .. (#names > 1 and (' +%d more'):format(#names - 1) or '')
+end
+
 ---@param begun boolean
+---@param attached string[] labels of all that goes along
 ---@param width integer cells
-local function text(n, begun, width)
+local function text(n, begun, attached, width)
   local session = state.get().sessions[n]
   local name = session and session.agent or require('acp.base.valid_names').agent()
   local words, wrong = condition(session, begun)
@@ -55,21 +70,25 @@ local function text(n, begun, width)
   local parts = { 'Message ' .. require('acp.ui.activity').agent(name), which(n) }
   local left = table.concat(parts, ' · ')
   local whole = words and left .. ' · ' .. words or left
-  local right = keys(session, width - text_width(whole) - 3)
+  local names = listed(attached, width - text_width(whole) - 5)
+  local taken = text_width(whole) + (names ~= '' and text_width(names) + 3 or 0)
+  local right = keys(session, width - taken - 3)
   local shown = '%#AcpTitle#' .. literal(left) .. '%*'
   if words then
     local look = wrong and '%%#AcpError#%s%%*' or '%s'
     shown = shown .. ' · ' .. look:format(literal(words))
   end
+  if names ~= '' then shown = shown .. ' · %#AcpAttachment#' .. literal(names) .. '%*' end
   return (' %s %%<%%=%s '):format(shown, literal(right))
 end
 
 --- Draw the lines of all windows of a composer.
 ---@param begun boolean whether its session has been asked for
-function M.update(n, bufnr, begun)
+---@param attached string[] labels of all that goes along
+function M.update(n, bufnr, begun, attached)
   local wanted = require('acp.config').get().chat.bar
   for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
-    local value = wanted and text(n, begun, vim.api.nvim_win_get_width(win)) or ''
+    local value = wanted and text(n, begun, attached, vim.api.nvim_win_get_width(win)) or ''
     if vim.w[win].acp and vim.w[win].acp_bar ~= value then
       vim.w[win].acp_bar = value
       set(win, 'winbar', value)

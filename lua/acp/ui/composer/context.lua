@@ -117,6 +117,20 @@ local function files(n, others)
   return attachments.joined(n and attachments.list(n) or {}, others)
 end
 
+--- Return those of the mentioned files that texts mention which the user did not type.
+---@param mentions string[]
+---@param foreign string[]
+---@return string[]
+local function untyped(mentions, foreign, cwd)
+  local theirs = {} ---@type table<string, true>
+  for _, text in ipairs(foreign) do
+    for _, path in ipairs((M.mentions(text, cwd))) do
+      theirs[path] = true
+    end
+  end
+  return vim.tbl_filter(function(path) return theirs[path] end, mentions)
+end
+
 ---@param missing string[]
 local function say_missing(missing)
   local names = table.concat(vim.tbl_map(paths_of.spelled, missing), ', ')
@@ -128,12 +142,14 @@ end
 ---@param chips? acp.Chip[]
 ---@param n? integer the composer whose attachments go along
 ---@param more? string[] further files, absolute
+---@param foreign? string[] texts that the user did not type, which the text may contain
 ---@return table args
-function M.prompt(text, chips, n, more)
+function M.prompt(text, chips, n, more, foreign)
   local cwd = places.cwd()
   local ranges = vim.tbl_map(M.resolve, chips or {})
   local mentions, missing = M.mentions(text, cwd)
   if missing[1] then say_missing(missing) end
+  local not_typed = foreign and foreign[1] and untyped(mentions, foreign, cwd) or {}
   local paths = files(n, vim.list_extend(mentions, more or {}))
   local variables = text:find('{', 1, true) and require('acp.ui.composer.variables').used(text)
     or {}
@@ -142,6 +158,7 @@ function M.prompt(text, chips, n, more)
     cwd = cwd,
     range = ranges[#ranges],
     ranges = #ranges > 1 and ranges or nil,
+    untyped = not_typed[1] and not_typed or nil,
     attach = paths[1] and require('acp.ui.attachments').carried(paths) or nil,
     variables = #variables > 0 and variables or nil,
   }

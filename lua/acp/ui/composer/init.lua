@@ -16,6 +16,7 @@ local suggestions = require('acp.ui.composer.suggestions')
 ---@field bufnr integer
 ---@field walk acp.Walk
 ---@field chips acp.Chip[]
+---@field foreign string[] texts with mentions that were put here and not typed
 ---@field new boolean the next prompt opens a new session
 ---@field begun boolean its session has been asked for
 
@@ -41,6 +42,14 @@ local function put(bufnr, text, last)
   vim.bo[bufnr].modified = false
 end
 
+--- Remember a text with mentions that comes into a composer by other ways than typing.
+---@param it acp.Composer
+local function not_typed(it, text)
+  if text:find('@', 1, true) and not vim.tbl_contains(it.foreign, text) then
+    table.insert(it.foreign, text)
+  end
+end
+
 local function blank(lines) return table.concat(lines):match('^%s*$') ~= nil end
 
 --- Columns of a window of a composer; of the screen when none shows it.
@@ -49,11 +58,26 @@ local function width_of(bufnr)
   return win and vim.api.nvim_win_get_width(win) or vim.o.columns
 end
 
+--- Labels of all that goes along with the prompt of composer `n`: mentioned files, wherever they
+--- stand in the text, lines, attachments.
+---@return string[]
+local function attached(n)
+  local it = composers[n]
+  local text = table.concat(lines_of(it.bufnr), '\n')
+  local paths = text:find('@', 1, true) and context.mentions(text, places.cwd()) or {}
+  attachments.joined(paths, attachments.list(n))
+  local found = vim.tbl_map(attachments.label, paths)
+  for _, chip in ipairs(it.chips) do
+    found[#found + 1] = places.label(context.resolve(chip))
+  end
+  return found
+end
+
 --- Draw the attachments below the text, and in an empty composer what one can type; and its bar.
 function M.decorate(n)
   local it = composers[n]
   if not it or not vim.api.nvim_buf_is_loaded(it.bufnr) then return end
-  require('acp.ui.composer.bar').update(n, it.bufnr, it.begun)
+  require('acp.ui.composer.bar').update(n, it.bufnr, it.begun, attached(n))
   vim.api.nvim_buf_clear_namespace(it.bufnr, ns, 0, -1)
   local below = {}
   local function add(label) below[#below + 1] = { { '  + ' .. label, 'AcpAttachment' } } end
@@ -119,7 +143,7 @@ end
 ---@return acp.Composer
 local function record(bufnr)
   local walk = require('acp.ui.composer.history').walk()
-  return { bufnr = bufnr, walk = walk, chips = {}, new = false, begun = false }
+  return { bufnr = bufnr, walk = walk, chips = {}, foreign = {}, new = false, begun = false }
 end
 
 --- A session that has just come to be learns of the composer that waited for it; what their bars
@@ -131,7 +155,7 @@ local function announce()
       if session and session.composer_bufnr ~= it.bufnr then
         state.set_buffer(n, 'composer_bufnr', it.bufnr)
       end
-      require('acp.ui.composer.bar').update(n, it.bufnr, it.begun)
+      require('acp.ui.composer.bar').update(n, it.bufnr, it.begun, attached(n))
       if suggestions.changed(n) then M.decorate(n) end
     end
   end
@@ -207,7 +231,8 @@ function M.send(n, first, last, now)
     return require('acp.base.notify').echo('info', require('acp.base.messages').nothing_to_send)
   end
   local text = table.concat(lines, '\n')
-  local args = vim.tbl_extend('error', context.prompt(text, it.chips, n), target(n))
+  local args =
+    vim.tbl_extend('error', context.prompt(text, it.chips, n, nil, it.foreign), target(n))
   args.composer = n
   args.now = now
   local whole = (first or 1) <= 1 and (last or #lines) >= vim.api.nvim_buf_line_count(it.bufnr)
@@ -218,6 +243,7 @@ function M.send(n, first, last, now)
   require('acp.ui.composer.history').add(text)
   local draft = it.walk.at > 0 and it.walk.written[0] or ''
   it.walk, it.chips, it.new = require('acp.ui.composer.history').walk(), {}, false
+  if whole then it.foreign = {} end
   vim.api.nvim_buf_set_lines(it.bufnr, (first or 1) - 1, last or -1, false, {})
   vim.bo[it.bufnr].modified = false
   if draft:match('%S') then M.give_back(n, draft) end
@@ -261,6 +287,7 @@ end
 function M.give_back(n, text, paths, ranges)
   local bufnr = M.ensure(n)
   put(bufnr, text, not blank(lines_of(bufnr)) and 0 or nil)
+  not_typed(composers[n], text)
   vim.list_extend(composers[n].chips, context.chips(ranges or {}))
   attachments.restore(n, paths or {})
   -- Why the host is not there is said in one line as well, and counts more.
@@ -312,6 +339,7 @@ function M.restore(n, draft)
   local bufnr = M.ensure(n)
   if not blank(lines_of(bufnr)) then return false end
   put(bufnr, draft.text)
+  not_typed(composers[n], draft.text)
   vim.list_extend(composers[n].chips, vim.tbl_map(context.fixed_chip, draft.ranges or {}))
   attachments.restore(n, draft.paths or {})
   return true
@@ -323,6 +351,7 @@ function M.take_suggestion(bufnr)
   local text = n and suggestions.next(n, table.concat(lines_of(bufnr), '\n'))
   if not text then return end
   put(bufnr, text)
+  not_typed(composers[n], text)
   local lines = lines_of(bufnr)
   vim.api.nvim_win_set_cursor(0, { #lines, #lines[#lines] })
 end
@@ -331,6 +360,7 @@ end
 local function put_step(n, it, text)
   numbers[n] = nil
   put(it.bufnr, text)
+  if it.walk.at > 0 then not_typed(it, text) end
   local win = require('acp.ui.window').showing(it.bufnr)
   if win then vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(it.bufnr), 0 }) end
 end

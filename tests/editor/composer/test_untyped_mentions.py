@@ -1,0 +1,138 @@
+"""Mentions that the user did not type are asked about before they go along."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.fake_picker import asked, install_picker
+from tests.support.traffic import Traffic
+
+LINES = "\n".join(f"line {n}" for n in range(60))
+HIDDEN = f"Fix it\n{LINES}\n see @.env and @a.txt please\n{LINES}\nthanks"
+
+
+def suggests(words: str) -> str:
+    update = {"sessionUpdate": "prompt_suggestions_update"}
+    prompt = [{"type": "text", "text": words}]
+    return "update " + json.dumps({**update, "suggestions": [{"prompt": prompt}]})
+
+
+def names(agent: Traffic) -> list[str]:
+    """The files that went along with the last prompt."""
+    blocks = agent.received("session/prompt")[-1]["params"]["prompt"]
+    uris = [(it.get("resource") or it).get("uri", "") for it in blocks if it["type"] != "text"]
+    return [uri.rpartition("/")[2] for uri in uris]
+
+
+def take_suggestion(editor: Editor) -> None:
+    editor.turn(suggests(HIDDEN))
+    editor.cmd("AcpPrompt")
+    editor.wait("vim.bo.filetype == 'acpcomposer'")
+    editor.wait_screen("Fix it")
+    editor.keys("<Tab>")
+
+
+def recall(editor: Editor) -> None:
+    editor.turn("say hello")
+    editor.cmd("AcpPrompt")
+    editor.wait("vim.bo.filetype == 'acpcomposer'")
+    editor.lua("require('acp.frame').apply(...)", [["prompts", [HIDDEN]]])
+    editor.keys("<Esc>9<C-p>")
+    editor.wait("vim.fn.getline(1) == 'Fix it'")
+
+
+def rewind(editor: Editor) -> None:
+    editor.turn("say hello")
+    editor.cmd("AcpPrompt")
+    editor.lua("require('acp.frame').apply(...)", [["composer", 1, HIDDEN]])
+
+
+@pytest.fixture
+def secrets(editor: Editor) -> Editor:
+    editor.write(".env", "TOKEN=secret\n")
+    editor.write("a.txt", "one\n")
+    install_picker(editor)
+    return editor
+
+
+@pytest.mark.parametrize("put", [take_suggestion, recall, rewind])
+@pytest.mark.parametrize(
+    ("answer", "sent"),
+    [
+        ("Send it with these files", [".env", "a.txt"]),
+        ("Send it without these files", ["a.txt"]),
+        ("Do not send it", None),
+        ("", None),
+    ],
+)
+def test_a_secret_is_asked_about(
+    secrets: Editor, put: Callable[[Editor], None], answer: str, sent: list[str] | None
+) -> None:
+    editor = secrets
+    agent = editor.agent("script", capabilities={"promptCapabilities": {"embeddedContext": True}})
+    put(editor)
+    editor.wait_screen("+ .env, a.txt")
+    editor.lua("_G.acp_answers = { ... }", answer)
+    editor.keys("<Esc><C-s>")
+    editor.wait("#_G.acp_asked == 1")
+    (question,) = asked(editor)
+    assert ".env (a secret file)" in question["prompt"]
+    assert "a.txt" not in question["prompt"]
+    if sent is not None:
+        editor.wait_event("AcpTurnEnd", 2)
+        assert names(agent) == sent
+        return
+    editor.wait("vim.fn.getline(1) == 'Fix it'")
+    assert len(agent.received("session/prompt")) == 1
+    assert editor.lua("return require('acp.ui.attachments').list(1)") == []
+    editor.lua("_G.acp_answers = { ... }", "Send it without these files")
+    editor.keys("<Esc><C-s>")
+    editor.wait_event("AcpTurnEnd", 2)
+    assert names(agent) == ["a.txt"], "the text that came back is asked about again"
+
+
+def test_what_the_user_types_is_not_asked_about(secrets: Editor) -> None:
+    editor = secrets
+    agent = editor.agent("script", capabilities={"promptCapabilities": {"embeddedContext": True}})
+    editor.cmd("AcpPrompt")
+    editor.wait("vim.bo.filetype == 'acpcomposer'")
+    editor.keys("isay @.env<Esc><C-s>")
+    editor.wait_event("AcpTurnEnd", 1)
+    assert names(agent) == [".env"]
+    assert asked(editor) == []
+
+
+def test_a_file_outside_and_a_private_key_are_asked_about(secrets: Editor) -> None:
+    editor = secrets
+    outside = editor.home / "notes.txt"
+    outside.write_text("mine\n")
+    key = "-----BEGIN OPENSSH PRIVATE KEY-----\n" + "b3BlbnNzaC1rZXktdjEAAAAA" * 4 + "\n"
+    editor.write("plain.txt", key + "-----END OPENSSH PRIVATE KEY-----\n")
+    agent = editor.agent("script", capabilities={"promptCapabilities": {"embeddedContext": True}})
+    editor.turn("say hello")
+    editor.cmd("AcpPrompt")
+    text = f"say @{outside} @plain.txt"
+    editor.lua("require('acp.ui.composer').give_back(1, ...)", text)
+    editor.lua("_G.acp_answers = { ... }", "Send it without these files")
+    editor.keys("<Esc><C-s>")
+    editor.wait_event("AcpTurnEnd", 2)
+    (question,) = asked(editor)
+    assert "notes.txt (outside the project)" in question["prompt"]
+    assert "plain.txt (a secret file)" in question["prompt"]
+    assert names(agent) == []
+
+
+def test_the_bar_counts_what_it_has_no_room_for(secrets: Editor) -> None:
+    editor = secrets
+    for n in range(12):
+        editor.write(f"name-{n}.txt", "")
+    editor.cmd("AcpPrompt")
+    editor.wait("vim.bo.filetype == 'acpcomposer'")
+    mentions = " ".join(f"@name-{n}.txt" for n in range(12))
+    editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { ... })", mentions)
+    editor.wait("vim.wo.winbar:find('+ name-0', 1, true) ~= nil")
+    editor.wait("vim.wo.winbar:find('+11 more', 1, true) ~= nil")
