@@ -366,9 +366,7 @@ PROMPT_WAITS_FOR_LOGIN: Final = "The agent needs you to log in. Your prompt wait
 PART_ENDED: Final = "ended the turn {seconds:g} s after the cancel"
 PART_ENDS: Final = "ends its process"
 PART_ANSWERED: Final = "answered {question} for {seconds:g} s"
-AGENT_OUTDATED: Final = (
-    "{agent} still runs as it was configured before. :Acp restart {name} applies the changes"
-)
+AGENT_OUTDATED: Final = "{agent} runs with old settings. :Acp restart {name} applies the new ones"
 PART_STARTS_ANEW: Final = "starts it again"
 AGENT_SILENT: Final = "{agent} has not {what}. :Acp restart {way_out}"
 AGENT_QUIET: Final = "{agent} has been silent for {seconds:g} s. :AcpCancel or :Acp restart ends it"

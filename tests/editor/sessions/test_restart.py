@@ -256,7 +256,7 @@ def test_a_changed_command_or_environment_is_said_with_the_way_to_apply_it(edito
     for n in (3, 4):
         editor.cmd("AcpPrompt! more")
         editor.wait_event("AcpTurnEnd", n)
-    way_out = ":Acp restart hello applies the changes"
+    way_out = ":Acp restart hello applies the new"
     assert [n for n in range(1, 5) if way_out in "\n".join(editor.chat(n))] == [3]
     editor.cmd("Acp restart hello")
     editor.wait("require('acp').state().agents.hello.status == 'ready'")
