@@ -16,6 +16,7 @@ from acp_nvim.render.text import one_line, shown_path
 from acp_nvim.session import lists
 from acp_nvim.session.entries import ToolEntry
 from acp_nvim.session.questions import requests
+from acp_nvim.session.questions.patches import may_hold_patch, patches_of
 from acp_nvim.session.questions.tool_input import commands_of
 from acp_nvim.session.tool_calls import ToolCall
 
@@ -55,8 +56,22 @@ def subject(entry: ToolEntry, title: str, cwd: str) -> str:
         found = [_shown(path, cwd) for path in missing]
     else:
         found = [text for text in _texts(entry) if not _contains(title, text)]
+    return _line(found)
+
+
+def _line(found: Sequence[str]) -> str:
+    """Return the first texts on one line, and how many more there are."""
     more = f", {lists.more(len(found) - _MOST)}" if len(found) > _MOST else ""
     return ", ".join(one_line(text) for text in found[:_MOST]) + more
+
+
+def patched(call: ToolCall, title: str, cwd: str) -> str:
+    """Return the files of patches in the raw input that the title omits, on one line."""
+    if not may_hold_patch(call.raw_input):
+        return ""
+    paths = [one.path for one in islice(patches_of(call), lists.ITEMS)]
+    missing = [path for path in paths if os.path.basename(path) not in title]  # noqa: PTH119
+    return _line([_shown(path, cwd) for path in dict.fromkeys(missing)])
 
 
 def says_nothing(title: str) -> bool:

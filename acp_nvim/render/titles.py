@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from acp_nvim.patterns import late
-from acp_nvim.render.subject import begins, plain_title, says_nothing, subject
+from acp_nvim.render.subject import begins, patched, plain_title, says_nothing, subject
 from acp_nvim.render.text import one_line
 from acp_nvim.session.entries import ToolEntry
 from acp_nvim.session.tool_calls import ToolCall
@@ -105,7 +105,10 @@ def own_title(entry: ToolEntry, cwd: str) -> Shown:
         return _with_verb(call, title, about, cwd)
     line = one_line(short_title(title, call.kind, cwd))
     if not about:
-        return Shown(command_title(line) if call.kind == "execute" else line, 0)
+        shown, changed = command_title(line) if call.kind == "execute" else line, ""
+        if call.raw_input:
+            changed = patched(call, title, cwd)
+        return Shown(f"{shown} · {changed}" if changed else shown, 0)
     return Shown(about, 0, "" if begins(title, about) else line)
 
 

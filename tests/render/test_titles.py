@@ -181,6 +181,14 @@ SUBJECTS: list[tuple[dict[str, Any], str]] = [
         {"kind": "fetch", "title": "fetch", "raw_input": {"url": "https://x.y/"}},
         "✓ Fetched https://x.y/",
     ),
+    (
+        {
+            "kind": "other",
+            "title": 'apply_patch: {"input":"*** Be...',
+            "raw_input": {"input": f"*** Begin Patch\n*** Update File: {CWD}/a.py\n@@\n-a\n+b\n"},
+        },
+        "✓ apply_patch · a.py",
+    ),
     ({"kind": "other", "title": 'sum: {"a": 1}', "raw_input": {"a": 1}}, "✓ sum"),
     ({"kind": "other", "title": 'sum: {"a": 1}'}, '✓ sum: {"a": 1}'),
     ({"kind": "other", "title": f"Read file '{CWD}/a.py'"}, "✓ Read file 'a.py'"),

@@ -42,6 +42,7 @@ def test_a_file_is_in_the_line_of_its_call_and_no_json(editor: Editor) -> None:
     editor.wait_event("AcpTurnEnd")
     chat = editor.chat()
     assert "  text of cline" in chat
+    assert "✓ apply_patch · one.txt" in chat
     assert [line for line in chat if "↳" in line] == ["  ↳ Allow · 3 times"]
 
 
