@@ -109,7 +109,9 @@ def words(text: str, nested: int = NESTED) -> set[str]:
     """Return the words of a command, those of quoted commands in it included."""
     found = {_plain(word) for word in _WORD.findall(text)}
     try:
-        parts = shlex.split(text)
+        lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
+        lexer.whitespace_split, lexer.commenters = True, ""
+        parts = list(lexer)
     except ValueError:  # an open quote
         parts = text.split()
     for part in parts:

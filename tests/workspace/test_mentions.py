@@ -13,6 +13,8 @@ CASES = [
     ("echo x > a\\ b.txt", {"/w/a b.txt"}, {"/w/c"}),
     ("touch 'it'\"'\"'s.txt'", {"/w/it's.txt"}, {"/w/c"}),
     ("bash -c \"echo x > 'a b.txt'\"", {"/w/a b.txt"}, {"/w/c"}),
+    ("sh -c 'echo x > '\"'\"'a b.txt'\"'\"'; ls'", {"/w/a b.txt"}, {"/w/c"}),
+    ("echo x >'a b.txt';ls", {"/w/a b.txt"}, {"/w/c"}),
     ("prog --out=dir/a.txt", {"/w/dir/a.txt"}, {"/w/a.txt"}),
     ("dd if=/dev/zero of=a.bin", {"/w/a.bin"}, {"/w/b.bin"}),
     ("ruff format a.py:12", {"/w/a.py"}, {"/w/b.py"}),

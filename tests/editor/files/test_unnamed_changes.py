@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -115,6 +116,15 @@ def test_a_path_in_a_command_counts_as_named(
     project.cmd("Acp reject all")
     wait_edits(project)
     assert asked(project) == []
+
+
+def test_a_terminals_command_names_files(project: Editor, agent: StepwiseAgent) -> None:
+    command = {"command": "sh", "args": ["-c", "echo x > 'n 1.txt'; echo y > \"$0\".txt", "m"]}
+    agent.ask("term_create", "t", json.dumps(command))
+    agent.ask("term_wait", "t")
+    agent.end()
+    project.wait("#require('acp').state().sessions[1].edits == 2")
+    assert named(project) == {"n 1.txt": True, "m.txt": False}
 
 
 def test_a_script_changes_files_that_it_does_not_name(
