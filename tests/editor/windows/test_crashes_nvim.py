@@ -73,6 +73,7 @@ def in_float(editor: Editor, line: str) -> None:
     editor.cmd("Acp chat")
     editor.cmd("Acp permissions")
     editor.wait("vim.bo.filetype == 'acppermission'")
+    editor.see_question()
     editor.keys("g?")
     editor.wait("vim.bo.filetype == ''")
     editor.keys("q")
@@ -96,8 +97,7 @@ def test_the_user_leaves_the_float_for_a_tab_page_of_their_own(
 ) -> None:
     in_float(editor, "permission p1")
     editor.cmd(command)
-    editor.cmd("Acp deny")  # shows the card here
-    editor.answer("Acp deny")
+    editor.cmd("Acp deny")
     editor.wait_event("AcpTurnEnd")
     editor.cmd("tabclose")
     is_well(editor, 1)
@@ -125,8 +125,7 @@ def test_a_float_whose_buffer_is_deleted_from_another_tab_page(editor: Editor) -
         " vim.api.nvim_buf_delete(b, { force = true }) end end"
     )
     editor.cmd("tabprevious")
-    editor.cmd("Acp deny")  # shows the card again
-    editor.answer("Acp deny")
+    editor.cmd("Acp deny")
     editor.wait_event("AcpTurnEnd")
     is_well(editor, 2)
 
