@@ -487,11 +487,11 @@ local function on_screen()
   return found
 end
 
---- Show the float, whatever it covers, until another question comes.
+--- Show the float, whatever it covers, until another question comes. It is opened anew: it may be
+--- in another tab page, and Neovim 0.10 raises no window.
 local function force()
   dismissed, forced = false, true
-  local tab = visible() and vim.api.nvim_win_get_tabpage(win)
-  if tab ~= vim.api.nvim_get_current_tabpage() then close() end
+  if not M.is_current() then close() end
   redraw()
 end
 
