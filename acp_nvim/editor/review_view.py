@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from acp_nvim import wording
 from acp_nvim.edits.hunks import Hunk
@@ -14,6 +14,8 @@ from acp_nvim.workspace import obstacles
 from acp_nvim.workspace.ports import AgentSession
 
 Table = dict[str, Any]
+MAX_MARKED: Final = 5000
+"""Hunks of one file that are marked and listed; a note counts the rest."""
 
 
 class ReviewView:
@@ -88,7 +90,7 @@ def rows(entry: Pending) -> list[Table]:
     if entry.live is None:
         return []
     found: list[Table] = []
-    for hunk in entry.hunks:
+    for hunk in entry.hunks[:MAX_MARKED]:
         removed = entry.removed_lines(hunk)
         kind = "changed" if removed and hunk.lines else "added" if hunk.lines else "removed"
         first, last = hunk.new_start, hunk.new_end
@@ -106,6 +108,8 @@ def note(entry: Pending) -> str:
         found.append(f"{instead} is there now")
     if entry.base and entry.live and entry.base.eol != entry.live.eol and entry.base != EMPTY:
         found.append("final newline added" if entry.live.eol else "final newline removed")
+    if (more := entry.summary().hunks - MAX_MARKED) > 0:
+        found.append(f"{more} more hunks, not marked")
     return ", ".join(found)
 
 
@@ -145,7 +149,7 @@ def quickfix(entry: Pending) -> list[Table]:
         instead = obstacles.describe(entry.path)
         text = f"deleted: {instead} is there now" if instead else "deleted"
         return [{"filename": entry.path, "lnum": 1, "text": text, "type": "I"}]
-    found = [_item(entry, hunk) for hunk in entry.hunks]
+    found = [_item(entry, hunk) for hunk in entry.hunks[:MAX_MARKED]]
     if note(entry) or not found:
         empty = f"renamed from {entry.origin}" if entry.origin else "created, empty"
         text = note(entry) or empty
