@@ -129,6 +129,8 @@ M.defaults = {
       ['<C-p>'] = 'earlier',
       ['<C-n>'] = 'later',
       ['g/'] = 'search',
+      ['gf'] = 'open_file',
+      ['gF'] = 'open_file_at_line',
       ['g?'] = 'help',
     },
     -- A composer while the agent suggests a prompt, and nothing else is written.
@@ -214,7 +216,12 @@ M.defaults = {
       ['g?'] = 'help',
     },
     -- Plan, info, log and other windows one only reads.
-    view = { ['q'] = 'close', ['g?'] = 'help' },
+    view = {
+      ['q'] = 'close',
+      ['gf'] = 'open_file',
+      ['gF'] = 'open_file_at_line',
+      ['g?'] = 'help',
+    },
     -- An agent's terminal, in Normal mode; in Terminal mode all keys are the program's.
     terminal = { ['q'] = 'close', ['<C-c>'] = 'stop', ['g?'] = 'help' },
   },

@@ -103,7 +103,7 @@ NO_WAY_OUT = {
     "NO_PROVIDERS": "up to the agent",
     **dict.fromkeys(("NOT_OPENED", "ADDRESS_REFUSED"), "it is not to be opened"),
     **dict.fromkeys(("AGENT_NOT_RUNNING", "PROMPT_EMPTY"), "writing a prompt is the way"),
-    **dict.fromkeys(("no_file", "FORM_VALUES"), "says what is missing"),
+    **dict.fromkeys(("no_file", "no_file_here", "FORM_VALUES"), "says what is missing"),
     "UNKNOWN_VERB": "another version's; a restart of Neovim loads one",
 }
 """Errors and warnings that name no way out, and why."""

@@ -17,8 +17,6 @@ local M = {
   },
   chat = {
     act = 'open, unfold or show what is under the cursor',
-    open_file = 'open the file under the cursor',
-    open_file_at_line = 'open the file under the cursor at its line',
     compose = 'go to the composer',
     next_turn = 'next turn',
     previous_turn = 'previous turn',
@@ -69,6 +67,11 @@ local M = {
 
 for _, name in ipairs({ 'next_file', 'previous_file', 'accept_file', 'reject_file', 'close' }) do
   M.review_files[name] = M.review[name]
+end
+
+for _, window in ipairs({ 'composer', 'chat', 'view' }) do
+  M[window].open_file = 'open the file under the cursor'
+  M[window].open_file_at_line = 'open the file under the cursor at its line'
 end
 
 for i = 1, 9 do

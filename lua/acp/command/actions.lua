@@ -67,8 +67,6 @@ M.list = {
   },
   chat = {
     act = call('acp.ui.chat.cursor_target', 'act'),
-    open_file = call('acp.ui.chat.cursor_target', 'open_file', false),
-    open_file_at_line = call('acp.ui.chat.cursor_target', 'open_file', true),
     compose = call('acp.ui.composer', 'open_insert'),
     next_turn = call('acp.ui.chat.cursor_target', 'go', 1),
     previous_turn = call('acp.ui.chat.cursor_target', 'go', -1),
@@ -95,6 +93,11 @@ M.list = {
 
 for _, kind in ipairs({ 'allow_once', 'allow_always', 'reject_once', 'reject_always' }) do
   M.list.permission[kind] = call('acp.command.decide', 'kind', kind)
+end
+
+for _, window in ipairs({ 'composer', 'chat', 'view' }) do
+  M.list[window].open_file = call('acp.ui.chat.cursor_target', 'open_file', false)
+  M.list[window].open_file_at_line = call('acp.ui.chat.cursor_target', 'open_file', true)
 end
 
 for i = 1, 9 do

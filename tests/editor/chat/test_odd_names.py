@@ -17,7 +17,7 @@ for row, line in ipairs(vim.api.nvim_buf_get_lines(buf, 0, -1, true)) do
     vim.api.nvim_set_current_win(vim.fn.win_findbuf(buf)[1])
     vim.cmd('silent! %foldopen!')
     vim.api.nvim_win_set_cursor(0, { row, (line:find(text, 1, true)) - 1 })
-    require('acp.ui.chat.cursor_target')[key](key == 'open_file' and true or nil)
+    require('acp.ui.chat.cursor_target')[key](key == 'open_file' or nil, 1)
     return { vim.api.nvim_buf_get_name(0), vim.fn.line('.') }
   end
 end
@@ -70,3 +70,19 @@ def test_gf_in_the_chat_opens_what_the_text_names(editor: Editor) -> None:
     editor.keys("gf")
     editor.wait_message("No file under the cursor")
     assert editor.lua("return vim.bo.filetype") == "acpchat"
+
+
+@pytest.mark.parametrize("command", ["AcpPrompt", "Acp info"])
+def test_gf_works_in_other_windows_of_ours(editor: Editor, command: str) -> None:
+    path = editor.write("sub/a.txt", "one\n")
+    editor.agent("script")
+    editor.open(editor.write("b.txt", "b\n"))
+    editor.turn("say hello")
+    editor.cmd(command)
+    editor.wait("vim.bo.filetype:match('^acp') ~= nil and vim.bo.filetype ~= 'acpchat'")
+    editor.keys("<Esc>")
+    editor.lua(
+        "vim.bo.modifiable = true vim.api.nvim_buf_set_lines(0, 0, -1, true, { 'see @sub/a.txt' })"
+    )
+    editor.keys("0fagf")
+    editor.wait("vim.api.nvim_buf_get_name(0) == ...", str(path))

@@ -72,9 +72,10 @@ end
 --- Return the file that the text under the cursor names, and the line behind its name.
 ---@return string? path
 ---@return integer? line
+---@param n integer? session whose directory the name is relative to
 local function under_cursor(n)
   local name = vim.fn.expand('<cfile>')
-  local session = require('acp.base.state').session(n)
+  local session = n and require('acp.base.state').session(n)
   local path = vim.fs.normalize(name, { expand_env = false })
   path = require('acp.base.paths').absolute(path, session and session.cwd)
   local stat = name ~= '' and vim.uv.fs_stat(path)
@@ -85,17 +86,17 @@ end
 --- gf, gF: open the file of the row, or the one that the text under the cursor names, in a window
 --- of the user's.
 ---@param at_line boolean whether to go to the line that is named too
-function M.open_file(at_line)
-  local found, chat = target()
-  if not chat then return end
+---@param n integer? session of the window
+function M.open_file(at_line, n)
+  local found = target()
   local path, line
   if found and found.kind == 'file' then
     path, line = found.path, found.line
   else
-    path, line = under_cursor(chat.n)
+    path, line = under_cursor(n)
   end
   if path then
-    require('acp.ui.jump').to(path, at_line and line or nil, chat.n)
+    require('acp.ui.jump').to(path, at_line and line or nil, n)
   else
     require('acp.base.notify').error(require('acp.base.messages').no_file_here)
   end
