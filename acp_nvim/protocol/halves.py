@@ -6,6 +6,7 @@ output. Without one it becomes U+FFFD when the turn ends.
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any, Final, TypeAlias
 
@@ -28,8 +29,6 @@ class Halves:
         """Return the lines to read in place of one: with a kept half, or without its own."""
         if not self._kept and _ENDS_IN_HALF.search(line) is None:
             return [line]
-        import json
-
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
@@ -75,8 +74,6 @@ class Halves:
 
 
 def _line(message: dict[str, Any]) -> bytes:
-    import json
-
     return json.dumps(message, separators=(",", ":")).encode()
 
 

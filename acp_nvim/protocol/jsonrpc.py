@@ -26,13 +26,14 @@ from msgspec import UNSET, Raw, Struct
 from acp_nvim.protocol import blocks, errors, numbers, salvage, schema, updates
 from acp_nvim.protocol.blocks import NO_PARAMS, Envelope, Int64
 from acp_nvim.protocol.errors import LocalProtocolError
-from acp_nvim.protocol.halves import Halves
 from acp_nvim.protocol.lines import SHOWN_BYTES, TAIL_BYTES, LineSplitter, Oversize
 from acp_nvim.protocol.numbers import Number
 from acp_nvim.protocol.text import clean, repair_escapes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from acp_nvim.protocol.halves import Halves
 
 MESSAGE_BYTES: Final = 64 << 20
 
@@ -125,7 +126,8 @@ class Peer:
         self.reads_updates = reads_updates
         self._limit = message_bytes
         self._lines = LineSplitter(message_bytes)
-        self._halves = Halves()
+        self._halves: Halves | None = None
+        """Made with the first line that has a surrogate."""
         self._next_id = count(1)
         self._outgoing: dict[Id, str] = {}
         self._incoming: dict[Id, str] = {}
@@ -159,7 +161,8 @@ class Peer:
         rest = self._lines.rest()
         if isinstance(rest, Oversize):
             return self._oversize(rest)
-        halves = [event for line in self._halves.rest() for event in self._json(line)]
+        left = self._halves.rest() if self._halves else []
+        halves = [event for line in left for event in self._json(line)]
         if rest is None or not rest.strip():
             return halves
         if _is_object(rest):
@@ -241,7 +244,12 @@ class Peer:
             line.decode()
         except UnicodeDecodeError as e:
             return self._unreadable("utf8", f"invalid UTF-8: {e}", line)
-        return [event for one in self._halves.lines(line) for event in self._json(one)]
+        if self._halves is None and b"\\ud" in line.lower():
+            from acp_nvim.protocol.halves import Halves
+
+            self._halves = Halves()
+        lines = [line] if self._halves is None else self._halves.lines(line)
+        return [event for one in lines for event in self._json(one)]
 
     def _json(self, line: bytes) -> list[Event]:
         text = repair_escapes(line) if b"\\u" in line else line

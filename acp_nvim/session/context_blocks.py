@@ -12,11 +12,8 @@ from acp_nvim.protocol import schema
 _CONTEXT = late(r'\n?<context ref="([^"\n]+)">\n(.*?)\n</context>(?:\n|\Z)', re.DOTALL)
 
 
-def restored(content: Any) -> Iterator[Any]:
+def restored(content: schema.TextContent) -> Iterator[Any]:
     """Yield the blocks of a replayed prompt, each `<context ref=…>` as an embedded resource."""
-    if content.__class__ is not schema.TextContent or "<context ref=" not in content.text:
-        yield content
-        return
     text, at = content.text, 0
     for found in _CONTEXT.finditer(text):
         if before := text[at : found.start()]:

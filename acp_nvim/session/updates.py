@@ -12,7 +12,6 @@ from msgspec import UNSET
 from acp_nvim import wording
 from acp_nvim.protocol import schema, updates
 from acp_nvim.session import agent_work, call_updates, options, plans, retries, subagents, upserts
-from acp_nvim.session.context_blocks import restored
 from acp_nvim.session.entries import (
     Compaction,
     Line,
@@ -23,7 +22,7 @@ from acp_nvim.session.entries import (
 )
 from acp_nvim.session.prompts import suggested
 from acp_nvim.session.session import Session
-from acp_nvim.session.upserts import part, stream
+from acp_nvim.session.upserts import part, sent, stream
 
 Update = Any
 Apply = Callable[[Session, Any], None]
@@ -81,7 +80,7 @@ def _user_message(session: Session, update: schema.UserMessageChunk) -> None:
     """Drop an echo of the prompt that is shown already; anything else is a user's message of a
     replay.
     """
-    for content in restored(update.content):
+    for content in sent(update.content):
         _user_block(session, content, update.message_id or None)
 
 

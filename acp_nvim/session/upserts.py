@@ -11,7 +11,6 @@ from msgspec import UNSET
 
 from acp_nvim.protocol import schema, updates
 from acp_nvim.session import call_updates, turns
-from acp_nvim.session.context_blocks import restored
 from acp_nvim.session.entries import Message, Part, Role
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import bounded_item
@@ -27,6 +26,15 @@ def part(content: Any) -> Part:
     if content.annotations and content.annotations.audience == ["assistant"]:
         return cast("Part", content)
     return str(content.text)
+
+
+def sent(content: Any) -> Iterable[Any]:
+    """Return a block of the user as the blocks that were sent."""
+    if content.__class__ is not schema.TextContent or "<context ref=" not in content.text:
+        return [content]
+    from acp_nvim.session.context_blocks import restored
+
+    return restored(content)
 
 
 def parts_of(content: Any, known: schema.Annotations | None = None) -> list[Part]:
@@ -59,7 +67,7 @@ def chunk(session: Session, update: updates.MessageChunk) -> None:
         return
     message = session.transcript.named(role, update.message_id)
     known = None if message is None else message.annotations
-    blocks = restored(content) if role == "user" else [content]
+    blocks = sent(content) if role == "user" else [content]
     for it in (it for block in blocks for it in parts_of(block, known)):
         message = session.transcript.chunk(role, update.message_id, it)
     assert message is not None
@@ -71,7 +79,7 @@ def content(session: Session, update: updates.MessageContent) -> None:
     """All of a message."""
     blocks: Iterable[Any] = update.content
     if update.role == "user":
-        blocks = [it for block in update.content for it in restored(block)]
+        blocks = [it for block in update.content for it in sent(block)]
     parts = [it for block in blocks for it in parts_of(block)]
     if update.role == "user" and _is_ours(session, update.message_id, parts):
         return
