@@ -130,7 +130,9 @@ end
 --- Counts changed; when the last one is nothing, the user is told once.
 local function refresh()
   local state = review
-  if not state then return end
+  -- While its windows are being closed the review is not over yet.
+  if not state or not api.nvim_win_is_valid(state.base) then return end
+  if not api.nvim_win_is_valid(state.live) then return end
   local left = false
   for _, file in ipairs(state.files) do
     sides.refresh(file)
