@@ -61,6 +61,7 @@ class Life:
     def __init__(self, root: Path, number: int, seed: int, pipe: Connection, *, both: bool) -> None:
         self.started = Neovims(root)
         self.world = reborn.History(self.started, seed, both)
+        self.world.leaves_unsaved = False  # what a file has is compared with what was pending
         self.world.words = 1000 * number
         self.world.names = number - 1
         past = remembered.History(root / "history.db", seed, both=False, process=number)

@@ -126,6 +126,8 @@ class History:
         self.written: dict[int, set[tuple[str, str]]] = {}
         self.decided: set[tuple[str, str]] = set()
         """Lines that were decided, as (path, line)."""
+        self.leaves_unsaved = True
+        """Whether the user leaves text unsaved in buffers."""
         self.undecided: set[str] = set()
         """Lines that agents have written, and that are pending wherever a file has them."""
 
@@ -340,21 +342,21 @@ class History:
     def steps_of_two(self) -> list[Callable[[FakeWorkspace], Awaitable[None]]]:
         """What may be done where another Neovim does the like."""
         once = [self.prompt, self.restore]
-        unsaved = [self.type_only, self.save]
+        unsaved = [self.type_only, self.save] if self.leaves_unsaved else []
         often = [*[self.agent] * 6, *[self.decide] * 6]
         return [*often, *[self.user] * 2, *unsaved * 2, *once * 3]
 
     def steps(self) -> list[Callable[[FakeWorkspace], Awaitable[None]]]:
         """What may be done; what is there twice is done twice as often."""
         once = [self.unreject, self.prompt, self.restore]
-        unsaved = [self.type_only, self.type_only, self.save, self.save]
+        unsaved = [self.type_only, self.save] if self.leaves_unsaved else []
         return [
             *[self.agent] * 6,
             *[self.decide] * 5,
             *[self.user] * 3,
             self.exchange,
             *once,
-            *unsaved,
+            *unsaved * 2,
         ]
 
     async def step(self) -> None:
