@@ -19,6 +19,7 @@ LONGEST_PATH: Final = 4096
 NESTED: Final = 2
 """Depth to which quoted words are read as commands of their own."""
 _WORD: Final = re.compile(r"(?:\\.|[^\s;|&<>()`\"'=,:{}\\])+")
+_QUOTED: Final = re.compile(r"\"([^\"]+)\"|'([^']+)'")
 _GLOB: Final = re.compile(r"[*?\[]")
 _PIECES: Final = re.compile(r"[;|&\n()]+")
 _DIRECTORY: Final = re.compile(
@@ -108,10 +109,9 @@ class Mentions:
 def words(text: str, nested: int = NESTED) -> set[str]:
     """Return the words of a command, those of quoted commands in it included."""
     found = {_plain(word) for word in _WORD.findall(text)}
+    found.update(first or second for first, second in _QUOTED.findall(text))
     try:
-        lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
-        lexer.whitespace_split, lexer.commenters = True, ""
-        parts = list(lexer)
+        parts = shlex.split(text)
     except ValueError:  # an open quote
         parts = text.split()
     for part in parts:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.pending_edits import choose_first
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
 
@@ -445,6 +446,7 @@ def test_what_an_agent_swaps_in_its_turn_leads_no_decision_outside(editor: Edito
     stage.swap_now()
     orders.end()
     editor.wait("not require('acp.buffers.watch').at_work(...)", str(editor.work / "x"))
+    choose_first(editor)
     for command in ("Acp reject all", "Acp unreject", "Acp accept all", "Acp restore 1"):
         editor.cmd(command)
         editor.turn("say hello")

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.killed_host import journaled_edits, kill_both
+from tests.support.pending_edits import reject_all
 from tests.support.waiting import until
 
 Edit = Callable[..., Editor]
@@ -40,7 +41,7 @@ def rejected(editor: Editor, change: str) -> Path:
     editor.wait(COUNT, 2)
     if change == "write":
         editor.lua("vim.fn.setline(1, 'mine')")
-    editor.cmd("Acp reject all")
+    reject_all(editor)
     editor.wait_message(MESSAGE)
     editor.wait(COUNT, 0)
     assert editor.lua(LINES) == "mine two three"
@@ -65,7 +66,7 @@ def test_the_next_neovim_has_it(edit: Edit, tmp_path: Path, change: str, end: st
     second = edit(env=env, work=first.work)
     second.open("a.txt")
     second.wait(COUNT, 2)
-    second.cmd("Acp reject all")
+    reject_all(second)
     until(lambda: path.read_text() == OLD)
 
 
@@ -77,7 +78,7 @@ def test_it_is_pending_again_where_the_buffer_is_thrown_away(
     path = rejected(editor, change)
     editor.cmd(way)
     editor.wait(COUNT, 2)
-    editor.cmd("Acp reject all")
+    reject_all(editor)
     until(lambda: path.read_text() == OLD)
 
 

@@ -54,6 +54,7 @@ def test_a_write_is_pending_by_hunks(project: Editor) -> None:
             "removed": 2,
             "kind": "modified",
             "conflict": False,
+            "named": True,
         }
     ]
     event = project.events("AcpEdit")[0]["data"]
