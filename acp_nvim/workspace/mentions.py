@@ -106,6 +106,15 @@ class Mentions:
                 self._folders |= found.difference(*([one, *_above(one)] for one in bases))
 
 
+class _Lexer(shlex.shlex):
+    """Words and operators of a shell, without comments."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, posix=True, punctuation_chars=True)
+        self.whitespace_split = True
+        self.commenters = ""
+
+
 def words(text: str, nested: int = NESTED) -> set[str]:
     """Return the words of a command, those of quoted commands in it included."""
     found = {_plain(word) for word in _WORD.findall(text)}

@@ -1,0 +1,310 @@
+"""Journals that are damaged, newer than this version, or cannot be written."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio
+import pytest
+
+from acp_nvim.edits.log import framed, joined, read_on
+from acp_nvim.edits.records import Writer, batch
+from acp_nvim.workspace import journal as module
+from acp_nvim.workspace import roots
+from acp_nvim.workspace.replica import META, VERSION
+from tests.support.journals import HUNKS, TEXT, TWO, folder, reborn, wrote
+from tests.support.neovims import Neovims, shown
+
+
+def newer_journal() -> bytes:
+    """A journal that only a newer version of the plugin understands."""
+    writer = Writer()
+    writer.put(META, b"version", VERSION + 1)
+    return joined([batch(writer.take())])
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    """All but the notes of processes on writes, which are nobody else's."""
+    files = (path for path in directory.iterdir() if not path.name.startswith("writes."))
+    return {path.name: path.read_bytes() for path in files}
+
+
+async def test_a_journal_of_a_newer_version_is_left_alone(started: Neovims) -> None:
+    first = await started.neovim("first")
+    started.kill(first)
+    folder(first).mkdir(parents=True, exist_ok=True)
+    (folder(first) / "journal").write_bytes(newer_journal())
+    (folder(first) / "pending").touch()
+    before = contents(folder(first))
+    second = await started.neovim("second")
+    path = second.work / "a.txt"
+    path.write_text(TEXT)
+    await second.write(path, TWO)
+    await second.turn()
+    await second.exchange()
+    assert list(shown(second)) == ["a.txt"]
+    await second.decide_hunk("reject", path, 1)
+    assert path.read_text() == TWO.replace("two\n", "line 2\n")
+    await second.decide("accept")
+    await second.open()
+    await second.review.persistence.close()
+    assert contents(folder(first)) == before
+    path = folder(first) / "journal"
+    assert second.told == [f"Pending edits are lost when Neovim ends: a newer version wrote {path}"]
+
+
+async def test_one_that_a_newer_version_takes_over_meanwhile_is_left_alone(
+    started: Neovims,
+) -> None:
+    first = await wrote(started)
+    path = folder(first) / "journal"
+    fresh = path.with_name("fresh")
+    fresh.write_bytes(newer_journal())
+    fresh.replace(path)
+    before = contents(folder(first))
+    await first.exchange()
+    assert shown(first) == {"a.txt": ("modified", False, HUNKS)}
+    await first.write(first.work / "b.txt", TEXT)
+    await first.exchange()
+    await first.decide("accept")
+    assert shown(first) == {}
+    await first.review.persistence.close()
+    assert contents(folder(first)) == before
+    assert len(first.told) == 1
+
+
+async def test_nobody_looks_at_the_journal_while_it_is_exchanged_for_a_fresh_one(
+    started: Neovims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread reads it then, and closes the old file."""
+    first = await wrote(started)
+    second = await started.neovim("second")
+    await first.decide("accept")  # it is removed, and made anew with the next edit
+    await first.write(first.work / "b.txt", TEXT)
+    await first.exchange()
+    closed, go_on, close = threading.Event(), threading.Event(), os.close
+
+    def slowly(handle: int) -> None:
+        close(handle)
+        if threading.current_thread() is not threading.main_thread():
+            closed.set()
+            assert go_on.wait(10)
+
+    monkeypatch.setattr(os, "close", slowly)
+    async with anyio.create_task_group() as both:
+        both.start_soon(second.exchange)
+        await anyio.to_thread.run_sync(closed.wait, 10)
+        both.start_soon(second.exchange)
+        await anyio.wait_all_tasks_blocked()
+        go_on.set()
+    assert second.told == []
+    assert list(shown(second)) == ["b.txt"]
+
+
+async def test_edits_beside_a_newer_journal_go_to_no_other_workspace(
+    started: Neovims, tmp_path: Path
+) -> None:
+    first = await started.neovim("first")
+    started.kill(first)
+    folder(first).mkdir(parents=True, exist_ok=True)
+    (folder(first) / "journal").write_bytes(newer_journal())
+    second = await started.neovim("second")
+    other = tmp_path / "other"
+    other.mkdir()
+    second.review.persistence.open(str(other))
+    await second.write(second.work / "a.txt", TEXT)
+    await second.exchange()
+    assert not (roots.folder(tmp_path / "data", str(other)) / "journal").exists()
+
+
+async def test_one_that_cannot_be_read_at_all_is_set_aside(started: Neovims) -> None:
+    first = await wrote(started)
+    started.kill(first)
+    (folder(first) / "journal").write_bytes(b"\0" * 1000)
+    second = await started.neovim("second", agents=0)
+    (aside,) = folder(second).glob("journal.*")
+    assert second.told == [
+        f"The journal of pending edits could not be read and was moved to {aside}"
+    ]
+
+
+async def test_of_a_torn_one_the_rest_is_shown(started: Neovims) -> None:
+    first = await wrote(started)
+    await first.write(first.work / "b.txt", TEXT)
+    await first.exchange()
+    started.kill(first)
+    path = folder(first) / "journal"
+    path.write_bytes(path.read_bytes()[:-3])
+    second = await started.neovim("second", agents=0)
+    assert list(shown(second)) == ["a.txt"]
+    (aside,) = folder(second).glob("journal.*")
+    assert second.told == [
+        f"The journal of pending edits is damaged: some are lost. It was moved to {aside}"
+    ]
+    await second.decide_hunk("accept", second.work / "a.txt", 1)
+    third = await reborn(started, second)
+    assert shown(third) == {"a.txt": ("modified", False, HUNKS[1:])}
+
+
+async def test_two_neovims_agree_on_what_agents_have_changed_since_a_checkpoint(
+    started: Neovims,
+) -> None:
+    first = await started.neovim("first")
+    path = first.work / "a.txt"
+    path.write_text(TEXT)
+    await first.turn()
+    second = await started.neovim("second", agents=0)
+    for text in (TWO, TEXT.replace("line 5\n", "five\n")):
+        await first.read(path)
+        await first.write(path, text)
+        for neovim in (first, second) * 2:
+            await neovim.exchange()
+    size = (folder(first) / "journal").stat().st_size
+    for neovim in (first, second) * 3:
+        await neovim.exchange()
+    assert (folder(first) / "journal").stat().st_size == size
+    made = [neovim.review.rewind.checkpoints.lists()[0] for neovim in (first, second)]
+    changes = [[it.agent_changes for it in lists[1]] for lists in made]
+    assert changes[0] == changes[1]
+    assert changes[0][-1].keys() == {str(path)}
+
+
+def emptied(data: bytes) -> bytes:
+    """Nothing is left."""
+    return b""
+
+
+def cut_at_a_record(data: bytes) -> bytes:
+    """Only the first records are left."""
+    return joined(read_on(data)[0][:2])
+
+
+def cut_in_a_record(data: bytes) -> bytes:
+    """The end is missing."""
+    return data[: len(data) * 2 // 3]
+
+
+def flipped_at_the_end(data: bytes) -> bytes:
+    """A bit of the last record is another one."""
+    return data[:-9] + bytes([data[-9] ^ 4]) + data[-8:]
+
+
+def flipped_at_the_start(data: bytes) -> bytes:
+    """A bit of the first record is another one."""
+    return data[:6] + bytes([data[6] ^ 4]) + data[7:]
+
+
+def zeroed(data: bytes) -> bytes:
+    """All of it is zeros."""
+    return bytes(len(data))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        emptied,
+        cut_at_a_record,
+        cut_in_a_record,
+        flipped_at_the_end,
+        flipped_at_the_start,
+        zeroed,
+    ],
+)
+async def test_a_damaged_one_is_told_in_one_line_and_set_aside(
+    started: Neovims, damage: Callable[[bytes], bytes]
+) -> None:
+    first = await wrote(started)
+    await first.write(first.work / "b.txt", TEXT)
+    await first.exchange()
+    started.kill(first)
+    path = folder(first) / "journal"
+    damaged = damage(path.read_bytes())
+    path.write_bytes(damaged)
+    second = await started.neovim("second", agents=0)
+    await second.exchange()
+    (aside,) = folder(second).glob("journal.*")
+    assert aside.read_bytes() == damaged
+    (told,) = second.told
+    assert told.endswith(f"moved to {aside}")
+    left = shown(second)
+    third = await reborn(started, second)
+    assert shown(third) == left
+    assert third.told == []
+
+
+async def test_a_writer_that_was_killed_leaves_no_damage(started: Neovims) -> None:
+    first = await wrote(started)
+    started.kill(first)
+    path = folder(first) / "journal"
+    with path.open("ab") as file:
+        file.write(framed(b"x" * 100)[:50])
+    second = await started.neovim("second", agents=0)
+    assert shown(second) == {"a.txt": ("modified", False, HUNKS)}
+    assert second.told == []
+    assert list(folder(second).glob("journal.*")) == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+async def test_a_folder_that_cannot_be_written_is_told_once(started: Neovims) -> None:
+    (started.root / "data").mkdir(mode=0o500)
+    await read_only(started)
+
+
+async def test_a_file_in_its_way_is_told_once(started: Neovims) -> None:
+    (started.root / "data").mkdir()
+    (started.root / "data" / "acp").write_text("somebody else's")
+    await read_only(started)
+
+
+async def read_only(started: Neovims) -> None:
+    first = await wrote(started)
+    await first.decide_hunk("accept", first.work / "a.txt", 1)
+    await first.exchange()
+    assert shown(first) == {"a.txt": ("modified", False, HUNKS[1:])}
+    assert len([line for line in first.told if "are not saved" in line]) == 1
+
+
+async def test_a_folder_that_is_removed_is_made_again(started: Neovims) -> None:
+    first = await wrote(started)
+    for path in folder(first).iterdir():
+        path.unlink()
+    folder(first).rmdir()
+    await first.write(first.work / "b.txt", TEXT)
+    await first.exchange()
+    assert sorted(shown(await reborn(started, first))) == ["a.txt", "b.txt"]
+
+
+async def test_what_is_new_is_written_when_the_process_ends(started: Neovims) -> None:
+    first = await wrote(started)
+    await first.write(first.work / "b.txt", TEXT)
+    await first.review.persistence.close()
+    assert sorted(shown(await started.neovim("second", agents=0))) == ["a.txt", "b.txt"]
+
+
+async def test_it_is_written_without_being_asked(started: Neovims) -> None:
+    first = await started.neovim("first")
+    await first.write(first.work / "a.txt", TEXT)
+    first.review.persistence.touch()
+    with anyio.fail_after(10):
+        while not (folder(first) / "pending").exists():
+            await anyio.lowlevel.checkpoint()
+
+
+async def test_a_clock_that_was_a_year_behind_takes_nothing_away(
+    started: Neovims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SLACK", 0)  # all is written anew again and again
+    first = await wrote(started)
+    now = time.time()
+    for days in (0, 365, 364, 0):
+        monkeypatch.setattr(time, "time", lambda days=days: now - days * 86_400)
+        await first.turn()
+        await first.write(first.work / f"{days}.txt", TEXT)
+        await first.exchange()
+    second = await reborn(started, first)
+    assert set(shown(second)) == {"a.txt", "0.txt", "365.txt", "364.txt"}
+    assert len(second.review.rewind.checkpoints.of(1)) == 4
