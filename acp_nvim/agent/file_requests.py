@@ -54,12 +54,12 @@ class FileRequests:
         self, session: Session, params: schema.ReadTextFileRequest
     ) -> schema.ReadTextFileResponse:
         """Answer `fs/read_text_file`. RequestError with ``data = {path, reason}``."""
-        self._on_read(session, params.path)
         line, limit = _number(params.line), _number(params.limit)
         try:
             content = await self._files.read(session, params.path, line, limit)
         except Refusal as refusal:
             raise _error(refusal) from refusal
+        self._on_read(session, params.path)
         return schema.ReadTextFileResponse(content)
 
     async def write(

@@ -71,7 +71,7 @@ class Ledger:
         paths = dict.fromkeys(known)
         return {
             path: FileEdits(
-                self._stored(path),
+                self.file_entry(path),
                 self._settled.get(path),
                 tuple(history.get(path, ())),
                 self._parked.get(path, ()),
@@ -83,9 +83,9 @@ class Ledger:
         """What is known of one file."""
         history = tuple(it for it in self._undo_history.before if it.path == path)
         parked = self._parked.get(path, ())
-        return FileEdits(self._stored(path), self._settled.get(path), history, parked)
+        return FileEdits(self.file_entry(path), self._settled.get(path), history, parked)
 
-    def _stored(self, path: str) -> Pending | None:
+    def file_entry(self, path: str) -> Pending | None:
         """Return the entry of a file as others see it: that of the file on disk."""
         return self.on_disk.get(path) if path in self.on_disk else self._files.get(path)
 
@@ -118,7 +118,7 @@ class Ledger:
 
     def told(self, path: str, entry: Pending | None) -> None:
         """Others know this entry of the file."""
-        if self._stored(path) is entry:
+        if self.file_entry(path) is entry:
             self._untold.pop(path, None)
         elif entry is not None and path in self._untold:
             self._untold[path] = entry
@@ -257,6 +257,8 @@ class Ledger:
             edited = msgspec.structs.replace(edited, conflict=False, theirs=None, overtaken=False)
         self._undo_history.typed(entry, edited)
         self._put(edited)
+        if edited.settled:
+            self.on_disk.undone(path)
         self._undo_history.led_to(path, self.followed(path))
 
     def formatted(self, path: str, before: Text, after: Text) -> None:

@@ -26,6 +26,8 @@ class StoredEdits:
 
     def __init__(self) -> None:
         self._entries: dict[str, Pending | None] = {}
+        self._before: dict[str, Pending | None] = {}
+        """Entries before the first write that is in the buffer alone."""
 
     def __contains__(self, path: str) -> bool:
         """Whether buffer and file of this path have different entries."""
@@ -46,6 +48,18 @@ class StoredEdits:
     def drop(self, path: str) -> None:
         """Buffer and file are one text again, or the file is gone."""
         self._entries.pop(path, None)
+        self._before.pop(path, None)
+
+    def left_unsaved(self, path: str, before: Pending | None) -> None:
+        """Note that an agent's write was not saved; ``before`` is the entry of the file."""
+        self._before.setdefault(path, before)
+
+    def undone(self, path: str) -> None:
+        """The buffer has none of the agent's text any more, and the file never had that of writes
+        that were not saved.
+        """
+        if path in self._before:
+            self._entries[path] = self._before[path]
 
     def compare(self, path: str, disk: Text | None) -> Pending | None:
         """Compare the entry of a file with its text on disk, and return what is pending there."""

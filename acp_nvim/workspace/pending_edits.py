@@ -181,6 +181,7 @@ class PendingEdits:
         live = self.buffers.get(path)
         if live is not None and self.ledger.get(path) is None:
             self.tracked[path].hear(UserFormat(live.format))
+        stored = self.ledger.file_entry(path)
         saved_otherwise = saving is not None and saving.found == after != saving.asked
         asked = saving.asked if saving is not None and saved_otherwise else after
         if agents is None or before is None:
@@ -190,7 +191,9 @@ class PendingEdits:
             self.ledger.user_edited(path, asked)
         if asked != after:
             self.ledger.formatted(path, asked, after)
-        if saving is None or saving.saved:
+        if saving is not None and not saving.saved:
+            self.ledger.on_disk.left_unsaved(path, stored)
+        else:
             self.ledger.on_disk.drop(path)
             file_format = format_as_written(after, live.format if live else None)
             self.tracked[path].hear(Holds(after, file_format))
