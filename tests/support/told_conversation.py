@@ -10,8 +10,8 @@ from tests.agents.loop import RETOLD
 
 
 def words(prompt: dict[str, Any]) -> list[str]:
-    """The texts of the user."""
-    return [text for text in _texts(prompt) if RETOLD not in text]
+    """Return the texts of the user, without the line break before an attachment."""
+    return [text.removesuffix("\n") for text in _texts(prompt) if RETOLD not in text]
 
 
 def told(prompt: dict[str, Any]) -> str:

@@ -42,7 +42,7 @@ def test_a_lost_session_is_opened_again_and_the_prompt_sent_again(
     end = editor.turn("and lose")
     assert (end["stop_reason"], end.get("error")) == ("end_turn", None)
     assert len(editor.events("AcpTurnEnd")) == 2, "it is one turn"
-    assert [text.endswith("and lose") for text in traffic.prompts()] == [False, True, True]
+    assert [text.rstrip().endswith("and lose") for text in traffic.prompts()] == [False, True, True]
     assert len(traffic.received(f"session/{how}")) == (2 if how == "new" else 1)
     assert len(lines_with(editor, notice)) == 1
     assert lines_with(editor, "and lose") == ["and lose"]

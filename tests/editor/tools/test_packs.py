@@ -212,7 +212,7 @@ def test_the_debugger_tells_what_it_knows(
     on_path(kind)
     if kind == "plugin":
         editor.lua(DAP_PLUGIN, path, sys.executable, str(ROOT))
-        editor.wait("require('dap').session() and require('dap').session().current_frame")
+        editor.wait("require('dap').session() and require('dap').session().current_frame ~= nil")
     else:
         editor.lua(DAP_STAND_IN, path)
     tools = [f"nvim_debug_{name}" for name in ("breakpoints", "stack", "state", "variables")]

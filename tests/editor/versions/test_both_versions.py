@@ -42,7 +42,7 @@ def test_a_permission(editor: Editor, version: int, key: str) -> None:
     asked = editor.wait_event("AcpPermission")
     assert asked["tool_call"] == "p1"
     assert editor.session()["status"] == "running"
-    editor.cmd(f"Acp {key}")
+    editor.answer(f"Acp {key}")
     editor.wait_event("AcpTurnEnd")
     wanted = "allow" if key == "allow" else "reject"
     assert any(line.startswith(f"p1: {wanted}") for line in editor.chat())

@@ -84,7 +84,7 @@ def test_a_question_is_answered_with_two_keys_from_the_code(editor: Editor) -> N
     editor.lua("require('acp.command.preset').refresh()")
     editor.prompt("go")
     editor.wait("#(require('acp').state().sessions[1].permissions or {}) == 1")
-    editor.keys(";y")
+    editor.press(";y")
     editor.wait_event("AcpTurnEnd")
 
 
