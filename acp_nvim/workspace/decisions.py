@@ -318,7 +318,7 @@ class ReviewDecisions:
     async def _apply(self, step: Restoration, entry: Pending | None) -> None:
         now = self._ledger.get(step.path)
         relaid = now is not None and now.relaid != ""
-        self._part(step.path, entry)
+        self._part(step, entry)
         if step.before == step.after and not (relaid or (entry is not None and entry.relaid)):
             return
         gone = (entry is not None and entry.live is None) or _replaces_link(step, now)
@@ -342,13 +342,18 @@ class ReviewDecisions:
                 raise
             self._edits.tracked[step.path].hear(Removed(None))
 
-    def _part(self, path: str, entry: Pending | None) -> None:
-        """Keep the edits of a file whose buffer holds unsaved changes until that is saved."""
+    def _part(self, step: Restoration, entry: Pending | None) -> None:
+        """Keep the edits of a file whose buffer holds unsaved changes until that is saved. A
+        conflict of which the agent's side is taken leaves no such changes.
+        """
+        path = step.path
         live, on_disk = self._edits.buffers.get(path), self._ledger.on_disk
         if live is None or not live.modified or entry is None or path in on_disk:
             return
         if not entry.conflict:
             on_disk.put(path, entry)
+            return
+        if step.after == entry.theirs:
             return
         common, theirs = self._edits.state(path).conflict_base, entry.theirs
         if not entry.overtaken and isinstance(common, Text) and theirs is not None:

@@ -260,6 +260,7 @@ def test_a_conflict(editor: Editor, command: str) -> None:
     on_disk = "line 1of mine" if command == "w" else "agents"
     assert path.read_text().split("\n")[0] == on_disk
     assert editor.lua("return vim.bo.modified") == (not agents and command != "w")
+    assert not agents or "not saved yet" not in editor.messages()
 
 
 def test_what_could_not_be_read_is_told_and_the_rest_decided(project: Editor) -> None:
