@@ -87,7 +87,7 @@ def test_without_a_session_the_prompts_before_a_kill_are_offered(days: Days) -> 
     assert "say the third line" in lines
     second.turn("say again")
     prompt = second.traffic[0].received("session/prompt")[-1]
-    assert words(prompt) == ["say again\n"]
+    assert words(prompt) == ["say again"]
     assert "the second line" in told(prompt)
     assert "the third line" not in told(prompt)
 
