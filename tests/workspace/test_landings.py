@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from acp_nvim.edits.text import parse
-from acp_nvim.workspace import roots
+from acp_nvim.workspace import persistence, roots
 from acp_nvim.workspace.ports import PromptName
 from acp_nvim.workspace.refusals import Refusal
 from tests.support.fake_workspace import FakeWorkspace
@@ -83,8 +83,9 @@ async def test_so_are_several_writes_and_new_files(started: Neovims, first: Fake
 
 @pytest.mark.parametrize("wanted", [True, False])
 async def test_its_lines_are_blamed_on_the_prompt_where_that_is_wanted(
-    started: Neovims, first: FakeWorkspace, wanted: bool
+    started: Neovims, first: FakeWorkspace, wanted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(persistence, "DELAY_S", 60.0)  # the journal has neither write yet
     first.options = msgspec.structs.replace(first.options, blame=wanted)
     path = first.work / "a.txt"
     await first.write(path, TWO)
