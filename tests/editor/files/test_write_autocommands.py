@@ -208,23 +208,6 @@ def test_a_decision_writes_into_no_pipe(editor: Editor, verb: str, swap: str) ->
     assert not editor.rpc.mode()["blocking"]
 
 
-@pytest.mark.parametrize("swap", ["a pipe", "a socket", "a folder"])
-def test_the_user_s_own_write_waits_for_no_pipe(editor: Editor, swap: str) -> None:
-    path = editor.write("a.txt", LINES)
-    editor.agent("script")
-    editor.open(path)
-    swap_at(editor, "BufWritePre", path, swap)
-    agent = StepwiseAgent.at_work(editor)
-    agent.ask("read", str(path))
-    editor.keys("ggOmine<Esc>:write<CR>")
-    until(lambda: same(path, swap))
-    assert not editor.rpc.mode()["blocking"]
-    assert editor.lua("return vim.bo.modified")
-    assert editor.lines(str(path))[0] == "mine"
-    editor.errors_expected = True
-    agent.end()
-
-
 @pytest.mark.parametrize("act", ["wipes", "unloads", "renames"])
 @pytest.mark.parametrize("verb", ["reject", "accept"])
 def test_a_buffer_that_is_put_away_when_it_is_saved(editor: Editor, verb: str, act: str) -> None:
