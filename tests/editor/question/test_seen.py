@@ -85,7 +85,7 @@ def test_a_command_from_a_script_takes_no_question_before_400_ms(
     passes(front, 399)
     front.cmd(command)
     said(front, NEW)
-    passes(front, 1)
+    passes(front, 400)
     front.cmd(command)
     assert last(front)[1]["id"] == "p1"
 
@@ -97,7 +97,7 @@ def test_a_map_takes_no_question_before_400_ms(front: Editor, keys: str) -> None
     passes(front, 399)
     front.keys(keys)
     said(front, NEW)
-    passes(front, 1)
+    passes(front, 400)
     front.keys(keys)
     assert last(front)[1]["id"] == "p1"
 
@@ -110,7 +110,7 @@ def test_a_key_on_a_card_takes_no_question_before_400_ms(front: Editor, keys: st
     passes(front, 399)
     front.keys(keys)
     said(front, NEW)
-    passes(front, 1)
+    passes(front, 400)
     front.keys(keys)
     assert last(front)[1]["id"] == "p1"
 
@@ -155,9 +155,38 @@ def test_the_second_press_of_a_key_in_the_chat_answers_nothing(front: Editor) ->
     passes(front, 200)
     front.keys("y")
     assert len(sent(front)) == 1
-    passes(front, 200)
+    passes(front, 400)
     front.keys("y")
     assert last(front) == ["choose", {"id": "p2", "option": "yes"}]
+
+
+@pytest.mark.parametrize("keys", [*MAPS, *KEYS])
+def test_a_refused_press_starts_the_time_anew(front: Editor, keys: str) -> None:
+    cards(front, "p1")
+    if keys in KEYS:
+        front.cmd("Acp permissions")
+    drawn(front, "p1")
+    for _ in range(50):
+        front.keys(keys)
+        said(front, NEW)
+        passes(front, 30)
+    passes(front, 369)
+    front.keys(keys)
+    said(front, NEW)
+    passes(front, 400)
+    front.keys(keys)
+    assert last(front)[1]["id"] == "p1"
+
+
+def test_a_refused_press_starts_the_time_of_all_cards_anew(front: Editor) -> None:
+    """The cards move up, and each press may mean another one."""
+    cards(front, "p1", "p2")
+    front.cmd("Acp permissions")
+    drawn(front, "p2")
+    passes(front, 399)
+    front.keys("y")
+    said(front, NEW)
+    assert [shown(front, id) for id in ("p1", "p2")] == [0, 0]
 
 
 def test_a_card_in_the_chat_that_slides_under_the_cursor_is_new(front: Editor) -> None:
@@ -459,7 +488,7 @@ def test_in_a_terminal_a_question_is_answered_after_400_ms(front: Editor) -> Non
     passes(front, 399)
     front.keys("<F5>")
     said(front, NEW)
-    passes(front, 1)
+    passes(front, 400)
     front.keys("<F5>")
     assert last(front) == ["allow", {"id": "p1"}]
 

@@ -265,3 +265,45 @@ def test_a_question_of_another_session_is_not_allowed_in_its_place(edit: Any) ->
     editor.answer("Acp allow")
     other.wait_answers(METHOD)
     assert len(mine.answers(METHOD)) == 1
+
+
+HOLD = """
+local keys, times = ...
+_G.acp_pressed = 0
+local timer = vim.uv.new_timer()
+timer:start(0, 30, function()
+  vim.schedule(function()
+    if _G.acp_pressed == times then return timer:close() end
+    _G.acp_pressed = _G.acp_pressed + 1
+    vim.api.nvim_input(keys)
+  end)
+end)
+"""
+TIMES = 50
+HELD = ["y", "Y", "n", "1", "<F5>", "<F6>"]
+
+
+@pytest.mark.parametrize("key", HELD)
+def test_a_key_held_down_for_1500_ms_answers_one_question(edit: Any, key: str) -> None:
+    """As a terminal repeats a key: each 30 ms. The next question comes at once."""
+    editor: Editor = edit()
+    editor.setup({"chat": {"open": False}})
+    traffic = editor.agent("script")
+    agent = StepwiseAgent.at_work(editor)
+    editor.cmd("nmap <F5> <Plug>(acp-allow)")
+    editor.cmd("nmap <F6> <Cmd>Acp allow<CR>")
+    agent.ask("asks_about", "one", "{}")
+    agent.ask("asks_about", "two", "{}")
+    editor.see_question()
+    if not key.startswith("<"):
+        editor.cmd("Acp permissions")
+        editor.wait("require('acp.ui.question').is_current()")
+    editor.lua(HOLD, key, TIMES)
+    editor.wait("_G.acp_pressed == ...", TIMES)
+    editor.wait_message(NEW)
+    assert len(traffic.answers(METHOD)) == 1
+    assert [one["tool_call"] for one in editor.session(1)["permissions"]] == ["two"]
+    editor.answer("Acp deny")
+    until(lambda: len(traffic.answers(METHOD)) == 2, what="the answer of a later press")
+    editor.cmd("AcpCancel")
+    editor.wait_event("AcpTurnEnd")

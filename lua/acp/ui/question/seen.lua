@@ -1,6 +1,7 @@
 --- The rule for answers: a question is answered only if it has been on the screen for `LEAST_MS` as
---- the oldest, or if it was on the screen when the command line was entered. All keys, maps and
---- commands that answer ask this module; only Lua's `answer()` does not.
+--- the oldest, or if it was on the screen when the command line was entered. A refused press begins
+--- that time anew, so that a key held down answers nothing. All keys, maps and commands that answer
+--- ask this module; only Lua's `answer()` does not.
 local M = {}
 
 local clock = require('acp.base.clock')
@@ -145,8 +146,17 @@ local function say(level, name)
   notify.afterwards(notify.echo, level, require('acp.base.messages')[name])
 end
 
+--- Begin the time of all questions on the screen anew: a key that is held down presses again and
+--- again, and would answer a question once it is old enough.
+local function restart()
+  for id, time in pairs(times) do
+    times[id] = time.since and { ms = 0, since = clock.ms() } or nil
+  end
+end
+
 --- Show a question that the user has not seen.
 local function refuse_new()
+  restart()
   say('warn', 'new_question')
   if show then show() end
 end
