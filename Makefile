@@ -20,7 +20,7 @@ try: $(RUN) ## open Neovim on a small sample project with the embedded agent; NV
 	@.ci/try $(NVIM_ARGS)
 
 test: $(DEV) ## the whole test suite, with a real Neovim, several at a time; ARGS= goes to pytest
-	@$(PY) -m pytest -n auto --dist worksteal --durations=10 --durations-min=5 $(ARGS)
+	@$(PY) .ci/suite.py -n auto --dist worksteal --durations=10 --durations-min=5 $(ARGS)
 
 test-neovims: $(DEV) ## the suite on Neovim 0.10, 0.11 and 0.12, which are brought to .cache/neovims (Debian and its like)
 	@$(PY) .ci/neovims.py $(ARGS)

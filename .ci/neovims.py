@@ -126,9 +126,9 @@ def main() -> int:
     for version in ("0.10", "0.11", "0.12"):
         program = str(bring(version)) if version in RELEASES else wheel
         print(f"neovims: {version}, {program}", flush=True)
-        tests = [sys.executable, "-m", "pytest", "-n", "auto", "--dist", "worksteal"]
+        suite = [sys.executable, str(ROOT / ".ci/suite.py"), "-n", "auto", "--dist", "worksteal"]
         run = subprocess.run(
-            [*tests, *sys.argv[1:]],
+            [*suite, *sys.argv[1:]],
             check=False,
             cwd=ROOT,
             env=os.environ | {"ACP_NVIM": program},
