@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from acp_nvim.protocol import schema, text, updates
 from acp_nvim.protocol.unions import read_untagged
+from acp_nvim.render.tools import says_something_else
 from acp_nvim.session import entries
 from acp_nvim.session.entries import Entry, Part
 from acp_nvim.session.questions.decisions import Decision, Option, Outcome
@@ -45,6 +46,19 @@ class Heading(Record, tag=2, frozen=True):
     name: str
 
 
+class Asked(Record, frozen=True):
+    """A tool call as it was when the user answered."""
+
+    title: str
+    name: str | None
+    kind: str
+    content: Sequence[_CallItem]
+    locations: Sequence[schema.ToolCallLocation]
+    raw_input: Any
+    meta: dict[str, Any] | None
+    own: str
+
+
 class Answer(Record, frozen=True):
     """A question, and how it ended; without a `kind` it has not."""
 
@@ -63,6 +77,8 @@ class Answer(Record, frozen=True):
     completed: bool
     guarded: dict[str, str]
     form: schema.ElicitationFormMode | schema.ElicitationUrlMode | None = None
+    asked: Asked | None = None
+    """None if the call still says what it said then."""
 
 
 class Shell(Record, frozen=True):
@@ -267,12 +283,12 @@ def _call(entry: entries.ToolEntry) -> Call:
         call.user_tool,
         call.assumed,
         call.shown_by.id if call.shown_by is not None else "",
-        [_answer(decision) for decision in entry.decisions] if entry.decisions else (),
+        [_answer(decision, call) for decision in entry.decisions] if entry.decisions else (),
         [_shell(terminal) for terminal in entry.terminals.values()] if entry.terminals else (),
     )
 
 
-def _answer(decision: Decision) -> Answer:
+def _answer(decision: Decision, call: ToolCall | None = None) -> Answer:
     outcome, request = decision.outcome, decision.request
     option = outcome.option if outcome is not None else None
     content = outcome.content if outcome is not None else None
@@ -293,7 +309,14 @@ def _answer(decision: Decision) -> Answer:
         decision.completed,
         dict(decision.guarded),
         request if isinstance(request, forms) else None,
+        _asked(decision.record) if call and says_something_else(decision, call) else None,
     )
+
+
+def _asked(call: ToolCall) -> Asked:
+    content, own = list(call.content), call.own
+    told = (call.title, call.name, call.kind, content, call.locations, call.raw_input, call.meta)
+    return Asked(*told, own)
 
 
 def _option(option: Option) -> tuple[str, str, str]:
@@ -405,7 +428,13 @@ def _decision(it: Answer, call: str | None = None) -> Decision:
         agent=it.agent,
         guarded=it.guarded,
         completed=it.completed,
+        record=_as_asked(it.asked, call or "") if it.asked is not None else None,
     )
+
+
+def _as_asked(it: Asked, id: str) -> ToolCall:
+    fields = {name: getattr(it, name) for name in it.__struct_fields__}
+    return ToolCall(id, **fields)
 
 
 def _terminal(it: Shell) -> Terminal:
@@ -473,6 +502,15 @@ def _block(block: Any) -> str:
 
 
 def _of_call(it: Call) -> Iterable[str]:
+    found = _of_told(it)
+    for answer in it.decisions:
+        found += _of_told(answer.asked) if answer.asked is not None else ()
+    for terminal in it.terminals:
+        found += (terminal.command, *terminal.lines)
+    return found
+
+
+def _of_told(it: Call | Asked) -> list[str]:
     found = [it.own or it.title]
     if it.raw_input.__class__ is dict:
         found += [value for value in it.raw_input.values() if value.__class__ is str]
@@ -481,8 +519,6 @@ def _of_call(it: Call) -> Iterable[str]:
             found.append(_block(item.content))
         elif item.__class__ is schema.Diff:
             found.append(f"{item.path}\n{item.new_text}")
-    for terminal in it.terminals:
-        found += (terminal.command, *terminal.lines)
     return found
 
 

@@ -197,18 +197,23 @@ def _counted(rows: Sequence[Row]) -> list[Row]:
 
 def _as_asked(decision: Decision, entry: ToolEntry, look: Look) -> list[Row]:
     """Rows of what the user answered, if the agent says something else of its call now."""
-    was, call = decision.record, entry.call
-    if was is None or not _says_something_else(decision, was, call, look.cwd):
+    call = entry.call
+    if not says_something_else(decision, call, look.cwd):
         return []
-    then = ToolEntry(was, terminals=entry.terminals)
+    then = ToolEntry(decision.record, terminals=entry.terminals)
     rows = card(decision, then, look.cwd, content_rows(then, decision, look.cwd))
     rows = rows[: len(rows) - option_rows(decision)]
     rows = [row("Asked:", "AcpMuted"), *((text, spans, None) for text, spans, _ in rows)]
     return indent(cut(rows, look.tool_lines + 1, call.index), UNDER)
 
 
-def _says_something_else(decision: Decision, was: ToolCall, call: ToolCall, cwd: str) -> bool:
-    """Whether title, input or edits of a call differ. Its output does not matter."""
+def says_something_else(decision: Decision, call: ToolCall, cwd: str = "") -> bool:
+    """Return whether title, input or edits of a call differ from those that the user answered. Its
+    output does not matter.
+    """
+    was = decision.record
+    if was is None:
+        return False
     if was.raw_input != call.raw_input or was.kind != call.kind:
         return True
     if not _edits(was) <= _edits(call):

@@ -91,6 +91,8 @@ def all_kinds(session: Session) -> None:
     yes = Option("yes", "Yes", "allow_once")
     session.ask(Decision("d1", "permission", "May I?", options=(yes,)), session.tool_calls.at(0))
     next(iter(session.decisions)).resolve(Outcome("selected", yes))
+    again = schema.ToolCallUpdate("c1", title="Tidy up", raw_input={"command": "rm"})
+    call_updates.upsert(session, again)
     form = schema.ElicitationSchema(properties={"n": schema.StringPropertySchema(title="Name")})
     asked = schema.ElicitationFormMode(message="Who?", requested_schema=form)
     session.ask(Decision("d2", "elicitation", "Who?", kind="form", request=asked))

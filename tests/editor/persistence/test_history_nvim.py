@@ -14,6 +14,7 @@ from tests.support.days import KEY, Days
 from tests.support.editor import Editor
 from tests.support.fake_picker import asked, install_picker, pick
 from tests.support.killed_host import kill_host, wait_host
+from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.stored_sessions import ALL
 from tests.support.told_conversation import told, words
 from tests.support.waiting import until
@@ -129,6 +130,39 @@ def test_a_session_goes_on_at_an_agent_that_remembers_it(days: Days, way: str) -
     third.quit()
     assert days.said() == ["say one", "one", "say two", "two", "say three", "three"]
     assert days.records() == ["say one"]
+
+
+@pytest.mark.parametrize("way", ["open", "resume", "load"])
+def test_the_chat_keeps_what_was_asked_in_the_next_neovim(days: Days, way: str) -> None:
+    resumes: dict[str, Any] = {"sessionCapabilities": {"resume": {}}}
+    capabilities = resumes if way == "resume" else {"loadSession": True}
+    first = days.start(capabilities=capabilities)
+    first.turn("say hello")
+    agent = StepwiseAgent.at_work(first)
+    agent.ask("asks_about", "p1", json.dumps({"rawInput": {"command": "ls -la"}}))
+    first.answer("Acp allow")
+    first.wait("#require('acp').state().sessions[1].permissions == 0")
+    more = {"title": "Tidy up", "rawInput": {"command": "rm -rf /"}, "status": "completed"}
+    agent.ask("tells_more", "p1", json.dumps(more))
+    agent.end()
+    first.wait_event("AcpTurnEnd", 2)
+    before = after_answer(first)
+    assert before[:2] == ["Asked:", "Scripted wants to run ls -la"]
+    first.quit()
+
+    second = days.start(capabilities=capabilities)
+    pick(second, "Acp history ls -la", "say hello", "open" if way == "open" else "continue")
+    opened(second, 1)
+    second.wait("vim.api.nvim_buf_line_count(vim.fn.bufnr('acp://chat/1')) > 5")
+    assert after_answer(second) == before
+    if way != "open":
+        second.turn("say more")
+        assert after_answer(second)[:2] == before[:2]
+
+
+def after_answer(editor: Editor) -> list[str]:
+    rows = [line.strip() for line in chat_lines(editor, 1)]
+    return rows[rows.index("↳ Allow") + 1 :]
 
 
 def test_a_session_goes_on_in_its_record_when_the_host_is_killed(days: Days) -> None:
