@@ -24,7 +24,7 @@ from acp_nvim.tasks import Tasks
 from tests.support.editor import ROOT
 from tests.support.line_agent import in_memory
 from tests.support.memory_transport import MemoryAgent
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 Open = Callable[..., AgentTransport]
 
@@ -53,7 +53,7 @@ async def opened(
 async def read(transport: AgentTransport, text: bytes) -> None:
     """Receive just this."""
     got = b""
-    with anyio.fail_after(20):
+    with anyio.fail_after(PATIENCE_S):
         while len(got) < len(text):
             data = await transport.receive()
             assert data, f"the end came after {got!r}"
@@ -74,7 +74,7 @@ async def test_its_last_words_come_before_the_end_and_the_end_comes_for_ever(ope
     await transport.start()
     transport.send(b"say goodbye\nexit 3\n")
     await read(transport, b"goodbye\n")
-    with anyio.fail_after(20):
+    with anyio.fail_after(PATIENCE_S):
         assert await transport.receive() == b""
         assert await transport.receive() == b""
         assert await transport.wait() == Exit(3, None)
@@ -176,7 +176,7 @@ async def lived(
 ) -> tuple[Connection, list[str]]:
     """A connection that was started, and `act` awaited with it; then it has ended."""
     life = Life(open_transport, reaper)
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE_S):
         async with anyio.create_task_group() as group:
             connection = life.connection(
                 Tasks(group, lambda *what: life.failures.append(str(what)))

@@ -25,7 +25,7 @@ from acp_nvim.agent.transport.stdio import EarlyStart, StdioTransport
 from tests.support.children import STUBBORN, read_line
 from tests.support.editor import ROOT
 from tests.support.processes import MARK, marked
-from tests.support.waiting import eventually, until
+from tests.support.waiting import PATIENCE_S, eventually, until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -124,7 +124,7 @@ async def test_the_words_of_one_that_ends_at_once_are_heard(host: Early) -> None
     await eventually(lambda: (stat := process_stat(agent.process.pid)) and stat.zombie)
     transport = host.transport(*words)
     await transport.start()
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE_S):
         assert await transport.receive() == b""
         assert await transport.wait() == Exit(7, None)
     assert transport.stderr(5) == ["no licence"]

@@ -23,7 +23,7 @@ from acp_nvim.agent.transport.stdio import StdioTransport
 from acp_nvim.tasks import true_within
 from tests.support.children import FOREVER, KILL_S, QUIET, STUBBORN, Start, read_all, read_line
 from tests.support.processes import MARK, marked
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -211,7 +211,7 @@ async def test_an_exit_in_the_middle_of_a_write_is_read_to_the_last_byte(start: 
 async def test_closing_stdin_ends_an_agent_that_listens(start: Start, reaper: Reaper) -> None:
     process = await start("import sys; sys.stdin.read(); sys.exit(3)", kill_s=20)
     assert reaper.groups == {process.pid}
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE_S):
         assert await process.stop() == Exit(3, None)
     assert reaper.groups == set()
 

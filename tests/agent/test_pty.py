@@ -19,6 +19,7 @@ from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.child.tree import process_stat
 from acp_nvim.tasks import true_within
 from tests.support.processes import MARK, marked
+from tests.support.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -53,7 +54,7 @@ class Terminals:
     async def run(self, *argv: str) -> str:
         """Start, wait, and return what it wrote."""
         process = await self.start(*argv)
-        with anyio.fail_after(20):
+        with anyio.fail_after(PATIENCE_S):
             await process.wait()
         return self.output.decode()
 
@@ -72,7 +73,7 @@ async def pty(tmp_path: Path) -> AsyncIterator[Terminals]:
 
 
 async def eventually(condition: Callable[[], object]) -> None:
-    assert await true_within(lambda: bool(condition()), 10)
+    assert await true_within(lambda: bool(condition()), PATIENCE_S)
 
 
 async def test_it_is_a_terminal_of_its_own(pty: Terminals) -> None:
@@ -116,7 +117,7 @@ async def test_much_typed_text_waits_for_its_reader(pty: Terminals) -> None:
     process = await pty.start("sh", "-c", script)
     await eventually(lambda: b"ready" in pty.output)
     process.write(b"x" * count)
-    with anyio.fail_after(20):
+    with anyio.fail_after(PATIENCE_S):
         await process.wait()
     assert str(count).encode() in pty.output
 
@@ -151,7 +152,7 @@ async def test_all_output_is_there_when_the_end_is_told(pty: Terminals) -> None:
 
 async def test_a_child_that_holds_the_device_does_not_hold_up_the_end(pty: Terminals) -> None:
     process = await pty.start("sh", "-c", "trap '' HUP; sleep 600 & echo done")
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE_S):
         assert await process.wait() == Exit(0, None)
     assert b"done" in pty.output
     assert process.pid in pty.reaper.groups, "what stays behind is still ours"
@@ -164,7 +165,7 @@ async def test_stop_ends_what_ignores_it_and_what_left_the_group(pty: Terminals)
     script = "trap '' TERM HUP; setsid sleep 600 & sleep 600 & echo up; while :; do sleep 1; done"
     process = await pty.start("sh", "-c", script)
     await eventually(lambda: b"up" in pty.output)
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE_S):
         await process.stop()
         await process.stop()
     assert marked(pty.mark) == []
@@ -175,7 +176,7 @@ async def test_stop_ends_what_ignores_it_and_what_left_the_group(pty: Terminals)
 async def test_a_flood_leaves_time_for_others(pty: Terminals) -> None:
     process = await pty.start("yes")
     await eventually(lambda: len(pty.output) > 5_000_000)
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE_S):
         await process.stop()
     assert process.exit == Exit(None, "SIGTERM")
 

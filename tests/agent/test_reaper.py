@@ -21,7 +21,7 @@ from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.child.tree import ProcessTree
 from tests.support.children import STUBBORN, Start
 from tests.support.processes import MARK, marked
-from tests.support.waiting import eventually, until
+from tests.support.waiting import PATIENCE_S, eventually, until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -136,7 +136,7 @@ async def test_a_daemon_in_the_midst_of_an_exec_is_found(
         found = ProcessTree(leader.pid, mark)
         await found.look()
         found.signal(signal.SIGKILL)
-        assert daemon.wait(10) == -signal.SIGKILL
+        assert daemon.wait(PATIENCE_S) == -signal.SIGKILL
 
 
 async def test_the_guard_ends_the_listed_groups_and_forgets_the_others(reaper: Reaper) -> None:

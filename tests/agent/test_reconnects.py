@@ -13,6 +13,7 @@ from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.elsewhere import FIRST_PAUSES, Attempts
 from acp_nvim.agent.restarts import PAUSES, STEADY_S, Reconnects
 from acp_nvim.agent.transport.base import AgentTransport, TransportError
+from tests.support.waiting import PATIENCE_S
 
 
 class Started:
@@ -92,7 +93,7 @@ async def test_an_attempt_waits_as_long_as_the_server_asks_and_no_longer_than_wa
     async def stop() -> None:
         attempts.stop()
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE_S):
         async with anyio.create_task_group() as group:
             group.start_soon(stop)
             with pytest.raises(TransportError):
@@ -124,7 +125,7 @@ async def test_an_attempt_that_hangs_is_left_when_the_user_stops_the_agent() -> 
             self.stopped = True
 
     attempts, transport = Attempts(None), Hanging()
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE_S):
         async with anyio.create_task_group() as group:
 
             async def stop() -> None:

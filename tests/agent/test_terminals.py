@@ -21,6 +21,7 @@ from acp_nvim.session.session import Session
 from acp_nvim.tasks import true_within
 from tests.support.processes import marked
 from tests.support.terminal_agent import TerminalAgent
+from tests.support.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -113,7 +114,7 @@ async def test_create_returns_at_once_and_output_grows(agent: TerminalAgent) -> 
     id = await agent.create("echo one; read x; echo two")
     terminal = agent.session.terminals.get(id)
     assert terminal is not None
-    assert await true_within(lambda: bool(terminal.output.text()), 10)
+    assert await true_within(lambda: bool(terminal.output.text()), PATIENCE_S)
     output = await agent.ask("output", terminal_id=id)
     assert (output.output, output.truncated, output.exit_status) == ("one\n", False, UNSET)
     agent.terminals.write(id, b"\r")
@@ -186,7 +187,7 @@ async def test_release_ends_it_and_the_id_but_not_the_display(agent: TerminalAge
     id = await agent.create("echo up; sleep 600")
     terminal = agent.session.terminals.get(id)
     assert terminal is not None
-    assert await true_within(lambda: terminal.lines() == ["up"], 10)
+    assert await true_within(lambda: terminal.lines() == ["up"], PATIENCE_S)
     waiting: list[Any] = []
 
     async def wait() -> None:
@@ -232,7 +233,7 @@ async def test_a_session_takes_its_terminals_with_it(agent: TerminalAgent) -> No
     def left() -> list[str]:
         return [Path(process.command).name for process in marked(agent.mark)]
 
-    assert await true_within(lambda: left() == ["sleep 601"], 10)
+    assert await true_within(lambda: left() == ["sleep 601"], PATIENCE_S)
     await agent.terminals.close()
     assert marked(agent.mark) == []
     assert other.terminals.get(kept.terminal_id)
@@ -284,7 +285,7 @@ async def test_a_rule_asks_and_shows_all_of_it(tmp_path: Path, answer: str | Non
 
     async with anyio.create_task_group() as group:
         group.start_soon(create)
-        assert await true_within(lambda: len(agent.session.decisions) == 1, 10)
+        assert await true_within(lambda: len(agent.session.decisions) == 1, PATIENCE_S)
         (decision,) = agent.session.decisions
         assert (decision.subject, decision.kind) == ("command", "execute")
         assert "echo hi; true" in decision.title
@@ -313,7 +314,9 @@ async def test_a_command_that_was_just_permitted_is_not_asked_for_again(tmp_path
     assert (await agent.run("echo hi; true")).output == "hi\n"
     async with anyio.create_task_group() as group:
         group.start_soon(agent.create, "echo hi; true")
-        assert await true_within(lambda: len(agent.session.decisions) == 1, 10), "once is once"
+        assert await true_within(lambda: len(agent.session.decisions) == 1, PATIENCE_S), (
+            "once is once"
+        )
         for pending in agent.session.decisions:
             pending.resolve(Outcome("selected", pending.options[0]))
     await agent.close()

@@ -21,6 +21,7 @@ from acp_nvim.agent.transport.remote import Address
 from acp_nvim.agent.transport.websocket import WebSocketTransport
 from acp_nvim.protocol.jsonrpc import Event, Notification, Peer, Violation
 from tests.support.remote_client import reached
+from tests.support.waiting import PATIENCE_S
 
 BIG = 64 << 20
 
@@ -220,7 +221,7 @@ async def test_a_connection_that_is_dead_is_found_by_pings() -> None:
         way = WebSocketTransport(address, ping_s=0.05, pong_s=0.1)
         await way.start()
         try:
-            with anyio.fail_after(20), pytest.raises(TransportError, match="went silent"):
+            with anyio.fail_after(PATIENCE_S), pytest.raises(TransportError, match="went silent"):
                 await way.receive()
         finally:
             await way.aclose()

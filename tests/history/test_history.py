@@ -19,6 +19,7 @@ from acp_nvim.history.database import Database
 from acp_nvim.session.session import Session
 from tests.support.kept_history import KeptHistory, begin, turn
 from tests.support.small_disk import small_disk
+from tests.support.waiting import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ON = HistorySettings()
@@ -60,7 +61,7 @@ class Kept:
         return [entry.text() for entry in entries if hasattr(entry, "text")]
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             while not condition():
                 await asyncio.to_thread(self.history.wait_idle)
 
@@ -114,7 +115,7 @@ async def test_when_it_is_off_nothing_is_written_not_even_later(tmp_path: Path) 
 async def test_it_rests_when_nothing_happens(tmp_path: Path) -> None:
     kept = Kept(tmp_path / "history.db")
     kept.turn(kept.session(), "Hello", "Hi")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while kept.history.waits:
             await anyio.lowlevel.checkpoint()
     kept.end()
@@ -164,7 +165,7 @@ async def test_a_file_that_was_set_aside_by_another_process_is_written_anew(tmp_
     kept.turn(kept.sessions[1], "Again", "Yes")
     await kept.until(lambda: kept.exists)
     kept.turn(kept.sessions[1], "And", "on")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while await kept.texts() != ["Hello", "Hi", "Again", "Yes", "And", "on"]:
             pass
     assert not kept.lines
@@ -222,7 +223,7 @@ async def test_a_kill_right_after_a_prompt_loses_no_word_of_the_user(tmp_path: P
     session = kept.session()
     kept.history.prompted("Hello", "/work")
     begin(session, "Hello")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while not kept.exists:
             await asyncio.to_thread(kept.history.wait_idle)
         await asyncio.to_thread(kept.history.wait_idle)  # the file is there before its rows

@@ -21,6 +21,7 @@ from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall
 from acp_nvim.tasks import true_within
 from tests.support.terminal_agent import TerminalAgent
+from tests.support.waiting import PATIENCE_S
 from tests.torture import fuzz_rules
 
 
@@ -167,7 +168,9 @@ async def asked(agent: TerminalAgent, command: str, *args: str, **more: Any) -> 
 
     async with anyio.create_task_group() as group:
         group.start_soon(create)
-        assert await true_within(lambda: bool(found) or len(agent.session.decisions) > 0, 10)
+        assert await true_within(
+            lambda: bool(found) or len(agent.session.decisions) > 0, PATIENCE_S
+        )
         pending = list(agent.session.decisions)
         for decision in pending:
             decision.resolve(CANCELLED)

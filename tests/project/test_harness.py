@@ -16,7 +16,7 @@ from tests.support import conformance
 from tests.support.editor import ROOT, Editor
 from tests.support.rpc import EditorBlocked, EditorError
 from tests.support.traffic import Traffic
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S, until
 
 
 def test_an_editor_answers_types_and_shows(editor: Editor) -> None:
@@ -92,7 +92,7 @@ class Client:
         return frames
 
     def close(self) -> None:
-        self.process.communicate(timeout=10)
+        self.process.communicate(timeout=PATIENCE_S)
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from tests.agents.loop import SCENARIOS
 from tests.support import conformance
 from tests.support.editor import ROOT
 from tests.support.traffic import Traffic
+from tests.support.waiting import PATIENCE_S
 
 Json = dict[str, Any]
 
@@ -83,10 +84,10 @@ class Host:
 
     def run(self, until_id: int) -> Json | None:
         """Answer requests until the response with that id; None at the end of the output."""
-        end = time.monotonic() + 20
+        end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
             while b"\n" not in self._buffer:
-                if not select.select([self._out], [], [], 10)[0]:
+                if not select.select([self._out], [], [], PATIENCE_S)[0]:
                     raise AssertionError("the agent is silent")
                 data = os.read(self._out, 1 << 16)
                 if not data:
@@ -149,7 +150,7 @@ class Host:
         for stream in (self.process.stdin, self.process.stdout):
             assert stream
             stream.close()
-        self.process.wait(20)
+        self.process.wait(PATIENCE_S)
         return self.process.returncode
 
 

@@ -33,7 +33,7 @@ def mark() -> Iterator[str]:
     mark = uuid.uuid4().hex
     yield mark
     try:
-        until(lambda: not marked(mark), 10)
+        until(lambda: not marked(mark))
     except AssertionError:
         left = marked(mark)
         for process in left:

@@ -20,7 +20,7 @@ from typing import Any
 
 from tests.support.editor import ROOT, Editor
 from tests.support.traffic import Traffic
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S, until
 
 KIT = Path(os.environ.get("ACP_AGENT_KIT", ROOT.parent / "shared" / "agents"))
 INSTALLED = Path(os.environ.get("AGENTS_DIR", Path.home() / ".cache" / "acp-agents"))
@@ -63,7 +63,7 @@ class Model:
 
     def close(self) -> None:
         self._process.terminate()
-        self._process.wait(10)
+        self._process.wait(PATIENCE_S)
         assert self._process.stdout
         self._process.stdout.close()
 
@@ -152,6 +152,6 @@ def chat_text(editor: Editor, n: int | None = None) -> str:
         return ""
 
 
-def wait_chat(editor: Editor, text: str, timeout: float = 20.0) -> None:
+def wait_chat(editor: Editor, text: str, timeout: float = PATIENCE_S) -> None:
     """Wait until the transcript holds that text."""
     until(lambda: text in chat_text(editor), timeout, f"{text!r} in the chat")

@@ -258,7 +258,7 @@ def test_cancel_a_stream(stage: Callable[[str], Stage], name: str) -> None:
     on.editor.prompt("SCRIPT:slow 200")
     wait_chat(on.editor, "tick 2", 60)
     on.editor.cmd("AcpCancel")
-    assert on.editor.wait_event("AcpTurnEnd", timeout=20)["stop_reason"] == "cancelled"
+    assert on.editor.wait_event("AcpTurnEnd")["stop_reason"] == "cancelled"
     assert "tick 150" not in chat_text(on.editor)
     assert "Hello from the *fake* LLM." in on.run("hello")
 
@@ -273,7 +273,7 @@ def test_cancel_a_command(stage: Callable[[str], Stage], name: str) -> None:
     on.editor.answer("Acp allow")
     until((on.editor.work / "begun.txt").exists, 30, "the command")
     on.editor.cmd("AcpCancel")
-    assert on.editor.wait_event("AcpTurnEnd", timeout=30)["stop_reason"] == "cancelled"
+    assert on.editor.wait_event("AcpTurnEnd")["stop_reason"] == "cancelled"
     assert {c["status"] for c in calls(on.editor)} <= {"cancelled", "failed", "completed"}
     until(lambda: not sleeping(on.editor), 20, "the end of the command")
     assert not mark.exists()
@@ -289,7 +289,7 @@ def test_cancel_a_question(stage: Callable[[str], Stage], name: str) -> None:
     on.editor.cmd("AcpCancel")
     done = on.editor.wait_event("AcpPermissionDone")
     assert done["outcome"] == "cancelled"
-    assert on.editor.wait_event("AcpTurnEnd", timeout=20)["stop_reason"] == "cancelled"
+    assert on.editor.wait_event("AcpTurnEnd")["stop_reason"] == "cancelled"
     assert not (on.editor.work / "made.txt").exists()
     assert on.editor.session()["permissions"] == []
     assert "Hello from the *fake* LLM." in on.run("hello")
@@ -323,9 +323,9 @@ def test_the_typescript_example_cancelled(stage: Callable[[str], Stage]) -> None
     """It may answer `end_turn` to a cancel; the question is closed all the same."""
     on = stage("sdk-example")
     on.editor.prompt("x")
-    on.editor.wait_event("AcpPermission", timeout=30)
+    on.editor.wait_event("AcpPermission")
     on.editor.cmd("AcpCancel")
-    on.editor.wait_event("AcpTurnEnd", timeout=20)
+    on.editor.wait_event("AcpTurnEnd")
     assert on.editor.session()["permissions"] == []
     assert "pending" not in {c["status"] for c in calls(on.editor)}
 

@@ -135,8 +135,8 @@ def test_the_typescript_example_of_two_versions(editor: Editor, node: Path, vers
 def test_the_typescript_example_with_a_permission(editor: Editor, node: Path, version: int) -> None:
     configure(editor, version, node, SDK / "examples/agent.js")
     editor.prompt("hello")
-    editor.wait_event("AcpPermission", timeout=20)
+    editor.wait_event("AcpPermission")
     editor.answer("Acp allow")
-    assert editor.wait_event("AcpTurnEnd", timeout=20)["stop_reason"] == "end_turn"
+    assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "end_turn"
     assert editor.state()["agents"]["sdk"]["protocol"] == 1
     assert "Perfect!" in "\n".join(editor.chat())

@@ -21,6 +21,7 @@ import anyio
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.transport.stdio import StdioTransport
 from tests.support.processes import MARK, marked
+from tests.support.waiting import PATIENCE_S
 
 KILL_S = 0.3
 QUIET = "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
@@ -69,7 +70,7 @@ class Children:
 
 async def read_line(process: StdioTransport) -> bytes:
     line = b""
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE_S):
         while not line.endswith(b"\n"):
             chunk = await process.receive()
             assert chunk, f"the end came after {line!r}"
@@ -79,7 +80,7 @@ async def read_line(process: StdioTransport) -> bytes:
 
 async def read_all(process: StdioTransport) -> bytes:
     chunks = []
-    with anyio.fail_after(20):
+    with anyio.fail_after(PATIENCE_S):
         while chunk := await process.receive():
             chunks.append(chunk)
     return b"".join(chunks)

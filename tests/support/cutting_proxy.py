@@ -12,6 +12,8 @@ import contextlib
 import threading
 from typing import Self
 
+from tests.support.waiting import PATIENCE_S
+
 
 class CuttingProxy:
     """Runs in a thread of its own."""
@@ -32,7 +34,7 @@ class CuttingProxy:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        assert self._ready.wait(10)
+        assert self._ready.wait(PATIENCE_S)
         return self
 
     def __exit__(self, *_: object) -> None:

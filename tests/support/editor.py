@@ -20,7 +20,7 @@ from tests.support.grid import Grid
 from tests.support.processes import MARK, Process, marked, outlasting
 from tests.support.rpc import Connection, EditorBlocked, EditorError, EditorGone
 from tests.support.traffic import Traffic
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S, until
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROTOCOL = int(os.environ.get("ACP_TEST_PROTOCOL", "1"))
@@ -127,7 +127,7 @@ class Editor:
 
     # ---- driving
 
-    def lua(self, code: str, *args: Any, timeout: float = 30.0) -> Any:
+    def lua(self, code: str, *args: Any, timeout: float = PATIENCE_S) -> Any:
         """Run a Lua chunk (`...` are the arguments) and return its value."""
         return self.rpc.request("nvim_exec_lua", code, list(args), timeout=timeout)
 
@@ -146,7 +146,7 @@ class Editor:
             left = left[self.rpc.request("nvim_input", left) :]
         taken_up = self.rpc.send("nvim_eval", "1")
         try:
-            self.rpc.answer(taken_up, 2.0)
+            self.rpc.answer(taken_up)
         except EditorBlocked:
             return
 
@@ -197,7 +197,7 @@ class Editor:
         else:
             self.cmd(f"AcpPrompt {text}")
 
-    def turn(self, text: str, timeout: float = 20.0) -> dict[str, Any]:
+    def turn(self, text: str, timeout: float = PATIENCE_S) -> dict[str, Any]:
         """Send a prompt, wait for the end of its turn, return the data of its `AcpTurnEnd`."""
         before = len(self.events("AcpTurnEnd"))
         self.prompt(text)
@@ -220,7 +220,7 @@ class Editor:
 
     # ---- waiting
 
-    def wait(self, condition: str, *args: Any, timeout: float = 10.0) -> Any:
+    def wait(self, condition: str, *args: Any, timeout: float = PATIENCE_S) -> Any:
         """Wait until a Lua expression (or chunk with `return`) is truthy; returns its value.
 
         An error in it counts as not yet. Fails with the screen when time is up or Neovim blocks.
@@ -240,14 +240,14 @@ class Editor:
             self.rpc.pump(pause)
             pause = min(pause * 1.3, 0.03)  # what is waited for needs the processor too
 
-    def wait_event(self, name: str, count: int = 1, timeout: float = 10.0) -> dict[str, Any]:
+    def wait_event(self, name: str, count: int = 1, timeout: float = PATIENCE_S) -> dict[str, Any]:
         """Wait for the `count`-th event of that name since the start; returns its data."""
         code = "#vim.tbl_filter(function(e) return e.name == _A end, _G.acp_events) >= _N"
         self.wait(code.replace("_A", f"'{name}'").replace("_N", str(count)), timeout=timeout)
         data: dict[str, Any] = self.events(name)[count - 1]["data"] or {}
         return data
 
-    def wait_screen(self, text: str, timeout: float = 10.0) -> None:
+    def wait_screen(self, text: str, timeout: float = PATIENCE_S) -> None:
         """Wait until some row of the screen holds `text`; works also while Neovim blocks."""
 
         def seen() -> bool:
@@ -259,7 +259,7 @@ class Editor:
         except AssertionError as error:
             raise AssertionError(self.report(f"not on the screen: {text!r}")) from error
 
-    def wait_message(self, text: str, timeout: float = 10.0) -> None:
+    def wait_message(self, text: str, timeout: float = PATIENCE_S) -> None:
         """Wait until this text stands in `:messages`."""
         self.wait("vim.fn.execute('messages'):find(..., 1, true)", text, timeout=timeout)
 
@@ -355,9 +355,9 @@ class Editor:
     def kill(self) -> None:
         """End Neovim with SIGKILL; what it started is on its own."""
         self.rpc.process.kill()
-        self.rpc.process.wait(10)
+        self.rpc.process.wait(PATIENCE_S)
 
-    def quit(self, timeout: float = 8.0) -> None:
+    def quit(self, timeout: float = PATIENCE_S) -> None:
         """`:qa!`, and wait for the end of the process."""
         self.rpc.notify("nvim_command", "qa!")
         end = time.monotonic() + timeout
@@ -371,7 +371,7 @@ class Editor:
             except EditorGone:
                 self.rpc.process.wait(timeout)
 
-    def close(self, patience: float = 10.0) -> None:
+    def close(self, patience: float = PATIENCE_S) -> None:
         """End everything; AssertionError for whatever should not have been.
 
         `patience`: seconds after the end of Neovim in which its processes must be gone.

@@ -47,7 +47,7 @@ def pick(editor: Editor, command: str, *answers: str) -> list[dict[str, Any]]:
     before = len(asked(editor))
     editor.lua("_G.acp_answers = { ... }", *answers)
     editor.cmd(command)
-    editor.wait("#_G.acp_asked >= ...", before + max(len(answers), 1), timeout=20)
+    editor.wait("#_G.acp_asked >= ...", before + max(len(answers), 1))
     return asked(editor)[before:]
 
 

@@ -23,7 +23,7 @@ from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.protocol.jsonrpc import Violation
 from tests.support.memory_transport import MemoryTransport
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 Serve = Callable[[str, Any, IncomingCall], Awaitable[Any]]
 
@@ -108,5 +108,5 @@ class Running:
 
     async def __aexit__(self, *_: object) -> None:
         await self.wire.far.aclose()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             await self.task

@@ -16,8 +16,10 @@ from typing import Any
 
 import msgpack
 
+from tests.support.waiting import PATIENCE_S
+
 RESPONSE, NOTIFICATION = 1, 2
-PATIENCE = 0.3  # seconds without an answer until the mode is asked
+ASK_MODE_S = 0.3  # seconds without an answer until the mode is asked
 STRIKES = 4  # that many times blocking in a row: nobody is going to press a key
 
 
@@ -83,15 +85,15 @@ class Connection:
         """Send a notification: Neovim runs it without an answer."""
         self._write(self._packer.pack([NOTIFICATION, method, args]))
 
-    def request(self, method: str, *args: Any, timeout: float = 30.0) -> Any:
+    def request(self, method: str, *args: Any, timeout: float = PATIENCE_S) -> Any:
         """Send a request and return its result. EditorError, EditorBlocked, EditorGone."""
         return self.answer(self.send(method, *args), timeout, method)
 
-    def answer(self, number: int, timeout: float = 30.0, what: str = "request") -> Any:
+    def answer(self, number: int, timeout: float = PATIENCE_S, what: str = "request") -> Any:
         """Wait for the answer to request `number`."""
         end = time.monotonic() + timeout
         strikes = 0
-        while not self._wait_for(number, PATIENCE):
+        while not self._wait_for(number, ASK_MODE_S):
             mode = self.mode()
             strikes = strikes + 1 if mode["blocking"] else 0
             if strikes >= STRIKES:
@@ -103,7 +105,7 @@ class Connection:
             raise EditorError(error[1] if isinstance(error, list) else error)
         return result
 
-    def mode(self, timeout: float = 10.0) -> dict[str, Any]:
+    def mode(self, timeout: float = PATIENCE_S) -> dict[str, Any]:
         """`nvim_get_mode()`: answers in every state, unless the main loop itself is stuck."""
         number = self.send("nvim_get_mode")
         if not self._wait_for(number, timeout):
@@ -148,7 +150,7 @@ class Connection:
     def _write(self, data: bytes) -> None:
         view = memoryview(data)
         while view:
-            readable, writable, _ = select.select([self._out], [self._in], [], 10)
+            readable, writable, _ = select.select([self._out], [self._in], [], PATIENCE_S)
             if readable:
                 self._read()
             if writable:
@@ -157,4 +159,4 @@ class Connection:
                 except BrokenPipeError as error:
                     raise EditorGone("Neovim is gone") from error
             elif not readable:
-                raise AssertionError("Neovim has not read its pipe for 10 s")
+                raise AssertionError(f"Neovim has not read its pipe for {PATIENCE_S} s")

@@ -13,6 +13,7 @@ import pyte
 from ptyprocess import PtyProcess
 
 from tests.support.editor import nvim_binary
+from tests.support.waiting import PATIENCE_S
 
 
 class Terminal:
@@ -46,7 +47,7 @@ class Terminal:
             pass
         return [row.rstrip() for row in self.screen.display]
 
-    def wait(self, text: str, timeout: float = 20.0) -> None:
+    def wait(self, text: str, timeout: float = PATIENCE_S) -> None:
         """Wait until some row of the screen holds `text`."""
         end = time.monotonic() + timeout
         while not any(text in row for row in self.screen.display):
@@ -56,7 +57,7 @@ class Terminal:
                 raise AssertionError(f"not on the screen: {text!r}\n{screen}")
             self._pump(left)
 
-    def wait_gone(self, text: str, timeout: float = 20.0) -> None:
+    def wait_gone(self, text: str, timeout: float = PATIENCE_S) -> None:
         """Wait until no row of the screen holds `text`."""
         end = time.monotonic() + timeout
         while any(text in row for row in self.screen.display):
@@ -74,7 +75,7 @@ class Terminal:
         assert self.socket is not None
         argv = [nvim_binary(), "--server", str(self.socket), "--remote-expr", expression]
         asked = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        end = time.monotonic() + 10
+        end = time.monotonic() + PATIENCE_S
         while asked.poll() is None and time.monotonic() < end:
             self._pump(0.02)  # a full pty would stop the editor that is to answer
         asked.kill()
@@ -87,7 +88,7 @@ class Terminal:
         quoted = expression.replace("'", "''")
         return self.expr(f"luaeval('tostring({quoted})')")
 
-    def wait_lua(self, expression: str, wanted: str, timeout: float = 20.0) -> None:
+    def wait_lua(self, expression: str, wanted: str, timeout: float = PATIENCE_S) -> None:
         """Wait until the Lua expression has that value; an error in it is another value."""
         end = time.monotonic() + timeout
         safe = f"(select(2, pcall(function() return {expression} end)))"
@@ -96,7 +97,7 @@ class Terminal:
                 screen = "\n".join(self.lines())
                 raise AssertionError(f"{expression} is {value!r}, not {wanted!r}\n{screen}")
 
-    def wait_end(self, timeout: float = 10.0) -> int:
+    def wait_end(self, timeout: float = PATIENCE_S) -> int:
         """Wait for the end of the program: its exit code."""
         end = time.monotonic() + timeout
         while self.process.isalive():

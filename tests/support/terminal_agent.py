@@ -26,6 +26,7 @@ from acp_nvim.render.tools import Look, draw
 from acp_nvim.session.entries import TerminalEntry, ToolEntry
 from acp_nvim.session.session import Session, Unobserved
 from tests.support.processes import MARK, marked
+from tests.support.waiting import PATIENCE_S
 
 
 class TerminalAgent(Unobserved):
@@ -59,7 +60,7 @@ class TerminalAgent(Unobserved):
         request = kind("s1", **params)
         name = f"terminal/{method}"
         handler = self.terminals.handlers[name]
-        with anyio.fail_after(15):
+        with anyio.fail_after(PATIENCE_S):
             return await handler(session or self.session, request, IncomingCall(1, name))
 
     async def create(self, command: str, *args: str, **more: Any) -> str:

@@ -19,7 +19,7 @@ class Caller:
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """In a turn of its own; the result."""
         before = len(self.told(tool))
-        self.editor.turn(f"mcp nvim_{tool} {json.dumps(arguments)}", timeout=40)
+        self.editor.turn(f"mcp nvim_{tool} {json.dumps(arguments)}")
         return self.told(tool)[before]
 
     def told(self, tool: str) -> list[dict[str, Any]]:

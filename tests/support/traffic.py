@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S, until
 
 Frame = dict[str, Any]
 
@@ -57,12 +57,12 @@ class Traffic:
         asked = [json.dumps(f["id"]) for f in self.sent(method) if "id" in f]
         return [frame for key in asked for frame in by_id.get(key, [])]
 
-    def wait(self, method: str, count: int = 1, timeout: float = 10.0) -> Frame:
+    def wait(self, method: str, count: int = 1, timeout: float = PATIENCE_S) -> Frame:
         """Wait for the `count`-th frame of `method` from the client and return it."""
         until(lambda: len(self.received(method)) >= count, timeout, f"{count} x {method}")
         return self.received(method)[count - 1]
 
-    def wait_answers(self, method: str, count: int = 1, timeout: float = 10.0) -> list[Frame]:
+    def wait_answers(self, method: str, count: int = 1, timeout: float = PATIENCE_S) -> list[Frame]:
         """Wait until the client has answered `count` requests of `method`."""
         until(lambda: len(self.answers(method)) >= count, timeout, f"{count} answers to {method}")
         return self.answers(method)
@@ -78,7 +78,7 @@ class Traffic:
         """What the agent wrote down about itself: `start PID`, `eof`, `signal`, `exit CODE`, …"""
         return [entry["note"] for entry in self.entries() if entry["dir"] == "note"]
 
-    def wait_note(self, note: str, timeout: float = 10.0) -> str:
+    def wait_note(self, note: str, timeout: float = PATIENCE_S) -> str:
         """Wait for the first note that starts with `note` and return it."""
         return until(
             lambda: next((n for n in self.notes() if n.startswith(note)), ""), timeout, note

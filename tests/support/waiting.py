@@ -17,8 +17,11 @@ from acp_nvim.tasks import true_within
 
 T = TypeVar("T")
 
+PATIENCE_S = 30.0
+"""Seconds that a test waits for an expected state. A busy machine needs far less."""
 
-def until(condition: Callable[[], T], timeout: float = 10.0, what: str = "") -> T:
+
+def until(condition: Callable[[], T], timeout: float = PATIENCE_S, what: str = "") -> T:
     """Return the first truthy value of `condition()`; AssertionError after `timeout` seconds."""
     pause = Event()
     end = time.monotonic() + timeout
@@ -30,5 +33,5 @@ def until(condition: Callable[[], T], timeout: float = 10.0, what: str = "") -> 
 
 
 async def eventually(condition: Callable[[], object], what: str = "") -> None:
-    """The same in async tests; AssertionError after 10 seconds."""
-    assert await true_within(lambda: bool(condition()), 10), what or condition
+    """The same in async tests."""
+    assert await true_within(lambda: bool(condition()), PATIENCE_S), what or condition

@@ -212,7 +212,7 @@ class World:
             return wrong
 
         try:
-            until(lambda: not problem(), 6.0)
+            until(lambda: not problem())
         except AssertionError as error:
             raise AssertionError(problem()) from error
 

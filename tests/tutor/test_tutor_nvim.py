@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.support.days import Days
 from tests.support.editor import ROOT, Editor
 from tests.support.fake_picker import pick
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S, until
 
 
 def sample(editor: Editor) -> Path:
@@ -23,7 +23,7 @@ def sample(editor: Editor) -> Path:
     return path
 
 
-def reads(editor: Editor, *words: str, timeout: float = 20.0) -> None:
+def reads(editor: Editor, *words: str, timeout: float = PATIENCE_S) -> None:
     """Wait until the screen says these words, however code is marked and lines are broken."""
 
     def seen() -> bool:
@@ -74,7 +74,7 @@ def test_the_tour_by_keys_and_what_the_screen_says(editor: Editor) -> None:
     reads(editor, "I'm busy. Send another prompt now;")
     editor.keys(":AcpPrompt second<CR>")
     reads(editor, "1 queued")
-    reads(editor, "Your prompt waited its turn.", timeout=30)
+    reads(editor, "Your prompt waited its turn.")
     reads(editor, "That's the tour")
     reads(editor, "g? lists the keys")
     editor.keys(":AcpPrompt /check<CR>")
@@ -87,10 +87,10 @@ def test_the_keys_it_names_are_those_that_the_user_has(editor: Editor) -> None:
     editor.setup({"keymaps": {"preset": True, "composer": {"<C-s>": False, "<C-g>": "send"}}})
     editor.prompt("hello")
     reads(editor, "Open the composer with <Space>aa")
-    editor.wait_event("AcpTurnEnd", timeout=20)
+    editor.wait_event("AcpTurnEnd")
     editor.turn("/skip")
     editor.prompt("/skip")
-    editor.wait_event("AcpPermission", timeout=20)
+    editor.wait_event("AcpPermission")
     reads(editor, "From anywhere: <Space>ay")
 
 
@@ -99,9 +99,9 @@ def test_a_step_that_waits_is_left_by_a_cancel_and_by_the_end(editor: Editor) ->
     editor.turn("hello")
     editor.turn("/skip")
     editor.prompt("/skip")
-    editor.wait_event("AcpPermission", timeout=20)
+    editor.wait_event("AcpPermission")
     editor.answer("Acp allow")
-    editor.wait_event("AcpTurnEnd", 3, timeout=20)
+    editor.wait_event("AcpTurnEnd", 3)
     reads(editor, "4 of 8 · Review")
     editor.cmd("AcpCancel")
     editor.wait_message("Nothing to cancel")

@@ -20,6 +20,7 @@ from typing import Any
 
 from acp_nvim.protocol.jsonrpc import Event, Notification, Peer, Request, Response, Violation
 from tests.support import conformance
+from tests.support.waiting import PATIENCE_S
 
 Json = dict[str, Any]
 
@@ -117,7 +118,7 @@ class TutorClient:
         """The params of the tutor's requests of that method."""
         return [params for name, params in self.requests if name == method]
 
-    def until(self, condition: Callable[[], object], timeout: float = 10.0) -> None:
+    def until(self, condition: Callable[[], object], timeout: float = PATIENCE_S) -> None:
         """Take events in until the condition holds."""
         assert self.process.stdout is not None
         end = time.monotonic() + timeout
@@ -141,7 +142,7 @@ class TutorClient:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.close()
-        code = self.process.wait(10)
+        code = self.process.wait(PATIENCE_S)
         self.process.stdout.close()
         return code
 

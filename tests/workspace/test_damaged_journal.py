@@ -18,6 +18,7 @@ from acp_nvim.workspace import roots
 from acp_nvim.workspace.replica import META, VERSION
 from tests.support.journals import HUNKS, TEXT, TWO, folder, reborn, wrote
 from tests.support.neovims import Neovims, shown
+from tests.support.waiting import PATIENCE_S
 
 
 def newer_journal() -> bytes:
@@ -92,7 +93,7 @@ async def test_nobody_looks_at_the_journal_while_it_is_exchanged_for_a_fresh_one
         close(handle)
         if threading.current_thread() is not threading.main_thread():
             closed.set()
-            assert go_on.wait(10)
+            assert go_on.wait(PATIENCE_S)
 
     monkeypatch.setattr(os, "close", slowly)
     async with anyio.create_task_group() as both:
@@ -289,7 +290,7 @@ async def test_it_is_written_without_being_asked(started: Neovims) -> None:
     first = await started.neovim("first")
     await first.write(first.work / "a.txt", TEXT)
     first.review.persistence.touch()
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE_S):
         while not (folder(first) / "pending").exists():
             await anyio.lowlevel.checkpoint()
 

@@ -17,6 +17,7 @@ from acp_nvim.workspace import persistence, roots
 from acp_nvim.workspace.journal import JournalFile
 from tests.support.neovims import Neovims, shown
 from tests.support.small_disk import SmallDisk, small_disk
+from tests.support.waiting import PATIENCE_S
 
 if sys.platform != "win32":
     import resource
@@ -117,7 +118,7 @@ async def test_what_waits_is_written_when_there_is_room_though_nothing_happens(
     first = await started.neovim("first")
     await first.write(first.work / "a.txt", BIG)
     first.review.persistence.touch()
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE_S):
         while not told(first.told):
             await anyio.lowlevel.checkpoint()
         disk.free()

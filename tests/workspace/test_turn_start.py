@@ -19,6 +19,7 @@ from acp_nvim.workspace.turn_start import EarlyLooks
 from acp_nvim.workspace.turns import Turns
 from tests.support.editor import Editor
 from tests.support.stalled_agent import let_answer, stalled_agent
+from tests.support.waiting import PATIENCE_S
 
 TOLD = """
 _G.told = {}
@@ -48,7 +49,9 @@ class Disk:
 
     async def until_told(self, roots: list[str]) -> None:
         async with self.heard:
-            await asyncio.wait_for(self.heard.wait_for(lambda: self.told[-1:] == [roots]), 5)
+            await asyncio.wait_for(
+                self.heard.wait_for(lambda: self.told[-1:] == [roots]), PATIENCE_S
+            )
 
     async def look_before(self, session: Session) -> None:
         assert self.told == [["/"]]

@@ -17,7 +17,7 @@ def told(editor: Editor, *updates: dict[str, Any], more: str = "") -> list[str]:
     if not editor.traffic:
         editor.agent("script")
     lines = [f"update {json.dumps(update)}" for update in updates]
-    editor.turn("\n".join([*lines, more] if more else lines), timeout=20)
+    editor.turn("\n".join([*lines, more] if more else lines))
     chat = editor.chat()
     start = max(at for at, line in enumerate(chat) if line == "## Scripted")
     return chat[start + 1 :]

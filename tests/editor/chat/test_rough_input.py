@@ -122,7 +122,7 @@ def test_reading_stops_while_the_editor_is_behind(editor: Editor) -> None:
     """With a screen that takes nothing, an agent's flood stays in its pipe."""
     editor.agent("chunks", "20000", "100")
     editor.setup({"limits": {"pending_bytes": 100_000}})
-    end = editor.turn("hello", timeout=40.0)
+    end = editor.turn("hello")
     assert end["stop_reason"] == "end_turn"
     words = " ".join(" ".join(editor.chat(1)).split())
     assert words.count("word ") == 20000

@@ -257,7 +257,7 @@ def test_a_deleted_buffer_is_no_error_and_comes_back_whole(editor: Editor) -> No
     name = open_terminal(editor)
     editor.wait(HAS, name, "line 5")
     editor.cmd("bwipeout!")
-    until(lambda: any("line 6" in line or "line 7" in line for line in editor.chat()), timeout=20)
+    until(lambda: any("line 6" in line or "line 7" in line for line in editor.chat()))
     assert open_terminal(editor) == name
     editor.wait(HAS, name, "first\nline 1\n")
     editor.cmd("bdelete!")
@@ -356,7 +356,7 @@ def test_a_flood_is_looked_at_piece_by_piece_with_keys_between(editor: Editor) -
     name = open_terminal(editor)
     while editor.session()["terminals"][0]["running"]:
         editor.keys("j")
-    editor.wait(HAS, name, "THE END", timeout=20)
+    editor.wait(HAS, name, "THE END")
     longest, total = editor.lua("return { _G.longest, _G.total }")
     assert longest <= MOST + 200 < total, "a key waits for one piece and its notes at most"
 
@@ -370,20 +370,20 @@ def test_quitting_leaves_nothing(editor: Editor) -> None:
     start(editor, STUBBORN)
     start(editor, "trap '' HUP; sleep 600 & echo done")
     editor.quit()
-    until(lambda: editor.processes() == [], 10)
+    until(lambda: editor.processes() == [])
 
 
 def test_a_killed_neovim_leaves_nothing(editor: Editor) -> None:
     start(editor, STUBBORN)
     editor.kill()
-    until(lambda: editor.processes() == [], 15)
+    until(lambda: editor.processes() == [])
 
 
 def test_a_killed_host_leaves_nothing(editor: Editor) -> None:
     start(editor, STUBBORN)
     (host,) = [p for p in editor.processes() if p.command.endswith("-m acp_nvim")]
     os.kill(host.pid, signal.SIGKILL)
-    until(lambda: not [p for p in editor.processes() if "echo up" in p.command], 15)
+    until(lambda: not [p for p in editor.processes() if "echo up" in p.command])
     editor.errors_expected = True
 
 

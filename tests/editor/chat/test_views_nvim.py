@@ -26,7 +26,7 @@ def test_the_tutor_takes_a_tour_on_a_copy_of_its_sample(editor: Editor) -> None:
     mine = editor.open(editor.write("mine.txt", "mine\n"))
     editor.agent("say", "not asked")
     editor.cmd("Acp tutor")
-    editor.wait_event("AcpTurnEnd", timeout=20)
+    editor.wait_event("AcpTurnEnd")
     session = editor.session()
     assert "1 of 8 · Talk" in " ".join(editor.chat())
     assert session["agent"] == "tutor"

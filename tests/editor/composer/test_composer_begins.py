@@ -54,7 +54,7 @@ def test_an_agent_that_cannot_start_is_named_in_the_bar_alone(editor: Editor) ->
 def test_the_end_of_neovim_right_after_it_leaves_no_process(editor: Editor) -> None:
     editor.agent("script")
     editor.cmd("AcpPrompt")
-    until(editor.processes, 10)
+    until(editor.processes)
     editor.quit()
 
 

@@ -452,7 +452,7 @@ def outcome(shared: SharedWorkspace, seed: int) -> str:
     while time.monotonic() < end:
         first.rpc.pump(0.001)
     first.kill()
-    until(lambda: not first.processes(), 15)
+    until(lambda: not first.processes())
     second = shared.start()
     back = "\n".join(composer(second)).startswith(text)
     held = second.lua("return require('acp.ui.composer.held_prompts').texts()")
@@ -482,10 +482,10 @@ def test_typing_goes_on_while_it_is_written(shared: SharedWorkspace) -> None:
     first.keys("i")
     begun = time.monotonic()
     typed = ""
-    while time.monotonic() - begun < 2.6 and not shared.drafts():
+    while not shared.drafts():
+        assert time.monotonic() - begun < 10, "not written while the user types"
         first.keys("x")
         typed += "x"
-    assert shared.drafts(), "written though typing never paused"
     first.kill()
     (line,) = composer(shared.start())
     assert typed.startswith(line)

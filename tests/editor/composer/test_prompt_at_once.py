@@ -101,7 +101,7 @@ def test_a_file_that_is_named_meanwhile_is_reviewed(gate: Gate) -> None:
     slow.turn("runs " + str(path) + " " + json.dumps(f"sleep 0.2; sed -i s/two/TWO/ {path}"))
     until(lambda: gate.waits)
     gate.open()
-    slow.wait("#require('acp').state().sessions[1].edits == 1", timeout=20.0)
+    slow.wait("#require('acp').state().sessions[1].edits == 1")
     edit = slow.session()["edits"][0]
     assert (edit["path"], edit["hunks"], edit["kind"]) == (str(path), 1, "modified")
     reject_all(slow)
@@ -114,14 +114,14 @@ def test_what_changed_before_and_what_after_the_prompt_went(gate: Gate) -> None:
     gate.open()
     slow.turn("say first")
     slow.cmd("Acp checkpoints")  # waits for the look
-    slow.wait("vim.fn.bufnr('acp://checkpoints/1') > 0", timeout=20.0)
+    slow.wait("vim.fn.bufnr('acp://checkpoints/1') > 0")
     (slow.work / "a.txt").write_text("one\nmine\n")
     slow.wait("vim.uv.now() > ...", slow.lua("return vim.uv.now()") + 100)
     gate.close()
     slow.turn("silently " + json.dumps("sed -i s/two/TWO/ b.txt"))
     until(lambda: gate.waits)
     gate.open()
-    slow.wait("#require('acp').state().sessions[1].edits == 1", timeout=20.0)
+    slow.wait("#require('acp').state().sessions[1].edits == 1")
     assert slow.session()["edits"][0]["path"] == str(slow.work / "b.txt")
 
 
@@ -131,7 +131,7 @@ def test_what_the_user_makes_right_after_a_turn_is_theirs(gate: Gate) -> None:
     gate.open()
     slow.turn("say first")
     slow.cmd("Acp checkpoints")
-    slow.wait("vim.fn.bufnr('acp://checkpoints/1') > 0", timeout=20.0)
+    slow.wait("vim.fn.bufnr('acp://checkpoints/1') > 0")
     gate.close()
     slow.turn("say second")
     tick(slow.home / "probe")
@@ -141,7 +141,7 @@ def test_what_the_user_makes_right_after_a_turn_is_theirs(gate: Gate) -> None:
     until(lambda: gate.waits)
     gate.open()
     slow.wait_event("AcpTurnEnd", 3)
-    slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1", timeout=20.0)
+    slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1")
     slow.wait("not require('acp.buffers.watch').at_work(...)", str(path))
     edit = slow.session()["edits"][0]
     assert (edit["kind"], edit["added"], edit["removed"]) == ("modified", 1, 1)
@@ -179,7 +179,7 @@ def test_a_session_that_has_ended_has_not_made_what_changes_before_it_is_looked_
     (slow.home / "2").touch()
     until(lambda: "TWO" in (slow.work / "b.txt").read_text())
     gate.open()
-    slow.wait("#(require('acp').state().sessions[2].edits or {}) == 1", timeout=20.0)
+    slow.wait("#(require('acp').state().sessions[2].edits or {}) == 1")
     (slow.home / "2end").touch()
     slow.wait_event("AcpTurnEnd", 3)
 
@@ -192,13 +192,13 @@ def test_another_session_at_work_has_not_made_what_changes_meanwhile(
     end = f"until_there {slow.home}/end"
     first = "runs a.txt " + json.dumps("sed -i s/two/TWO/ a.txt")
     slow.lua("require('acp').prompt(...)", f"{first}\n{end}", {"session": 1})
-    slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1", timeout=20.0)
+    slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1")
     gate.close()
     second = f"runs {names}" + json.dumps("sed -i s/two/TWO/ b.txt")
     slow.lua("require('acp').prompt(...)", f"{second}\n{end}", {"session": 2})
     until(lambda: "TWO" in (slow.work / "b.txt").read_text())
     gate.open()
-    slow.wait("#(require('acp').state().sessions[2].edits or {}) == 1", timeout=20.0)
+    slow.wait("#(require('acp').state().sessions[2].edits or {}) == 1")
     (slow.home / "end").touch()
     slow.wait_event("AcpTurnEnd", 3)
     slow.wait("not require('acp.buffers.watch').at_work(...)", str(slow.work / "a.txt"))
@@ -235,7 +235,7 @@ def test_what_the_user_saves_as_the_prompt_goes_is_theirs(gate: Gate, first: str
     until(lambda: gate.waits)
     assert path.read_text() == "mine\nTWO\n"
     gate.open()
-    slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1", timeout=20.0)
+    slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1")
     assert slow.session()["edits"][0]["added"] == 1
     reject_all(slow)
     slow.wait("#require('acp').state().sessions[1].edits == 0")
@@ -258,7 +258,7 @@ def test_how_the_file_lay_that_the_user_has_saved_before_the_prompt(gate: Gate) 
     until(lambda: b"TWO" in path.read_bytes())
     until(lambda: gate.waits)
     gate.open()
-    slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1", timeout=20.0)
+    slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1")
     (slow.home / "1").touch()
     slow.wait("require('acp').state().sessions[1].edits[1].note == 'line ends: dos → unix'")
     reject_all(slow)
@@ -272,14 +272,14 @@ def test_the_checkpoint_is_what_was_before_the_prompt_went(gate: Gate) -> None:
     gate.open()
     slow.turn("say first")
     slow.cmd("Acp checkpoints")
-    slow.wait("vim.fn.bufnr('acp://checkpoints/1') > 0", timeout=20.0)
+    slow.wait("vim.fn.bufnr('acp://checkpoints/1') > 0")
     gate.close()
     before = a.read_text(), b.read_text()
     commands = f"sed -i s/two/TWO/ {a}; chmod +x {b}; rm {b}; echo new > new.txt"
     slow.turn("silently " + json.dumps(commands))
     until(lambda: gate.waits)
     gate.open()
-    slow.wait("#require('acp').state().sessions[1].edits == 3", timeout=20.0)
+    slow.wait("#require('acp').state().sessions[1].edits == 3")
     restore(slow, 2, "3 files")
     assert (a.read_text(), b.read_text()) == before
     assert not (slow.work / "new.txt").exists()
@@ -291,16 +291,16 @@ def test_the_checkpoint_of_a_prompt_right_after_a_turn(gate: Gate) -> None:
     gate.open()
     slow.turn("say first")
     slow.cmd("Acp checkpoints")  # waits for the look
-    slow.wait("vim.fn.bufnr('acp://checkpoints/1') > 0", timeout=20.0)
+    slow.wait("vim.fn.bufnr('acp://checkpoints/1') > 0")
     slow.prompt("runs b.txt " + json.dumps("rm b.txt") + f"\nuntil_there {slow.home}/end")
-    slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1", timeout=20.0)
+    slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1")
     gate.close()
     (slow.home / "end").touch()
     slow.wait_event("AcpTurnEnd", 2)
     slow.turn("silently " + json.dumps("sed -i s/two/TWO/ a.txt"))
     gate.open()
-    slow.wait("#(require('acp').state().sessions[1].edits or {}) == 2", timeout=20.0)
-    slow.wait("not require('acp.buffers.watch').at_work(...)", str(path), timeout=20.0)
+    slow.wait("#(require('acp').state().sessions[1].edits or {}) == 2")
+    slow.wait("not require('acp.buffers.watch').at_work(...)", str(path))
     restore(slow, 3, "1 file")
     assert path.read_text() == "one\ntwo\n"
 
@@ -325,7 +325,7 @@ def test_the_checkpoint_knows_what_the_user_has_made_of_a_file_since_the_last_lo
     slow.turn("silently " + json.dumps("echo more >> a.txt"))
     until(lambda: gate.waits)
     gate.open()
-    slow.wait("not require('acp.buffers.watch').at_work(...)", str(path), timeout=20.0)
+    slow.wait("not require('acp.buffers.watch').at_work(...)", str(path))
     restore(slow, 2, "1 file")
     assert path.read_text() == before
 
@@ -335,7 +335,7 @@ def test_the_checkpoint_of_a_first_prompt_has_what_was_named_meanwhile(gate: Gat
     slow.turn("runs " + str(path) + " " + json.dumps(f"sleep 0.2; sed -i s/two/TWO/ {path}"))
     until(lambda: gate.waits)
     gate.open()
-    slow.wait("#require('acp').state().sessions[1].edits == 1", timeout=20.0)
+    slow.wait("#require('acp').state().sessions[1].edits == 1")
     restore(slow, 1, "1 file")
     assert path.read_text() == "one\ntwo\n"
 

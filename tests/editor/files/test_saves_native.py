@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.rpc import EditorGone
+from tests.support.waiting import PATIENCE_S
 
 LINES = "".join(f"line {n}\n" for n in range(1, 11))
 
@@ -187,5 +188,5 @@ def test_the_end(edit: Callable[..., Editor], command: str) -> None:
     at_work(editor)
     with suppress(EditorGone):
         editor.keys("3Gccmine<Esc>" + (command if command == "ZZ" else f"{command}<CR>"))
-    assert editor.rpc.process.wait(10) == 0
+    assert editor.rpc.process.wait(PATIENCE_S) == 0
     assert (editor.work / "a.txt").read_text() == LINES.replace("line 3", "mine")

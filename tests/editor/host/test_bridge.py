@@ -16,6 +16,7 @@ from anyio._backends._asyncio import WorkerThread
 from pynvim.msgpack_rpc.async_session import AsyncSession
 
 from acp_nvim.editor.bridge import Bridge
+from tests.support.waiting import PATIENCE_S
 
 
 class Session:
@@ -65,7 +66,7 @@ def test_no_thread_is_left(when: str) -> None:
     Bridge(cast(AsyncSession, session)).run(main(), lambda _name, _args: None)
     workers = [one for one in threading.enumerate() if isinstance(one, WorkerThread)]
     for worker in workers:
-        worker.join(5.0)
+        worker.join(PATIENCE_S)
     left = [worker for worker in workers if worker.is_alive()]
     for worker in left:
         worker.queue.put_nowait(None)  # else pytest itself would wait for it

@@ -19,6 +19,7 @@ from acp_nvim.protocol import schema
 from acp_nvim.render.document import ENTRY
 from acp_nvim.session import call_updates
 from acp_nvim.session.session import Session, Unobserved
+from tests.support.waiting import PATIENCE_S
 
 SAID = ("event", "state")
 
@@ -102,10 +103,10 @@ async def test_a_frame_that_cannot_be_made_is_not_the_last_one() -> None:
     pace = Pace(neovim.loop.time)
     task = asyncio.create_task(frames(neovim, pace, collect, failed=failed).run())
     pace.wake()
-    await asyncio.wait_for(told.wait(), 5)
+    await asyncio.wait_for(told.wait(), PATIENCE_S)
     ready = True
     pace.wake()
-    await asyncio.wait_for(neovim.came.wait(), 5)
+    await asyncio.wait_for(neovim.came.wait(), PATIENCE_S)
     task.cancel()
     assert problems == ["frame: KeyError: 'line'"]
     assert neovim.frames == [[["echo", "info", "hello"]]]
@@ -120,12 +121,12 @@ async def test_a_flood_does_not_wait_for_the_end_of_a_pause(
     neovim = Neovim()
     shown = Shown(neovim)
     task = asyncio.create_task(shown.run())
-    await asyncio.wait_for(neovim.came.wait(), 5)
+    await asyncio.wait_for(neovim.came.wait(), PATIENCE_S)
     neovim.came.clear()
     shown.session.transcript.stream("agent", "x" * FLOOD, None)
     shown.session.observer.streamed()
     await shown.flow.room()
-    await asyncio.wait_for(neovim.came.wait(), 5)
+    await asyncio.wait_for(neovim.came.wait(), PATIENCE_S)
     task.cancel()
 
 
@@ -157,13 +158,13 @@ async def test_what_begins_is_told_when_the_prompt_is_sent(
     paced.hold()
     paced.wake(urgent=True)
     send_after(20)
-    await asyncio.wait_for(neovim.came.wait(), 5)
+    await asyncio.wait_for(neovim.came.wait(), PATIENCE_S)
     assert told == [True]
     neovim.came.clear()
     monkeypatch.setattr(pace, "HOLD_S", 0.001)
     paced.hold()
     paced.wake()
-    await asyncio.wait_for(neovim.came.wait(), 5)
+    await asyncio.wait_for(neovim.came.wait(), PATIENCE_S)
     task.cancel()
 
 
@@ -173,9 +174,9 @@ async def test_a_frame_that_took_long_for_once_does_not_hold_up_the_next() -> No
     pace = Pace(neovim.loop.time)
     task = asyncio.create_task(frames(neovim, pace, lambda _: ([["text"]], True)).run())
     pace.wake()
-    await asyncio.wait_for(neovim.came.wait(), 5)
+    await asyncio.wait_for(neovim.came.wait(), PATIENCE_S)
     neovim.came.clear()
-    await asyncio.wait_for(neovim.came.wait(), 5)
+    await asyncio.wait_for(neovim.came.wait(), PATIENCE_S)
     task.cancel()
 
 
@@ -191,7 +192,7 @@ async def test_many_tool_calls_do_not_wait_for_the_end_of_a_pause(
     shown = Shown(neovim)
     task = asyncio.create_task(shown.run())
     for neovim.busy in (False, True, False):
-        await asyncio.wait_for(neovim.came.wait(), 5)
+        await asyncio.wait_for(neovim.came.wait(), PATIENCE_S)
         neovim.came.clear()
         for number in range(FLOOD // ENTRY + 1):
             update = schema.ToolCallUpdate(f"c{number}", status="completed")
@@ -199,7 +200,7 @@ async def test_many_tool_calls_do_not_wait_for_the_end_of_a_pause(
         await shown.flow.room()
         if not neovim.answer.done():
             neovim.answer.set_result({"us": 10, "errors": []})
-    await asyncio.wait_for(neovim.came.wait(), 5)
+    await asyncio.wait_for(neovim.came.wait(), PATIENCE_S)
     task.cancel()
 
 

@@ -35,7 +35,7 @@ def test_a_host_that_dies_is_reported_in_one_line_and_replaced(editor: Editor) -
     assert len(lines) == 1
     assert "exit code 137" in lines[0]
     assert editor.session(1)["status"] == "failed"
-    until(lambda: len(editor.processes()) == 1, 5.0)
+    until(lambda: len(editor.processes()) == 1)
     assert editor.turn("say two")["session"] == 1
     assert editor.state()["host"] == "running"
     assert [line for line in editor.chat(1) if line in ("one", "two")] == ["one", "two"]
@@ -73,7 +73,7 @@ def test_quitting_ends_host_and_agent(edit: Callable[..., Editor]) -> None:
     editor.agent("script")
     editor.turn("say one")
     editor.quit()
-    until(lambda: not editor.processes(), 5.0)
+    until(lambda: not editor.processes())
 
 
 def test_a_killed_neovim_leaves_nothing(edit: Callable[..., Editor]) -> None:
@@ -81,7 +81,7 @@ def test_a_killed_neovim_leaves_nothing(edit: Callable[..., Editor]) -> None:
     editor.agent("grandchildren")
     editor.turn("hello")
     editor.kill()
-    until(lambda: not editor.processes(), 8.0)
+    until(lambda: not editor.processes())
 
 
 def test_prompts_sent_while_everything_starts_arrive_in_order(editor: Editor) -> None:
@@ -156,7 +156,7 @@ def test_a_host_that_greets_is_ended_by_the_next_command(editor: Editor) -> None
     editor.wait("require('acp').state().host == 'failed'")
     assert CLOSED in editor.messages()
     assert editor.lines("acp://composer/1") == ["one", "two"]
-    until(lambda: len(editor.processes()) == 1, 5.0)
+    until(lambda: len(editor.processes()) == 1)
 
 
 def test_a_host_that_greets_is_ended_after_a_while(editor: Editor) -> None:

@@ -75,14 +75,14 @@ def test_at_the_end_nothing_is_left(classic: Editor) -> None:
     classic.turn("hello")
     assert len(classic.processes()) > 3
     classic.quit()
-    until(lambda: not classic.processes(), 8.0)
+    until(lambda: not classic.processes())
 
 
 def test_the_end_of_a_killed_neovim(classic: Editor) -> None:
     classic.agent("grandchildren")
     classic.turn("hello")
     classic.kill()
-    until(lambda: not classic.processes(), 8.0)
+    until(lambda: not classic.processes())
 
 
 def test_a_shared_host_that_was_killed_is_replaced_by_one_of_our_own(classic: Editor) -> None:

@@ -21,7 +21,7 @@ from tests.support.killed_host import (
     wait_host,
 )
 from tests.support.review_frames import marks
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S, until
 
 Edit = Callable[..., Editor]
 COUNT = """
@@ -98,7 +98,7 @@ def test_what_is_shown_is_kept_already(edit: Edit, tmp_path: Path) -> None:
     first.errors_expected = True
     first.lua(KILL_BOTH, "b.txt", host)
     first.prompt(f'write {path} "one\\nTWO\\nthree\\n"\nsay between\nwrite {other} "new\\n"')
-    first.rpc.process.wait(20)
+    first.rpc.process.wait(PATIENCE_S)
     second = edit(env=env, work=first.work)
     second.open("a.txt")
     second.wait("#((require('acp').state().sessions[1] or {}).edits or {}) == 2")
@@ -178,7 +178,7 @@ def test_two_neovims_show_the_same_and_decide_once(edit: Edit, tmp_path: Path) -
     second.cmd("2")
     second.cmd("Acp reject")
     second.wait(COUNT, 1)
-    first.wait(COUNT, 1, timeout=1.0)
+    first.wait(COUNT, 1)
     first.turn(f'write {path} "ONE\\ntwo\\nthree\\nfour\\n"')
     second.wait(COUNT, 2)
     until(lambda: second.lines(str(path)) == ["ONE", "two", "three", "four"])

@@ -65,7 +65,7 @@ def seen(editor: Editor, *texts: str) -> None:
         return all(re.sub(r"\s", "", each) in text for each in texts)
 
     try:
-        until(found, 5)
+        until(found)
     except AssertionError as error:
         raise AssertionError(editor.report(f"not in the float: {texts}")) from error
 

@@ -58,7 +58,7 @@ class Asked:
 
     def rows(self, *wanted: str) -> list[str]:
         """The chat's rows without their indent, once these are among them."""
-        until(lambda: not {*wanted} - {row.strip() for row in self.editor.chat()}, 10)
+        until(lambda: not {*wanted} - {row.strip() for row in self.editor.chat()})
         return [row.strip() for row in self.editor.chat()]
 
     def open(self) -> None:

@@ -288,11 +288,11 @@ def test_a_login_that_is_not_answered_is_told_and_ended_by_a_cancel(editor: Edit
     editor.wait_event("AcpAuthRequired")
     editor.cmd("Acp login account")
     traffic.wait("authenticate")
-    notice = editor.wait_event("AcpNotice", timeout=20)
+    notice = editor.wait_event("AcpNotice")
     assert "has not answered the login for 10 s" in notice["title"]
     editor.cmd("AcpCancel")
     traffic.wait("$/cancel_request")
     editor.wait_message("Login to Scripted cancelled. :Acp login tries again")
     let_answer(editor, "authenticate")
     editor.cmd("Acp login account")
-    assert editor.wait_event("AcpTurnEnd", timeout=20)["stop_reason"] == "end_turn"
+    assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "end_turn"

@@ -352,12 +352,12 @@ def test_a_long_history_is_loaded_while_the_editor_stays_free(picker: Editor) ->
     counted = (
         "local s = require('acp').state().sessions[1] return #s.tool_calls + s.more.tool_calls"
     )
-    picker.wait(f"(function() {counted} end)() == 3000", timeout=30)
+    picker.wait(f"(function() {counted} end)() == 3000")
     # To read all of it again and again would hold Neovim up.
     chat = picker.lua("return require('acp').state().sessions[1].chat_bufnr")
     size = f"vim.api.nvim_buf_get_offset({chat}, vim.api.nvim_buf_line_count({chat}))"
-    picker.wait(f"{size} > {24 << 20}", timeout=30)
-    until(lambda: picker.chat(1).count("## Scripted") == 3000, 30)
+    picker.wait(f"{size} > {24 << 20}")
+    until(lambda: picker.chat(1).count("## Scripted") == 3000)
     assert picker.chat(1).count("## You") == 3000
     assert not picker.events("AcpToolCall")
     assert picker.lua("return _G.acp_frames") < 1500

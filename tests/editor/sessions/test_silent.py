@@ -51,7 +51,7 @@ def test_each_is_named_once_and_its_late_answer_counts(editor: Editor) -> None:
     editor.cmd("AcpPrompt! six")
     methods = ["session/resume", "session/load", "initialize", "session/new", "authenticate"]
     methods.append("session/set_mode")
-    editor.wait_event("AcpNotice", len(methods), timeout=30)
+    editor.wait_event("AcpNotice", len(methods))
     for n, method in enumerate(methods, 1):
         named = f"{stalled_name(method)} has not answered {method}"
         way_out = "for 10 s. :Acp restart starts it again"
@@ -81,7 +81,7 @@ def test_a_restart_is_the_way_out_and_loses_no_prompt(
         editor.cmd("AcpCancel")
         editor.wait_message("on hold. :Acp queue run sends")
     editor.cmd("Acp restart")
-    until(lambda: len(traffic.pids()) == 2, 10)
+    until(lambda: len(traffic.pids()) == 2)
     let_answer(editor, method)
     if cancelled:
         wait_status(editor, "idle")

@@ -48,7 +48,7 @@ def together(caller: Caller) -> dict[str, dict[str, Any]]:
 
 def results(caller: Caller) -> dict[str, dict[str, Any]]:
     names = [str(tool).removeprefix("nvim_") for tool, _ in CALLS]
-    until(lambda: all(caller.told(name) for name in names), 30)
+    until(lambda: all(caller.told(name) for name in names))
     return {name: caller.told(name)[-1] for name in names}
 
 

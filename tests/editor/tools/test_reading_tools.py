@@ -151,7 +151,7 @@ def test_the_turns_own_diagnostics(editor: Editor, caller: Caller) -> None:
     caller.text("diagnostics")  # what is tried may ask before the tools have seen anything
     asked = json.dumps({"since": "turn", "wait_ms": 20_000})
     text = json.dumps("one\nerror: stays\nerror: new\n")
-    editor.turn(f"write {path} {text}\nmcp nvim_diagnostics {asked}", timeout=40)
+    editor.turn(f"write {path} {text}\nmcp nvim_diagnostics {asked}")
     assert caller.told("diagnostics")[-1]["content"][0]["text"].split("\n") == [
         "+ b.txt:3:1 error: new [words E1]",
         "- b.txt error: old [words]",
@@ -345,7 +345,7 @@ def test_a_cancelled_turn_ends_the_question(editor: Editor, caller: Caller, tmp_
     log = tmp_path / "log"
     serve(editor, never=["textDocument/hover"], log=str(log))
     editor.prompt('mcp nvim_hover {"path": "a.txt", "line": 1, "symbol": "one"}')
-    until(lambda: bool(received(log, "textDocument/hover")), timeout=20)
+    until(lambda: bool(received(log, "textDocument/hover")))
     editor.cmd("AcpCancel")
     until(lambda: bool(received(log, "$/cancelRequest")))
     editor.wait_event("AcpTurnEnd")

@@ -51,7 +51,7 @@ class Project:
 
     def asked(self) -> dict[str, Any]:
         """The question that waits."""
-        self.editor.wait("#require('acp').state().sessions[1].permissions > 0", timeout=20)
+        self.editor.wait("#require('acp').state().sessions[1].permissions > 0")
         found: dict[str, Any] = self.editor.session(1)["permissions"][0]
         return found
 

@@ -133,7 +133,7 @@ def test_a_session_is_shown_once_after_the_connection_was_lost(editor: Editor) -
         traffic = retelling_agent(editor, elsewhere=serve)
         before = talk(editor)
         proxies[0].cut()
-        traffic.wait("session/resume", timeout=30)
+        traffic.wait("session/resume")
         editor.turn("go", 30)
         until(lambda: "On we go." in editor.chat(1))
         assert lines(editor)[: len(before)] == before

@@ -225,7 +225,7 @@ def test_a_host_that_is_killed_leaves_nothing_and_is_reported_in_one_line(editor
     host = editor.lua("return vim.fn.jobpid(require('acp.base.host').channel())")
     os.kill(host, signal.SIGKILL)
     editor.wait("require('acp').state().host == 'failed'")
-    until(lambda: {p.pid for p in editor.processes()} <= before - {host}, 10)
+    until(lambda: {p.pid for p in editor.processes()} <= before - {host})
     until(lambda: len(editor.processes()) == 1, 10, "only Neovim is left")
     assert editor.session(1)["status"] == "failed"
     assert len([line for line in editor.messages().split("\n") if "host ended" in line]) == 1
@@ -243,7 +243,7 @@ def test_a_daemon_out_of_a_terminal_ends_with_its_agent(editor: Editor) -> None:
 
     assert len(daemons()) == 1
     editor.cmd("Acp restart")
-    editor.wait_event("AcpAgentReady", 2, timeout=20)
+    editor.wait_event("AcpAgentReady", 2)
     assert daemons() == []
 
 
@@ -270,7 +270,7 @@ def test_restart_ends_the_whole_tree_first(editor: Editor) -> None:
     busy(editor)
     before = {p.pid for p in editor.processes() if "time.sleep(600)" in p.command}
     editor.cmd("Acp restart")
-    editor.wait_event("AcpAgentReady", 2, timeout=20)
+    editor.wait_event("AcpAgentReady", 2)
     assert not before & {p.pid for p in editor.processes()}
 
 

@@ -18,7 +18,7 @@ if sys.orig_argv[1:3] == ["-m", "acp_nvim"]:
     from acp_nvim.workspace import workspace
     from acp_nvim.workspace.snapshots import store
 
-    workspace.PATIENCE_S = 10.0  # type: ignore[misc]
+    workspace.PATIENCE_S = 60.0  # type: ignore[misc]
     for name, value in json.loads(os.environ.get("ACP_TEST_LIMITS", "{}")).items():
         assert hasattr(store, name), name
         setattr(store, name, value)
