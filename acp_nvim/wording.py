@@ -275,9 +275,6 @@ NO_STORE: Final = "No checkpoints, and changes on disk are not seen: {reason}"
 NOT_KEPT: Final = "Not kept: {file}: {reason}"
 WHY_NO_STORE: Final = "nothing is kept of {folder}"
 MANY_FILES: Final = "Still scanning many files. Until then, changes on disk may be missed"
-JOURNAL_OF_ANOTHER: Final = (
-    "Pending edits of the directory that was at {path} are kept until it is found"
-)
 JOURNAL_FAILED: Final = "Pending edits and checkpoints are not saved: {reason}"
 OTHER_NEOVIM_BUSY: Final = "Another Neovim is working on these edits. Try again"
 DECIDED_ELSEWHERE: Final = "{file}: decided in another Neovim"

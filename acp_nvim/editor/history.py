@@ -207,12 +207,6 @@ class History:
             self._begun().adopted(adopted(session, under, path, before, after))
             self.noticed()
 
-    def relocated(self, old: str, new: str, until: float, sessions: Iterable[str]) -> None:
-        """See `workspace.ports.Authorship`."""
-        if self.enabled and self._path is not None and self._path.exists():
-            self._begun().relocated(old, new, until, sessions)
-            self._flush_now()
-
     def _own(self, session: AgentSession) -> Session | None:
         """The session of this Neovim's; None where it is another's, or nothing is kept."""
         own = self._sessions() if self.enabled else ()

@@ -17,7 +17,7 @@ from acp_nvim.edits.hunks import Hunk, apply, diff
 from acp_nvim.edits.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
 REMEMBERED = 64
 """The most texts whose names are remembered by object."""
@@ -171,14 +171,6 @@ class Writer:
 def batch(records: list[bytes]) -> bytes:
     """Several records as one: all of them are read, or none."""
     return _encode(records)
-
-
-def changed(one: bytes, change: Callable[[Put | Drop], Put | Drop]) -> bytes:
-    """Return what `batch` has made, each value and its key as ``change`` gives them. Raises
-    `msgspec.DecodeError`.
-    """
-    records = map(_decode, _decode_batch(one))
-    return batch([_encode(change(it) if isinstance(it, Put | Drop) else it) for it in records])
 
 
 class Reader:

@@ -141,18 +141,4 @@ class Moved(Struct, frozen=True):
     new: str
 
 
-class Relocated(Struct, frozen=True):
-    """A directory was moved: what was said there, and the lines of its files, are of the new path.
-    Another one may be at the old path since ``until``, in seconds since 1970, but these sessions
-    are of this one.
-    """
-
-    old: str
-    new: str
-    until: float
-    uids: Sequence[str]
-
-
-Change = (
-    Begin | Know | Put | Grow | Settle | Prompted | Delete | Wrote | Adopted | Moved | Relocated
-)
+Change = Begin | Know | Put | Grow | Settle | Prompted | Delete | Wrote | Adopted | Moved

@@ -22,7 +22,6 @@ from acp_nvim.history.changes import (
     Moved,
     Prompted,
     Put,
-    Relocated,
     Replay,
     Settle,
     Wrote,
@@ -116,10 +115,6 @@ class Recorder:
     def adopted(self, adopted: Adopted) -> None:
         """A process was killed after an agent of it had written a file."""
         self._pending.append(adopted)
-
-    def relocated(self, old: str, new: str, until: float, uids: Iterable[str]) -> None:
-        """A directory was moved while no Neovim was open."""
-        self._pending.append(Relocated(clean_text(old), clean_text(new), until, list(uids)))
 
     def delete(self, record: int, uid: str | None) -> None:
         """The user deletes a record; what is said from now on in the session of that name gets a

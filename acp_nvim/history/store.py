@@ -24,7 +24,6 @@ from acp_nvim.history.changes import (
     Moved,
     Prompted,
     Put,
-    Relocated,
     Replay,
     Settle,
     Wrote,
@@ -411,22 +410,6 @@ class Store:
     def _moved(self, moved: Moved) -> None:
         blames.move(self._sql, moved, self._clock())
 
-    def _relocated(self, moved: Relocated) -> None:
-        """Sessions, prompts and lines of a directory that was moved are of its new path."""
-        own = ", ".join("?" * len(moved.uids))
-        self._repath(moved, "prompts", "cwd", "1")
-        self._repath(moved, "blames", "path", "updated <= ?", moved.until)
-        then = f"(started <= ? OR uid IN ({own}))"
-        self._repath(moved, "sessions", "cwd", then, moved.until, *moved.uids)
-
-    def _repath(self, moved: Relocated, table: str, column: str, rest: str, *values: Any) -> None:
-        below, there = moved.old.rstrip("/") + "/", len(moved.old) + 1
-        self._sql.execute(
-            f"UPDATE OR REPLACE {table} SET {column} = ? || substr({column}, ?)"
-            f" WHERE ({column} = ? OR substr({column}, 1, ?) = ?) AND {rest}",
-            (moved.new, there, moved.old, len(below), below, *values),
-        )
-
     # -- what goes --------------------------------------------------------------------------------
 
     def _delete(self, delete: Delete) -> None:
@@ -507,5 +490,4 @@ _DO: Final[dict[type, Callable[[Store, Any], None]]] = {
     Wrote: Store._wrote,
     Adopted: Store._adopted,
     Moved: Store._moved,
-    Relocated: Store._relocated,
 }

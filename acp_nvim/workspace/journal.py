@@ -2,8 +2,8 @@
 
 A folder in `stdpath('data')/acp/workspaces` has the file `journal`, to which every process of that
 workspace appends (`edits.log`), `lock`, which is locked by whoever writes and is free again when
-that process is killed, `root`, and `pending` as long as there is anything to decide: Lua looks for
-that before it starts a process. Only the user may read any of it: texts may be secret.
+that process is killed, and `pending` as long as there is anything to decide: Lua looks for that
+before it starts a process. Only the user may read any of it: texts may be secret.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ if sys.platform != "win32":
     import fcntl
 
 MODE: Final = 0o600
-ROOT: Final = "root"
-"""Says which directory the workspace's is (`homes.py`)."""
 NOTES: Final = "writes."
 """What the names of files of notes begin with (`write_notes.py`)."""
 SLACK: Final = 1024 * 1024
@@ -189,9 +187,8 @@ class JournalFile:
     def remove(self) -> None:
         """Leave no file behind that has nothing to say."""
         self.mark(pending=False)
-        for path in (self.folder / ROOT, self.path):
-            with suppress(FileNotFoundError, NotADirectoryError):
-                path.unlink()
+        with suppress(FileNotFoundError, NotADirectoryError):
+            self.path.unlink()
         self._stop_reading()
 
     def mark(self, *, pending: bool) -> None:

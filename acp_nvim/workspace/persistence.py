@@ -33,7 +33,7 @@ from acp_nvim.workspace.agent_write import Lands
 from acp_nvim.workspace.commits import Commits
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.pending_edits import PendingEdits
-from acp_nvim.workspace.ports import AgentSession, Authorship, BusyError, OtherSessions, Seen
+from acp_nvim.workspace.ports import AgentSession, BusyError, OtherSessions, Seen
 from acp_nvim.workspace.refusals import Refusal
 from acp_nvim.workspace.replica import FILE, NOTHING, WRITES, Key, NewerVersionError, Replica
 from acp_nvim.workspace.rewind import Rewind
@@ -42,7 +42,6 @@ from acp_nvim.workspace.shared_state import SharedState, in_order
 from acp_nvim.workspace.tracked_file import ConflictOver
 
 if TYPE_CHECKING:
-    from acp_nvim.workspace.homes import Homes
     from acp_nvim.workspace.landings import Landings
 
 DELAY_S: Final = 0.003
@@ -75,11 +74,10 @@ class Persistence:
         tasks: Tasks,
         sessions: Callable[[], Iterable[AgentSession]],
         others: OtherSessions,
-        authorship: Authorship,
         problem: Callable[[str], None],
     ) -> None:
-        """``others`` takes up sessions of other Neovims; ``authorship`` hears where a workspace was
-        moved, ``problem`` why something cannot be read or written.
+        """``others`` takes up sessions of other Neovims; ``problem`` hears why something cannot be
+        read or written.
         """
         self.cut_until = 0
         """Until when an agent may have been at work that the host before this one had started, in
@@ -92,7 +90,6 @@ class Persistence:
         self._tasks = tasks
         self._sessions = sessions
         self._others = others
-        self._authorship = authorship
         self._problem = problem
         self._data: Path | None = None
         self._locks: dict[str, anyio.Lock] = {}
@@ -106,8 +103,6 @@ class Persistence:
         self._failing = set[str]()
         """The roots whose journals could not be read or written the last time."""
         self._followed = set[str]()
-        self._located, self._noted = set[str](), set[str]()
-        """The roots whose folders were found, and say of which directories they are."""
         self._is_closing = False
 
     # -- life -------------------------------------------------------------------------------------
@@ -130,7 +125,6 @@ class Persistence:
         others. ``again``: this Neovim had it already, in another process.
         """
         root = self._state.root(directory)
-        self.locate(directory)
         if self._data is None or root in self._state.replicas.keys() | self._state.left_alone:
             return []
         folder = roots.folder(self._data, root)
@@ -156,29 +150,6 @@ class Persistence:
         self._show_sessions()
         paths.sort(key=lambda path: path != first)
         return paths
-
-    def locate(self, directory: str) -> None:
-        """Find what was kept of the workspace of a directory, also where that was moved; blocks."""
-        root = self._state.root(directory)
-        if self._data is None or root in self._located:
-            return
-        self._located.add(root)
-        try:
-            if roots.is_settled(self._data, root):
-                return
-            settled = self._homes_in(self._data).settle(root)
-        except NewerVersionError as error:
-            self._state.left_alone.add(root)
-            self._problem(wording.JOURNAL_NEWER.format(path=error))
-        except OSError as error:  # paths in the journal may be others than those of the files
-            self._state.left_alone.add(root)
-            self._failed(root, error)
-        else:
-            if settled.move is not None:
-                move = settled.move
-                self._authorship.relocated(move.old, move.new, settled.until, settled.sessions)
-            if settled.is_anothers:
-                self._problem(wording.JOURNAL_OF_ANOTHER.format(path=root))
 
     def _first_read(self, replica: Replica) -> list[Key]:
         try:
@@ -402,19 +373,6 @@ class Persistence:
         for (kind, path), value in now.items():
             if kind == FILE:
                 self._edits.ledger.told(path, value.entry)
-        await self._note(replica)
-
-    async def _note(self, replica: Replica) -> None:
-        """The folder says of which directory it is, once there is anything in it."""
-        if self._data is not None and replica.stored and replica.root not in self._noted:
-            await to_thread.run_sync(self._homes_in(self._data).note, replica.root)
-            self._noted.add(replica.root)
-
-    def _homes_in(self, data: Path) -> Homes:
-        """Imported when they are first needed: a directory was moved, or is noted."""
-        from acp_nvim.workspace.homes import Homes
-
-        return Homes(data)
 
     async def _take_news(self, replica: Replica) -> Seen:
         if not replica.file.has_news():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Literal, Protocol
 
@@ -322,13 +322,6 @@ class Authorship(Protocol):
 
     def adopted(self, prompt: PromptName, path: str, before: Text | None, after: Text) -> None:
         """An agent has made ``after`` of ``before``, and its process was killed over that."""
-        ...
-
-    def relocated(self, old: str, new: str, until: float, sessions: Iterable[str]) -> None:
-        """A directory was moved while no Neovim was open, what was kept of it is of the new path.
-        Another one may be at the old path since ``until``, in seconds since 1970, whose are none of
-        the ``sessions``, by key. This is told without option `blame`, too.
-        """
         ...
 
 

@@ -5,15 +5,11 @@ same folder without Python.
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import Final
 
 from acp_nvim.workspace.git_tree import find_top
 
-INDEX: Final = "by-inode"
-"""Names the folders of workspaces by the inodes of their directories (`homes.py`)."""
-_NAME: Final = re.compile(rb"[\w-]+")
 _MASK: Final = 0xFFFFFFFF
 
 
@@ -26,29 +22,6 @@ def root_of(directory: str) -> str:
 def folder(data: Path, root: str) -> Path:
     """The folder of the workspace with this root, below `stdpath('data')`."""
     return data / "acp" / "workspaces" / name(root)
-
-
-def inode_of(path: str) -> int:
-    """The number of a directory's inode; 0 where there is none."""
-    try:
-        return os.stat(path).st_ino  # noqa: PTH116
-    except OSError:
-        return 0
-
-
-def indexed(data: Path, inode: int) -> list[str]:
-    """The names of the folders of directories with this inode; what is none is damage. OSError."""
-    try:
-        text = (data / "acp" / "workspaces" / INDEX / str(inode)).read_bytes()
-    except FileNotFoundError:
-        return []
-    return [word.decode() for word in text.split() if _NAME.fullmatch(word)]
-
-
-def is_settled(data: Path, root: str) -> bool:
-    """Whether a root has the folder that it had last, or never had one. OSError."""
-    home = folder(data, root)
-    return indexed(data, inode_of(root)) == ([home.name] if home.exists() else [])
 
 
 def name(path: str) -> str:

@@ -100,7 +100,7 @@ class Workspace(Generic[S]):
         self.early_looks = EarlyLooks(turns, self.disk.look_before, tasks)
         self.rewind = Rewind(self.edits, checkpoints, self.disk, self.snapshots, self._claim)
         self.persistence = Persistence(
-            self.edits, self.rewind, self.commits, tasks, sessions, others, authorship, view.notice
+            self.edits, self.rewind, self.commits, tasks, sessions, others, view.notice
         )
         self.decisions = ReviewDecisions(self.edits, self.disk.before_use, self.persistence.claim)
         self._amends = amends(self.edits)

@@ -343,32 +343,6 @@ def test_with_a_session_its_prompts_go_that_no_other_has(kept: KeptHistory) -> N
     assert search.prompts(kept.database, 10) == ["Never kept in a session"]
 
 
-def test_what_was_said_in_a_directory_that_was_moved_is_of_its_new_path(
-    path: Path,
-) -> None:
-    now = 1000.0
-    kept = KeptHistory(path, clock=lambda: now)
-    for title, cwd in (("old", "/a/b"), ("inner", "/a/b/c"), ("beside", "/a/bc")):
-        turn(kept.session(cwd), title, "Hi")
-        kept.flush()
-    now = 2000.0
-    turn(kept.session("/a/b"), "another", "Hi")
-    turn(kept.session("/a/b"), "own", "Hi")
-    kept.flush()
-    kept.recorder.relocated("/a/b", "/new", 1500.0, ["run.5", f"{kept.name}.5"])
-    kept.flush()
-    found = {one.title: one.cwd for one in search.search(kept.database, "", "/new")}
-    assert found == {
-        "own": "/new",
-        "old": "/new",
-        "another": "/a/b",
-        "beside": "/a/bc",
-        "inner": "/new/c",
-    }
-    assert list(found)[:2] == ["own", "old"], "those of the directory first"
-    kept.close()
-
-
 def test_a_file_of_a_newer_version_is_left_alone(path: Path) -> None:
     KeptHistory(path).close()
     sql = sqlite3.connect(path)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -68,8 +68,6 @@ class FakeWorkspace:
         """Writes of processes that were killed: prompt, path, text before and after."""
         self.moves: list[tuple[str, str]] = []
         """The moves, old path and new."""
-        self.relocations: list[tuple[str, str]] = []
-        """The directories that were moved."""
         self.told: list[str] = []
         """Notices and lines for the user."""
         recorder = Recorder()
@@ -119,10 +117,6 @@ class FakeWorkspace:
     def adopted(self, prompt: PromptName, path: str, before: Text | None, after: Text) -> None:
         """An agent had written lines when its process was killed."""
         self.adoptions.append((prompt, path, before, after))
-
-    def relocated(self, old: str, new: str, until: float, sessions: Iterable[str]) -> None:
-        """A directory was moved."""
-        self.relocations.append((old, new))
 
     def follow(self, root: str, folder: str) -> None:
         """Nobody tells of changes: `exchange` looks for them."""

@@ -28,7 +28,6 @@ PROMPTS = 500
 async def history(host: Host, args: Args) -> None:
     """Search, pick a session, then what to do with it, unless `action` says that."""
     cwd, words = str(args["cwd"]), str(args.get("words") or "").strip()
-    host.workspace.persistence.locate(cwd)
     found = await read(host, "search", words, cwd)
     if found is None:
         return
@@ -53,7 +52,6 @@ async def history(host: Host, args: Args) -> None:
 async def last_chat(host: Host, args: Args) -> None:
     """Offer the last session of a directory, where no session is current."""
     cwd = str(args["cwd"])
-    host.workspace.persistence.locate(cwd)
     found: Sequence[Kept] = await read(host, "search", "", cwd, silent=True) or ()
     last = next((kept for kept in found[:1] if kept.cwd == cwd), None)
     if last is None:
@@ -85,7 +83,6 @@ async def ask(host: Host, args: Args) -> None:
         reply = reports.markdown_of(entries)
     else:
         cwd = str(args["cwd"])
-        host.workspace.persistence.locate(cwd)
         found = await read(host, "search", str(args.get("search") or ""), cwd) or []
         now = time.time()
         reply = [history_chats.item(kept, cwd, now) for kept in found]

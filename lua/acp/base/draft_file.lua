@@ -63,15 +63,6 @@ function M.directory() return vim.fn.stdpath('state') .. '/acp/drafts' end
 ---@return string
 function M.sent_path() return ('%s/%s.sent'):format(M.directory(), me()) end
 
---- A directory, wherever it is moved to: its inode, and when that was made. Nil where that is not
---- known.
----@return string|nil
-function M.identity(path)
-  local stat = uv.fs_stat(path)
-  local born = stat and stat.birthtime.sec or 0
-  return born > 0 and ('%d-%d'):format(stat.ino, born) or nil
-end
-
 local function workspace(cwd) return require('acp.base.workspaces').digits(cwd) end
 
 --- The file of this Neovim for a workspace.
@@ -253,7 +244,6 @@ end
 
 ---@class acp.Kept what one Neovim kept for a workspace
 ---@field cwd string
----@field identity? string of that directory
 ---@field current? integer
 ---@field drafts acp.KeptPrompt[]
 ---@field queue acp.KeptPrompt[]
@@ -299,36 +289,6 @@ local function is_not_ours(path, cwd)
   return other, newer and not other
 end
 
---- Whether a file was kept for a directory that was at another path then.
----@param path string
----@param identity string|nil of the directory
-local function was_elsewhere(path, identity)
-  local ok, kept = pcall(vim.json.decode, read_file(path) or '')
-  if not ok or type(kept) ~= 'table' or kept.version ~= M.VERSION then return false end
-  local same = identity ~= nil and kept.identity == identity and type(kept.cwd) == 'string'
-  return same and M.identity(kept.cwd) ~= identity
-end
-
---- Files that are named where they are now.
----@param kept acp.Kept
----@param cwd string
-local function move(kept, cwd)
-  local old = kept.cwd .. '/'
-  local function moved(path) return vim.startswith(path, old) and cwd .. path:sub(#old) or path end
-  for _, list in ipairs({ kept.drafts, kept.queue, kept.earlier }) do
-    for _, prompt in ipairs(list) do
-      prompt.paths = prompt.paths and vim.tbl_map(moved, prompt.paths)
-      for _, range in ipairs(prompt.ranges or {}) do
-        range.path = moved(range.path)
-      end
-    end
-  end
-  for _, remark in ipairs(kept.remarks) do
-    remark.path = moved(remark.path)
-  end
-  kept.cwd = cwd
-end
-
 local taken = 0
 
 --- Make a file ours. Of several Neovims one succeeds.
@@ -352,13 +312,12 @@ end
 function M.take(cwd)
   local found, paths, problems, newer = {}, {}, {}, nil
   local files, others = listed()
-  local hash, identity = workspace(cwd), M.identity(cwd)
+  local hash = workspace(cwd)
   local function take(file)
     local path, problem = claim(file)
     problems[#problems + 1] = problem
     local ok, kept = pcall(read, path)
     if path and ok then
-      if type(kept.cwd) == 'string' and kept.cwd ~= cwd then move(kept, cwd) end
       found[#found + 1] = kept
       paths[#paths + 1] = path
     elseif path then
@@ -375,8 +334,6 @@ function M.take(cwd)
       elseif not is_other then
         take(file)
       end
-    elseif file.gone and file.age <= OLD_S and was_elsewhere(path, identity) then
-      take(file)
     end
   end
   sweep(files, others)

@@ -13,7 +13,6 @@ M.instance = ('%s-%s-%d'):format(
 
 local home ---@type string|nil
 local opened = {} ---@type table<string, true> roots that a host was told of
-local stayed = {} ---@type table<string, true> directories that were not moved
 local followed = {} ---@type table<string, uv.uv_fs_event_t|false> roots that a host has opened
 
 ---@return string
@@ -42,33 +41,6 @@ function M.has(root, file)
   return uv.fs_stat(('%s/%s/%s'):format(directory(), M.digits(root), file)) ~= nil
 end
 
---- Whether a directory was at another path when such a file was kept for it. The number of its
---- inode leads to that; whether it is right the host says (`acp_nvim/workspace/homes.py`).
----@param path string
----@param file 'pending'|'journal'
----@return boolean
-local function was_elsewhere(path, file)
-  if stayed[path .. file] then return false end
-  local stat = uv.fs_stat(path)
-  local index = stat and ('%s/by-inode/%d'):format(directory(), stat.ino)
-  local names = index and require('acp.base.read_file')(index) or ''
-  for name in names:gmatch('%S+') do
-    local other = name ~= M.digits(path)
-    if other and uv.fs_stat(('%s/%s/%s'):format(directory(), name, file)) then return true end
-  end
-  stayed[path .. file] = true
-  return false
-end
-
---- Whether a directory has left something to open.
----@param path string
----@param all? boolean also where nothing is to be decided
----@return boolean
-local function is_kept(path, all)
-  if M.has(path, 'pending') or all and M.has(path, 'journal') then return true end
-  return was_elsewhere(path, all and 'journal' or 'pending')
-end
-
 --- Directories from one up whose workspace was not opened yet and has something to decide, or with
 --- `all` anything.
 ---@param all? boolean
@@ -76,7 +48,8 @@ end
 local function above(path, all)
   local found = {}
   while true do
-    if not opened[path] and is_kept(path, all) then found[#found + 1] = path end
+    local kept = M.has(path, 'pending') or all and M.has(path, 'journal')
+    if kept and not opened[path] then found[#found + 1] = path end
     local parent = vim.fs.dirname(path)
     if parent == path or not parent then return found end
     path = parent

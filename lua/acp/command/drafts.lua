@@ -80,7 +80,6 @@ local function texts()
   for cwd, kept in pairs(collect()) do
     kept.version, kept.sent = draft_file.VERSION, vim.fs.basename(draft_file.sent_path())
     kept.current = require('acp.base.state').current()
-    kept.identity = draft_file.identity(cwd)
     found[draft_file.path(cwd)] = vim.json.encode(kept)
   end
   return found
