@@ -46,7 +46,7 @@ def update(**fields: object) -> str:
 def test_a_fold_holds_what_comes_into_its_tool_call_later(
     editor: Editor, first: int, then: int
 ) -> None:
-    gate = editor.work / "go on"
+    gate = editor.home / "go on"
     call = f"update {json.dumps(CALL | {'content': content(first) if first else []})}"
     last = update(status="completed", content=content(then))
     editor.agent("script")
@@ -64,7 +64,7 @@ def test_a_fold_holds_what_comes_into_its_tool_call_later(
 
 def test_a_reader_in_the_chat_stays_where_they_read(editor: Editor) -> None:
     editor.agent("script")
-    gate = editor.work / "go on"
+    gate = editor.home / "go on"
     below = "chunks 600"
     last = update(status="completed", content=content(7))
     editor.prompt(f"update {json.dumps(CALL)}\n{below}\nuntil_there '{gate}'\n{last}\nsay .the end")
@@ -82,7 +82,7 @@ def test_a_reader_in_the_chat_stays_where_they_read(editor: Editor) -> None:
 
 def test_a_fold_that_the_user_opened_stays_open(editor: Editor) -> None:
     editor.agent("script")
-    gate = editor.work / "go on"
+    gate = editor.home / "go on"
     editor.prompt(
         f"update {json.dumps(CALL)}\nuntil_there '{gate}'\n"
         f"{update(status='completed', content=content(4))}\nsay the end"

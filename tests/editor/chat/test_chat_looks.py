@@ -154,7 +154,7 @@ def test_plans_have_the_signs_of_tool_calls_and_tables_that_are_too_wide_a_rule(
 
 def test_code_gets_the_colours_of_its_language_once_it_is_complete(editor: Editor) -> None:
     editor.agent("script")
-    gate = editor.work / "go on"
+    gate = editor.home / "go on"
     editor.prompt("\n".join([say(CODE[:30]), f"until_there '{gate}'", say(CODE[30:])]))
     editor.wait_screen("local x")
     gate.touch()
