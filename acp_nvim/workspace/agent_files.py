@@ -7,65 +7,31 @@ saved) goes into the present text, whole or not at all. Nothing that a user type
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager
 from functools import partial
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from acp_nvim.edits.agent_bases import Act, AgentBases, Stale
+from acp_nvim.edits.agent_bases import Act
 from acp_nvim.edits.merge import overlaid
 from acp_nvim.edits.text import EMPTY, Text, parse
 from acp_nvim.workspace import disk, key_files
-from acp_nvim.workspace.agent_write import AgentWrite, Lands, Made
-from acp_nvim.workspace.buffer_cache import BufferCache
-from acp_nvim.workspace.file_format import Format
+from acp_nvim.workspace.agent_write import AgentWrite, Made
+from acp_nvim.workspace.disk_changes import DiskChanges
 from acp_nvim.workspace.path_guard import Ask, PathGuard
 from acp_nvim.workspace.paths import Place
-from acp_nvim.workspace.ports import AgentSession, BufferText, Closed, FileOptions
+from acp_nvim.workspace.pending_edits import PendingEdits
+from acp_nvim.workspace.persistence import Persistence
+from acp_nvim.workspace.ports import AgentSession, BufferText, Closed
 from acp_nvim.workspace.refusals import Refusal
 from acp_nvim.workspace.text_fit import excerpt
-from acp_nvim.workspace.tracked_file import TrackedFiles
-
-Kind = Literal["created", "modified"]
-
 
 S = TypeVar("S", bound=AgentSession)
 S_contra = TypeVar("S_contra", contravariant=True)
 
 OnLocation = Callable[[S, str, int | None], None]
 """Called with each file that an agent uses, and the 1-based line where there is one."""
-
-
-class Observer(Protocol[S_contra]):
-    """Follows the reads and writes of agents through the editor, by real path."""
-
-    async def before_write(self, real: str) -> None:
-        """An agent is about to write: other changes of the file are taken up first."""
-        ...
-
-    async def unread(
-        self, session: S_contra, real: str, file_format: Format
-    ) -> Text | Stale | None:
-        """The base of a write of a file that the agent has not read; None: its saved text."""
-        ...
-
-    def landing(self, session: S_contra, real: str) -> AbstractContextManager[Lands]:
-        """A write that is told by `wrote` in this context, or is not made."""
-        ...
-
-    def was_read(self, real: str, text: Text) -> None:
-        """An agent was given this text."""
-        ...
-
-    def wrote(
-        self, session: S_contra, real: str, before: Text | None, after: Text, kind: Kind
-    ) -> None:
-        """A write has landed: text before (None: no such file) and after, autocommands' edits
-        included.
-        """
-        ...
 
 
 class Amends(Protocol[S_contra]):
@@ -76,7 +42,7 @@ class Amends(Protocol[S_contra]):
         ...
 
     def landed(self, session: S_contra, real: str) -> None:
-        """The write is done, and the `Observer` knows of it."""
+        """The write is done, and entered in the pending edits."""
         ...
 
     def agents(self, session: S_contra, real: str) -> Text | None:
@@ -103,26 +69,23 @@ class AgentFiles(Generic[S]):
 
     def __init__(
         self,
-        files: TrackedFiles,
-        buffers: BufferCache,
-        bases: AgentBases,
-        options: Callable[[], FileOptions],
+        edits: PendingEdits,
+        disk_changes: DiskChanges,
+        persistence: Persistence,
+        amends: Amends[S],
         ask: Ask[S],
         on_location: OnLocation[S],
-        observer: Observer[S],
-        amends: Amends[S],
     ) -> None:
-        """``bases`` has the texts that each agent last saw; ``options`` is read anew for each
-        request.
-        """
-        self._files = files
-        self._buffers = buffers
-        self._bases = bases
-        self._options = options
-        self.guard = PathGuard(options, ask)
-        self._on_location = on_location
-        self._observer = observer
+        self._edits = edits
+        self._files = edits.tracked
+        self._buffers = edits.buffers
+        self._bases = edits.bases
+        self._options = edits.options
+        self._disk_changes = disk_changes
+        self._persistence = persistence
         self._amends = amends
+        self._on_location = on_location
+        self.guard = PathGuard(edits.options, ask)
 
     async def read(
         self, session: S, path: str, line: int | None = None, limit: int | None = None
@@ -143,7 +106,7 @@ class AgentFiles(Generic[S]):
         if len(content) > options.message_bytes:
             raise Refusal("too_large", where.path, f"{len(content)} characters")
         self._bases.note(session.key, where.real, text)
-        self._observer.was_read(where.real, text)
+        self._disk_changes.reads.add(where.real, text)
         self._on_location(session, where.real, line)
         return content
 
@@ -204,9 +167,11 @@ class AgentFiles(Generic[S]):
         remember: Callable[[AgentWrite, Text | None], None] | None = None,
     ) -> Landed | None:
         file = self._files[where.real]
-        with self._observer.landing(session, where.real) as lands:
+        unread = self._disk_changes.unread
+        with self._persistence.landing(session, where.real) as lands:
             async with file.in_line():  # the write that came last stands
-                await self._observer.before_write(where.real)
+                await unread.ready(where.real)
+                await self._disk_changes.before_write(where.real)
                 async with file.alone():
                     amend = partial(self._amends.amend, session)
                     work = AgentWrite(
@@ -218,7 +183,7 @@ class AgentFiles(Generic[S]):
                         session.key,
                         amend,
                         lands,
-                        partial(self._observer.unread, session),
+                        partial(unread.base, session),
                         base,
                     )
                     made = await work.run()
@@ -228,24 +193,21 @@ class AgentFiles(Generic[S]):
                         )
                     else:
                         remember(work, made.before if made else work.present)
-            if made is None or not made.unsaved:
+            if made is None or not made.failed:
                 answer()
-            return self._landed(session, where, made)
+            landed = None if made is None else self._enter(session, where, made)
+            self._amends.landed(session, where.real)
+            if made is not None and made.failed:
+                raise Refusal("failed", where.path, made.failed)
+            return landed
 
-    def _landed(self, session: S, where: Place, made: Made | None) -> Landed | None:
-        """A write is done: follow it, and review it."""
-        landed: Landed | None = None
-        if made is not None:
-            kind: Kind = "created" if made.before is None else "modified"
-            agents = self._amends.agents(session, where.real)
-            is_amended = agents is not None and agents != made.after
-            landed = Landed(where.real, made.before, made.after, is_amended)
-            self._on_location(session, where.real, made.line)
-            self._observer.wrote(session, where.real, made.before, made.after, kind)
-        self._amends.landed(session, where.real)
-        if made is not None and made.unsaved:
-            raise Refusal("failed", where.path, made.unsaved)
-        return landed
+    def _enter(self, session: S, where: Place, made: Made) -> Landed:
+        """Follow a write that was made, and enter it in the pending edits."""
+        agents = self._amends.agents(session, where.real)
+        self._on_location(session, where.real, made.line)
+        self._edits.wrote(session, where.real, made, agents)
+        is_amended = agents is not None and agents != made.after
+        return Landed(where.real, made.before, made.after, is_amended)
 
     def forget(self, session_key: str) -> None:
         """Drop the memory of a session that has ended."""

@@ -55,14 +55,19 @@ UNVERIFIED: Final = "the file does not hold what was written; its buffer does"
 
 
 class Made(msgspec.Struct, frozen=True):
-    """The result of a write: the text before (None: there was no such file) and after."""
+    """A write that was made."""
 
     before: Text | None
+    """None: there was no such file."""
     after: Text
     line: int
     """The first line that changed, 1-based."""
-    unsaved: str = ""
-    """Why the file does not hold it, though it should."""
+    asked: Text
+    """The text to write. ``after`` differs if an autocommand changed it."""
+    saved: bool = True
+    """Whether the file has the text; option `files.save` may leave it to the user."""
+    failed: str = ""
+    """Why the file does not hold the text although it was saved."""
 
 
 class AgentWrite:
@@ -186,8 +191,14 @@ class AgentWrite:
                 return None
             written = await self._attempt(live, merged)
             if written.outcome == "done" and written.live is not None:
-                made = self._made(None if self._created else live.text, written.live.text, merged)
-                return made if written.held else msgspec.structs.replace(made, unsaved=UNVERIFIED)
+                before = None if self._created else live.text
+                made = self._made(before, written.live.text, merged)
+                return msgspec.structs.replace(
+                    made,
+                    asked=written.asked or made.after,
+                    saved=written.saved or written.asked is None,
+                    failed="" if written.held else UNVERIFIED,
+                )
             if anyio.current_time() > deadline:
                 reason: Reason = "busy" if written.outcome == "busy" else "failed"
                 raise self._refuse(reason, written.why or "the buffer keeps changing")
@@ -290,7 +301,7 @@ class AgentWrite:
         self.present = after
         self.base = EMPTY if self._created else self.base
         line = merged.hunks[0].new_start + 1 if merged.hunks else 1
-        return Made(before, after, line)
+        return Made(before, after, line, after)
 
 
 def _has_nothing_of(text: Text, written: Text) -> bool:

@@ -14,7 +14,7 @@ import msgspec
 from acp_nvim.edits.hunks import apply, diff
 from acp_nvim.edits.text import Text
 from acp_nvim.workspace import buffer_state
-from acp_nvim.workspace.buffer_state import News, Saving
+from acp_nvim.workspace.buffer_state import News
 from acp_nvim.workspace.disk import settled_signature, signature_of
 from acp_nvim.workspace.file_format import Format, clean
 from acp_nvim.workspace.paths import Place
@@ -119,7 +119,7 @@ class BufferCache:
     # ---- changed by us
 
     async def write(self, place: Place, live: BufferText, change: Change) -> Written:
-        """See `Buffers`."""
+        """Make a change and remember the buffer, as `Buffers.write`; adds `Written.asked`."""
         written = await self._inner.write(place, live, change)
         file = self._files[place.real]
         known = written.live is not None and (written.gone or file.buffer.text is not None)
@@ -130,8 +130,7 @@ class BufferCache:
                 self.put(place.real, written.live)
             if written.outcome == "done":
                 asked = clean(Text(tuple(apply(live.raw.lines, change.hunks)), change.eol))
-                saving = Saving(asked, written.live.text, written.saved)
-                self._change(place.real, saving=saving)
+                written = msgspec.structs.replace(written, asked=asked)
         return written
 
     async def take(
@@ -147,13 +146,6 @@ class BufferCache:
         if written.live is not None:
             self.put(path, written.live)
         return written.why if written.outcome == "failed" else written.outcome
-
-    def take_saving(self, path: str) -> Saving | None:
-        """The result of the last write through the editor; only the first caller gets it."""
-        saving = self._files.buffer(path).saving
-        if saving is not None:
-            self._change(path, saving=None)
-        return saving
 
     async def unsaved(self) -> dict[str, Text]:
         """See `Buffers`."""

@@ -13,14 +13,6 @@ from acp_nvim.workspace.file_format import clean
 from acp_nvim.workspace.ports import BufferEdit, BufferText, Closed
 
 
-class Saving(msgspec.Struct, frozen=True):
-    """The result of a save: the text of the write, and the one that was saved (`BufWritePre`)."""
-
-    asked: Text
-    found: Text
-    saved: bool
-
-
 class BufferState(msgspec.Struct, frozen=True):
     """The known state of a buffer."""
 
@@ -34,8 +26,6 @@ class BufferState(msgspec.Struct, frozen=True):
     """Neovim has read the file again."""
     missed: tuple[int, int] | None = None
     """Buffer and changedtick of a change that was heard of before its text arrived."""
-    saving: Saving | None = None
-    """The last write through the editor; its user takes it out."""
     mirrors: str | None = None
     """The file's signature when the editor last said that `text` is up to date with it, as long as
     all that has changed since was told; None: it has to be asked.
@@ -94,7 +84,7 @@ def found(
     known = state.text
     if known is not None and isinstance(live, BufferText) and _is_newer(known, live):
         return state, known, []
-    after = BufferState(saving=state.saving, vouched=state.vouched, doubts=state.doubts)
+    after = BufferState(vouched=state.vouched, doubts=state.doubts)
     if isinstance(live, Closed):
         return after, live, []
     news: list[News] = []

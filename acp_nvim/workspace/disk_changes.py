@@ -38,6 +38,7 @@ from acp_nvim.workspace.outer_trees import OuterTrees
 from acp_nvim.workspace.paths import is_below
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.ports import AgentSession, BufferText
+from acp_nvim.workspace.read_texts import ReadTexts
 from acp_nvim.workspace.snapshots.agent_changes import SAME, ContentChange
 from acp_nvim.workspace.snapshots.snapshots import FileChange, Snapshots
 from acp_nvim.workspace.snapshots.store import (
@@ -83,6 +84,7 @@ class DiskChanges:
         self._naming = Naming(edits)
         self.outer = OuterTrees(snapshots, edits.view, self._take_up_all)
         self.unread = UnreadFiles(edits.turns, snapshots)
+        self.reads = ReadTexts(edits, snapshots, tasks)
         self._watch = FolderWatch(snapshots.folders)
         self._is_late = False
         """A task brings late changes to their buffers."""

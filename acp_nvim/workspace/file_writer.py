@@ -24,7 +24,7 @@ from acp_nvim.workspace.file_format import (
 from acp_nvim.workspace.nofollow import Rights
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.pending_edits import PendingEdits
-from acp_nvim.workspace.ports import BufferText, Change, Closed
+from acp_nvim.workspace.ports import BufferText, Change, Closed, Written
 from acp_nvim.workspace.refusals import Refusal
 from acp_nvim.workspace.text_fit import restored, unencodable
 from acp_nvim.workspace.tracked_file import Holds, Removed, UserFormat
@@ -83,8 +83,8 @@ class FileWriter:
             users = self._edits.state(path).user_format
             file_format = agents_format or format_to_write(users, present, before, after, whole)
             if isinstance(live, Closed):
-                written = file_format or present or Format()
-                await self._put_on_disk(place, before, after, written, live)
+                disk_format = file_format or present or Format()
+                await self._put_on_disk(place, before, after, disk_format, live)
                 return
             if before is not None and live.text != before:
                 raise Refused(wording.WHY_CHANGED)
@@ -93,13 +93,13 @@ class FileWriter:
                 live = await self._edits.buffers.read(place)
                 if isinstance(live, Closed):
                     continue
-            if await self._write(place, live, after, fresh=stored is not None, there=there):
-                saving = self._edits.buffers.take_saving(path)
-                if saving is not None:
-                    self._edits.ledger.formatted(path, after, saving.found)
-                    if saving.saved:
+            written = await self._write(place, live, after, fresh=stored is not None, there=there)
+            if written.outcome == "done":
+                if written.asked is not None and written.live is not None:
+                    self._edits.ledger.formatted(path, after, written.live.text)
+                    if written.saved:
                         self._edits.ledger.on_disk.drop(path)
-                        self._edits.tracked[path].hear(Holds(saving.found, live.format))
+                        self._edits.tracked[path].hear(Holds(written.live.text, live.format))
                 return
             self._edits.buffers.distrust(path)
         raise Refused("the buffer keeps changing")
@@ -127,8 +127,8 @@ class FileWriter:
 
     async def _write(
         self, place: Place, live: BufferText, after: Text, fresh: bool, there: bool
-    ) -> bool:
-        """Try once; False when the buffer has moved."""
+    ) -> Written:
+        """Try once; the outcome is ``done``, or ``moved`` if the buffer has changed."""
         options = self._edits.options()
         hunks = restored(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
         lacking = unencodable(hunks, live.format.encoding)
@@ -151,7 +151,7 @@ class FileWriter:
             written = await self._edits.buffers.write(place, live, change)
         if written.outcome not in ("done", "moved"):
             raise Refused(written.why)
-        return written.outcome == "done"
+        return written
 
     async def _put_on_disk(
         self, place: Place, before: Text | None, after: Text, file_format: Format, closed: Closed

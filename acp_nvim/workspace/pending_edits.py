@@ -18,6 +18,7 @@ from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
 from acp_nvim.workspace import disk, obstacles
+from acp_nvim.workspace.agent_write import Made
 from acp_nvim.workspace.buffer_cache import BufferCache
 from acp_nvim.workspace.buffer_state import Left, Lost, News, Reread, Typed
 from acp_nvim.workspace.disk import signature_of
@@ -169,34 +170,31 @@ class PendingEdits:
     # ---- changes by agents
 
     def wrote(
-        self,
-        session: AgentSession,
-        path: str,
-        before: Text | None,
-        after: Text,
-        agents: Text | None = None,
+        self, session: AgentSession, path: str, made: Made, agents: Text | None = None
     ) -> None:
-        """A write through the editor has landed; ``agents``: before the user's changes to it."""
-        saving = self.buffers.take_saving(path)
+        """Enter an agent's write. ``agents`` is its own text if the user has amended the write."""
+        before, after = made.before, made.after
+        turn = self.turns.get(session)
+        if turn is not None:
+            turn.mentions.add_paths([path])
+        self.checkpoints.touched(path, before)
         live = self.buffers.get(path)
         if live is not None and self.ledger.get(path) is None:
             self.tracked[path].hear(UserFormat(live.format))
         stored = self.ledger.file_entry(path)
-        saved_otherwise = saving is not None and saving.found == after != saving.asked
-        asked = saving.asked if saving is not None and saved_otherwise else after
         if agents is None or before is None:
-            self.ledger.agent_wrote(path, before, asked, session.n)
+            self.ledger.agent_wrote(path, before, made.asked, session.n)
         else:
             self.ledger.agent_wrote(path, before, agents, session.n)
-            self.ledger.user_edited(path, asked)
-        if asked != after:
-            self.ledger.formatted(path, asked, after)
-        if saving is not None and not saving.saved:
-            self.ledger.on_disk.left_unsaved(path, stored)
-        else:
+            self.ledger.user_edited(path, made.asked)
+        if made.asked != after:
+            self.ledger.formatted(path, made.asked, after)
+        if made.saved:
             self.ledger.on_disk.drop(path)
             file_format = format_as_written(after, live.format if live else None)
             self.tracked[path].hear(Holds(after, file_format))
+        else:
+            self.ledger.on_disk.left_unsaved(path, stored)
         self.checkpoints.record(path, before, after if agents is None else agents)
         self.attribute(session, path, before, agents or after, after)
         self.announce(session, path, "created" if before is None else "modified", "fs")

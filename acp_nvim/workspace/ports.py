@@ -127,7 +127,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Written(msgspec.Struct, frozen=True):
-    """The result of a change. ``live`` is the buffer afterwards, None when it was not touched.
+    """Result of a change. ``live`` is the buffer afterwards, None when it was not touched.
 
     ``moved``: buffer or file have changed since the change was made. ``busy``: Neovim
     allows no edit right now, or the user has to finish first. The others but ``done`` refuse; the
@@ -142,6 +142,10 @@ class Written(msgspec.Struct, frozen=True):
     """False where the file was read again and does not hold the saved text."""
     gone: bool = False
     """The buffer was saved, and an autocommand of the user has put it away since."""
+    asked: Text | None = None
+    """The text that Neovim was to write. ``live`` differs if an autocommand changed it. None if the
+    buffer was not known at the end.
+    """
 
 
 class Buffers(Protocol):

@@ -5,27 +5,23 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 import anyio
 from anyio import to_thread
-from msgspec import UNSET
 
 from acp_nvim import wording
-from acp_nvim.edits.agent_bases import Stale
 from acp_nvim.edits.text import Text
 from acp_nvim.tasks import Tasks
 from acp_nvim.workspace import disk, roots
 from acp_nvim.workspace.agent_files import AgentFiles, Amends, OnLocation
-from acp_nvim.workspace.agent_write import Lands
 from acp_nvim.workspace.change_set import ChangeSets
 from acp_nvim.workspace.commits import Commits
 from acp_nvim.workspace.decisions import ReviewDecisions
 from acp_nvim.workspace.disk import GRAIN_NS, signature_of
 from acp_nvim.workspace.disk_changes import DiskChanges
-from acp_nvim.workspace.file_format import Format
 from acp_nvim.workspace.git_tree import moves_of
 from acp_nvim.workspace.path_guard import Ask
 from acp_nvim.workspace.paths import Place
@@ -46,7 +42,7 @@ from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Checkpoints, ta
 from acp_nvim.workspace.snapshots.pruning import prune
 from acp_nvim.workspace.snapshots.snapshots import Snapshots
 from acp_nvim.workspace.tool_call_files import ToolCallFiles
-from acp_nvim.workspace.tracked_file import Holds, NeovimRead, SavedIdle, Stored
+from acp_nvim.workspace.tracked_file import NeovimRead, SavedIdle
 from acp_nvim.workspace.turn_start import ANNOUNCED_S, EarlyLooks, TurnStart
 from acp_nvim.workspace.turns import HEARD_NS, Turn, Turns
 
@@ -105,19 +101,11 @@ class Workspace(Generic[S]):
         self.decisions = ReviewDecisions(self.edits, self.disk.before_use, self.persistence.claim)
         self._amends = amends(self.edits)
         self.files = AgentFiles(
-            self.edits.tracked,
-            self.edits.buffers,
-            self.edits.bases,
-            options,
-            ask,
-            on_location,
-            self,
-            self._amends,
+            self.edits, self.disk, self.persistence, self._amends, ask, on_location
         )
         self.change_sets = ChangeSets(self.edits, self.files, self.disk.before_write)
         self._open_checkpoints: dict[int, tuple[Checkpoint | None, anyio.Event]] = {}
         """The checkpoints of the turns that run, by our number of the session."""
-        self._agent_reads: dict[str, Text] = {}
         tasks.start_soon(self.edits.run, self.disk.before_use)
 
     def keep_in(self, data: Path | None) -> None:
@@ -192,47 +180,6 @@ class Workspace(Generic[S]):
             return await to_thread.run_sync(disk.saved, place, limit, live.format) == live.text
         except Refusal:  # a link, or no text: nobody reads it into the buffer either
             return True
-
-    async def before_write(self, path: str) -> None:
-        """An agent is about to write a file through the editor."""
-        await self.disk.unread.ready(path)
-        await self.disk.before_write(path)
-
-    async def unread(self, session: S, path: str, file_format: Format) -> Text | Stale | None:
-        """The base of a write of a file that the agent has not read."""
-        return await self.disk.unread.base(session, path, file_format)
-
-    def landing(self, session: S, path: str) -> AbstractContextManager[Lands]:
-        """A write through the editor is under way."""
-        return self.persistence.landing(session, path)
-
-    def was_read(self, path: str, text: Text) -> None:
-        """An agent at work was given a text. Of a file in no store that is the old content."""
-        state, live = self.edits.state(path), self.edits.buffers.get(path)
-        if state.disk is not UNSET or state.in_store or not self.disk.turns.ready():
-            return
-        if live is None or not live.modified:
-            self._agent_reads[path] = text
-            if len(self._agent_reads) == 1:
-                self._tasks.start_soon(self._keep_read)
-
-    async def _keep_read(self) -> None:
-        read, self._agent_reads = self._agent_reads, {}
-        loose = set(await self.snapshots.loose(self.disk.turns.roots(), list(read)))
-        for path, text in read.items():
-            file, live = self.edits.tracked[path], self.edits.buffers.get(path)
-            if path not in loose:
-                file.hear(Stored())
-            elif file.state.disk is UNSET:
-                file.hear(Holds(text, live.format if live else None))
-
-    def wrote(self, session: S, path: str, before: Text | None, after: Text, kind: str) -> None:
-        """A write through the editor has landed."""
-        turn = self.disk.turns.get(session)
-        if turn is not None:
-            turn.mentions.add_paths([path])
-        self._checkpoints.touched(path, before)
-        self.edits.wrote(session, path, before, after, self._amends.agents(session, path))
 
     def prepare(self, session: S) -> None:
         """A session is made: its files are looked at while its agent starts."""

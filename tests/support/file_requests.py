@@ -1,9 +1,10 @@
-"""Agents' file requests without a workspace: who else would follow them is recorded."""
+"""Agents' file requests without a workspace: what they report is recorded."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 from acp_nvim.agent.file_requests import FileRequests
@@ -11,7 +12,7 @@ from acp_nvim.edits.agent_bases import AgentBases
 from acp_nvim.edits.text import Text
 from acp_nvim.protocol import schema
 from acp_nvim.workspace.agent_files import AgentFiles
-from acp_nvim.workspace.agent_write import Lands
+from acp_nvim.workspace.agent_write import Lands, Made
 from acp_nvim.workspace.buffer_cache import BufferCache
 from acp_nvim.workspace.ports import FileOptions
 from acp_nvim.workspace.tracked_file import TrackedFiles
@@ -20,31 +21,36 @@ Written = tuple[str, Text | None, Text, str]
 
 
 class Recorder:
-    """An `Observer`, and `Amends` of a user who changes nothing."""
+    """The parts of a workspace that a write reports to, of a user who does nothing."""
 
     def __init__(self) -> None:
         self.written: list[Written] = []
         self.first: list[Callable[[str], Awaitable[None]]] = []
         """Awaited before each write."""
+        self.unread = self.reads = self
+
+    async def ready(self, _real: str) -> None:
+        """No look is under way."""
+
+    async def base(self, _session: Any, _real: str, _format: Any) -> Text | None:
+        """The user saves nothing."""
+        return None
 
     async def before_write(self, real: str) -> None:
         for look in self.first:
             await look(real)
-
-    async def unread(self, _session: Any, _real: str, _format: Any) -> Text | None:
-        """The user saves nothing."""
-        return None
 
     @contextmanager
     def landing(self, _session: Any, _real: str) -> Iterator[Lands]:
         """Nobody notes it."""
         yield lambda *_: None
 
-    def was_read(self, real: str, text: Text) -> None:
+    def add(self, real: str, text: Text) -> None:
         """Nobody keeps it."""
 
-    def wrote(self, _session: Any, *written: Any) -> None:
-        self.written.append(written)
+    def wrote(self, _session: Any, real: str, made: Made, _agents: Text | None) -> None:
+        kind = "created" if made.before is None else "modified"
+        self.written.append((real, made.before, made.after, kind))
 
     def amend(self, _session: Any, _real: str, text: Text) -> Text:
         return text
@@ -74,16 +80,15 @@ class Requests(FileRequests):
         self.tracked = TrackedFiles()
         self.bases = AgentBases() if bases is None else bases
         self.cache = cache = BufferCache(buffers, self.tracked, lambda *_: None)
-        self.files: AgentFiles[Any] = AgentFiles(
-            self.tracked,
-            cache,
-            self.bases,
-            lambda: options,
-            ask,
-            on_location,
-            recorder,
-            recorder,
+        edits: Any = SimpleNamespace(
+            tracked=self.tracked,
+            buffers=cache,
+            bases=self.bases,
+            options=lambda: options,
+            wrote=recorder.wrote,
         )
+        parts: Any = recorder
+        self.files: AgentFiles[Any] = AgentFiles(edits, parts, parts, recorder, ask, on_location)
         super().__init__(self.files)
 
     async def read(
