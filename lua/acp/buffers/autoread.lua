@@ -23,7 +23,7 @@ end
 function M.changed(asks)
   M.release()
   local bufnr, mode = api.nvim_get_current_buf(), api.nvim_get_mode().mode
-  if asks(bufnr) and (mode:find('^[cir]') or mode:find('^no')) then
+  if asks(bufnr) and (mode:find('^[cirvVsS\22\19]') or mode:find('^no')) then
     held = { bufnr = bufnr, autoread = vim.bo[bufnr].autoread }
     set(bufnr, false)
   end

@@ -158,9 +158,7 @@ local function edit(bufnr, hunks, want)
     options.readonly = false -- else a change waits a second, for the warning W10
   end
   part_undo(bufnr)
-  local selection = user_busy.selection(bufnr)
   local ok, err = pcall(apply, bufnr, hunks, want)
-  user_busy.reselect(bufnr, selection)
   if readonly then options.readonly = true end
   return ok, err
 end

@@ -1,21 +1,24 @@
---- Care for a user at work in a buffer that an agent's edit is about to change: what goes by line
---- numbers is let finish first, a selection keeps its text.
+--- What a user has begun in a buffer that an agent's edit is about to change. The edit waits where
+--- it would move or change those lines.
 local M = {}
 
 local api, fn = vim.api, vim.fn
-local ns = api.nvim_create_namespace('acp.user_busy')
 
----@class acp.Selection
----@field mark integer extmark where it was begun
----@field select boolean Select mode, where keys replace the text
+local SELECTION = '^[vVsS\22\19]'
 
 local in_block = false -- whether the text that is being inserted goes into a block of lines
+local in_search = false -- whether a command line was begun in a selection, which lasts
 
-require('acp.base.autocmds').group('acp.user_busy')(
-  'ModeChanged',
-  function() in_block = vim.v.event.old_mode:find('[\22\19]') ~= nil end,
-  { pattern = '*:i' }
-)
+local on = require('acp.base.autocmds').group('acp.user_busy')
+on('ModeChanged', function()
+  local old = vim.v.event.old_mode
+  if not old:find('^[ic]') then -- CTRL-R = and completion are part of an insertion
+    in_block = old:find('[\22\19]') ~= nil
+  end
+end, { pattern = '*:i*' })
+on('ModeChanged', function() in_search = vim.v.event.old_mode:find(SELECTION) ~= nil end, {
+  pattern = '*:c*',
+})
 
 ---@param hunks any[][]
 local function moves_lines(hunks)
@@ -44,6 +47,25 @@ local function operator(mode, hunks)
   end
 end
 
+--- Whether there is a selection; a search from it, or an expression, keeps it.
+---@param mode string
+local function selects(mode)
+  return mode:find(SELECTION) ~= nil
+    or (mode:find('^c') ~= nil and in_search and fn.getcmdtype() ~= ':')
+end
+
+--- What a selection has to do with hunks.
+---@param hunks any[][]
+local function selection(hunks)
+  local one, other = fn.line('v'), fn.line('.')
+  local first, last = math.min(one, other) - 1, math.max(one, other)
+  local is_touched = vim.iter(hunks):any(function(hunk)
+    local changes = hunk[2] > first or hunk[2] - hunk[1] ~= #hunk[3]
+    return hunk[1] < last and changes
+  end)
+  return is_touched and 'the user has selected lines' or nil
+end
+
 --- Why an edit has to wait until the user has finished. `:s///c` asks about a line and then changes
 --- the one of that number. An operator, an insertion into a block, and a command line go by numbers
 --- of lines as well: hunks above would have them change other text.
@@ -57,6 +79,7 @@ function M.busy(bufnr, hunks)
   if api.nvim_get_current_buf() ~= bufnr then return nil end
   local mode = api.nvim_get_mode().mode
   if mode == 'r?' then return 'Neovim waits for an answer of the user' end
+  if selects(mode) then return selection(hunks) end
   return fn.state('o') ~= '' and operator(mode, hunks) or nil
 end
 
@@ -65,33 +88,6 @@ end
 function M.holds_lines(bufnr)
   local whole = { 0, api.nvim_buf_line_count(bufnr), {} }
   return M.busy(bufnr, { whole })
-end
-
---- Where the selection was begun, if there is one in the buffer. Neovim moves the cursor with the
---- text, but not this end.
----@return acp.Selection|nil
-function M.selection(bufnr)
-  local mode = api.nvim_get_current_buf() == bufnr and api.nvim_get_mode().mode or 'n'
-  if not mode:match('^[vVsS\22\19]') then return nil end
-  local at = fn.getpos('v')
-  local mark = api.nvim_buf_set_extmark(bufnr, ns, at[2] - 1, at[3] - 1, { strict = false })
-  return { mark = mark, select = mode:match('^[sS\19]') ~= nil }
-end
-
---- Begin the selection there again.
----@param selection acp.Selection|nil
-function M.reselect(bufnr, selection)
-  if not selection then return end
-  local at = api.nvim_buf_get_extmark_by_id(bufnr, ns, selection.mark, {})
-  api.nvim_buf_del_extmark(bufnr, ns, selection.mark)
-  local now = fn.getpos('v')
-  if now[2] == at[1] + 1 and now[3] == at[2] + 1 then return end
-  local view = fn.winsaveview()
-  local toggle = selection.select and '\7' or ''
-  vim.cmd('noautocmd normal! ' .. toggle .. 'o')
-  api.nvim_win_set_cursor(0, { at[1] + 1, at[2] })
-  vim.cmd('noautocmd normal! o' .. toggle)
-  fn.winrestview(view)
 end
 
 return M

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from acp_nvim.protocol.errors import RequestError
+from tests.support.agent_files_nvim import AgentFilesInNvim
 from tests.support.editor import Editor, serves_while_it_asks
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
@@ -69,11 +71,7 @@ def turn(editor: Editor, way: str) -> None:
 @pytest.mark.parametrize(
     ("begin", "rest", "then"),
     [
-        ("5Gvj", "d", expected(gone=(5,), changed={6: "ine 6"})),
-        ("5GVj", "d", expected(gone=(5, 6))),
-        ("5G<C-v>j", "d", expected(changed={5: "ine 5", 6: "ine 6"})),
-        ("5G<C-v>j$", "Ax<Esc>", expected(changed={5: "line 5x", 6: "line 6x"})),
-        ("5G0gh<C-o>e", "word", expected(changed={5: "word 5"})),
+        ("ggV", "d", expected()[1:]),
         ("5Gji", "x<Esc>", expected(changed={6: "xline 6"})),
         ("5G0R", "LI<Esc>", expected(changed={5: "LIne 5"})),
         ('5G"a', "dd", expected(gone=(5,))),
@@ -104,6 +102,16 @@ def test_what_the_user_has_begun(
         ("5G<C-v>j$A", "x<Esc>", expected(changed={5: "line 5x", 6: "line 6x"})),
         ("5G0<C-v>jlc", "x<Esc>", expected(changed={5: "xne 5", 6: "xne 6"})),
         ("5G0c<C-v>j", "x<Esc>", expected(changed={5: "xine 5", 6: "xine 6"})),
+        ("5Gvj", "d", expected(gone=(5,), changed={6: "ine 6"})),
+        ("5GVj", "d", expected(gone=(5, 6))),
+        ("5G<C-v>j", "d", expected(changed={5: "ine 5", 6: "ine 6"})),
+        ("5G<C-v>j$", "Ax<Esc>", expected(changed={5: "line 5x", 6: "line 6x"})),
+        ("5G0gh<C-o>e", "word", expected(changed={5: "word 5"})),
+        ("6GVk", "d", expected(gone=(5, 6))),
+        ("ggVj", "y", expected()),
+        ("5GV/line 7", "<CR>d", expected(gone=(5, 6, 7))),
+        ("5G0<C-v>jIx<C-r>=1<CR>", "<Esc>", expected(changed={5: "x1line 5", 6: "x1line 6"})),
+        ("5G0<C-v>jIli<C-n><C-e>", "x<Esc>", expected(changed={5: "lixline 5", 6: "lixline 6"})),
         ("5Gd/line 7", "<CR>", expected(gone=(5, 6))),
         (":10,11d", "<CR>", expected(gone=(10, 11))),
         (":10", ",11d<CR>", expected(gone=(10, 11))),
@@ -139,6 +147,75 @@ def test_what_goes_by_line_numbers_is_let_finish(
     assert [line for line in lines(project) if line not in ADDED] == [
         line for line in then if line not in ADDED
     ]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("keys", "waits"), [("5GVj", False), ("2GVj", True), ("GVgg", True)])
+def test_a_selection_keeps_its_lines(project: Editor, way: str, keys: str, waits: bool) -> None:
+    """A hunk above that moves no line comes at once."""
+    path = project.work / "a.txt"
+    text = LINES.replace("line 2\n", "LINE 2\n")
+    project.keys(keys)
+    project.lua(TRIED)
+    if way == "fs":
+        project.prompt(f"write {path} {json.dumps(text)}")
+    else:
+        project.prompt(f"runs {path} " + json.dumps(f"sed -i 's/line 2$/LINE 2/' {path}"))
+    if waits:
+        project.wait("_G.tried")
+        assert lines(project) == LINES.splitlines()
+        project.keys("<Esc>")
+    until(lambda: lines(project) == text.splitlines())
+    assert project.lua("return vim.fn.mode()") == ("n" if waits else "V")
+    project.keys("<Esc>")
+
+
+def test_a_write_into_a_selection_that_lasts_is_refused(
+    editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acp_nvim.workspace.agent_write.PATIENCE_S", 0.2)
+    live = AgentFilesInNvim(editor)
+    path = editor.write("a.txt", LINES)
+    editor.open(path)
+    editor.keys("5GVj")
+    with pytest.raises(RequestError) as refused:
+        live.write("a.txt", LINES.replace("line 2\n", TWO))
+    assert refused.value.data == {"path": str(path), "reason": "busy"}
+    assert path.read_text() == LINES
+    assert lines(editor) == LINES.splitlines()
+    live.write("a.txt", LINES + "line 21\n")
+    assert path.read_text() == LINES + "line 21\n"
+    editor.keys("d")
+    assert lines(editor) == [f"line {n}" for n in range(1, 22) if n not in (5, 6)]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("begin", "rest", "then"),
+    [
+        ("5G2", "dd", expected(gone=(5, 6))),
+        ("5Gd2", "d", expected(gone=(5, 6))),
+        ("5Gr", "L", expected(changed={5: "Line 5"})),
+    ],
+)
+def test_keys_that_are_no_command_yet(
+    project: Editor, way: str, begin: str, rest: str, then: list[str]
+) -> None:
+    """Neovim serves nobody meanwhile."""
+    agent = StepwiseAgent.at_work(project)
+    path = project.work / "a.txt"
+    changed = LINES.replace("line 2\n", TWO)
+    project.keys(begin)
+    if way == "fs":
+        agent.order("write", str(path), changed)
+        until(lambda: agent.traffic.sent("fs/write_text_file"))
+    else:
+        agent.order("runs", f"sed -i '2i new 1\\nnew 2' {path}")
+        until(lambda: path.read_text() == changed)
+    assert project.rpc.mode()["blocking"]
+    project.keys(rest)
+    until(lambda: lines(project) == then, what=repr(then))
+    agent.end()
 
 
 @pytest.mark.parametrize("way", WAYS)
