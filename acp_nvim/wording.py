@@ -78,6 +78,8 @@ NOT_SAVED: Final = "{file} is not saved: {reason}"
 
 # Prompts and the queue
 MENTION_UNTYPED: Final = "The prompt attaches files that you did not type: {files}"
+VARIABLE_OF_FILES: Final = "{{{name}}} of {files}"
+PART_NO_FILE: Final = "a buffer without a file"
 MENTION_WITH: Final = "Send it with these files"
 MENTION_WITHOUT: Final = "Send it without these files"
 MENTION_NOT: Final = "Do not send it"

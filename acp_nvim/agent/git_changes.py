@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from anyio import to_thread
 
@@ -20,8 +20,10 @@ _SAFE: Final = (
     # Changes within a submodule would be read from its own repository.
     *("--submodule=short", "--ignore-submodules=dirty"),
 )
-_NAMES: Final = ("--name-status", "--no-renames", "--ignore-submodules=dirty")
-_CHANGED: Final = ("diff-files", "--name-only", "-z", "--ignore-submodules=all")
+_STATUS: Final = ("--name-status", "--no-renames", "--ignore-submodules=dirty")
+_CHANGED: Final = ("--name-only", "-z", "--ignore-submodules=all")
+
+_T = TypeVar("_T")
 
 
 async def diff(cwd: str, env: Mapping[str, str]) -> str:
@@ -30,23 +32,39 @@ async def diff(cwd: str, env: Mapping[str, str]) -> str:
 
     No program that a repository configures is run: a changed file under a filter is named only.
     """
-    return await to_thread.run_sync(_diff, cwd, env, abandon_on_cancel=True)
+    return await to_thread.run_sync(_ask, cwd, env, _told, abandon_on_cancel=True) or ""
 
 
-def _diff(cwd: str, env: Mapping[str, str]) -> str:
+async def changed(cwd: str, env: Mapping[str, str]) -> list[str]:
+    """Return the files of that difference, absolute. A file that was only touched may be one."""
+    return await to_thread.run_sync(_ask, cwd, env, _names, abandon_on_cancel=True) or []
+
+
+def _ask(
+    cwd: str,
+    env: Mapping[str, str],
+    ask: Callable[[PrivateGit, Repository, Mapping[str, str]], _T],
+) -> _T | None:
     try:
         repository = private_git.find(cwd, env, TIMEOUT_S)
         with tempfile.TemporaryDirectory(prefix="acp-") as home:
             index = Path(home, "index")
             git = PrivateGit(repository, Path(home), env, index, TIMEOUT_S)
             git.copy_index()
-            return _told(git, repository, env)
+            return ask(git, repository, env)
     except (StoreError, OSError):
-        return ""
+        return None
+
+
+def _names(git: PrivateGit, repository: Repository, env: Mapping[str, str]) -> list[str]:
+    head = private_git.head(repository, env, TIMEOUT_S)
+    command = ["diff-index", head] if head else ["diff-files"]
+    found = git.run([*command, *_CHANGED], converting=True).split(b"\0")
+    return [str(Path(repository.top, os.fsdecode(name))) for name in found if name]
 
 
 def _told(git: PrivateGit, repository: Repository, env: Mapping[str, str]) -> str:
-    changed = git.run(_CHANGED, converting=True).split(b"\0")
+    changed = git.run(["diff-files", *_CHANGED], converting=True).split(b"\0")
     filtered = sorted(git.filtered([os.fsdecode(name) for name in changed if name]))
     if filtered:  # a program makes the text that they would be compared with
         given = b"".join(os.fsencode(name) + b"\0" for name in filtered)
@@ -69,5 +87,5 @@ def _patch(git: PrivateGit, head: str) -> str:
         why = str(error)
     git.run(["update-index", "-q", "--refresh"], fine=ANY, converting=True)
     command = ["diff-index", *against] if head else ["diff-files"]
-    names = git.run([*command, *_NAMES], converting=True)
+    names = git.run([*command, *_STATUS], converting=True)
     return f"{why}\n{names.decode(errors='replace')}"

@@ -69,7 +69,9 @@ def prompt_of(host: Host, args: Args) -> Prompt:
     delivery = args.get("delivery")
     number = int(delivery) if delivery else None
     unsaved = texts_of((args.get("files") or {}).get("unsaved"))
-    return Prompt(text, found, given=given, meta=meta, late=late, delivery=number, unsaved=unsaved)
+    prompt = Prompt(text, found, given=given, meta=meta, late=late, delivery=number)
+    prompt.unsaved, prompt.untyped = unsaved, args.get("untyped")
+    return prompt
 
 
 def is_empty(prompt: Prompt) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from acp_nvim import wording
@@ -12,6 +13,7 @@ from acp_nvim.editor.verbs.attach import is_empty, prompt_of
 from acp_nvim.editor.verbs.table import Args, verb
 from acp_nvim.session import queue as waiting
 from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.session import Session
 
 if TYPE_CHECKING:
     from acp_nvim.history.search import Kept
@@ -23,7 +25,7 @@ def prompt(host: Host, args: Args) -> None:
     if args.get("untyped"):
         host.tasks.start_soon(_ask_first, host, args)
     else:
-        _send(host, args)
+        _send(host, args, prompt_of(host, args))
 
 
 async def _ask_first(host: Host, args: Args) -> None:
@@ -32,22 +34,54 @@ async def _ask_first(host: Host, args: Args) -> None:
 
     meant = None if args.get("new") else host.sessions.conversation(args.get("session"))
     roots = meant.session.roots if meant is not None else [args["cwd"]]
-    answer, files = await untyped_mentions.asked(host, args["untyped"], roots)
-    if answer == "not":
-        sent = prompt_of(host, args)
-        host.screen.push("taken", args.get("delivery"))
-        composer = args.get("composer") or (meant.session.n if meant is not None else None)
-        attached = [path for path in sent.files() if path not in args["untyped"]]
-        host.screen.push("composer", composer, sent.text, attached, sent.ranges())
-        return
-    if answer == "without":
-        args = {**args, "attach": untyped_mentions.left_out(args.get("attach"), files)}
-    _send(host, args)
-
-
-def _send(host: Host, args: Args) -> None:
-    host.screen.push("taken", args.get("delivery"))
+    untyped = untyped_mentions.untyped_of(args["untyped"])
+    answer, found = await untyped_mentions.asked(host, untyped, args["cwd"], roots)
     sent = prompt_of(host, args)
+    untyped_mentions.apply(answer, found, sent)
+    if answer != "not":
+        _send(host, args, sent)
+        return
+    host.screen.push("taken", args.get("delivery"))
+    composer = args.get("composer") or (meant.session.n if meant is not None else None)
+    _give_back(host, composer, sent, untyped.files)
+
+
+def _give_back(host: Host, composer: int | None, prompt: Prompt, mentioned: Sequence[str]) -> None:
+    """Put a prompt into a composer, which finds the files that the text mentions by itself."""
+    attached = [path for path in prompt.files() if path not in mentioned]
+    host.screen.push("composer", composer, prompt.text, attached, prompt.ranges())
+
+
+async def _ask_about_waiting(
+    host: Host, session: Session, count: int | None, then: Callable[[], None]
+) -> None:
+    """Ask about what the user did not type of the first waiting prompts. A prompt that they do not
+    send goes back into the composer.
+    """
+    from acp_nvim.editor import untyped_mentions
+
+    for prompt in [it for it in session.queue[:count] if it.untyped is not None]:
+        untyped = untyped_mentions.untyped_of(prompt.untyped)
+        answer, found = await untyped_mentions.asked(host, untyped, session.cwd, session.roots)
+        if prompt.untyped is None or prompt not in session.queue:
+            continue  # the user has meanwhile answered elsewhere, or dropped it
+        untyped_mentions.apply(answer, found, prompt)
+        if answer == "not":
+            waiting.replace(session, [it for it in session.queue if it is not prompt])
+            _give_back(host, session.n, prompt, untyped.files)
+    then()
+
+
+def _once_asked(host: Host, session: Session, count: int | None, then: Callable[[], None]) -> None:
+    """Call a function that lets the first waiting prompts go, at once where nothing is asked."""
+    if any(prompt.untyped is not None for prompt in session.queue[:count]):
+        host.tasks.start_soon(_ask_about_waiting, host, session, count, then)
+    else:
+        then()
+
+
+def _send(host: Host, args: Args, sent: Prompt) -> None:
+    host.screen.push("taken", args.get("delivery"))
     if is_empty(sent):
         host.echo("warn", wording.PROMPT_EMPTY)
         return
@@ -94,8 +128,14 @@ def send(host: Host, args: Args) -> None:
         host.echo("info", wording.NOTHING_TO_SEND)
         return
     first = prompts[0]
-    waiting.replace(conversation.session, prompts[1:])
-    _send_now(host, conversation, first)
+
+    def go() -> None:
+        if first in conversation.session.queue:
+            left = [it for it in conversation.session.queue if it is not first]
+            waiting.replace(conversation.session, left)
+            _send_now(host, conversation, first)
+
+    _once_asked(host, conversation.session, 1, go)
 
 
 @verb("begin")
@@ -201,6 +241,9 @@ def _clear(conversation: Conversation) -> bool:
 @verb("queue")
 def queue(host: Host, args: Args) -> None:
     """Replace, run or drop the waiting prompts."""
+    if args.get("action") == "hold":
+        _hold(host, args)
+        return
     conversation = host.sessions.conversation(args.get("session"))
     if conversation is None:
         host.echo("info", wording.NO_SESSION)
@@ -211,17 +254,25 @@ def queue(host: Host, args: Args) -> None:
         case "clear" if not (conversation.session.queue or conversation.session.at_agent):
             host.echo("info", wording.QUEUE_EMPTY)
         case "run":
-            conversation.run_queue()
+            _once_asked(host, conversation.session, None, conversation.run_queue)
         case "clear":
             _clear(conversation)
             host.echo("info", wording.QUEUE_CLEARED)
-        case "hold":
-            held = [prompt_of(host, one) for one in args.get("prompts") or ()]
-            waiting.put_held(conversation.session, held)
-            for prompt in held:
-                host.screen.push("taken", prompt.delivery)
         case "set":
             _set_queue(conversation, args.get("texts") or [], args.get("shown") or [])
+
+
+def _hold(host: Host, args: Args) -> None:
+    """Let prompts of an earlier Neovim wait in a session, a new one where there is none."""
+    conversation = host.sessions.conversation(args.get("session"))
+    if conversation is None:
+        conversation = host.sessions.new(args["prompts"][0]["cwd"])
+        if host.settings().chat.open:
+            host.screen.push("open_chat", conversation.session.n)
+    held = [prompt_of(host, one) for one in args["prompts"]]
+    waiting.put_held(conversation.session, held)
+    for prompt in held:
+        host.screen.push("taken", prompt.delivery)
 
 
 def _set_queue(conversation: Conversation, texts: list[str], shown: list[str]) -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.editor.composer.drafts_on_disk import SharedWorkspace
 from tests.support.editor import Editor
 from tests.support.fake_picker import asked, install_picker
+from tests.support.git import repository
 from tests.support.traffic import Traffic
 
 LINES = "\n".join(f"line {n}" for n in range(60))
@@ -95,14 +99,132 @@ def test_a_secret_is_asked_about(
     assert names(agent) == ["a.txt"], "the text that came back is asked about again"
 
 
+def suggest_variable(editor: Editor, name: str) -> None:
+    """Take a suggestion of the agent that holds a variable out of sight."""
+    editor.cmd("AcpPrompt")
+    editor.wait("vim.bo.filetype == 'acpcomposer'")
+    text = f"Fix it\n{LINES}\n{{{name}}} please"
+    editor.lua("require('acp.ui.composer').give_back(1, ...)", text)
+
+
+@pytest.mark.parametrize("name", ["buffer", "selection", "this", "quickfix", "diff"])
+@pytest.mark.parametrize("answer", ["with", "without", "not"])
+def test_a_variable_with_a_secret_is_asked_about(secrets: Editor, name: str, answer: str) -> None:
+    editor = secrets
+    agent = editor.agent("script", capabilities={"promptCapabilities": {"embeddedContext": True}})
+    editor.turn("say hello")
+    editor.cmd("edit .env")
+    editor.keys("VOMORE=secret<Esc>V<Esc>")
+    editor.cmd("call setqflist([{'bufnr': bufnr(), 'lnum': 1, 'text': 'secret'}])")
+    suggest_variable(editor, name)
+    choice = {"with": "Send it with these files", "without": "Send it without these files"}
+    editor.lua("_G.acp_answers = { ... }", choice.get(answer, "Do not send it"))
+    editor.keys("<Esc><C-s>")
+    editor.wait("#_G.acp_asked == 1")
+    assert f"{{{name}}} of .env (a secret file)" in asked(editor)[0]["prompt"]
+    if answer == "not":
+        editor.wait("vim.fn.getline(1) == 'Fix it'")
+        assert len(agent.received("session/prompt")) == 1
+        return
+    editor.wait_event("AcpTurnEnd", 2)
+    assert ("secret" in str(agent.received("session/prompt")[-1])) is (answer == "with")
+
+
+def test_a_variable_without_a_secret_is_not_asked_about(secrets: Editor) -> None:
+    editor = secrets
+    agent = editor.agent("script", capabilities={"promptCapabilities": {"embeddedContext": True}})
+    editor.turn("say hello")
+    editor.cmd("edit a.txt")
+    suggest_variable(editor, "buffer")
+    editor.keys("<Esc><C-s>")
+    editor.wait_event("AcpTurnEnd", 2)
+    assert names(agent) == ["buffer"]
+    assert asked(editor) == []
+
+
+def test_a_variable_of_a_buffer_without_a_file_is_asked_about(secrets: Editor) -> None:
+    editor = secrets
+    editor.agent("script")
+    editor.turn("say hello")
+    editor.keys("imine<Esc>")
+    suggest_variable(editor, "buffer")
+    editor.keys("<Esc><C-s>")
+    editor.wait("#_G.acp_asked == 1")
+    assert "{buffer} of a buffer without a file" in asked(editor)[0]["prompt"]
+
+
+def test_the_diff_of_git_with_a_secret_is_asked_about(secrets: Editor) -> None:
+    editor = secrets
+    repository(editor.work)
+    editor.agent("script", capabilities={"promptCapabilities": {"embeddedContext": True}})
+    editor.turn("say hello")
+    editor.write(".env", "TOKEN=another\n")
+    suggest_variable(editor, "diff")
+    editor.keys("<Esc><C-s>")
+    editor.wait("#_G.acp_asked == 1")
+    assert "{diff} of .env (a secret file)" in asked(editor)[0]["prompt"]
+
+
+WAITS = ["say look at @.env and @a.txt", "say and {buffer} too"]
+
+
+@pytest.mark.parametrize("answer", ["with", "without", "not"])
+@pytest.mark.parametrize("way", ["run at once", "run", "send"])
+def test_a_prompt_that_comes_back_into_the_queue_is_asked_about(
+    edit: Any, tmp_path: Path, way: str, answer: str
+) -> None:
+    shared = SharedWorkspace(edit, tmp_path)
+    takes = {"promptCapabilities": {"embeddedContext": True}}
+    first = shared.start()
+    for name in (".env", "a.txt"):
+        first.write(name, f"{name}: secret\n")
+    first.prompt("wait_for_cancel")
+    first.wait("(require('acp').state().sessions[1] or {}).status == 'running'")
+    for text in WAITS:
+        first.prompt(text)
+    shared.wait(queue=WAITS)
+    first.kill()
+
+    second = shared.start()
+    agent = second.agent("script", capabilities=takes)
+    install_picker(second)
+    choice = {"with": "Send it with these files", "without": "Send it without these files"}
+    second.lua("_G.acp_answers = { ... }", *[choice.get(answer, "Do not send it")] * 2)
+    second.cmd("edit .env")
+    if way == "run at once":  # there is no session yet
+        second.cmd("Acp queue")
+        second.cmd("close")
+        second.wait("require('acp.ui.composer.held_prompts').any()")
+    else:
+        second.turn("say new")
+        second.wait("#require('acp').state().sessions[1].queue == 2")
+    assert asked(second) == [], "nothing is asked before the user lets them go"
+    before = len(agent.prompts())
+    second.cmd("Acp send" if way == "send" else "Acp queue run")
+    count = 1 if way == "send" else 2
+    second.wait("#_G.acp_asked == ...", count)
+    wanted = [".env (a secret file)", "{buffer} of .env (a secret file)"][:count]
+    for question, words in zip(asked(second), wanted, strict=True):
+        assert question["prompt"].endswith(f": {words}")
+    if answer == "not":
+        second.wait("vim.fn.bufnr('acp://composer/1') > 0")
+        second.wait("#vim.fn.getbufline('acp://composer/1', 1, '$') >= ...", count)
+        assert len(agent.prompts()) == before
+        return
+    second.wait_event("AcpTurnEnd", before + count)
+    sent = str(agent.received("session/prompt")[before:])
+    assert (".env: secret" in sent) is (answer == "with")
+    assert "a.txt: secret" in sent
+
+
 def test_what_the_user_types_is_not_asked_about(secrets: Editor) -> None:
     editor = secrets
     agent = editor.agent("script", capabilities={"promptCapabilities": {"embeddedContext": True}})
     editor.cmd("AcpPrompt")
     editor.wait("vim.bo.filetype == 'acpcomposer'")
-    editor.keys("isay @.env<Esc><C-s>")
+    editor.keys("isay @.env {buffer}<Esc><C-s>")
     editor.wait_event("AcpTurnEnd", 1)
-    assert names(agent) == [".env"]
+    assert names(agent)[0] == ".env"
     assert asked(editor) == []
 
 

@@ -117,18 +117,34 @@ local function files(n, others)
   return attachments.joined(n and attachments.list(n) or {}, others)
 end
 
---- Return those of the mentioned files that texts mention which the user did not type.
+---@class acp.Untyped
+---@field files string[] mentioned, absolute
+---@field variables { name: string, files: string[] }[]
+
+--- Return the mentioned files and the variables that stand in texts which the user did not type.
 ---@param mentions string[]
+---@param variables acp.Variable[]
 ---@param foreign string[]
----@return string[]
-local function untyped(mentions, foreign, cwd)
+---@return acp.Untyped|nil
+local function untyped(mentions, variables, foreign, cwd)
   local theirs = {} ---@type table<string, true>
   for _, text in ipairs(foreign) do
     for _, path in ipairs((M.mentions(text, cwd))) do
       theirs[path] = true
     end
+    for name in text:gmatch('{%l+}') do
+      theirs[name] = true
+    end
   end
-  return vim.tbl_filter(function(path) return theirs[path] end, mentions)
+  local files = vim.tbl_filter(function(path) return theirs[path] end, mentions)
+  local named = vim.tbl_filter(function(one) return theirs['{' .. one.name .. '}'] end, variables)
+  if not files[1] and not named[1] then return nil end
+  local of = require('acp.ui.composer.variables').files
+  local found = vim.tbl_map(
+    function(one) return { name = one.name, files = of(one.name) } end,
+    named
+  )
+  return { files = files, variables = found }
 end
 
 ---@param missing string[]
@@ -149,16 +165,16 @@ function M.prompt(text, chips, n, more, foreign)
   local ranges = vim.tbl_map(M.resolve, chips or {})
   local mentions, missing = M.mentions(text, cwd)
   if missing[1] then say_missing(missing) end
-  local not_typed = foreign and foreign[1] and untyped(mentions, foreign, cwd) or {}
-  local paths = files(n, vim.list_extend(mentions, more or {}))
   local variables = text:find('{', 1, true) and require('acp.ui.composer.variables').used(text)
     or {}
+  local not_typed = foreign and foreign[1] and untyped(mentions, variables, foreign, cwd)
+  local paths = files(n, vim.list_extend(mentions, more or {}))
   return {
     text = text,
     cwd = cwd,
     range = ranges[#ranges],
     ranges = #ranges > 1 and ranges or nil,
-    untyped = not_typed[1] and not_typed or nil,
+    untyped = not_typed or nil,
     attach = paths[1] and require('acp.ui.attachments').carried(paths) or nil,
     variables = #variables > 0 and variables or nil,
   }

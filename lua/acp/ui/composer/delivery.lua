@@ -158,15 +158,17 @@ function M.send(n, args)
   return true
 end
 
---- Let prompts wait in the queue of session `n` until the user lets them go.
+--- Let prompts wait in the queue of session `n`, a new one where there is none, until the user
+--- lets them go.
 ---@param prompts table[] as the verb `prompt` takes them
+---@return boolean sent
 function M.hold(n, prompts)
   local args = { session = n, action = 'hold', prompts = prompts }
-  if require('acp.base.host').notify('queue', args) then
-    for _, prompt in ipairs(prompts) do
-      track(n, prompt)
-    end
+  if not require('acp.base.host').notify('queue', args) then return false end
+  for _, prompt in ipairs(prompts) do
+    track(n, prompt)
   end
+  return true
 end
 
 --- The same for one that was not written in a composer; a text that cannot be sent goes there.

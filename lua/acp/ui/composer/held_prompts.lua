@@ -34,7 +34,7 @@ end
 local function args_of(prompt)
   local context = require('acp.ui.composer.context')
   local chips = vim.tbl_map(context.fixed_chip, prompt.ranges or {})
-  local args = context.prompt(prompt.text, chips, nil, prompt.paths)
+  local args = context.prompt(prompt.text, chips, nil, prompt.paths, { prompt.text })
   args.cwd, args.delivery = prompt.cwd, prompt.id
   return args
 end
@@ -111,13 +111,14 @@ function M.clear()
   return any
 end
 
---- Send them all.
+--- Send them all in a new session.
 function M.run()
   local prompts = list
+  local n = require('acp.base.state').meant()
+  if not require('acp.ui.composer.delivery').hold(n, vim.tbl_map(args_of, prompts)) then return end
   list = {}
-  for _, prompt in ipairs(prompts) do
-    require('acp.ui.composer.delivery').prompt(require('acp.base.state').meant(), args_of(prompt))
-  end
+  if require('acp.config').get().follow then require('acp.ui.follow').begin() end
+  require('acp.base.host').notify('queue', { action = 'run' })
 end
 
 return M

@@ -16,7 +16,7 @@ local suggestions = require('acp.ui.composer.suggestions')
 ---@field bufnr integer
 ---@field walk acp.Walk
 ---@field chips acp.Chip[]
----@field foreign string[] texts with mentions that were put here and not typed
+---@field foreign string[] texts with mentions or variables that were put here and not typed
 ---@field new boolean the next prompt opens a new session
 ---@field begun boolean its session has been asked for
 
@@ -42,10 +42,10 @@ local function put(bufnr, text, last)
   vim.bo[bufnr].modified = false
 end
 
---- Remember a text with mentions that comes into a composer by other ways than typing.
+--- Remember a text with mentions or variables that comes into a composer by other ways than typing.
 ---@param it acp.Composer
 local function not_typed(it, text)
-  if text:find('@', 1, true) and not vim.tbl_contains(it.foreign, text) then
+  if text:find('[@{]') and not vim.tbl_contains(it.foreign, text) then
     table.insert(it.foreign, text)
   end
 end

@@ -118,6 +118,34 @@ end
 --- Variables that the host knows more of.
 local late = { diff = true }
 
+---@type table<string, fun(bufnr: integer): integer[]>
+local sources = {
+  buffers = function() return {} end,
+  diff = function()
+    return vim.tbl_filter(
+      function(bufnr) return vim.api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].modified end,
+      vim.api.nvim_list_bufs()
+    )
+  end,
+  quickfix = function()
+    local bufnrs = vim.tbl_map(function(item) return item.bufnr end, vim.fn.getqflist())
+    return vim.tbl_filter(function(bufnr) return bufnr > 0 end, bufnrs)
+  end,
+}
+
+--- The files whose text a variable holds; '' stands for a buffer without a file. Those of git's
+--- diff are not among them.
+---@param name string
+---@return string[] paths
+function M.files(name)
+  local bufnr = vim.api.nvim_win_get_buf(work_window())
+  local found = {} ---@type table<string, true>
+  for _, one in ipairs((sources[name] or function() return { bufnr } end)(bufnr)) do
+    found[require('acp.ui.composer.places').path(one)] = true
+  end
+  return require('acp.base.sorted_keys')(found)
+end
+
 --- A description of each.
 ---@type table<string, string>
 M.about = {
