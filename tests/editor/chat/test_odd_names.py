@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -86,3 +87,33 @@ def test_gf_works_in_other_windows_of_ours(editor: Editor, command: str) -> None
     )
     editor.keys("0fagf")
     editor.wait("vim.api.nvim_buf_get_name(0) == ...", str(path))
+
+
+@pytest.mark.parametrize("key", ["gf", "gF"])
+def test_gf_in_the_composer_opens_what_a_mention_names(editor: Editor, key: str) -> None:
+    make_odd_files(editor.work, "one\ntwo\n")
+    editor.write("@a b/c.txt", "one\n")
+    editor.write("a b/c.txt", "one\n")
+    editor.agent("script")
+    names = [*ODD_NAMES, "a b/c.txt", "@a b/c.txt"]
+    found = {}
+    for name in names:
+        mention = editor.lua("return '@' .. require('acp.base.paths').quoted(...)", name)
+        found[name] = opened_from(editor, f"see {mention}, please", key, len(f"see {mention}") - 1)
+    lines = {"see @a b/c.txt.": (6, 12), "a @plain.txt @a b/c.txt": (13, 17)}
+    for text, col in ((text, col) for text, columns in lines.items() for col in columns):
+        assert opened_from(editor, text, key, col) == f"{editor.work}/a b/c.txt"
+    wrong = {n: got for n, got in found.items() if got != f"{editor.work}/{n}"}
+    assert wrong == {}
+
+
+def opened_from(editor: Editor, line: str, key: str, col: int) -> str:
+    """The file that a key opens from a column of a line in the composer."""
+    editor.cmd("AcpPrompt")
+    editor.wait("vim.bo.filetype == 'acpcomposer'")
+    editor.keys("<Esc>")
+    editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, true, { (...) })", line)
+    editor.lua("vim.api.nvim_win_set_cursor(0, { 1, (...) })", len(os.fsencode(line[:col])))
+    editor.keys(key)
+    name: str = editor.lua("return vim.api.nvim_buf_get_name(0)")
+    return name

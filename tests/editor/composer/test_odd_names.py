@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -166,3 +167,19 @@ def test_lines_variables_and_labels_have_the_name_itself(odd: Editor) -> None:
     assert wrong(found, wanted) == {}
     assert len(set(labels)) == len(labels)
     assert all(label.isprintable() or "\u200d" in label or "\udcff" in label for label in labels)
+
+
+def test_each_mention_reaches_the_agent_as_its_file(editor: Editor) -> None:
+    make_odd_files(editor.work)
+    takes = {"promptCapabilities": {"embeddedContext": True}}
+    agent = editor.agent("script", capabilities=takes)
+    found = {}
+    for name in ODD_NAMES:
+        mention = editor.lua("return '@' .. require('acp.base.paths').quoted(...)", name)
+        mention = re.sub("(['\"`])", r"\\\1", mention)  # the script of the agent has quotes too
+        editor.turn(f"say {mention}")
+        blocks = agent.received("session/prompt")[-1]["params"]["prompt"]
+        resources = [block["resource"] for block in blocks if block["type"] == "resource"]
+        found[name] = [(it["uri"], it["text"]) for it in resources]
+    wanted = {name: [(Path(f"{editor.work}/{name}").as_uri(), "one\n")] for name in ODD_NAMES}
+    assert wrong(found, wanted) == {}

@@ -74,13 +74,16 @@ end
 ---@return integer? line
 ---@param n integer? session whose directory the name is relative to
 local function under_cursor(n)
-  local name = vim.fn.expand('<cfile>')
   local session = n and require('acp.base.state').session(n)
-  local path = vim.fs.normalize(name, { expand_env = false })
-  path = require('acp.base.paths').absolute(path, session and session.cwd)
+  local cwd = session and session.cwd or vim.fn.getcwd()
+  local line, col = api.nvim_get_current_line(), api.nvim_win_get_cursor(0)[2] + 1
+  local mention = require('acp.ui.composer.context').mention_at(line, col, cwd)
+  local name = mention and mention.name or vim.fn.expand('<cfile>')
+  local path = mention and mention.path
+    or require('acp.base.paths').absolute(vim.fs.normalize(name, { expand_env = false }), cwd)
   local stat = name ~= '' and vim.uv.fs_stat(path)
   if not stat or stat.type ~= 'file' then return nil end
-  return path, tonumber(api.nvim_get_current_line():match(vim.pesc(name) .. ':(%d+)'))
+  return path, tonumber(line:match(vim.pesc(name) .. ':(%d+)'))
 end
 
 --- gf, gF: open the file of the row, or the one that the text under the cursor names, in a window

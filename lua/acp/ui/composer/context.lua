@@ -70,7 +70,7 @@ local MORE_WORDS, LONGEST = 8, 4096
 --- no backslashes where no shorter name exists.
 ---@param rest string the text behind the `@`
 ---@return string|nil path
----@return string word the part up to the first blank
+---@return string name as it stands there; without a path the part up to the first blank
 local function mentioned(rest, cwd)
   local masked = rest:gsub('\\[%p%s]', '\0\0')
   local word ---@type string|nil
@@ -81,11 +81,29 @@ local function mentioned(rest, cwd)
     word = word or name --[[@as string]]
     while name do
       local path = named(name, cwd)
-      if path then return path, word end
+      if path then return path, name end
       name = name:match('^(.+)[.,:;!?)%]]$') -- "see @lua/acp.lua." ends in the sentence's mark
     end
   end
   return nil, word --[[@as string]]
+end
+
+---@class acp.Mention
+---@field path? string absolute; nil if there is no such file
+---@field name string as it stands after the `@`
+---@field first integer byte of its `@`, 1-based
+---@field last integer its last byte
+
+--- Return all `@path` in a text.
+---@return acp.Mention[]
+local function all_mentions(text, cwd)
+  local found = {}
+  local masked = (' ' .. text):gsub('\\[%p%s]', '\0\0')
+  for at in masked:gmatch('%s()@[^%s{]') do
+    local path, name = mentioned(text:sub(at, at + LONGEST), cwd)
+    found[#found + 1] = { path = path, name = name, first = at - 1, last = at - 1 + #name }
+  end
+  return found
 end
 
 --- Return the files and directories named as `@path` in a text, and the mentions that name none.
@@ -93,17 +111,25 @@ end
 ---@return string[] missing
 function M.mentions(text, cwd)
   local found, missing, seen = {}, {}, {}
-  local masked = (' ' .. text):gsub('\\[%p%s]', '\0\0')
-  for at in masked:gmatch('%s@()[^%s{]') do
-    local path, word = mentioned(text:sub(at - 1, at + LONGEST), cwd)
+  for _, mention in ipairs(all_mentions(text, cwd)) do
+    local path = mention.path
     if not path then
-      missing[#missing + 1] = '@' .. word
+      missing[#missing + 1] = '@' .. mention.name
     elseif not seen[path] then
       seen[path] = true
       found[#found + 1] = path
     end
   end
   return found, missing
+end
+
+--- Return the mention at a column of a line, if it names a file or a directory.
+---@param col integer 1-based
+---@return acp.Mention|nil
+function M.mention_at(line, col, cwd)
+  for _, mention in ipairs(all_mentions(line, cwd)) do
+    if mention.path and mention.first <= col and col <= mention.last then return mention end
+  end
 end
 
 --- Files that go along: what is attached to composer `n`, and others. Nothing is attached where the
@@ -136,15 +162,18 @@ local function untyped(mentions, variables, foreign, cwd)
       theirs[name] = true
     end
   end
-  local files = vim.tbl_filter(function(path) return theirs[path] end, mentions)
-  local named = vim.tbl_filter(function(one) return theirs['{' .. one.name .. '}'] end, variables)
-  if not files[1] and not named[1] then return nil end
-  local of = require('acp.ui.composer.variables').files
-  local found = vim.tbl_map(
-    function(one) return { name = one.name, files = of(one.name) } end,
-    named
-  )
-  return { files = files, variables = found }
+  local not_typed = {
+    files = vim.tbl_filter(function(path) return theirs[path] end, mentions),
+    variables = vim
+      .iter(variables)
+      :filter(function(one) return theirs['{' .. one.name .. '}'] end)
+      :map(function(one)
+        local of = require('acp.ui.composer.variables').files
+        return { name = one.name, files = of(one.name) }
+      end)
+      :totable(),
+  }
+  return (not_typed.files[1] or not_typed.variables[1]) and not_typed or nil
 end
 
 ---@param missing string[]

@@ -169,7 +169,8 @@ function M.names() return require('acp.base.sorted_keys')(resolve) end
 function M.used(text)
   local found, seen = {}, {}
   local win ---@type integer|nil
-  for name in text:gmatch('{(%l+)}') do
+  local masked = text:gsub('\\[%p%s]', '\0\0') -- `@\{this}` is the name of a file
+  for name in masked:gmatch('{(%l+)}') do
     if resolve[name] and not seen[name] then
       seen[name] = true
       win = win or work_window()
