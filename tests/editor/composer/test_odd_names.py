@@ -177,7 +177,7 @@ def test_each_mention_reaches_the_agent_as_its_file(editor: Editor) -> None:
     for name in ODD_NAMES:
         mention = editor.lua("return '@' .. require('acp.base.paths').quoted(...)", name)
         mention = re.sub("(['\"`])", r"\\\1", mention)  # the script of the agent has quotes too
-        editor.turn(f"say {mention}")
+        editor.turn(f"say {mention} now")
         blocks = agent.received("session/prompt")[-1]["params"]["prompt"]
         resources = [block["resource"] for block in blocks if block["type"] == "resource"]
         found[name] = [(it["uri"], it["text"]) for it in resources]
