@@ -58,7 +58,7 @@ async def last_chat(host: Host, args: Args) -> None:
         host.echo("info", wording.NO_SESSION)
         return
     items = [history_chats.item(last, cwd, time.time())]
-    if await host.choose(wording.LAST_CHAT, items, "history") is not None:
+    if await host.choose(wording.LAST_CHAT, items, "last_chat") is not None:
         await _act(host, last, "open")
 
 

@@ -93,10 +93,31 @@ end
 ---@param item acp.PickItem
 local function preview(item) return item.preview end
 
+--- Kinds of choices with one item, which is taken or not.
+local YES_OR_NO = { last_chat = true }
+
+--- Whether no picker has replaced Neovim's own list, which takes a number and <CR>.
+local function own_list()
+  return debug.getinfo(vim.ui.select, 'S').source:match('vim/ui%.lua$') ~= nil
+end
+
+--- Ask whether to take an item by one key: `y` or <CR>.
+---@param item string|acp.PickItem
+---@return integer|nil index
+local function confirm(prompt, item)
+  local question = label(prompt) .. '\n' .. label(item)
+  local ok, answer = pcall(vim.fn.confirm, question, '&Yes\n&No', 1) -- <C-c> is an error
+  return ok and answer == 1 and 1 or nil
+end
+
 --- Ask by |vim.ui.select()|. Where a picker gives the item alone, its place is looked up.
 ---@param items (string|acp.PickItem)[]
 ---@param on_index fun(index: integer|nil)
 local function select(prompt, kind, items, on_index, done)
+  if YES_OR_NO[kind] and own_list() then
+    on_index(confirm(prompt, items[1]))
+    return done()
+  end
   local opts = { prompt = label(prompt), kind = 'acp_' .. kind, format_item = label }
   if type(items[1]) == 'table' and items[1].preview then opts.preview_item = preview end
   vim.ui.select(items, opts, function(item, index)

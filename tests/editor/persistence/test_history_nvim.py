@@ -131,6 +131,32 @@ def test_a_session_goes_on_at_an_agent_that_remembers_it(days: Days, way: str) -
     assert days.records() == ["say one"]
 
 
+def test_one_key_opens_the_last_session_in_neovims_own_list(edit: Any, tmp_path: Path) -> None:
+    days = Days(edit, tmp_path)
+    first = days.start()
+    assert first.cmd("Acp chat") == "acp: No session yet. :AcpPrompt starts one"
+    first.turn("say the okapi")
+    first.quit()
+
+    second = days.start()
+    second.lua("package.loaded['vim.ui'] = nil vim.ui.select = require('vim.ui').select")
+    for key in ("n", "<Esc>", "y"):
+        second.keys(":Acp chat<CR>")
+        second.wait_screen("No session yet. Open the last one of this directory?")
+        second.wait_screen("say the okapi")
+        second.keys(key)
+    opened(second, 1)
+    assert "the okapi" in second.chat(1)
+    second.quit()
+
+    third = days.start()
+    third.lua("package.loaded['vim.ui'] = nil vim.ui.select = require('vim.ui').select")
+    third.keys(":Acp chat<CR>")
+    third.wait_screen("No session yet. Open the last one")
+    third.keys("<CR>")
+    opened(third, 1)
+
+
 @pytest.mark.parametrize("way", ["open", "resume", "load"])
 def test_the_chat_keeps_what_was_asked_in_the_next_neovim(days: Days, way: str) -> None:
     resumes: dict[str, Any] = {"sessionCapabilities": {"resume": {}}}
