@@ -49,6 +49,11 @@ def edits_by_name(editor: Editor) -> dict[str, dict[str, Any]]:
     return {Path(edit["path"]).name: edit for edit in editor.session().get("edits", [])}
 
 
+def counts(editor: Editor, n: int = 1) -> list[tuple[int, int, int]]:
+    """Hunks, added and removed lines of each file with pending edits."""
+    return [(edit["hunks"], edit["added"], edit["removed"]) for edit in edits(editor, n)]
+
+
 def wait_count(editor: Editor, count: int) -> dict[str, dict[str, Any]]:
     """Wait until so many files have pending edits; the edits by file name."""
     editor.wait("#require('acp').state().sessions[1].edits == ...", count)

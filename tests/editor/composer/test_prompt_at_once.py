@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.editor import HURRIED_HOST, Editor
 from tests.support.git import repository
-from tests.support.pending_edits import choose_first, reject_all
+from tests.support.pending_edits import choose_first, counts, edits, reject_all
 from tests.support.stalled_agent import let_answer, stalled_agent
 from tests.support.waiting import until
 
@@ -143,8 +143,8 @@ def test_what_the_user_makes_right_after_a_turn_is_theirs(gate: Gate) -> None:
     slow.wait_event("AcpTurnEnd", 3)
     slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1")
     slow.wait("not require('acp.buffers.watch').at_work(...)", str(path))
-    edit = slow.session()["edits"][0]
-    assert (edit["kind"], edit["added"], edit["removed"]) == ("modified", 1, 1)
+    until(lambda: counts(slow) == [(1, 1, 1)])
+    assert edits(slow)[0]["kind"] == "modified"
     reject_all(slow)
     slow.wait("#require('acp').state().sessions[1].edits == 0")
     assert path.read_text() == "one\ntwo\n"
@@ -202,8 +202,8 @@ def test_another_session_at_work_has_not_made_what_changes_meanwhile(
     (slow.home / "end").touch()
     slow.wait_event("AcpTurnEnd", 3)
     slow.wait("not require('acp.buffers.watch').at_work(...)", str(slow.work / "a.txt"))
-    assert [Path(it["path"]).name for it in slow.session(1)["edits"]] == ["a.txt"]
-    assert [Path(it["path"]).name for it in slow.session(2)["edits"]] == ["b.txt"]
+    until(lambda: [Path(it["path"]).name for it in edits(slow, 1)] == ["a.txt"])
+    until(lambda: [Path(it["path"]).name for it in edits(slow, 2)] == ["b.txt"])
 
 
 SAVES = """

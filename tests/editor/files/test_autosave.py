@@ -9,7 +9,14 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.git import repository
-from tests.support.pending_edits import LINES, edits_by_name, lines, reject_all, wait_edits
+from tests.support.pending_edits import (
+    LINES,
+    edits_by_name,
+    lines,
+    reject_all,
+    wait_edits,
+    wait_hunks,
+)
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
 
@@ -58,7 +65,7 @@ def test_agent_on_disk_after_the_user(project: Editor, agent: StepwiseAgent, ver
     assert edits_by_name(project)["a.txt"]["hunks"] == 1
     types(project, 17, "mine too")
     over(project, agent)
-    assert edits_by_name(project)["a.txt"]["hunks"] == 1
+    wait_hunks(project, 1)
     project.cmd(f"Acp {verb} all")
     wait_edits(project)
     kept = {"l12": "twelve"} if verb == "accept" else {}
@@ -75,7 +82,7 @@ def test_agent_through_the_editor(project: Editor, agent: StepwiseAgent, verb: s
     types(project, 17, "mine too")
     agent.ask("replace", path, "line 6\n", "six\n")
     over(project, agent)
-    assert edits_by_name(project)["a.txt"]["hunks"] == 2
+    wait_hunks(project, 2)
     project.cmd(f"Acp {verb} all")
     wait_edits(project)
     kept = {"l6": "six", "l12": "twelve"} if verb == "accept" else {}
@@ -110,7 +117,7 @@ def test_files_are_never_saved_by_the_agent(project: Editor) -> None:
     assert path.read_text() == lines(l3="mine", l12="twelve")
     agent.ask("runs", "true")
     over(project, agent)
-    assert edits_by_name(project)["a.txt"]["hunks"] == 1
+    wait_hunks(project, 1)
     reject_all(project)
     wait_edits(project)
     assert project.lines(str(path)) == lines(l3="mine").splitlines()
@@ -126,7 +133,7 @@ def test_the_end_of_a_file_without_a_newline(project: Editor, agent: StepwiseAge
     agent.ask("replace", str(path), "line 12\n", "twelve\n")
     over(project, agent)
     assert path.read_text() == lines(l3="mine", l12="twelve")
-    assert edits_by_name(project)["b.txt"]["hunks"] == 1
+    wait_hunks(project, 1)
     reject_all(project)
     wait_edits(project)
     assert path.read_text() == lines(l3="mine")
@@ -145,7 +152,7 @@ def test_saved_without_autocommands(project: Editor, agent: StepwiseAgent) -> No
     agent.ask("runs", "sed -i 's/^line 12$/twelve/' b.txt")
     wait_edits(project, b="modified")
     over(project, agent)
-    assert edits_by_name(project)["b.txt"]["hunks"] == 1
+    wait_hunks(project, 1)
     reject_all(project)
     wait_edits(project)
     assert path.read_text() == lines(l3="mine")

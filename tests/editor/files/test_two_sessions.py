@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.git import repository
-from tests.support.pending_edits import LINES, edits_by_name
+from tests.support.pending_edits import LINES, edits, edits_by_name
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
 
@@ -40,15 +40,19 @@ def sed(line: int, name: str) -> str:
     return f"sed -i '{line}s/.*/changed/' {name}"
 
 
-def ended(editor: Editor) -> dict[int, list[str]]:
-    """Names of the files with pending edits, by session, when both turns are over."""
+def end(editor: Editor, *wanted: list[str]) -> None:
+    """End both turns, and wait until these files have pending edits of the first session and of the
+    second. The last look may be over before Neovim is told what it found.
+    """
     (editor.home / "end").touch()
     editor.wait_event("AcpTurnEnd", 3)
     editor.wait("not require('acp.buffers.watch').at_work(...)", str(editor.work / "a.txt"))
-    return {
-        n: sorted(Path(edit["path"]).name for edit in editor.session(n).get("edits", []))
-        for n in (1, 2)
-    }
+    until(lambda: [pending(editor, n) for n in (1, 2)] == [*wanted])
+
+
+def pending(editor: Editor, n: int) -> list[str]:
+    """The names of the files with pending edits of a session."""
+    return sorted(Path(edit["path"]).name for edit in edits(editor, n))
 
 
 def test_the_one_whose_tool_call_names_the_file(project: Editor) -> None:
@@ -62,21 +66,21 @@ def test_the_one_whose_tool_call_names_the_file(project: Editor) -> None:
         f"runs {work}/c.txt " + json.dumps(f"{sed(3, 'c.txt')}; {sed(5, 'a.txt')}"),
     )
     until(lambda: "changed" in (work / "a.txt").read_text())  # sed's own files come and go before
-    assert ended(project) == {1: ["a.txt"], 2: ["b.txt", "c.txt"]}
+    end(project, ["a.txt"], ["b.txt", "c.txt"])
 
 
 def test_the_only_one_that_runs_a_tool_call(project: Editor) -> None:
     prompt(project, 1)
     prompt(project, 2, "runs " + json.dumps(sed(3, "b.txt")))
     project.wait("#(require('acp').state().sessions[2].edits or {}) == 1")
-    assert ended(project) == {1: [], 2: ["b.txt"]}
+    end(project, [], ["b.txt"])
 
 
 def test_else_the_older_one(project: Editor) -> None:
     prompt(project, 1)
     prompt(project, 2, "silently " + json.dumps(sed(3, "b.txt")))
     until(lambda: "changed" in (project.work / "b.txt").read_text())
-    assert ended(project) == {1: ["b.txt"], 2: []}
+    end(project, ["b.txt"], [])
 
 
 def test_a_new_file_of_one_that_the_other_renames_is_of_both(project: Editor) -> None:
@@ -86,7 +90,7 @@ def test_a_new_file_of_one_that_the_other_renames_is_of_both(project: Editor) ->
     move = json.dumps(f"mv n.txt m.txt; touch {home}/1")
     prompt(project, 1, f"runs {work}/n.txt {work}/m.txt {move}")
     until((home / "1").exists)
-    assert ended(project) == {1: ["m.txt"], 2: ["m.txt"]}
+    end(project, ["m.txt"], ["m.txt"])
 
 
 def test_the_one_that_changed_it_last_while_its_buffer_could_not_be(project: Editor) -> None:
@@ -103,7 +107,7 @@ def test_the_one_that_changed_it_last_while_its_buffer_could_not_be(project: Edi
     project.keys("<Esc>")
     project.wait("#(require('acp').state().sessions[2].edits or {}) == 1")
     assert project.lines(str(work / "a.txt"))[2:5:2] == ["changed", "changed"]
-    assert ended(project)[2] == ["a.txt"]
+    until(lambda: pending(project, 2) == ["a.txt"])
 
 
 def test_stamps_outlive_the_turn_of_another_session(editor: Editor) -> None:
