@@ -58,15 +58,12 @@ class Agent:
         """Whether it starts MCP servers."""
         self.takes_more = False
         """Whether it takes a prompt while it works on another one."""
-        self.tells_by_id = False
-        """Whether messages that it tells again are the same ones, by their ids."""
         self._closing: dict[str, anyio.Event] = {}
         """Sessions whose `session/close` is not answered yet."""
 
-    def behaves(self, *, starts_servers: bool, takes_more: bool, tells_by_id: bool) -> None:
+    def behaves(self, *, starts_servers: bool, takes_more: bool) -> None:
         """Note what its version of the protocol says of it."""
         self.starts_servers, self.takes_more = starts_servers, takes_more
-        self.tells_by_id = tells_by_id
 
     async def initialize(self, capabilities: schema.ClientCapabilities, version: int) -> None:
         """Negotiate the version and take the agent's capabilities (v1/initialization). Raises
@@ -151,24 +148,38 @@ class Agent:
         return result
 
     async def load_session(
-        self, session_id: str, cwd: str, params: SessionParams, directories: Sequence[str]
+        self,
+        session_id: str,
+        cwd: str,
+        params: SessionParams,
+        directories: Sequence[str],
+        on_response: OnResponse | None = None,
     ) -> schema.LoadSessionResponse:
         """Open a stored session with its history; only behind `loadSession` (v1/session-setup)."""
         await self._closed(session_id)
         fields = self._fields(params, directories)
         result: schema.LoadSessionResponse = await self._endpoint.request(
-            "session/load", schema.LoadSessionRequest(session_id=session_id, cwd=cwd, **fields)
+            "session/load",
+            schema.LoadSessionRequest(session_id=session_id, cwd=cwd, **fields),
+            on_response=on_response,
         )
         return result
 
     async def resume_session(
-        self, session_id: str, cwd: str, params: SessionParams, directories: Sequence[str]
+        self,
+        session_id: str,
+        cwd: str,
+        params: SessionParams,
+        directories: Sequence[str],
+        on_response: OnResponse | None = None,
     ) -> schema.ResumeSessionResponse:
         """Open a stored session without its history; only behind `sessionCapabilities.resume`."""
         await self._closed(session_id)
         fields = self._fields(params, directories)
         result: schema.ResumeSessionResponse = await self._endpoint.request(
-            "session/resume", schema.ResumeSessionRequest(session_id=session_id, cwd=cwd, **fields)
+            "session/resume",
+            schema.ResumeSessionRequest(session_id=session_id, cwd=cwd, **fields),
+            on_response=on_response,
         )
         return result
 

@@ -358,11 +358,7 @@ class Connection:
                 await transport.stop()
             return
         speaks = self._negotiation.translation
-        run.agent.behaves(
-            starts_servers=speaks.starts_servers,
-            takes_more=speaks.takes_more,
-            tells_by_id=speaks.tells_by_id,
-        )
+        run.agent.behaves(starts_servers=speaks.starts_servers, takes_more=speaks.takes_more)
         self.status, self.error = "ready", None
         self.begin_turn()
         self.up_since = time.monotonic()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 
@@ -45,14 +45,31 @@ ReportLimit = Callable[[str, str, Session | None], None]
 """Takes a report of an exceeded option `limits.*`: its last name, a text, the session."""
 
 
-class Filter(Protocol):
-    """Knows what of the updates of a session is new."""
+class Mute:
+    """State of a session whose replay is dropped: the chat shows it already."""
 
-    def news(self, update: Any, /) -> Sequence[Any]:
-        """Return what is new of an update, now."""
+    def __init__(self) -> None:
+        self.dropped = 0
+        """Number of updates dropped so far, subagents' included."""
+        self._is_answered = False
+        """Whether the agent has answered the request that opens the session."""
+        self._works = False
+        """Whether the agent says that it works on."""
 
-    def end(self) -> Sequence[Any]:
-        """Return what else was new, when no more comes."""
+    def answered(self, result: Any, error: Exception | None) -> None:
+        """Note the answer to the request that opens the session."""
+        self._is_answered = error is None
+
+    def drops(self, update: Any, *, is_child: bool) -> bool:
+        """Return whether an update is dropped. An agent may replay late, after its answer; from one
+        that says that it works, updates after the answer are new.
+        """
+        if update.__class__ is updates.Work and not is_child:
+            self._works = update.works or bool(update.background)
+        if not isinstance(update, PAST) or (self._is_answered and self._works):
+            return False
+        self.dropped += 1
+        return True
 
 
 class SessionRouter:
@@ -76,10 +93,8 @@ class SessionRouter:
         self.pending_updates = PendingUpdates()
         """Updates for sessions whose `session/new` is not answered yet."""
         self._nameless: list[Session] = []
-        self.muted: dict[str, int] = {}
-        """Session ids whose replay is dropped, and how many updates of it have come."""
-        self._filters: dict[Session, Filter] = {}
-        """What may pass for sessions that are opened again."""
+        self._muted: dict[str, Mute] = {}
+        """By the id of the session."""
         self._gone: set[str] = set()
         self._translate = translate
         self._new_child = new_child
@@ -146,22 +161,14 @@ class SessionRouter:
         """Whether updates of a replay came for a session that is not known yet."""
         return any(isinstance(update, PAST) for update in self.pending_updates.get(session_id))
 
-    def mute(self, session_id: str) -> None:
-        """Drop updates that tell of the past: messages, tool calls, plan."""
-        self.muted[session_id] = 0
+    def mute(self, session_id: str) -> Mute:
+        """Drop the replay of a session and its subagents: messages, tool calls, plans."""
+        mute = self._muted[session_id] = Mute()
+        return mute
 
     def unmute(self, session_id: str) -> None:
-        """Apply everything again."""
-        self.muted.pop(session_id, None)
-
-    def filter(self, session: Session, told: Filter) -> None:
-        """Apply only what the filter lets pass of what is told of a session."""
-        self._filters[session] = told
-
-    def unfilter(self, session: Session) -> None:
-        """Apply everything again, and what the filter has held back."""
-        told = self._filters.pop(session, None)
-        self._apply_all(session, told.end() if told is not None else (), 0)
+        """Apply all updates again."""
+        self._muted.pop(session_id, None)
 
     def hears(self, session: Session) -> None:
         """Something has come for a session."""
@@ -195,10 +202,8 @@ class SessionRouter:
             self.hears(session)
             if session.retrying is not None:
                 run = _heard(session, run)
-            if self.muted:
+            if self._muted:
                 self._apply_all(session, self._audible(session, run), size)
-            elif session in self._filters:
-                self._apply_filtered(session, map(_update, run), size)
             else:
                 self._apply_all(session, map(_update, run), size)
 
@@ -219,11 +224,6 @@ class SessionRouter:
                 self._apply_calls(session, run)
             else:
                 self._apply_each(session, run)
-
-    def _apply_filtered(self, session: Session, updates: Iterable[Any], size: int) -> None:
-        """Apply what passes step by step: a filter may compare it with what is known then."""
-        for update in updates:
-            self._apply_all(session, self._filters[session].news(update), size)
 
     def _apply_calls(self, session: Session, updates: Iterator[Any]) -> None:
         left = True
@@ -304,12 +304,10 @@ class SessionRouter:
         self, session: Session, messages: Iterable[schema.SessionNotification]
     ) -> Iterator[Any]:
         """Return the updates that are not dropped. A replay includes the session's subagents."""
+        is_child = session.root is not session
         for message in messages:
-            known = message.session_id in self.muted
-            told = message.session_id if known else session.root.id
-            if told in self.muted and isinstance(message.update, PAST):
-                self.muted[told] += 1
-            else:
+            mute = self._muted.get(message.session_id) or self._muted.get(session.root.id)
+            if mute is None or not mute.drops(message.update, is_child=is_child):
                 yield message.update
 
     def _note(self, session: Session, update: Any) -> None:

@@ -5,11 +5,7 @@ replaced (v1/session-setup).
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import (
-    AbstractAsyncContextManager,
-    AbstractContextManager,
-    nullcontext,
-)
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal
 
 import anyio
@@ -21,6 +17,7 @@ from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.initial_options import InitialOptions
 from acp_nvim.agent.mcp import Fate
 from acp_nvim.agent.session_params import SessionParams
+from acp_nvim.agent.wire.calls import OnResponse
 from acp_nvim.protocol.errors import RESOURCE_NOT_FOUND, RemoteProtocolError, RequestError
 from acp_nvim.protocol.refusals import needs_login
 from acp_nvim.session import agent_work, options
@@ -255,7 +252,9 @@ class SessionSetup:
         session.notice("info", wording.SESSION_FORKED.format(hidden=where))
         return result
 
-    async def _load(self, connection: Connection, session_id: str) -> Any:
+    async def _load(
+        self, connection: Connection, session_id: str, on_response: OnResponse | None = None
+    ) -> Any:
         """Load a session. Its replay comes before the answer, so its id is routed before the
         request.
         """
@@ -267,7 +266,7 @@ class SessionSetup:
                 result = await self._asked(
                     connection,
                     lambda it: connection.agent.load_session(
-                        session_id, session.cwd, it, session.directories
+                        session_id, session.cwd, it, session.directories, on_response
                     ),
                 )
         except BaseException:
@@ -278,7 +277,9 @@ class SessionSetup:
         self._named(connection, session_id)
         return result
 
-    async def _resume(self, connection: Connection, session_id: str) -> Any:
+    async def _resume(
+        self, connection: Connection, session_id: str, on_response: OnResponse | None = None
+    ) -> Any:
         session = self.session
         connection.router.adopt(session_id, session)
         try:
@@ -286,7 +287,7 @@ class SessionSetup:
                 result = await self._asked(
                     connection,
                     lambda it: connection.agent.resume_session(
-                        session_id, session.cwd, it, session.directories
+                        session_id, session.cwd, it, session.directories, on_response
                     ),
                 )
         except BaseException:
@@ -296,16 +297,19 @@ class SessionSetup:
         return result
 
     async def _resume_first(self, connection: Connection) -> Any:
-        """Resume a session that was not open here, and show what is known of it in front of all
-        that is told, unless its agent replays it.
+        """Resume a session that was not open here. If its entries are known they are shown, and a
+        replay, which some agents send all the same, is not drawn.
         """
-        before = self._origin.before()
-        if not before:
-            return await self._resume(connection, self._origin.id)
         from acp_nvim.agent import replays
 
-        async with replays.withheld(connection.router, self.session, before):
+        session, before = self.session, self._origin.before()
+        if not before:
             return await self._resume(connection, self._origin.id)
+        async with replays.muted(connection.router, self._origin.id) as mute:
+            result = await self._resume(connection, self._origin.id, mute.answered)
+            session.transcript.inherit(before)
+            session.observer.changed(session)
+        return result
 
     async def _recall(self) -> None:
         """Show what is known here of a session that was open before, where its agent replays
@@ -368,23 +372,27 @@ class SessionSetup:
 
     async def _resume_again(self, connection: Connection) -> Any:
         """Resume a session whose chat is on the screen: some agents replay it all the same."""
-        async with self._drawn(connection, asked=False):
-            return await self._resume(connection, self.session.id)
+        return await self._reopen(connection, self._resume)
 
     async def _reload(self, connection: Connection) -> Any:
         """Load a session whose chat is on the screen: its replay is not drawn a second time."""
-        async with self._drawn(connection, asked=True):
-            return await self._load(connection, self.session.id)
+        return await self._reopen(connection, self._load)
 
-    def _drawn(self, connection: Connection, *, asked: bool) -> AbstractAsyncContextManager[None]:
-        """What is told is on the screen already; an agent that names all things by ids tells what
-        is new beside that.
-        """
+    async def _reopen(
+        self,
+        connection: Connection,
+        request: Callable[[Connection, str, OnResponse], Awaitable[Any]],
+    ) -> Any:
+        """Open a session whose chat is on the screen. An agent that replays it knows its ids."""
         from acp_nvim.agent import replays
 
-        if connection.agent.tells_by_id:
-            return replays.compared(connection.router, self.session, asked=asked)
-        return replays.muted(connection.router, self.session.id)
+        session, router = self.session, connection.router
+        session.mark_ids()
+        async with replays.muted(router, session.id) as mute:
+            result = await request(connection, session.id, mute.answered)
+        if mute.dropped:
+            session.keep_ids()
+        return result
 
     async def _fresh(self, connection: Connection, reason: str) -> Any:
         """A new session in the same chat. It is told of what that shows where the agent has lost

@@ -33,7 +33,7 @@ class Dialect:
     translated. It is a `translation.Translation`.
     """
 
-    takes_more = tells_by_id = False
+    takes_more = False
 
     def __init__(
         self, *, in_words: bool = False, branch_of: Callable[[str], str | None] = lambda cwd: None

@@ -39,10 +39,6 @@ class Translation(Protocol):
     def takes_more(self) -> bool:
         """Whether the agent takes a prompt while it works on another one."""
 
-    @property
-    def tells_by_id(self) -> bool:
-        """Whether the agent tells of messages by their ids: told again, they are the same ones."""
-
     def leaves(self, method: str, params: Params) -> tuple[str, Params]:
         """Return a message of ours as this agent reads it."""
 

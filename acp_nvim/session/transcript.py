@@ -140,10 +140,6 @@ class Transcript:
         """Return the message of that id, which counts for its role alone."""
         return self._named.get((role, message_id))
 
-    def names(self) -> dict[tuple[Role, str], Message]:
-        """Return the messages by their ids, as they are now."""
-        return dict(self._named)
-
     def name(self, message: Message, message_id: str) -> None:
         """The agent knows a message of ours under this id from now on."""
         self._earlier.discard((message.role, message_id))

@@ -11,13 +11,16 @@ from pathlib import Path
 from tests.agents.agent import Agent, Frame
 from tests.agents.loop import handshake, prompt_text, whole_life
 
+RUNNING = {"sessionUpdate": "state_update", "state": "running"}
+IDLE = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}
+
 
 class Memory:
     """The updates of a session: a line of JSON for each."""
 
     def __init__(self, agent: Agent, path: str, ids: str) -> None:
         self.news = Path(path).with_suffix(".news")
-        """Lines of what the agent tells while the session is opened, each once."""
+        """Updates that the agent sends after the session is open, one a line, each once."""
         self.script: dict[str, list[Frame]] = json.loads(Path(path).read_text())
         """The updates that a word of a prompt stands for."""
         self._agent, self._renames = agent, ids == "other"
@@ -32,16 +35,12 @@ class Memory:
                 file.write(json.dumps(update) + "\n")
 
     def replay(self) -> None:
-        """All of it, with the news in the middle."""
-        told = [json.loads(line) for line in self._kept.read_text().splitlines()]
-        for update in told[: len(told) // 2]:
-            self.tell(self._again(update), keeps=False)
-        self.tell_news()
-        for update in told[len(told) // 2 :]:
-            self.tell(self._again(update), keeps=False)
+        """Send all updates again."""
+        for line in self._kept.read_text().splitlines():
+            self.tell(self._again(json.loads(line)), keeps=False)
 
     def tell_news(self) -> None:
-        """What has come to pass meanwhile, once."""
+        """Send the news, once."""
         news = self.news.read_text().splitlines() if self.news.exists() else []
         self.news.unlink(missing_ok=True)
         for line in news:
@@ -59,21 +58,33 @@ def _turn(memory: Memory, agent: Agent, request: Frame) -> None:
     Agent.reply(agent, request, {"messageId": id})
     content = request["params"]["prompt"]
     memory.tell({"sessionUpdate": "user_message", "messageId": id, "content": content})
-    memory.tell({"sessionUpdate": "state_update", "state": "running"}, keeps=False)
+    memory.tell(RUNNING, keeps=False)
     for word in prompt_text(request).split():
         if word == "die":
             agent.die()
         for update in memory.script.get(word, ()):
             memory.tell(update)
-    idle = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}
-    memory.tell(idle, keeps=False)
+    memory.tell(IDLE, keeps=False)
+
+
+def _open_again(memory: Memory, agent: Agent, request: Frame, when: str) -> None:
+    if when == "works":
+        memory.tell(RUNNING, keeps=False)
+    if when in ("before", "works"):
+        memory.replay()
+    Agent.reply(agent, request, {})
+    if when == "after":
+        memory.replay()
+    if when == "works":
+        memory.tell_news()
+        memory.tell(IDLE, keeps=False)
 
 
 @whole_life
 def retells(agent: Agent, path: str, ids: str = "same", when: str = "before") -> None:
-    """What the file PATH has for the words of a prompt is told, and replayed `before` or `after`
-    the answer that opens the session, or `never`; messages have the `same` IDS then, or `other`
-    ones.
+    """Send the updates of the file PATH for the words of a prompt. They are replayed `before` or
+    `after` the answer that opens the session again, or `never`, with the `same` message IDS or
+    `other` ones. An agent that `works` replays before its answer, and has news after it.
     """
     handshake(agent)
     memory = Memory(agent, path, ids)
@@ -83,13 +94,7 @@ def retells(agent: Agent, path: str, ids: str = "same", when: str = "before") ->
             case "session/new":
                 Agent.reply(agent, frame, {"sessionId": "s1"})
             case "session/resume" | "session/load":
-                if when == "never":
-                    memory.tell_news()
-                if when == "before":
-                    memory.replay()
-                Agent.reply(agent, frame, {})
-                if when == "after":
-                    memory.replay()
+                _open_again(memory, agent, frame, when)
             case "session/prompt":
                 _turn(memory, agent, frame)
             case "session/list":

@@ -41,7 +41,7 @@ class Version2:
 
     active = True
     name = "acp"
-    takes_more = tells_by_id = True
+    takes_more = True
 
     def __init__(self, count: Callable[[str, str], None]) -> None:
         """Nothing was sent yet."""
