@@ -127,12 +127,18 @@ function M.show(i, row)
   sync()
 end
 
+--- The review that is open. Once the user has closed one of its two windows there is none: it ends
+--- when Neovim is free, but nothing may be done in it before that.
+---@return acp.Review|nil
+function M.state()
+  local whole = review and api.nvim_win_is_valid(review.base) and api.nvim_win_is_valid(review.live)
+  return whole and review or nil
+end
+
 --- Counts changed; when the last one is nothing, the user is told once.
 local function refresh()
-  local state = review
-  -- While its windows are being closed the review is not over yet.
-  if not state or not api.nvim_win_is_valid(state.base) then return end
-  if not api.nvim_win_is_valid(state.live) then return end
+  local state = M.state()
+  if not state then return end
   local left = false
   for _, file in ipairs(state.files) do
     sides.refresh(file)
@@ -237,7 +243,8 @@ local function watch()
   on('BufWinEnter', on_buffer)
   on('WinEnter', sync)
   on('TabEnter', function()
-    if review and api.nvim_get_current_tabpage() == review.tab then open_list(review) end
+    local state = M.state()
+    if state and api.nvim_get_current_tabpage() == state.tab then open_list(state) end
   end)
   on('User', refresh, { pattern = 'AcpState' })
 end
@@ -283,7 +290,7 @@ end
 function M.present(files, source, path)
   require('acp.ui.highlights').define()
   require('acp.ui.window').when_free(function()
-    if review and review.source ~= source then finish(review) end
+    if review and (review.source ~= source or not M.state()) then finish(review) end
     if review then
       review.files = files
       api.nvim_set_current_tabpage(review.tab)
@@ -295,10 +302,6 @@ function M.present(files, source, path)
     M.show(M.position(files, path))
   end)
 end
-
---- The review that is open. Only |acp.review| may change what `at` is, by `show`.
----@return acp.Review|nil
-function M.state() return review end
 
 --- Bring the list of files up to date; what is shown stays. Files that are decided stay listed.
 ---@param files acp.ReviewFile[]

@@ -456,3 +456,26 @@ def test_a_change_while_its_windows_are_being_closed(front: Editor, window: int)
     )
     front.wait("#vim.tbl_filter(function(e) return e.name == 'AcpReview' end, acp_events) == 2")
     assert front.events("AcpReview")[-1]["data"] == {"open": False}
+
+
+@pytest.mark.parametrize("side", ["base", "live"])
+@pytest.mark.parametrize("then", ["accept", "reject", "comment why", "review", "diff"])
+def test_a_command_right_after_a_side_is_closed(front: Editor, side: str, then: str) -> None:
+    opened(front)
+    if side == "base":
+        front.cmd("wincmd h")
+    front.lua("vim.cmd('quit') vim.cmd('Acp ' .. ...)", then)
+    front.wait("not require('acp.review.tab').state()")
+    assert not [line for line in told(front) if "Invalid" in line]
+
+
+@pytest.mark.parametrize("side", ["base", "live"])
+@pytest.mark.parametrize("key", ["]h", "[h", "]f", "[f", "do", "dp", "<CR>", "g?"])
+def test_a_key_right_after_a_side_is_closed(front: Editor, side: str, key: str) -> None:
+    opened(front)
+    if side == "base":
+        front.cmd("wincmd h")
+    front.keys(f":quit<CR>{key}")
+    front.wait("not require('acp.review.tab').state()")
+    assert not [line for line in told(front) if "Invalid" in line]
+    assert "Invalid" not in front.lua("return vim.fn.execute('messages')")
