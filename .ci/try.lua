@@ -9,7 +9,6 @@ require('acp').setup({ blame = true })
 vim.api.nvim_create_autocmd('VimEnter', {
   once = true,
   callback = function()
-    vim.schedule(function() require('acp.command.tutor_server').serve(vim.fn.getcwd()) end)
     if vim.fn.argc() > 0 then
       vim.api.nvim_echo(
         { { 'Type  :AcpPrompt hello  and press Enter.  Help:  :help acp' } },

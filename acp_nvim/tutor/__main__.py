@@ -13,25 +13,24 @@ CHUNK = 1 << 16
 
 
 def main() -> int:
-    """Serve one client on our pipes until it closes our input.
+    """Serve one client until it closes standard input.
 
-    Reading happens in a worker thread, because Windows has no other way to wait for stdin;
-    writing blocks: a client that reads nothing gets nothing said.
+    A worker thread reads, because Windows has no other way to wait for stdin.
     """
     reader = io.BufferedReader(io.FileIO(0, closefd=False))
     writer = io.BufferedWriter(io.FileIO(1, "w", closefd=False))
-    sys.stdout = sys.stderr  # nothing but messages may go to the client
+    sys.stdout = sys.stderr  # only messages may go to the client
 
     def write(line: bytes) -> None:
         try:
             writer.write(line)
             writer.flush()
         except BrokenPipeError:
-            return  # the client is gone; the end of our input follows and ends everything
+            return  # the client is gone: the end of the input follows
 
     connection = Connection(write)
-    service = Tutor(connection)
-    asyncio.run(connection.run(service, lambda: asyncio.to_thread(reader.read1, CHUNK)))
+    tutor = Tutor(connection)
+    asyncio.run(connection.run(tutor, lambda: asyncio.to_thread(reader.read1, CHUNK)))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""The changes that the tutor proposes."""
+"""Changes that the tutor proposes."""
 
 from __future__ import annotations
 
@@ -9,99 +9,41 @@ if TYPE_CHECKING:
 
 
 class Proposal(NamedTuple):
-    """A change: its title, why it should be, the whole new text, and whether it is the sample's."""
+    """Change of a file, with the whole new text."""
 
     title: str
-    why: str
+    reason: str
     text: str
-    sample: bool
 
 
-class _Known(NamedTuple):
-    old: str
-    new: str
-    title: str
-    why: str
-    besides: tuple[str, str] | None = None
-    """A second, unasked change: one for the user to reject."""
-
-
+BUG: Final = "    for _, count, price in basket[:-1]:\n"
 FIXED: Final = "    for _, count, price in basket:\n"
+DASHES: Final = 'lines.append("-" * 24)'
 WAVES: Final = 'lines.append("~" * 24)'
-"""Lines of the sample that tell whether the change was kept and the second one rejected."""
+"""Lines of the sample: a bug and its fix, and a change for the user to reject."""
 
-PRICE: Final = '("honey", 1, 5.20)'
-DEAR: Final = '("honey", 1, 52.00)'
-"""What the user takes back by a rewind."""
-_JOINED: Final = '    return "\\n".join(lines)\n'
-LEFT: Final = '    lines.append("Come back soon!")\n'
-"""A line that is not decided when the user leaves (`lua/acp/command/tutor_copy.lua`)."""
-
-
-def spoiled(text: str) -> str | None:
-    """The sample with a wrong price; None where that cannot be."""
-    return text.replace(PRICE, DEAR, 1) if PRICE in text else None
-
-
-def with_farewell(text: str) -> str | None:
-    """The sample with one more line; None where that cannot be."""
-    if LEFT in text or _JOINED not in text:
-        return None
-    return text.replace(_JOINED, LEFT + _JOINED, 1)
-
-
-# The sample's mistakes, in the order in which they are found.
-_SAMPLE: Final = (
-    _Known(
-        "    for _, count, price in basket[:-1]:\n",
-        FIXED,
-        "Charge for the whole basket",
-        "There is a bug in `total`: `basket[:-1]` leaves out the last line of the basket, so the "
-        "honey is free. The loop should run over all of `basket`. And I find waves under a receipt "
-        "prettier than dashes, though nobody has asked me.",
-        ('lines.append("-" * 24)', WAVES),
-    ),
-    _Known(
-        "def total(basket):\n",
-        "def total(basket: list[tuple[str, int, float]]) -> float:\n",
-        "Say what a basket is",
-        "Nothing is wrong here any more, but a reader of `total` has to guess what a basket is. "
-        "Types would say it.",
-    ),
-)
+_REASON: Final = """\
+There is a bug in `total`: `basket[:-1]` leaves out the last line of the basket, so the honey is \
+free. The loop should run over all of `basket`. And I find waves under a receipt prettier than \
+dashes, though nobody has asked me.
+"""
 
 _COMMENTS: Final = {
-    ".c": "// ",
-    ".cpp": "// ",
-    ".go": "// ",
-    ".java": "// ",
-    ".js": "// ",
-    ".lua": "-- ",
-    ".py": "# ",
-    ".rb": "# ",
-    ".rs": "// ",
-    ".sh": "# ",
-    ".sql": "-- ",
-    ".toml": "# ",
-    ".ts": "// ",
+    **dict.fromkeys((".c", ".cpp", ".go", ".java", ".js", ".rs", ".ts"), "// "),
+    **dict.fromkeys((".py", ".rb", ".sh", ".toml", ".yaml", ".yml"), "# "),
+    **dict.fromkeys((".lua", ".sql"), "-- "),
+    **dict.fromkeys((".md", ".txt"), ""),
     ".vim": '" ',
-    ".yaml": "# ",
-    ".yml": "# ",
-    ".txt": "",
-    ".md": "",
 }
 
 _LINE: Final = "The tutor was here: press u to take this line back."
 
 
 def proposal(path: Path, text: str) -> Proposal | None:
-    """A change for that text; None when the tutor knows none for this kind of file."""
-    for known in _SAMPLE:
-        if known.old in text:
-            new = text.replace(known.old, known.new, 1)
-            if known.besides is not None:
-                new = new.replace(*known.besides, 1)
-            return Proposal(known.title, known.why, new, sample=True)
+    """Return a change of a text, or None if the tutor knows none for this type of file."""
+    if BUG in text:
+        new = text.replace(BUG, FIXED, 1).replace(DASHES, WAVES, 1)
+        return Proposal("Charge for the whole basket", _REASON, new)
     comment = _COMMENTS.get(path.suffix)
     if comment is None or _LINE in text:
         return None
@@ -109,8 +51,9 @@ def proposal(path: Path, text: str) -> Proposal | None:
     if text.startswith("#!"):
         first, newline, rest = text.partition("\n")
         head = first + newline
-    why = (
+    reason = (
         f"I have no model, so I can't judge `{path.name}`. To show you how a change of mine looks "
         "I propose one line at its top, which you can take back."
     )
-    return Proposal("Add a line at the top", why, f"{head}{comment}{_LINE}\n{rest}", sample=False)
+    new = f"{head}{comment}{_LINE}\n{rest}"
+    return Proposal("Add a line at the top", reason, new)

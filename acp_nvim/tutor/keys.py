@@ -1,4 +1,4 @@
-"""The user's own keys in what the tutor says."""
+"""Keys of the user in the tutor's texts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ KEYS: Final = {
     "allow": "y",
     "deny": "n",
     "allow_anywhere": ":Acp allow",
-    "amend": ":Acp review",
     "next": "]h",
     "accept": "<localleader>a",
     "reject": "<localleader>r",
@@ -22,28 +21,19 @@ KEYS: Final = {
     "follow": ":Acp follow",
     "help": "g?",
 }
-"""What is typed, by what it does, unless the client says otherwise (`_meta` of a session)."""
+"""Default keys by the names that stand in braces in the texts."""
 
 
-def told(meta: Any) -> dict[str, str]:
-    """The keys in the `_meta` of a session: `{"acp.nvim": {"keys": {name: key}}}`."""
-    keys = _ours(meta).get("keys")
+def keys_from(meta: Any) -> dict[str, str]:
+    """Return the user's keys from `_meta` of a session: `{"acp.nvim": {"keys": {name: key}}}`."""
+    client = meta.get("acp.nvim") if isinstance(meta, dict) else None
+    keys = client.get("keys") if isinstance(client, dict) else None
     if not isinstance(keys, dict):
         return {}
     return {name: key for name, key in keys.items() if name in KEYS and isinstance(key, str)}
 
 
-def blames(meta: Any) -> bool:
-    """Whether the client knows who wrote a line: `{"acp.nvim": {"blame": true}}`."""
-    return _ours(meta).get("blame") is True
-
-
-def _ours(meta: Any) -> dict[str, Any]:
-    ours = meta.get("acp.nvim") if isinstance(meta, dict) else None
-    return ours if isinstance(ours, dict) else {}
-
-
-def filled(session: Session, text: str, **more: object) -> str:
-    """The text with a key in place of each of its names."""
+def with_keys(session: Session, text: str, **fields: object) -> str:
+    """Replace the names of keys, and other fields, in a text."""
     keys = {name: f"`{key}`" for name, key in {**KEYS, **session.keys}.items()}
-    return text.format(**keys, **more)
+    return text.format(**keys, **fields)

@@ -51,7 +51,7 @@ on('setup', function(args)
   local tutor = args.agents.tutor
   local taught = args.agent == 'tutor' or package.loaded['acp.command.tutor_keys']
   if tutor and not tutor.command and taught then
-    local about = { keys = require('acp.command.tutor_keys').keys(), blame = args.blame }
+    local about = { keys = require('acp.command.tutor_keys').keys() }
     tutor.meta = vim.tbl_extend('keep', tutor.meta or {}, { ['acp.nvim'] = about })
   end
 end)

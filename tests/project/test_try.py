@@ -74,7 +74,7 @@ def test_a_first_session_in_a_terminal(terminal: Terminal) -> None:
     terminal.wait(":AcpPrompt hello")
     terminal.keys("ggOa line that is not saved\x1b")
     terminal.keys(":AcpPrompt hello\r")
-    terminal.wait("1 of 8 · Talk")
+    terminal.wait("1 of 10 · Talk")
     terminal.keys(":AcpPrompt /read\r")
     terminal.wait("that line is not saved")
     terminal.keys(":AcpPrompt /edit\r")

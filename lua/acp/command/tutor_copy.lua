@@ -1,34 +1,11 @@
---- Copies of the tutor's sample project, one for each tour. They stay after Neovim, since the tour
---- has the user leave and come back to edits that are not decided.
+--- Copies of the tutor's sample project, one for each tour. They are kept for a day.
 local M = {}
 
 local uv = vim.uv
 local DAY_S = 24 * 60 * 60
---- The change that the tour leaves undecided (`acp_nvim/tutor/edits.py`).
-local LEFT = 'Come back soon!'
 
 ---@return string
 local function home() return vim.fs.joinpath(vim.fn.stdpath('data'), 'acp', 'tutor') end
-
---- Whether the tour waits in a directory for the user to come back.
----@param directory string
----@return boolean
-local function waits(directory)
-  local text = require('acp.base.read_file')(vim.fs.joinpath(directory, 'till.py'))
-  local root = text and text:find(LEFT, 1, true) and uv.fs_realpath(directory)
-  return root ~= nil and root and require('acp.base.workspaces').has(root, 'pending') or false
-end
-
---- The names of the copies: when each was made. Newest first.
----@return string[]
-local function made()
-  local found = {}
-  for name, kind in vim.fs.dir(home()) do
-    if kind == 'directory' and tonumber(name:match('^%d+')) then found[#found + 1] = name end
-  end
-  table.sort(found, function(a, b) return a > b end)
-  return found
-end
 
 ---@return string directory
 local function copied()
@@ -45,17 +22,12 @@ local function copied()
   return to
 end
 
---- The directory where the tour waits, else a new copy; those of other days go.
+--- A new copy. Those of other days are deleted.
 ---@return string directory
 function M.directory()
-  local here = vim.fn.getcwd()
-  if waits(here) then return here end
-  for _, name in ipairs(made()) do
-    local directory = vim.fs.joinpath(home(), name, 'sample')
-    if waits(directory) then return directory end
-    if os.time() - tonumber(name:match('^%d+')) > DAY_S then
-      vim.fn.delete(vim.fs.joinpath(home(), name), 'rf')
-    end
+  for name, kind in vim.fs.dir(home()) do
+    local made = kind == 'directory' and tonumber(name:match('^%d+'))
+    if made and os.time() - made > DAY_S then vim.fn.delete(vim.fs.joinpath(home(), name), 'rf') end
   end
   return copied()
 end

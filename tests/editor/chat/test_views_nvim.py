@@ -28,7 +28,7 @@ def test_the_tutor_takes_a_tour_on_a_copy_of_its_sample(editor: Editor) -> None:
     editor.cmd("Acp tutor")
     editor.wait_event("AcpTurnEnd")
     session = editor.session()
-    assert "1 of 8 · Talk" in " ".join(editor.chat())
+    assert "1 of 10 · Talk" in " ".join(editor.chat())
     assert session["agent"] == "tutor"
     assert editor.lua("return vim.fn.expand('%:p:h')") == session["cwd"]
     assert editor.lua("return vim.fn.fnamemodify(vim.fn.bufname(), ':t')") == "till.py"

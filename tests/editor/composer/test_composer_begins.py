@@ -16,7 +16,7 @@ def test_commands_and_modes_are_there_before_the_first_prompt(editor: Editor) ->
     editor.wait_screen("Message Tutor · Ask first ")
     editor.cmd("Acp mode explain")
     editor.wait_screen("Message Tutor · Explain only ")
-    editor.keys("/keys<C-s>")
+    editor.keys("/help<C-s>")
     editor.wait_event("AcpTurnEnd")
     assert len(editor.state()["sessions"]) == 1
 

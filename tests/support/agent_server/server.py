@@ -14,9 +14,9 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from acp_nvim.tutor.agent import Tutor
 from acp_nvim.tutor.connection import Connection
 from tests.support.agent_server.http_clients import HttpClients
+from tests.support.agent_server.shared_tutor import SharedTutor
 from tests.support.agent_server.web_socket import serve_web_socket
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ async def serve_tutors(where: str) -> None:
 
     async def serve(read: Callable[[], Awaitable[bytes]], write: Callable[[bytes], None]) -> None:
         connection = Connection(write)
-        await connection.run(Tutor(connection, sessions), read)
+        await connection.run(SharedTutor(connection, sessions), read)
 
     host, _, port = where.rpartition(":")
     if not port.isdigit():

@@ -93,7 +93,6 @@ list.tutor = {
     local file = vim.fn.fnameescape(vim.fs.joinpath(directory, 'till.py'))
     vim.cmd.tabedit({ file, mods = { noswapfile = true } }) -- another Neovim may show it
     vim.cmd.tcd({ vim.fn.fnameescape(directory), mods = { silent = true } })
-    require('acp.command.tutor_server').serve(directory)
     require('acp.command.tutor_keys') -- the host is told them
     require('acp.base.host').setup()
     require('acp.ui.composer.delivery').write('/tour', { new = true, agent = 'tutor' })
