@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from acp_nvim.protocol import codec, errors
 from acp_nvim.protocol.errors import DecodeError, RequestError
@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 
     from acp_nvim.protocol.jsonrpc import Event, Id
     from acp_nvim.protocol.schema import Wire
-    from acp_nvim.tutor.agent import Tutor
+
+
+class Service(Protocol):
+    """Handler of the client's messages, whose params are structs of `schema`."""
+
+    async def request(self, params: Any) -> Wire: ...
+    def notification(self, params: Any) -> None: ...
+    def on_answered(self, params: Any, result: Wire) -> None: ...
 
 
 class Connection:
@@ -28,11 +35,11 @@ class Connection:
         self._waiting: dict[Id, asyncio.Future[Any]] = {}
         self._serving: dict[Id, asyncio.Task[None]] = {}
 
-    async def run(self, tutor: Tutor, read: Callable[[], Awaitable[bytes]]) -> None:
+    async def run(self, service: Service, read: Callable[[], Awaitable[bytes]]) -> None:
         """Serve until ``read`` returns `b''`, then cancel the requests that still run."""
         while data := await read():
             for event in self._peer.receive(data):
-                self._handle(event, tutor)
+                self._handle(event, service)
         running = list(self._serving.values())
         for task in running:
             task.cancel()
@@ -60,25 +67,25 @@ class Connection:
     def notify(self, method: str, params: Wire) -> None:
         self._write(self._peer.notify(method, params))
 
-    def _handle(self, event: Event, tutor: Tutor) -> None:
+    def _handle(self, event: Event, service: Service) -> None:
         match event:
             case Request():
-                task = asyncio.create_task(self._serve(event, tutor), name=event.method)
+                task = asyncio.create_task(self._serve(event, service), name=event.method)
                 self._serving[event.id] = task
             case Notification():
-                self._on_notification(event, tutor)
+                self._on_notification(event, service)
             case Response():
                 self._on_response(event)
             case Violation(reply=reply) if reply is not None:
                 self._write(reply)
 
-    async def _serve(self, request: Request, tutor: Tutor) -> None:
+    async def _serve(self, request: Request, service: Service) -> None:
         number = request.id
         try:
             params = codec.decode_params(request.method, request.params, "agent")
-            result = await tutor.request(params)
+            result = await service.request(params)
             self._write(self._peer.respond(number, result))
-            tutor.on_answered(params, result)
+            service.on_answered(params, result)
         except asyncio.CancelledError:
             self._write(self._peer.refuse(number, errors.REQUEST_CANCELLED, "cancelled"))
         except DecodeError as e:
@@ -91,13 +98,13 @@ class Connection:
         finally:
             del self._serving[number]
 
-    def _on_notification(self, event: Notification, tutor: Tutor) -> None:
+    def _on_notification(self, event: Notification, service: Service) -> None:
         try:
             params = codec.decode_params(event.method, event.params, "agent")
         except DecodeError:
             return  # unknown notifications are ignored (v1/extensibility)
         if event.method != "$/cancel_request":
-            tutor.notification(params)
+            service.notification(params)
         elif params.request_id in self._serving:
             self._serving[params.request_id].cancel()
 

@@ -174,7 +174,7 @@ async def _stop(turn: Turn) -> Outcome:
         await turn.chatter(TALK_S * 2, 0.5)
     except asyncio.CancelledError:
         session.step, session.is_step_unfinished = QUEUE, False
-        turn.say_at_once(f"{_heading(QUEUE)}\n\n{words.QUEUE}")
+        turn.chunk(f"\n\n{_heading(QUEUE)}\n\n{words.QUEUE}")
         raise
     return "next"
 

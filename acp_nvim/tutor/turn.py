@@ -69,11 +69,6 @@ class Turn:
             await self.pause()
         self.update(self.session.count(text))
 
-    def say_at_once(self, text: str) -> None:
-        """Send a whole message, also in a turn that is being cancelled."""
-        self.session.messages += 1
-        self.chunk(text)
-
     def chunk(self, text: str) -> None:
         """Send a piece of the current message."""
         self.update(s.AgentMessageChunk(s.TextContent(text), f"m{self.session.messages}"))
@@ -100,7 +95,6 @@ class Turn:
         self.update(s.Plan(shown))
 
     async def pause(self, seconds: float | None = None) -> None:
-        """Wait, by default as long as between two chunks."""
         await asyncio.sleep(PACES[self.session.pace] if seconds is None else seconds)
 
     def update(self, update: s.SessionUpdate) -> None:
