@@ -16,8 +16,9 @@ from acp_nvim.render.code_text import code_rows, is_one_block, may_hold_code
 from acp_nvim.render.content import annotated, describe, is_aside
 from acp_nvim.render.cutting import folded, head, more
 from acp_nvim.render.diffs import cut, diff_rows, patch_rows, text_rows
+from acp_nvim.render.printed import coloured, is_coloured
 from acp_nvim.render.question_title import title
-from acp_nvim.render.rows import WIDEST, Row, ends, indent, row
+from acp_nvim.render.rows import WIDEST, Row, ends, indent, pieces, row
 from acp_nvim.render.terminals import terminal_rows
 from acp_nvim.render.text import one_line, shown_path, visible
 from acp_nvim.render.tool_input import change_rows
@@ -90,6 +91,8 @@ def _short_text(item: Any, call: ToolCall, look: Look) -> str | None:
     """A part of a call's content that is a short text and nothing else; None for any other."""
     block = item.content if item.__class__ is schema.Content else None
     if block.__class__ is not schema.TextContent or block.annotations:
+        return None
+    if call.kind == "execute" and is_coloured(block.text):
         return None
     text: str = _text_of(block, call).rstrip("\n")
     if text and (len(text) > SHORT or text.count("\n") >= look.tool_lines):
@@ -302,11 +305,10 @@ def _block(
         plain = schema.TextContent(block.text)
         return indent(annotated(block), prefix) + _block(at, plain, call, limit, cwd, prefix)
     text = _text_of(block, call).rstrip("\n")
-    if may_hold_diff(text) and (rows := _diffs(text, call, limit, cwd)):
-        return indent(rows, prefix)
     count = text.count("\n") + 1
-    if text and limit != 0 and may_hold_code(text, call):
-        return indent(_code(text, call, limit, count), prefix)
+    found = _dressed(block.text, text, call, limit, cwd)
+    if found is not None:
+        return indent(found, prefix)
     if len(text) <= SHORT or limit == WHOLE:
         lines = visible(text).split("\n") if text else []
         if limit is None or len(lines) <= limit:
@@ -319,6 +321,31 @@ def _block(
     if limit is not None and count > limit:
         rows += indent([more(count - limit, call.index)], prefix)
     return rows
+
+
+def _dressed(told: str, text: str, call: ToolCall, limit: int | None, cwd: str) -> list[Row] | None:
+    """The rows of a text with a diff, code or colours; None for any other. ``told`` still has its
+    colours.
+    """
+    if may_hold_diff(text) and (rows := _diffs(text, call, limit, cwd)):
+        return rows
+    count = text.count("\n") + 1
+    if text and limit != 0 and may_hold_code(text, call):
+        return _code(text, call, limit, count)
+    if call.kind == "execute" and is_coloured(told):
+        return _coloured(told, call, limit, count)
+    return None
+
+
+def _coloured(text: str, call: ToolCall, limit: int | None, count: int) -> list[Row]:
+    """The first lines of an output with colours."""
+    lines = coloured(text)[:count]
+    shown = lines if limit in (None, WHOLE) else lines[:limit]
+    rows: list[Row] = []
+    for line in shown:
+        found = pieces([(visible(piece), group) for piece, group in line])
+        rows.append(_wide(found[0], call) if len(found[0]) > WIDEST else found)
+    return rows if len(shown) == count else [*rows, more(count - len(shown), call.index)]
 
 
 def _code(text: str, call: ToolCall, limit: int | None, count: int) -> list[Row]:
@@ -375,13 +402,14 @@ def _own_terminals(entry: ToolEntry, limit: int | None, cwd: str) -> list[Row]:
 
 
 def _raw_output(entry: ToolEntry) -> str:
-    """Return the output of a call that tells it as `rawOutput` alone, without colours."""
+    """Return the output of a call that tells it as `rawOutput` alone."""
     call = entry.call
     if not call.raw_output or any(item.__class__ is not schema.Terminal for item in call.content):
         return ""
     if any(terminal.line_count for terminal in entry.terminals.values()):
         return ""
-    return printed(output_of(call.raw_output)).rstrip("\n")
+    text = output_of(call.raw_output)
+    return (text if call.kind == "execute" else printed(text)).rstrip("\n")
 
 
 def _commands(call: ToolCall, limit: int | None) -> list[Row]:

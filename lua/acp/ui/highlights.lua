@@ -35,6 +35,13 @@ M.groups = {
   AcpToolCompleted = 'DiagnosticOk',
   AcpToolFailed = 'DiagnosticError',
   AcpCommand = 'String',
+  -- colours of what commands print
+  AcpRed = 'DiagnosticError',
+  AcpGreen = 'DiagnosticOk',
+  AcpYellow = 'DiagnosticWarn',
+  AcpBlue = 'DiagnosticInfo',
+  AcpMagenta = 'Statement',
+  AcpCyan = 'Special',
   AcpPath = 'Directory',
   AcpResource = 'Directory',
   AcpAttachment = 'DiagnosticHint',

@@ -180,6 +180,41 @@ def test_the_text_of_a_command_is_shown_as_it_was_printed(editor: Editor) -> Non
     assert lines[at : at + 3] == ["red", "100 %", "new text"]
 
 
+LOOKS = """
+local bufnr, found = vim.fn.bufnr('acp://chat/1'), {}
+for row, line in ipairs(vim.api.nvim_buf_get_lines(bufnr, 0, -1, true)) do
+  local look = require('acp.ui.chat.marks').look(bufnr, row - 1)
+  for i = 1, #look, 3 do
+    local from, to = look[i] + 1, look[i + 1]
+    if look[i + 2]:match('^Acp[RGYBMC]%l+$') then
+      table.insert(found, line:sub(from, to) .. ' ' .. look[i + 2])
+    end
+  end
+end
+return found
+"""
+
+
+@pytest.mark.parametrize("part", ["content", "rawOutput"])
+def test_the_output_of_a_command_has_its_colours(editor: Editor, part: str) -> None:
+    editor.agent("script")
+    text = "\x1b[31mred\x1b[0m \x1b[1;92mé green\n 10 %\r100 %\nstill\x1b[m plain\n"
+    content = [{"type": "content", "content": {"type": "text", "text": text}}]
+    call = {
+        "sessionUpdate": "tool_call",
+        "toolCallId": "t",
+        "title": "make",
+        "kind": "execute",
+        "status": "completed",
+        part: content if part == "content" else {"output": text},
+    }
+    editor.turn(f"update {json.dumps(call)}")
+    lines = [line.strip() for line in editor.chat(1)]
+    at = lines.index("red é green")
+    assert lines[at : at + 3] == ["red é green", "100 %", "still plain"]
+    assert editor.lua(LOOKS) == ["red AcpRed", "é green AcpGreen", "still AcpGreen"]
+
+
 def test_an_agents_name_is_on_one_line(editor: Editor) -> None:
     editor.agent("script")
     editor.turn("say hello")

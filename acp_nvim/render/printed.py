@@ -1,0 +1,79 @@
+"""What a command has printed, in its colours, with its lines as a terminal leaves them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from acp_nvim.patterns import late
+from acp_nvim.session.output.ansi import Ansi, plain
+from acp_nvim.session.output.tail import printed
+
+Piece = tuple[str, str | None]
+"""A text and its highlight group."""
+
+_COLOURS: Final = (
+    *("AcpMuted", "AcpRed", "AcpGreen", "AcpYellow", "AcpBlue", "AcpMagenta", "AcpCyan", None),
+)
+"""Groups of the colours 0 to 7, and of the bright ones. Black and white may be the background."""
+_BOLD: Final = "AcpStrong"
+_FAINT: Final = "AcpMuted"
+_SGR: Final = late(r"\x1b\[([0-9;:]*)m")
+
+
+def is_coloured(text: str) -> bool:
+    """Return whether a text may have colours."""
+    return "\x1b[" in text or "\x9b" in text
+
+
+def coloured(text: str) -> list[list[Piece]]:
+    """Return the lines of an output as pieces. A line that overwrites itself has no colours."""
+    look = _Look()
+    lines = Ansi().feed(text).replace("\r\n", "\n").split("\n")
+    return [look.overwritten(line) if "\r" in line else look.pieces(line) for line in lines]
+
+
+class _Look:
+    """The colour and weight of the text that comes next."""
+
+    def __init__(self) -> None:
+        self._colour: str | None = None
+        self._weight: str | None = None
+
+    def pieces(self, line: str) -> list[Piece]:
+        """Return the pieces of a line."""
+        found: list[Piece] = []
+        at = 0
+        for sequence in _SGR.finditer(line):
+            found.append((plain(line[at : sequence.start()]), self._group))
+            self._take(sequence.group(1))
+            at = sequence.end()
+        found.append((plain(line[at:]), self._group))
+        return [(text, group) for text, group in found if text]
+
+    def overwritten(self, line: str) -> list[Piece]:
+        """Return what is left of a line that overwrites itself."""
+        self.pieces(line)
+        return [(printed(line), None)]
+
+    @property
+    def _group(self) -> str | None:
+        return self._colour or self._weight
+
+    def _take(self, arguments: str) -> None:
+        """Take a sequence that sets colour or weight. Of 256 colours the first 16 are known."""
+        codes = [int(code) if code.isdigit() else 0 for code in re.split("[;:]", arguments)]
+        while codes:
+            code = codes.pop(0)
+            if code in (38, 48):
+                colour = codes[1] if codes[:1] == [5] and len(codes) > 1 else 16
+                del codes[: 2 if codes[:1] == [5] else 4]
+                if code == 38:
+                    self._colour = _COLOURS[colour % 8] if colour < 16 else None
+            elif 30 <= code <= 37 or 90 <= code <= 97:
+                self._colour = _COLOURS[code % 10]
+            elif code == 39:
+                self._colour = None
+            elif code in (0, 1, 2, 22):
+                self._weight = {1: _BOLD, 2: _FAINT}.get(code)
+                self._colour = None if code == 0 else self._colour
