@@ -16,6 +16,7 @@ local stamps = {} ---@type table<integer, string> the file as the buffer knows i
 local looking = {} ---@type table<string, integer> files that the host looks at, and their buffers
 -- Autocommands while turns run.
 local on, answers = require('acp.base.autocmds').group('acp.disk_changes')
+local before, writes = require('acp.base.autocmds').group('acp.user_writes')
 
 --- Neovim has the file of a buffer as it is now.
 local function stamp_again(bufnr) stamps[bufnr] = stamps[bufnr] and file_stamp.of_buffer(bufnr) end
@@ -85,15 +86,40 @@ local function settle(args)
   end
 end
 
---- Refuse the user's own write to what has become a pipe or a device: Neovim would wait for it.
---- An error would not keep Neovim from it.
-local function refuse(args)
-  local stat = uv.fs_stat(args.match)
-  local is_known = stat and (stat.type == 'file' or stat.type == 'directory')
-  if not stat or is_known or not stamps[args.buf] then return end
+--- An error would not keep Neovim from a write, and from Lua an interrupt is an error.
+local REFUSE = "if v:lua.require'acp.buffers.disk_changes'"
+  .. ".refuses(str2nr(expand('<abuf>')), expand('<amatch>')) | call interrupt() | endif"
+
+--- Whether the user's own write is refused: no file is there any more, and Neovim would wait for a
+--- pipe.
+---@param bufnr integer
+---@param match string the path that is written
+---@return boolean
+function M.refuses(bufnr, match)
+  settle({ buf = bufnr, match = match })
+  local stat = uv.fs_stat(match)
+  local own = match == api.nvim_buf_get_name(bufnr) and not watch.held(bufnr)
+  if not own or not stat or stat.type == 'file' then return false end
   local message = require('acp.base.messages').not_a_file
-  require('acp.base.notify').error(message:format(vim.fs.basename(args.match), stat.type))
-  vim.fn.interrupt()
+  message = message:format(vim.fs.basename(match), stat.type)
+  vim.schedule(function() require('acp.base.notify').error(message) end)
+  return true
+end
+
+--- Whether a write is under way that has not come to its file yet.
+local function is_writing() return vim.fn.expand('<stack>'):find('BufWritePre', 1, true) ~= nil end
+
+--- Forget the user's writes, of one buffer or all. One that is under way still comes to `refuses`:
+--- its autocommands may wait for programs, and the host tells of turns meanwhile.
+local function let_write(bufnr)
+  if not is_writing() then api.nvim_clear_autocmds({ group = writes, buffer = bufnr }) end
+end
+
+--- Look at the user's writes of the buffer after all autocommands that there are by now.
+local function look_at_writes(bufnr)
+  let_write(bufnr)
+  if #api.nvim_get_autocmds({ group = writes, buffer = bufnr }) > 0 then return end
+  before('BufWritePre', REFUSE, { buffer = bufnr, nested = true })
 end
 
 --- Bring a buffer that is at `tick` to what its file's change made of it. `stamp` is the file's as
@@ -225,8 +251,7 @@ local function answer_for(bufnr, read)
   local known = stamps[bufnr]
   stamps[bufnr] = file_stamp.at(name)
   if read and known and known ~= stamps[bufnr] then look(bufnr, true) end
-  on('BufWritePre', settle, { buffer = bufnr, nested = true })
-  on('BufWritePre', refuse, { buffer = bufnr })
+  look_at_writes(bufnr)
   on('FileChangedShell', function(args) changed(args, real) end, { buffer = bufnr })
   on('FileChangedShellPost', function()
     if not save.probing and not vim.bo[bufnr].modified then
@@ -271,18 +296,19 @@ end
 ---@param active boolean
 function M.quiet(active)
   api.nvim_clear_autocmds({ group = answers })
+  let_write()
   require('acp.buffers.autoread').release()
   if not active then
     leave()
     stamps = {}
     return
   end
-  local before = stamps
+  local known = stamps
   stamps = {}
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     if api.nvim_buf_is_loaded(bufnr) then
       answer_for(bufnr)
-      stamps[bufnr] = stamps[bufnr] and (before[bufnr] or stamps[bufnr]) -- what it knows stays
+      stamps[bufnr] = stamps[bufnr] and (known[bufnr] or stamps[bufnr]) -- what it knows stays
     end
   end
   local events = { 'BufReadPost', 'BufWritePost', 'BufFilePost' }

@@ -208,6 +208,38 @@ def test_a_decision_writes_into_no_pipe(editor: Editor, verb: str, swap: str) ->
     assert not editor.rpc.mode()["blocking"]
 
 
+AGAIN = """
+local roots = ...
+vim.api.nvim_create_autocmd('BufWritePre', { callback = function()
+  for _, these in ipairs(roots) do require('acp.buffers.disk_changes').turns(these) end
+end })
+"""
+"""The host tells of turns while an autocommand of a write waits for a program."""
+
+
+@pytest.mark.parametrize("told", ["nothing", "the turn", "its end", "its end and the next"])
+@pytest.mark.parametrize("swap", ["a pipe", "a socket", "a folder"])
+def test_the_user_s_own_write_waits_for_no_pipe(editor: Editor, swap: str, told: str) -> None:
+    path = editor.write("a.txt", LINES)
+    editor.agent("script")
+    editor.open(path)
+    swap_at(editor, "BufWritePre", path, swap)
+    here = [f"{editor.work}/"]
+    roots = {"nothing": [], "the turn": [here], "its end": [[]]}
+    editor.lua(AGAIN, roots.get(told, [[], here]))
+    agent = StepwiseAgent.at_work(editor)
+    agent.ask("read", str(path))
+    editor.keys("ggOmine<Esc>:write<CR>")
+    until(lambda: same(path, swap))
+    assert not editor.rpc.mode()["blocking"]
+    assert editor.lua("return vim.bo.modified")
+    assert editor.lines(str(path))[0] == "mine"
+    editor.wait_message("a.txt is a ")
+    assert not editor.rpc.mode()["blocking"]
+    editor.errors_expected = True
+    agent.end()
+
+
 @pytest.mark.parametrize("act", ["wipes", "unloads", "renames"])
 @pytest.mark.parametrize("verb", ["reject", "accept"])
 def test_a_buffer_that_is_put_away_when_it_is_saved(editor: Editor, verb: str, act: str) -> None:
