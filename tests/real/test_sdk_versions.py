@@ -76,7 +76,7 @@ def test_the_python_router_edits_with_permission(
     assert [option["name"] for option in asked["options"]] == ["Do it", "Leave it"]
     assert asked["title"] == ("May it?" if version == 2 else f"Capitals for {path}")
     assert editor.session()["status"] == "running"
-    editor.cmd(f"Acp {key}")
+    editor.answer(f"Acp {key}")
     assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "end_turn"
     assert editor.state()["agents"]["sdk"]["protocol"] == version
     chat = "\n".join(editor.chat())
@@ -110,7 +110,7 @@ def test_the_typescript_router_asks_for_permission(
     configure(editor, version, node, ROOT / "tests/agents_sdk/dual.mjs", SDK)
     editor.prompt("go")
     editor.wait_event("AcpPermission")
-    editor.cmd(f"Acp {key}")
+    editor.answer(f"Acp {key}")
     assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "end_turn"
     assert editor.state()["agents"]["sdk"]["protocol"] == version
     chosen = "yes" if key == "allow" else "no"
