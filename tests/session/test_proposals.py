@@ -12,6 +12,7 @@ from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.merge import Merged, merge
 from acp_nvim.edits.text import EMPTY, Text, from_lines, parse
 from acp_nvim.protocol import schema
+from acp_nvim.session.questions import tool_input
 from acp_nvim.session.questions.patches import patches_of
 from acp_nvim.session.questions.proposals import (
     Change,
@@ -204,6 +205,18 @@ def test_a_patch_told_twice_is_applied_once() -> None:
     text = schema.Content(schema.TextContent(f"```diff\n{patch}```"))
     call = ToolCall("c", raw_input={"patch": patch}, content=[text])
     assert str(patched(call, {"a": "x\nx\n"})["a"].text) == "y\nx\n"
+
+
+@pytest.mark.parametrize("key", ["fileName", "path"])
+def test_a_patch_may_name_an_absolute_path_without_its_slash(key: str) -> None:
+    """Copilot puts Git's prefixes in the place of the slash."""
+    text = "diff --git a/w/x b/w/x\n--- a/w/x\n+++ b/w/x\n@@ -1 +1 @@\n-a\n+b\n"
+    call = ToolCall("c", raw_input={key: "/w/x", "diff": text})
+    assert [one.path for one in patches_of(call)] == ["/w/x"]
+    assert list(tool_input.parts(call.raw_input)) == [tool_input.Patch(text, path="/w/x")]
+    other = ToolCall("c", raw_input={key: "/w/y", "diff": text})
+    assert [one.path for one in patches_of(other)] == ["w/x"]
+    assert tool_input.Place("/w/y") in tool_input.parts(other.raw_input)
 
 
 def test_patches_of_one_file_come_one_after_the_other() -> None:

@@ -28,7 +28,7 @@ LONGEST: Final = 10_000
 
 _PATHS: Final = (
     *("file_path", "path", "filePath", "abs_path", "absolute_path", "filename", "target_file"),
-    "notebook_path",
+    *("notebook_path", "fileName"),
 )
 COMMANDS: Final = ("command", "cmd", "script", "argv", "shell_command", "command_line")
 _FOLDERS: Final = ("cwd", "workdir", "working_directory", "workingDirectory", "working_dir")
@@ -94,15 +94,18 @@ class Patch(Struct, frozen=True):
     text: str
     title: str = ""
     path: str | None = None
-    """The file of a patch that names none."""
+    """The file of a patch that names none, or names it without the slash at its beginning."""
     moved: str | None = None
     """Where that file is moved to."""
 
     @property
     def files(self) -> tuple[FilePatch, ...] | None:
         """Its changes by file; None where these would leave out a part of it."""
-        if self.moved is None or self.path is None:
-            return patch.files(self.text, self.path)
+        if self.path is None:
+            return patch.files(self.text)
+        if self.moved is None:
+            found = patch.files(self.text, self.path)
+            return found and tuple(self._placed(one) for one in found)
         one = FilePatch("moved", self.moved, self.path)
         if not self.text.strip():
             return (one,)
@@ -110,6 +113,10 @@ class Patch(Struct, frozen=True):
         if found is None or len(found) != 1:
             return None
         return (msgspec.structs.replace(one, hunks=found[0].hunks),)
+
+    def _placed(self, one: FilePatch) -> FilePatch:
+        """Return the patch with the slash that Git's prefix took: `a/tmp/x` for `/tmp/x`."""
+        return msgspec.structs.replace(one, path=self.path) if self.path == f"/{one.path}" else one
 
 
 class Edit(Struct, frozen=True):
@@ -303,6 +310,15 @@ def _is_variable(item: Any) -> bool:
     return isinstance(item, dict) and item.keys() == {"name", "value"} and _is_plain(item["value"])
 
 
+def _take_file(text: str, left: _Table) -> str | None:
+    """Take the path of the file that a patch is for, unless the patch names that one, or others."""
+    if not patch.has_head(text):
+        return _take_path(left)
+    told = next((left[key] for key in _PATHS if _is_text(left.get(key))), "")
+    cut = told.startswith("/") and any(f" {side}{told}\n" in text for side in "ab")
+    return _take_path(left) if cut else None
+
+
 def _is_plain(value: Any) -> bool:
     return isinstance(value, (str, int, float))
 
@@ -317,7 +333,7 @@ def _write(left: _Table) -> Iterator[Part]:
     for key in [key for key in islice(left, MOST) if isinstance(left[key], str)]:
         if PATCH.match(left[key]):
             text = left.pop(key)
-            yield Patch(text, path=None if patch.has_head(text) else _take_path(left))
+            yield Patch(text, path=_take_file(text, left))
 
 
 def is_changes(value: Any) -> TypeGuard[_Table]:
