@@ -275,6 +275,7 @@ CHANGED_OUTSIDE: Final = "Files outside of {folder} were changed and cannot be r
 OVER_LIMITS: Final = "Not kept, over the limits ({limit}): {files}"
 NO_STORE: Final = "No checkpoints, and changes on disk are not seen: {reason}"
 NOT_KEPT: Final = "Not kept: {file}: {reason}"
+WHY_NO_GIT: Final = "git is not installed"
 WHY_NO_STORE: Final = "nothing is kept of {folder}"
 MANY_FILES: Final = "Still scanning many files. Until then, changes on disk may be missed"
 JOURNAL_FAILED: Final = "Pending edits and checkpoints are not saved: {reason}"

@@ -16,7 +16,7 @@ from typing import Final, Literal, Protocol
 from anyio import to_thread
 
 from acp_nvim.workspace.paths import Place, below, matches
-from acp_nvim.workspace.snapshots.copy_store import SKIPPED
+from acp_nvim.workspace.snapshots.store import SKIPPED
 
 Verb = Literal["read", "write"]
 Guarded = Literal["secret", "executed"]

@@ -261,11 +261,22 @@ local function options()
   if #mistakes == 0 then health.ok('No mistakes') end
 end
 
+local function git()
+  health.start('acp: git')
+  if vim.fn.executable('git') == 1 then
+    health.ok(vim.fn.exepath('git'))
+  else
+    local advice = { 'Install git. Edits through the editor are reviewed without it, too' }
+    health.warn('git is not installed: no checkpoints, and changes on disk are not seen', advice)
+  end
+end
+
 --- Called by |:checkhealth|.
 function M.check()
   neovim()
   options()
   python()
+  git()
   host()
   agents()
 end

@@ -57,8 +57,7 @@ def test_all_that_is_kept_is_for_the_user_alone(
     paths = kept(editor)
     assert open_to_others(paths) == []
     names = {path.name for path in paths}
-    assert {"checkpoints", "journal"} <= names
-    assert ("objects" if git else "blobs") in names
+    assert {"checkpoints", "journal", "objects"} <= names
     assert len([path for path in paths if path.is_file()]) >= 4
 
 

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from acp_nvim.workspace.snapshots import pruning
-from acp_nvim.workspace.snapshots.copy_store import CopyStore
 from acp_nvim.workspace.snapshots.git_store import GitStore
 from acp_nvim.workspace.snapshots.pruning import LOCK, StoreLock
-from acp_nvim.workspace.snapshots.store import MAX_AGE_S, OLDER, Store
+from acp_nvim.workspace.snapshots.store import MAX_AGE_S, OLDER
 from tests.support.git import repository
 
 
@@ -121,8 +120,8 @@ def test_a_large_store_begins_anew_and_its_old_contents_are_still_read(
         (work / "a.txt").write_text("one\n")
         repository(work)
 
-    def opened() -> Store:
-        return GitStore(str(work), home) if kind == "git" else CopyStore(str(work), home)
+    def opened() -> GitStore:
+        return GitStore(str(work), home)
 
     lock = StoreLock(home)
     (work / "a.txt").write_text("two\n")

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from acp_nvim.workspace import roots
-from acp_nvim.workspace.snapshots.copy_store import FEW, CopyStore
+from acp_nvim.workspace.snapshots.git_store import GitStore
+from acp_nvim.workspace.snapshots.plain_tree import FEW
 from acp_nvim.workspace.snapshots.snapshots import FileChange, Snapshots
 
 
@@ -120,7 +121,7 @@ async def test_what_is_passed_over(tmp_path: Path) -> None:
 def test_more_than_a_few(tmp_path: Path) -> None:
     root = tmp_path / "work"
     root.mkdir()
-    store = CopyStore(str(root), tmp_path / "home")
+    store = GitStore(str(root), tmp_path / "home")
     assert not store.is_unchanged()  # it was not looked at yet
     for number in range(FEW):
         (root / f"{number}.txt").write_text("")

@@ -12,15 +12,14 @@ from pathlib import Path
 import pytest
 
 from acp_nvim.workspace import roots
-from acp_nvim.workspace.snapshots import copy_store, store
-from acp_nvim.workspace.snapshots.copy_store import CopyStore
+from acp_nvim.workspace.snapshots import plain_tree, store
 from acp_nvim.workspace.snapshots.git_store import GitStore
 from acp_nvim.workspace.snapshots.snapshots import FileChange, Snapshots
 from acp_nvim.workspace.snapshots.store import StoreError
 from tests.support.git import git, repository
 from tests.support.scan_changes import told
 
-Start = Callable[[], GitStore | CopyStore]
+Start = Callable[[], GitStore]
 
 
 @pytest.fixture
@@ -34,21 +33,17 @@ def work(tmp_path: Path) -> Path:
     return directory
 
 
-@pytest.fixture(params=["git", "copies"])
-def kept(request: pytest.FixtureRequest, work: Path, tmp_path: Path) -> GitStore | CopyStore:
+@pytest.fixture(params=["git", "plain"])
+def kept(request: pytest.FixtureRequest, work: Path, tmp_path: Path) -> GitStore:
     """A store of `work` that has looked once."""
     if request.param == "git":
         repository(work)
-        found: GitStore | CopyStore = GitStore(str(work), tmp_path / "home")
-    else:
-        found = CopyStore(str(work), tmp_path / "home")
+    found = GitStore(str(work), tmp_path / "home")
     found.scan()
     return found
 
 
-def test_a_look_tells_what_changed_since_the_one_before(
-    kept: GitStore | CopyStore, work: Path
-) -> None:
+def test_a_look_tells_what_changed_since_the_one_before(kept: GitStore, work: Path) -> None:
     (work / "a.txt").write_text("A\n")
     (work / "b.txt").unlink()
     (work / "sub" / "new ü.txt").write_text("n\n")
@@ -56,14 +51,14 @@ def test_a_look_tells_what_changed_since_the_one_before(
     assert told(kept.scan(), work) == {}
 
 
-def test_named_files_are_looked_at_alone(kept: GitStore | CopyStore, work: Path) -> None:
+def test_named_files_are_looked_at_alone(kept: GitStore, work: Path) -> None:
     for name in ("a.txt", "b.txt"):
         (work / name).write_text("other\n")
     assert told(kept.scan([str(work / "b.txt")]), work) == {"b.txt": "M"}
     assert told(kept.scan(), work) == {"a.txt": "M"}
 
 
-def test_contents_come_back_byte_for_byte(kept: GitStore | CopyStore, work: Path) -> None:
+def test_contents_come_back_byte_for_byte(kept: GitStore, work: Path) -> None:
     data = bytes(range(256)) + b"\r\nlast"
     (work / "a.txt").write_bytes(data)
     (work / "empty").write_bytes(b"")
@@ -77,7 +72,7 @@ def test_contents_come_back_byte_for_byte(kept: GitStore | CopyStore, work: Path
     assert len(kept.differences(first.tree, second.tree)) == 2
 
 
-def test_the_executable_bit_is_a_change(kept: GitStore | CopyStore, work: Path) -> None:
+def test_the_executable_bit_is_a_change(kept: GitStore, work: Path) -> None:
     (work / "a.txt").chmod(0o755)
     changes = kept.scan().changes
     assert [(c.before and c.before.mode, c.after and c.after.mode) for c in changes] == [
@@ -167,13 +162,13 @@ def test_line_ends_that_git_converts_come_back_as_the_work_tree_has_them(
     assert kept.contents([(change.path, change.before)]) == {change.path: b"one\r\ntwo\r\n"}
 
 
-def test_where_there_is_no_work_tree_git_refuses(tmp_path: Path) -> None:
+def test_a_tree_around_a_session_has_to_be_a_work_tree(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="git rev-parse"):
-        GitStore(str(tmp_path), tmp_path / "home")
+        GitStore(str(tmp_path), tmp_path / "home", most_new=10)
 
 
 def test_what_is_too_large_is_left_out_and_named(
-    kept: GitStore | CopyStore, work: Path, monkeypatch: pytest.MonkeyPatch
+    kept: GitStore, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "MAX_FILE_BYTES", 100)
     (work / "big.txt").write_text("x" * 101)
@@ -187,9 +182,9 @@ def test_what_is_too_large_is_left_out_and_named(
 def test_a_directory_of_too_many_files_is_not_kept(
     work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(copy_store, "MAX_FILES", 3)
-    with pytest.raises(StoreError, match="more than 3 files and no git"):
-        CopyStore(str(work), tmp_path / "home").scan()
+    monkeypatch.setattr(plain_tree, "MAX_FILES", 3)
+    with pytest.raises(StoreError, match="more than 3 files and no repository"):
+        GitStore(str(work), tmp_path / "home").scan()
 
 
 @pytest.mark.parametrize("git", [True, False])
@@ -288,7 +283,7 @@ async def test_each_limit_is_told_once(
 async def test_a_directory_that_cannot_be_kept_says_why(
     snapshots: Snapshots, work: Path, notices: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(copy_store, "MAX_FILES", 1)
+    monkeypatch.setattr(plain_tree, "MAX_FILES", 1)
     assert await snapshots.look([str(work)]) == []
     assert await snapshots.look([str(work)]) == []
     assert snapshots.trees([str(work)]) == {}

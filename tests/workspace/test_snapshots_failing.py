@@ -109,7 +109,7 @@ async def test_a_tree_that_is_too_large_is_not(
     plain.mkdir()
     for name in "abc":
         (plain / name).write_text("one\n")
-    monkeypatch.setattr("acp_nvim.workspace.snapshots.copy_store.MAX_FILES", 2)
+    monkeypatch.setattr("acp_nvim.workspace.snapshots.plain_tree.MAX_FILES", 2)
     snapshots = Snapshots(lambda root: tmp_path / "own" / "all" / roots.name(root), notices.append)
     await snapshots.look([str(plain)])
     snapshots.retry([str(plain)])

@@ -12,11 +12,8 @@ from pathlib import Path
 import pytest
 
 from acp_nvim.workspace.snapshots import store
-from acp_nvim.workspace.snapshots.copy_store import CopyStore
 from acp_nvim.workspace.snapshots.git_store import GitStore
 from tests.support.git import repository
-
-Kept = GitStore | CopyStore
 
 
 @pytest.fixture
@@ -28,19 +25,18 @@ def work(tmp_path: Path) -> Path:
     return directory
 
 
-@pytest.fixture(params=["git", "copies"])
-def kept(request: pytest.FixtureRequest, work: Path, tmp_path: Path) -> Kept:
+@pytest.fixture(params=["git", "plain"])
+def kept(request: pytest.FixtureRequest, work: Path, tmp_path: Path) -> GitStore:
     """A store of `work` that has not looked yet."""
     if request.param == "git":
         repository(work)
-        return GitStore(str(work), tmp_path / "home")
-    return CopyStore(str(work), tmp_path / "home")
+    return GitStore(str(work), tmp_path / "home")
 
 
 Side = str | None
 
 
-def sides(kept: Kept, old: str, new: str) -> dict[str, tuple[Side, Side]]:
+def sides(kept: GitStore, old: str, new: str) -> dict[str, tuple[Side, Side]]:
     """By name: `kept`, why it is not, or None where no file is."""
 
     def side(blob: store.Blob | None) -> Side:
@@ -57,14 +53,14 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "MAX_FILE_BYTES", 1000)
 
 
-def test_sockets_are_no_files_that_users_miss(kept: Kept, work: Path) -> None:
+def test_sockets_are_no_files_that_users_miss(kept: GitStore, work: Path) -> None:
     (work / "log").write_text("x" * 2000)
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(os.path.relpath(work / "s.sock"))
         assert kept.scan().left_out == [str(work / "log")]
 
 
-def test_a_file_that_shrinks_was_there_before(kept: Kept, work: Path) -> None:
+def test_a_file_that_shrinks_was_there_before(kept: GitStore, work: Path) -> None:
     (work / "log").write_text("x" * 2000)
     first = kept.scan().tree
     (work / "log").write_text("x")
@@ -73,7 +69,7 @@ def test_a_file_that_shrinks_was_there_before(kept: Kept, work: Path) -> None:
     assert len(second.changes) == 1
 
 
-def test_a_file_that_grows_is_still_there(kept: Kept, work: Path) -> None:
+def test_a_file_that_grows_is_still_there(kept: GitStore, work: Path) -> None:
     first = kept.scan().tree
     (work / "a.txt").write_text("x" * 2000)
     second = kept.scan()
@@ -85,7 +81,7 @@ def test_a_file_that_grows_is_still_there(kept: Kept, work: Path) -> None:
     assert sides(kept, first, third) == {"a.txt": ("kept", "kept")}
 
 
-def test_a_large_file_that_changes_and_one_that_goes_are_seen(kept: Kept, work: Path) -> None:
+def test_a_large_file_that_changes_and_one_that_goes_are_seen(kept: GitStore, work: Path) -> None:
     for name in ("one", "two", "three"):
         (work / name).write_text("x" * 2000)
     first = kept.scan().tree
@@ -100,7 +96,7 @@ def test_a_large_file_that_changes_and_one_that_goes_are_seen(kept: Kept, work: 
 
 
 def test_what_is_taken_in_later_has_not_changed(
-    kept: Kept, work: Path, monkeypatch: pytest.MonkeyPatch
+    kept: GitStore, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "MAX_SCAN_BYTES", 1000)
     for number in range(5):
@@ -113,7 +109,7 @@ def test_what_is_taken_in_later_has_not_changed(
 
 
 def test_what_changed_last_has_room_before_the_rest(
-    kept: Kept, work: Path, monkeypatch: pytest.MonkeyPatch
+    kept: GitStore, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "MAX_SCAN_BYTES", 1000)
     for number in range(9):
@@ -127,7 +123,7 @@ def test_what_changed_last_has_room_before_the_rest(
 
 
 def test_another_process_knows_what_was_left_out(
-    kept: Kept, work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kept: GitStore, work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (work / "log").write_text("x" * 2000)
     first = kept.scan().tree
@@ -138,7 +134,7 @@ def test_another_process_knows_what_was_left_out(
 
 
 @pytest.mark.parametrize("there", ["fifo", "link", "folder", "full folder"])
-def test_what_takes_the_place_of_a_file_is_seen(kept: Kept, work: Path, there: str) -> None:
+def test_what_takes_the_place_of_a_file_is_seen(kept: GitStore, work: Path, there: str) -> None:
     first = kept.scan().tree
     path = work / "a.txt"
     path.unlink()
@@ -170,7 +166,7 @@ def test_what_takes_the_place_of_a_file_is_seen(kept: Kept, work: Path, there: s
     assert sides(kept, first, kept.scan().tree) == {}
 
 
-def test_a_folder_becomes_a_file(kept: Kept, work: Path) -> None:
+def test_a_folder_becomes_a_file(kept: GitStore, work: Path) -> None:
     first = kept.scan().tree
     (work / "d" / "x.txt").unlink()
     (work / "d").rmdir()
@@ -181,7 +177,7 @@ def test_a_folder_becomes_a_file(kept: Kept, work: Path) -> None:
 
 @pytest.mark.parametrize("named", [False, True])
 def test_files_behind_a_link_are_not_those_that_were_there(
-    kept: Kept, work: Path, tmp_path: Path, named: bool
+    kept: GitStore, work: Path, tmp_path: Path, named: bool
 ) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -203,12 +199,11 @@ UNREADABLE = """
 import os, sys
 sys.path[:0] = sys.argv[1:2]
 from pathlib import Path
-from acp_nvim.workspace.snapshots.copy_store import CopyStore
 from acp_nvim.workspace.snapshots.git_store import GitStore
 if os.getuid() == 0:
     os.setuid(65534)
-kind, work, home, hidden = sys.argv[2:]
-kept = {"GitStore": GitStore, "CopyStore": CopyStore}[kind](work, Path(home))
+work, home, hidden = sys.argv[2:]
+kept = GitStore(work, Path(home))
 os.chmod(hidden, 0)
 first = kept.scan()
 os.chmod(hidden, 0o755)
@@ -223,19 +218,19 @@ print(back, gone)
 """
 
 
-@pytest.mark.parametrize("kind", ["GitStore", "CopyStore"])
+@pytest.mark.parametrize("git", [True, False])
 @pytest.mark.parametrize("hidden", ["new.txt", "new"])
-def test_what_cannot_be_read_is_not_taken_for_gone(kind: str, hidden: str) -> None:
+def test_what_cannot_be_read_is_not_taken_for_gone(git: bool, hidden: str) -> None:
     with tempfile.TemporaryDirectory() as home:
         work = Path(home, "work")
         (work / "new").mkdir(parents=True)
         (work / "new" / "y.txt").write_text("y\n")
         (work / "new.txt").write_text("n\n")
-        if kind == "GitStore":
+        if git:
             subprocess.run(["git", "init", "-q", work], check=True)
         if os.getuid() == 0:  # root can read everything
             subprocess.run(["chown", "-R", "65534", home], check=True)
-        args = [Path(__file__).parent.parent.parent, kind, work, f"{home}/own", work / hidden]
+        args = [Path(__file__).parent.parent.parent, work, f"{home}/own", work / hidden]
         done = subprocess.run(
             [sys.executable, "-c", UNREADABLE, *map(str, args)],
             capture_output=True,

@@ -1,9 +1,13 @@
-"""The stored trees of a git work tree, by plumbing alone.
+"""Stored trees of a directory, by git's plumbing alone.
+
+A store finds the changes since its last look, and keeps the contents, so that a tree can be
+compared and restored later. Everything in it may block: call it in a worker thread.
 
 An index and an object directory of our own; the user's objects are only read, as alternates. So
 git's stat cache tells what changed, `.gitignore` holds, unchanged files cost nothing, and the
 user's index, refs, stash and hooks are never touched. No program of the repository runs, and a
-file is stored with its bytes on disk (`PrivateGit`).
+file is stored with its bytes on disk (`PrivateGit`). A directory that is in no repository has a
+store of the same kind, for which `SKIPPED` directories are ignored as well.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from typing import Final
 
 from acp_nvim.workspace.disk import changed_at
 from acp_nvim.workspace.git_tree import MOVES, SECOND_NS, HeadMove, moves_in
-from acp_nvim.workspace.snapshots import left_out, private_git
+from acp_nvim.workspace.snapshots import left_out, plain_tree, private_git
 from acp_nvim.workspace.snapshots.left_out import LeftOut, Marks
 from acp_nvim.workspace.snapshots.private_git import ANY, GitError, PrivateGit
 from acp_nvim.workspace.snapshots.store import (
@@ -54,25 +58,35 @@ _UNREAD: Final = re.compile(rb"^warning: could not open directory '(.*)': ", re.
 
 
 class GitStore:
-    """The part of a work tree at or below ``root``."""
+    """Files at or below ``root``, which is in a work tree or in no repository."""
 
     def __init__(
         self, root: str, home: Path, own: Path | None = None, most_new: int | None = None
     ) -> None:
-        """``home`` and ``own`` as for `CopyStore`; ``most_new`` is the limit of files that git does
-        not know. StoreError when ``root`` is in no work tree, or git is not there.
+        """``home`` is where git writes, ``own`` all that this program writes for itself: who works
+        in their home directory has both below the root. ``most_new`` is the limit of files that git
+        does not know; then ``root`` has to be in a work tree. StoreError, also without git.
         """
         self._most_new = most_new
         self._root = os.path.realpath(root)
-        repository = private_git.find(self._root, os.environ)
+        try:
+            repository = private_git.find(self._root, os.environ)
+        except GitError:
+            if most_new is not None:
+                raise
+            repository = private_git.alone(self._root, os.environ)
+        self._is_plain = repository.is_alone
         self._top = repository.top
+        self._resting: dict[str, plain_tree.Signature] | None = None
+        """Signatures of the files before the last whole look, if they are few."""
         # One of this process: another may have been killed while git wrote to its own.
         self._index = home / f"index-{os.getpid()}"
         self._git = PrivateGit(repository, home, os.environ, self._index)
         self._home = home
         top = os.path.realpath(self._top)
         self._spec = os.path.relpath(self._root, top)
-        self._own = os.path.relpath(os.path.realpath(own or home), top) + os.sep
+        self._own_folder = os.path.realpath(own or home)
+        self._own = os.path.relpath(self._own_folder, top) + os.sep
         self._tree = ""
         self._marks = Marks(home / "out")
         self._out: dict[str, Blob] = {}
@@ -92,13 +106,24 @@ class GitStore:
         """Look at everything, or at these files only. StoreError."""
         otherwise = [] if self._tree else self._start()
         whole = paths is None or not self._tree
+        resting = self._signatures() if whole else None
         room = Room()
         room.sort(self._chosen(otherwise) if whole else map(self._path, self._inside(paths or ())))
         self._take(room)
         before, self._tree = self._tree, self._tree_name()
         changes = left_out.news(self.differences(before, self._tree)) if before else []
         told = [path for path, blob in self._out.items() if blob.is_missed]
+        self._resting = resting
         return Scan(self._tree, changes, told, list(room.fitting), self._nested)
+
+    def is_unchanged(self) -> bool:
+        """Whether the next look finds nothing, as far as that is known at once: in a small
+        directory that is in no repository.
+        """
+        return self._resting is not None and self._resting == self._signatures()
+
+    def _signatures(self) -> dict[str, plain_tree.Signature] | None:
+        return plain_tree.signatures(self._root, self._own_folder) if self._is_plain else None
 
     def held(self) -> list[str]:
         """The files (absolute paths) of the present tree. StoreError."""
@@ -205,7 +230,9 @@ class GitStore:
         return empty | {path: data for path, data in found if data is not None}
 
     def head(self) -> str:
-        """The commit that HEAD names; empty before the first one."""
+        """The commit that HEAD names; empty before the first one, or without a repository."""
+        if self._is_plain:
+            return ""
         return private_git.head(self._git.repository, os.environ)
 
     def moved_at(self) -> int:
@@ -240,6 +267,8 @@ class GitStore:
         nanoseconds) have given these files.
         """
         found: dict[str, list[Brought]] = {}
+        if self._is_plain:
+            return found
         log = Path(self._git.repository.moves)
         moves = moves_in(log, since)
         for is_agents, group in groupby(moves, by_agent):
@@ -309,7 +338,7 @@ class GitStore:
         if self._index.exists():
             return []
         user = Path(self._git.repository.index)
-        if not user.is_file():
+        if self._is_plain or not user.is_file():
             return []
         count = _entries(user)
         if count > MAX_INDEX:
@@ -444,6 +473,8 @@ class GitStore:
 
     def _changed(self) -> list[str]:
         """Files that are not as the index has them, and new ones, relative to the top."""
+        if self._is_plain:
+            plain_tree.check_count(self._root, self._own_folder)
         differ = ["diff-files", "--name-only", "-z", "--no-renames", "--ignore-submodules=all"]
         new = ["ls-files", "--others", "--exclude-standard", "-z"]
         with ThreadPoolExecutor(2) as both:  # each walks the whole tree

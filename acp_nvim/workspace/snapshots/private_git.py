@@ -23,8 +23,9 @@ from typing import Final
 
 import msgspec
 
+from acp_nvim import wording
 from acp_nvim.workspace import private_files
-from acp_nvim.workspace.snapshots.store import OLDER, StoreError
+from acp_nvim.workspace.snapshots.store import OLDER, SKIPPED, StoreError
 
 TIMEOUT_S: Final = 30.0
 ANY: Final = range(256)
@@ -56,6 +57,8 @@ _OURS: Final = {
     "core.untrackedCache": "false",
     "core.splitIndex": "false",
     "core.safecrlf": "false",
+    "core.protectHFS": "false",
+    "core.protectNTFS": "false",
     "core.loosecompression": "1",
     "gc.auto": "0",
     "maintenance.auto": "false",
@@ -83,6 +86,8 @@ class Repository(msgspec.Struct, frozen=True):
     attributes: str
     object_format: str
     options: dict[str, str]
+    is_alone: bool = False
+    """There is none: the directory ``top`` is in no repository, and the paths name nothing."""
 
     def converts(self) -> bool:
         """Whether files without any attribute may have other line ends than their blobs."""
@@ -116,7 +121,7 @@ def find(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> 
         where += ["--git-path", name]
     found = call([*CAREFUL, *where], directory, env, timeout=timeout)
     told = os.fsdecode(found).removesuffix("\n").split("\n")
-    if len(told) != len(Repository.__struct_fields__) - 1:
+    if len(told) != len(Repository.__struct_fields__) - 2:
         raise StoreError(f"git does not say where the repository of {directory} is")
     top, object_format, index, objects, moves, exclude, attributes = told
     return Repository(
@@ -128,6 +133,23 @@ def find(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> 
         attributes,
         object_format if object_format == "sha256" else "sha1",
         _options(top, env, timeout),
+    )
+
+
+def alone(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> Repository:
+    """Return what stands for the repository of a directory that is in none."""
+    nowhere = environment(env) | {"GIT_DIR": os.devnull}
+    options = _options(directory, nowhere, timeout)
+    return Repository(
+        top=directory,
+        index=os.devnull,
+        objects=os.devnull,
+        moves=os.devnull,
+        exclude=os.devnull,
+        attributes=os.devnull,
+        object_format="sha1",
+        options=options,
+        is_alone=True,
     )
 
 
@@ -203,7 +225,8 @@ def _options(top: str, env: Mapping[str, str], timeout: float) -> dict[str, str]
 def _alternates(repository: Repository, home: Path) -> str:
     """Directories of objects that are only read: the user's, and former ones of ours."""
     older = home / OLDER / "objects"
-    return os.pathsep.join([repository.objects, *([str(older)] if older.is_dir() else [])])
+    users = [] if repository.is_alone else [repository.objects]
+    return os.pathsep.join([*users, *([str(older)] if older.is_dir() else [])])
 
 
 class PrivateGit:
@@ -260,7 +283,11 @@ class PrivateGit:
         config["extensions.objectformat"] = repository.object_format
         lines = [_line(key, value) for key, value in config.items()]
         _put(folder / "config", b"".join(map(os.fsencode, lines)))
-        _stand_in(repository.exclude, folder / "info" / "exclude")
+        exclude = folder / "info" / "exclude"
+        if repository.is_alone:
+            _put(exclude, "".join(f"{name}/\n" for name in sorted(SKIPPED)).encode())
+        else:
+            _stand_in(repository.exclude, exclude)
         return folder
 
     def copy_index(self, place: Path | None = None) -> None:
@@ -355,6 +382,10 @@ def _done(
             check=False,
             umask=0o077,
         )
+    except FileNotFoundError as error:
+        if error.filename == cwd:
+            raise StoreError(f"git {name}: {error}") from error
+        raise StoreError(wording.WHY_NO_GIT) from error
     except (OSError, subprocess.TimeoutExpired) as error:
         raise StoreError(f"git {name}: {error}") from error
     if done.returncode not in fine:

@@ -21,7 +21,6 @@ from acp_nvim.workspace.git_tree import HeadMove
 from acp_nvim.workspace.nofollow import Rights, SizeError
 from acp_nvim.workspace.paths import is_below
 from acp_nvim.workspace.snapshots import store as limits
-from acp_nvim.workspace.snapshots.copy_store import CopyStore
 from acp_nvim.workspace.snapshots.pruning import StoreLock
 from acp_nvim.workspace.snapshots.rights import UnusualRights
 from acp_nvim.workspace.snapshots.store import (
@@ -31,7 +30,6 @@ from acp_nvim.workspace.snapshots.store import (
     Change,
     LimitError,
     Scan,
-    Store,
     StoreError,
     Unstored,
     blob_mark,
@@ -91,12 +89,10 @@ class Snapshots:
         """
         self._home = home
         self._notice = notice
-        self._stores: dict[str, Store] = {}
+        self._stores: dict[str, GitStore] = {}
         self._trees: dict[str, str] = {}
         self._reasons: dict[str, StoreError] = {}
         self._locks: dict[str, anyio.Lock] = {}
-        self._of_git: dict[str, GitStore] = {}
-        """Those of them that are in repositories."""
         self._in_use: dict[str, StoreLock] = {}
         """As long as this process lives nobody prunes these stores."""
         self._quiet = set[str]()
@@ -290,7 +286,7 @@ class Snapshots:
         """HEAD's commit, when it became that in nanoseconds (0: not known), and those of these
         files that it changed, if it is another one than ``known`` and was not just checked out.
         """
-        store = self._of_git.get(root)
+        store = self._stores.get(root)
         if store is None:
             return "", 0, {}
 
@@ -314,12 +310,12 @@ class Snapshots:
 
         def ask(root: str, inside: Sequence[str]) -> dict[str, list[Brought]]:
             try:
-                return self._of_git[root].brought(inside, since, by_agent)
+                return self._stores[root].brought(inside, since, by_agent)
             except StoreError:  # a commit is gone again
                 return {}
 
         for root, inside in self.by_root(roots, paths)[0].items():
-            if root in self._of_git:
+            if root in self._stores:
                 found |= await self._locked(root, ask, inside)
         return found
 
@@ -332,7 +328,7 @@ class Snapshots:
         """Whether a small directory is as it was: not worth waiting for a thread."""
         store, lock = self._stores.get(root), self._locks.get(root)
         looking = lock is not None and lock.locked()
-        return isinstance(store, CopyStore) and not looking and store.is_unchanged()
+        return store is not None and not looking and store.is_unchanged()
 
     # ---- in a worker thread
 
@@ -373,7 +369,7 @@ class Snapshots:
             return None  # the next look says why
 
     def _split(
-        self, store: Store, changes: Sequence[Change]
+        self, store: GitStore, changes: Sequence[Change]
     ) -> tuple[list[FileChange], list[Change]]:
         """The changes to review, and the rest."""
         files = [it for it in changes if _is_file(it.before) or _is_file(it.after)]
@@ -397,7 +393,7 @@ class Snapshots:
             most = f"{limits.MAX_FILE_BYTES >> 20} MiB a file"
             self._warn(wording.OVER_LIMITS.format(limit=most, files=names(fresh, root)))
 
-    def _open(self, root: str) -> Store | None:
+    def _open(self, root: str) -> GitStore | None:
         if root in self._stores or root in self._reasons:
             return self._stores.get(root)
         home = self._home(root)
@@ -406,18 +402,12 @@ class Snapshots:
         from acp_nvim.workspace.snapshots.git_store import GitStore
 
         most = limits.MAX_AROUND if root in self._quiet else None
-        try:
-            self._stores[root] = self._of_git[root] = GitStore(root, home, own, most)
-        except StoreError:
-            if root in self._quiet:
-                raise
-            self._stores[root] = CopyStore(root, home, own)
+        self._stores[root] = GitStore(root, home, own, most)
         return self._stores[root]
 
     def _give_up(self, root: str, reason: StoreError) -> None:
         """A directory that cannot be stored now is not tried again before the next `retry`."""
         self._stores.pop(root, None)
-        self._of_git.pop(root, None)
         self._reasons[root] = reason
         if root not in self._quiet:
             self._warn(wording.NO_STORE.format(reason=reason))
@@ -470,7 +460,7 @@ class Snapshots:
         rights = self._unusual_rights.get(change.path)
         return change if rights is None else msgspec.structs.replace(change, rights=rights)
 
-    def _store(self, root: str) -> Store:
+    def _store(self, root: str) -> GitStore:
         if root not in self._stores:
             raise self._reasons.get(root) or StoreError(wording.WHY_NO_STORE.format(folder=root))
         return self._stores[root]
@@ -494,7 +484,7 @@ def _is_file(blob: Blob | None) -> bool:
     return blob is not None and not blob.link and not blob.fifo
 
 
-def _loaded(store: Store, changes: Sequence[Change]) -> list[FileChange]:
+def _loaded(store: GitStore, changes: Sequence[Change]) -> list[FileChange]:
     """The contents of both sides of changes that have a file on one side."""
     wanted = [(it.path, it.before) for it in changes if it.before and it.before.is_stored]
     kept = store.contents(wanted)

@@ -1,8 +1,4 @@
-"""The contents of a directory at some moment: the types of both kinds of store, and their limits.
-
-A store finds the changes since its last look, and keeps the contents, so that a tree can be
-compared and restored later. Everything in it may block: call it in a worker thread.
-"""
+"""Contents of a directory at some moment: the types of stores, and their limits."""
 
 from __future__ import annotations
 
@@ -12,7 +8,7 @@ import stat
 import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -30,7 +26,14 @@ MAX_SCAN_BYTES: Final = 256 * 1024 * 1024
 """New contents that one look stores; further files are left out."""
 NO_ROOM: Final = "more than one look takes in"
 MAX_FILES: Final = 20_000
-"""Files of a directory without git. Of a larger one nothing is stored."""
+"""Files of a directory that is in no repository. Of a larger one nothing is stored."""
+SKIPPED: Final = frozenset(
+    {
+        *(".git", ".hg", ".svn", ".jj", "node_modules", ".venv", "venv", "__pycache__", ".tox"),
+        *(".cache", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".direnv", ".gradle"),
+    }
+)
+"""Directories of generated files, or of another store's data, that it leaves out."""
 MAX_INDEX: Final = 300_000
 """Entries of a git index. Of a larger work tree nothing is stored."""
 MAX_AROUND: Final = 5000
@@ -137,45 +140,6 @@ class StoreError(Exception):
 
 class LimitError(StoreError):
     """The directory is too large; nor will it be smaller soon."""
-
-
-class Store(Protocol):
-    """The stored trees of one directory."""
-
-    def folders(self) -> list[str]:
-        """The directories that a look goes through, itself included; links are followed by none.
-        StoreError.
-        """
-        ...
-
-    @property
-    def root(self) -> str:
-        """The directory, absolute, symlinks resolved."""
-        ...
-
-    def scan(self, paths: Sequence[str] | None = None) -> Scan:
-        """Look at everything, or at these files only. StoreError."""
-        ...
-
-    def held(self) -> list[str]:
-        """The files (absolute paths) of the present tree. StoreError."""
-        ...
-
-    def skipped(self, paths: Sequence[str]) -> list[str]:
-        """Those of these files (below the root), there or not, that `scan` passes over."""
-        ...
-
-    def differences(self, old: str, new: str) -> list[Change]:
-        """The differences between two trees. StoreError."""
-        ...
-
-    def at(self, tree: str, path: str) -> Blob | None:
-        """The content of one file in a tree; None if the tree has no such file. StoreError."""
-        ...
-
-    def contents(self, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
-        """The stored bytes by absolute path, as in the work tree; lost ones are missing."""
-        ...
 
 
 class Room:

@@ -16,6 +16,7 @@ import pytest
 
 from tests.support.editor import ROOT, Editor
 from tests.support.rpc import EditorError
+from tests.support.waiting import until
 
 Start = Callable[..., Editor]
 FAILED = "require('acp').state().host == 'failed'"
@@ -182,6 +183,23 @@ def test_a_line_that_comes_in_pieces_is_one(editor: Editor) -> None:
         "one",
         "ModuleNotFoundError: No module named 'x'",
     ]
+
+
+# ---- git
+
+
+def test_without_git(edit: Start, tmp_path: Path) -> None:
+    editor = edit(env={"PATH": str(tmp_path)}, screen=(200, 40))
+    editor.agent("script")
+    path = editor.write("a.txt", "one\n")
+    editor.turn(f'write {path} "two\\n"')
+    said = "⚠ No checkpoints, and changes on disk are not seen: git is not installed"
+    assert editor.chat().count(said) == 1
+    assert [edit["hunks"] for edit in editor.session(1)["edits"]] == [1]
+    editor.cmd("Acp reject all")
+    until(lambda: path.read_text() == "one\n")
+    warned = "WARNING git is not installed: no checkpoints, and changes on disk are not seen"
+    assert warned in health(editor)
 
 
 # ---- .venv

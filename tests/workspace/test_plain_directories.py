@@ -1,0 +1,111 @@
+"""Directories that are in no repository: their checkpoints are in a git directory of ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from acp_nvim.workspace.snapshots.git_store import GitStore
+from tests.support.fake_workspace import fake_workspace
+from tests.support.git import git, repository
+from tests.support.scan_changes import told
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    directory = tmp_path / "work"
+    directory.mkdir()
+    (directory / "a.txt").write_text("a\n")
+    return directory
+
+
+def opened(work: Path) -> GitStore:
+    return GitStore(str(work), work.parent / "home")
+
+
+def test_nothing_is_made_in_it(work: Path) -> None:
+    opened(work).scan()
+    assert [path.name for path in work.iterdir()] == ["a.txt"]
+
+
+@pytest.mark.parametrize("name", ["git~1", "back\\slash", "-n", " ", "ü\n", "a:b"])
+def test_a_file_of_any_name_is_kept(work: Path, name: str) -> None:
+    store = opened(work)
+    before = store.scan().tree
+    (work / name).write_text("1\n")
+    assert told(store.scan(), work) == {name: "A"}
+    (change,) = store.differences(before, store.scan().tree)
+    assert change.after is not None
+    assert store.contents([(change.path, change.after)]) == {str(work / name): b"1\n"}
+
+
+def test_what_its_rules_ignore_is_left_out(work: Path) -> None:
+    (work / ".gitignore").write_text("*.log\n")
+    store = opened(work)
+    store.scan()
+    ignored = [work / "x.log", work / "node_modules" / "x.js", work / "sub" / "venv" / "x.py"]
+    for path in ignored:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("1\n")
+    (work / "sub" / "b.txt").write_text("1\n")
+    assert told(store.scan(), work) == {"sub/b.txt": "A"}
+    assert set(store.skipped([*map(str, ignored), str(work / "a.txt")])) == set(map(str, ignored))
+
+
+def test_a_repository_that_git_cannot_read_is_none(work: Path) -> None:
+    (work / ".git").mkdir()
+    (work / ".git" / "config").write_text("[broken")
+    store = opened(work)
+    store.scan()
+    (work / "a.txt").write_text("b\n")
+    assert told(store.scan(), work) == {"a.txt": "M"}
+
+
+def test_checkpoints_stay_when_it_becomes_a_repository(work: Path) -> None:
+    before = opened(work).scan().tree
+    repository(work)
+    (work / "a.txt").write_text("b\n")
+    git(work, "commit", "-qam", "second")
+    store = opened(work)
+    (change,) = store.differences(before, store.scan().tree)
+    assert change.before is not None
+    assert store.contents([(change.path, change.before)]) == {str(work / "a.txt"): b"a\n"}
+
+
+async def test_a_repository_in_it_is_looked_at_as_one(tmp_path: Path) -> None:
+    async with fake_workspace(tmp_path) as workspace:
+        inner = workspace.work / "inner"
+        inner.mkdir()
+        (inner / "b.txt").write_text("one\n")
+        repository(inner)
+        await workspace.begin()
+        (inner / "b.txt").write_text("two\n")
+        (workspace.work / "a.txt").write_text("new\n")
+        await workspace.end()
+        assert workspace.pending() == {"a.txt": "created", "inner/b.txt": "modified"}
+        await workspace.restore(1)
+        assert (inner / "b.txt").read_text() == "one\n"
+        assert not (workspace.work / "a.txt").exists()
+
+
+async def test_without_git_only_what_the_editor_wrote_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    async with fake_workspace(tmp_path) as workspace:
+        path, other = workspace.work / "a.txt", workspace.work / "b.txt"
+        path.write_text("one\n")
+        for text in ("two\n", "three\n"):
+            await workspace.begin()
+            await workspace.write(path, text)
+            other.write_text(text)
+            await workspace.end()
+        assert workspace.told == [
+            "No checkpoints, and changes on disk are not seen: git is not installed"
+        ]
+        assert workspace.pending() == {"a.txt": "modified"}
+        await workspace.decide("reject")
+        assert path.read_text() == "one\n"
+        assert "git is not installed" in await workspace.restore(1)
+        assert (path.read_text(), other.read_text()) == ("one\n", "three\n")
