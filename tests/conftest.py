@@ -80,7 +80,6 @@ async def children(tmp_path: Path) -> AsyncIterator[Children]:
 
 @pytest.fixture
 def start(children: Children) -> Start:
-    """Start one."""
     return children.start
 
 

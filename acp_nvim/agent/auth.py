@@ -102,5 +102,4 @@ def identity(method: schema.AuthMethod) -> str:
 
 
 def find(methods: Iterable[schema.AuthMethod], method_id: str) -> schema.AuthMethod | None:
-    """The method of that id."""
     return next((method for method in methods if identity(method) == method_id), None)

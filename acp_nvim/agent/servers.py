@@ -85,7 +85,6 @@ class NoTools:
     """An editor without tools of its own."""
 
     def offer(self, session: Session, wanted: bool | Sequence[str], way: Way) -> OwnServer | None:
-        """There are none."""
         return None
 
     def withdraw(self, session: Session) -> None:

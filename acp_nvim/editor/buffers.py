@@ -59,7 +59,6 @@ class NvimBuffers:
         return self._taken(place, answer, None)
 
     async def glance(self, place: Place) -> tuple[BufferText | Closed, str | None]:
-        """See `Buffers`."""
         answer = await self._bridge.call(OUTSIDE, "peek", place.path, place.real)
         signature = answer[5] if answer[0] and len(answer) > 5 else None
         return self._taken(place, answer, None), signature
@@ -106,16 +105,13 @@ class NvimBuffers:
         return Written(outcome, why, False, await self._restored(live, _text(answer, [])))
 
     async def obstacles(self, paths: Sequence[str], save: Save) -> dict[str, str]:
-        """See `Buffers`."""
         found: dict[str, str] = await self._bridge.call(MODULE, "obstacles", list(paths), save)
         return found
 
     async def mark_conflict(self, live: BufferText) -> None:
-        """See `Buffers`."""
         await self._bridge.call(OUTSIDE, "part", live.bufnr)
 
     async def set_format(self, live: BufferText, file_format: Format) -> None:
-        """See `Buffers`."""
         options = {
             "fileencoding": file_format.encoding,
             "bomb": file_format.bomb,
@@ -124,11 +120,9 @@ class NvimBuffers:
         await self._bridge.call(OUTSIDE, "lay", live.bufnr, options)
 
     async def vacate(self, live: BufferText) -> None:
-        """See `Buffers`."""
         await self._bridge.call(OUTSIDE, "vacate", live.bufnr, live.tick)
 
     async def unsaved(self) -> dict[str, Text]:
-        """See `Buffers`."""
         try:
             found = await self._bridge.call(OUTSIDE, "unsaved")
         except NvimError:
@@ -142,7 +136,6 @@ class NvimBuffers:
         return dict(await self._bridge.call(OUTSIDE, "save", list(paths)))
 
     async def announce(self, roots: Sequence[str]) -> None:
-        """See `Buffers`."""
         if list(roots) == self._announced:
             return
         self._announced = list(roots)

@@ -35,25 +35,21 @@ class NvimDocuments:
         self._later = later
 
     async def loaded(self) -> Mapping[str, Document]:
-        """See `Documents`."""
         found = await _answered(self._bridge.call(MODULE, "loaded"))
         return msgspec.convert(found, dict[str, Document])
 
     async def diagnostics(self, path: str, first: int, last: int) -> Sequence[Any]:
-        """See `Documents`."""
         asked = self._bridge.call(MODULE, "diagnostics", path, first, last)
         found: list[Any] = await _answered(asked)
         return found
 
     async def formatters(self, session: Session, path: str) -> Formatters:
-        """See `Documents`."""
         found = await self._ask(MODULE, "formatters", _about(session, path))
         return msgspec.convert(found, Formatters)
 
     async def format(
         self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
     ) -> Formatted:
-        """See `Documents`."""
         question = _about(session, path) | {"lines": list(lines)}
         if rows is not None:
             question["range"] = list(rows)
@@ -62,7 +58,6 @@ class NvimDocuments:
     async def format_by_options(
         self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
     ) -> Formatted:
-        """See `Documents`."""
         question = _about(session, path) | {"lines": list(lines)}
         if rows is not None:
             question["range"] = list(rows)
@@ -71,7 +66,6 @@ class NvimDocuments:
     async def run(
         self, session: Session, client: int, path: str, command: Mapping[str, Any]
     ) -> Sequence[Any]:
-        """See `Documents`."""
         question = _about(session, path) | {"client": client, "command": dict(command)}
         found: list[Any] = await self._ask(COMMANDS, "run", question)
         return found

@@ -38,12 +38,10 @@ class ForeignSessions:
         self._numbers = dict(numbers)
 
     def take_up(self, key: str, info: SessionInfo) -> int:
-        """See `OtherSessions`."""
         n = self._new(info, self._numbers.get(key, 0))
         self._taken.add(n)
         self._state(["sessions", n, "elsewhere"], key)
         return n
 
     def follow(self, root: str, folder: str) -> None:
-        """See `OtherSessions`."""
         self._push("follow_journal", root, folder)

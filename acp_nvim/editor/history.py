@@ -179,7 +179,6 @@ class History:
             self.noticed()
 
     def moved(self, session: AgentSession, old: str, new: str) -> None:
-        """See `workspace.ports.Authorship`."""
         ours = self._own(session)
         if ours is not None:
             from acp_nvim.history.recorder import moved
@@ -188,7 +187,6 @@ class History:
             self.noticed()
 
     def prompt(self, session: AgentSession) -> PromptName | None:
-        """See `workspace.ports.Authorship`."""
         ours = self._own(session)
         if ours is None:
             return None
@@ -198,7 +196,6 @@ class History:
         return PromptName(self.uid(root), root.agent, root.id, *prompt_of(root))
 
     def adopted(self, prompt: PromptName, path: str, before: Text | None, after: Text) -> None:
-        """See `workspace.ports.Authorship`."""
         if self.enabled and size(after) <= FOLLOWED:
             from acp_nvim.history.recorder import adopted
 
@@ -221,7 +218,6 @@ class History:
             self._timer = self._loop.call_later(seconds, self._flush)
 
     def _hand_over(self, *, final: bool = False) -> float | None:
-        """See `Recorder.flush`."""
         recorder = self._begun()
         for prompt in self._prompts:
             recorder.prompted(*prompt)

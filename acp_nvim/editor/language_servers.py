@@ -55,7 +55,6 @@ class NvimLanguageServers:
     async def resolve(
         self, client: int, path: str, method: str, params: Any, session: Session | None = None
     ) -> Any:
-        """See `LanguageServers`."""
         question = {"path": path} if session is None else _about(session, path)
         question |= {"client": client, "method": method, "params": params}
         return await self._call("resolve", question)

@@ -18,7 +18,6 @@ class Notices:
     """Those of a host."""
 
     def __init__(self, screen: Screen, current: Callable[[], Session | None]) -> None:
-        """``current`` returns the current session."""
         self.problems: list[str] = []
         self._screen = screen
         self._current = current

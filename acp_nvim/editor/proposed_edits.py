@@ -183,7 +183,6 @@ class ProposedEdits:
         return amendment.agents if amendment else None
 
     def landed(self, session: Session, real: str) -> None:
-        """See `Amends`."""
         for amendment in self._waiting(session, real):
             amendment.landed = True
             return

@@ -35,53 +35,43 @@ class ReviewView:
         self._session = session
 
     def hunks(self, path: str, entry: Pending | None, tick: int | None) -> None:
-        """See `View`."""
         if entry is None:
             self._push("hunks", path, [], {"kind": "modified", "conflict": False})
         else:
             self._push("hunks", path, rows(entry), meta(entry, tick))
 
     def pending(self, paths: Sequence[str]) -> None:
-        """See `View`."""
         self._push("pending", list(paths))
 
     def next_hunk(self, place: tuple[str, int] | None) -> None:
-        """See `View`."""
         self._push("next_hunk", *(place or ()))
 
     def summary(
         self, session: AgentSession, entries: Sequence[Pending], *, silent: bool = False
     ) -> None:
-        """See `View`: `state().edits`."""
         edits = [summary(entry) for entry in entries]
         self._session(session.n).review_edits(edits, silent=silent)
 
     def edited(
         self, session: AgentSession, path: str, kind: str, source: str, conflict: bool
     ) -> None:
-        """See `View`."""
         data = {"path": path, "kind": kind, "source": source, "conflict": conflict}
         self._session(session.n).event("AcpEdit", **data)
 
     def checkpoints(self, session: AgentSession, labels: Mapping[int, str]) -> None:
-        """See `View`."""
         listed = [{"n": n, "label": label} for n, label in labels.items()]
         self._session(session.n).keep_checkpoints(listed)
 
     def warn(self, session: AgentSession, text: str) -> None:
-        """See `View`."""
         self._session(session.n).notice("warning", text)
 
     def inform(self, session: AgentSession, text: str) -> None:
-        """See `View`."""
         self._session(session.n).notice("info", text)
 
     def notice(self, text: str) -> None:
-        """See `View`."""
         self._notice(text)
 
     def tell(self, text: str) -> None:
-        """See `View`."""
         self._push("echo", "info", text)
 
 

@@ -32,7 +32,6 @@ class SessionNumbers:
         self._next = 1
 
     def next(self) -> int:
-        """Return the next number."""
         self._next += 1
         return self._next - 1
 

@@ -70,7 +70,6 @@ class ToolEditor:
         wait_ms: int,
         limit: int,
     ) -> Diagnostics:
-        """See `Editor`."""
         question: dict[str, Any] = {
             "session": session.n,
             "roots": _roots(session),
@@ -88,20 +87,16 @@ class ToolEditor:
         return msgspec.convert(found, Diagnostics)
 
     async def buffers(self) -> list[OpenBuffer]:
-        """See `Editor`."""
         return msgspec.convert(await self._call("open_buffers", "list"), list[OpenBuffer])
 
     async def quickfix(self) -> Quickfix:
-        """See `Editor`."""
         return msgspec.convert(await self._call("quickfix", "read"), Quickfix)
 
     async def set_quickfix(self, items: Sequence[QuickfixItem], title: str) -> None:
-        """See `Editor`."""
         listed = [_given(msgspec.structs.asdict(item)) for item in items]
         await self._call("quickfix", "set", listed, title)
 
     async def show(self, session: Session, path: str, first: int, last: int, text: str) -> None:
-        """See `Editor`."""
         mark = {"session": session.n, "path": path, "first": first, "last": last, "text": text}
         await self._call("show", "show", mark)
 

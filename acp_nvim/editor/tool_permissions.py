@@ -75,7 +75,6 @@ class ToolPermissions:
 
     @asynccontextmanager
     async def asked(self, session: Session, proposed: Proposed) -> AsyncIterator[str]:
-        """See `Permissions`."""
         call = call_updates.upsert(session, _call(session, proposed))
         if proposed.runs is not None:
             verdict = self._run_action(session, call, proposed.runs)
@@ -87,7 +86,6 @@ class ToolPermissions:
             yield why_not
 
     def forbidden(self, session: Session, changes: Sequence[FileChange]) -> str:
-        """See `Permissions`."""
         call = ToolCall("", kind="edit", content=list(_diffs(changes)), raw_input=_patch(changes))
         return BY_RULE if self._action(session, call, changes) == "deny" else ""
 
@@ -101,7 +99,6 @@ class ToolPermissions:
         *,
         executes: bool = False,
     ) -> AsyncIterator[str]:
-        """See `CallPermissions`."""
         call = call_updates.upsert(session, _use(name, arguments, executes=executes))
         call.call_user_tool(name)
         verdict = self._call_action(session, call, [requests.name(name)] if executes else [])

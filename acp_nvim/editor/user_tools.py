@@ -34,7 +34,6 @@ class NvimUserTools:
         self._calls = calls
 
     async def run(self, session: Session, name: str, arguments: str) -> Answer:
-        """See `Runner`."""
         context = {"session": session.n, "cwd": session.cwd, "agent": session.agent}
         try:
             found = await self._calls.call(MODULE, "run", name, arguments, context)

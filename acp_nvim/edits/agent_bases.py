@@ -88,7 +88,6 @@ class Belief(msgspec.Struct, frozen=True):
         return Belief(text, text, self._before_writes(self.base, text))
 
     def writes(self, text: Text) -> Belief:
-        """The agent writes this text."""
         if text == self.base:
             return Belief(text, text, self.earlier)
         first = () if self.base == EMPTY else self.earlier[:1]

@@ -32,7 +32,6 @@ class Method(Struct, frozen=True, kw_only=True):
 
     @property
     def kind(self) -> Literal["request", "notification"]:
-        """`request` or `notification`."""
         return "notification" if self.result is None else "request"
 
 

@@ -33,7 +33,6 @@ _REASON = 80
 
 
 def call_line(entry: ToolEntry, asks: Decision | None, cwd: str) -> Row:
-    """Return the line of a tool call."""
     call = entry.call
     title, verb, beside = own_title(entry, cwd)
     long = len(title) if title.isascii() else width(title)
@@ -167,7 +166,6 @@ def _edited(call: ToolCall, diff: Any) -> Target | None:
 
 
 def place(location: schema.ToolCallLocation) -> Target:
-    """Return the target of a location."""
     line = location.line if location.line is not UNSET else None
     return {"kind": "file", "path": location.path} | ({"line": line} if line else {})
 

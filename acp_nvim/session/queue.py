@@ -23,7 +23,6 @@ def add(session: Session, prompt: Prompt) -> int:
 
 
 def replace(session: Session, prompts: Sequence[Prompt]) -> None:
-    """Replace the queue."""
     session.queue[:] = prompts
     session.change("queue")
 

@@ -76,7 +76,6 @@ def chunk(session: Session, update: updates.MessageChunk) -> None:
 
 
 def content(session: Session, update: updates.MessageContent) -> None:
-    """All of a message."""
     blocks: Iterable[Any] = update.content
     if update.role == "user":
         blocks = [it for block in update.content for it in sent(block)]

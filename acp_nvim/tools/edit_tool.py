@@ -54,8 +54,6 @@ DESCRIPTION: Final = (
 
 
 def edit_tool(changes: Changes) -> Tool[EditArguments]:
-    """The tool."""
-
     async def run(call: Call, arguments: EditArguments) -> ToolResult:
         session = call.session
         path = real_path(session, arguments.path)

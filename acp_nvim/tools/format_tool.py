@@ -139,7 +139,6 @@ def _by_formatters(text: Text, found: Formatted, rows: Rows | None) -> Text:
 def format_tool(
     servers: LanguageServers, documents: Documents, changes: Changes
 ) -> Tool[FormatArguments]:
-    """The tool."""
     return Tool(
         name="nvim_format",
         title="Format",

@@ -107,7 +107,6 @@ def _listed(call: Call, changes: Sequence[FileChange], guarded: Container[str]) 
 def rename_tool(
     servers: LanguageServers, edits: ServerEdits, changes: Changes
 ) -> Tool[RenameArguments]:
-    """The tool."""
     return Tool(
         name="nvim_rename",
         title="Rename",

@@ -28,7 +28,6 @@ class SessionTools:
         self.changes = ListChanges()
 
     def has_any(self) -> bool:
-        """Whether there are any."""
         return self._toolbox.has_any(self._enabled)
 
     def offer(self) -> None:

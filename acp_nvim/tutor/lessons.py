@@ -49,7 +49,7 @@ def slash_command(text: str) -> tuple[str, str]:
 
 def title(text: str) -> str:
     """Return the title of a session that starts with a prompt."""
-    line = " ".join(text.split()).removeprefix("/tour") or "A tour with the tutor"
+    line = " ".join(text.split()).removeprefix("/tour").strip() or "A tour with the tutor"
     return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"
 
 

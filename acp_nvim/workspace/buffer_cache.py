@@ -74,7 +74,6 @@ class BufferCache:
         return state.text
 
     async def load(self, place: Place, file_format: Format | None = None) -> BufferText | Closed:
-        """See `Buffers`."""
         return self._found(place.real, await self._inner.load(place, file_format))
 
     async def peek(self, path: str) -> BufferText | Closed:
@@ -148,19 +147,15 @@ class BufferCache:
         return written.why if written.outcome == "failed" else written.outcome
 
     async def unsaved(self) -> dict[str, Text]:
-        """See `Buffers`."""
         return await self._inner.unsaved()
 
     async def obstacles(self, paths: Sequence[str], save: Save) -> dict[str, str]:
-        """See `Buffers`."""
         return await self._inner.obstacles(paths, save)
 
     async def mark_conflict(self, live: BufferText) -> None:
-        """See `Buffers`."""
         await self._inner.mark_conflict(live)
 
     async def set_format(self, path: str, live: BufferText, file_format: Format) -> None:
-        """See `Buffers`."""
         await self._inner.set_format(live, file_format)
         if self.get(path) is live:
             self.put(path, msgspec.structs.replace(live, format=file_format))

@@ -85,7 +85,6 @@ class EnteredChange(msgspec.Struct, frozen=True):
 
 
 def kind_of(before: object, after: object) -> str:
-    """The kind of a change."""
     if after is None:
         return "deleted"
     return "created" if before is None else "modified"

@@ -61,7 +61,6 @@ class Rights(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, info: os.stat_result) -> Rights:
-        """The rights in a `stat` result."""
         return cls(stat.S_IMODE(info.st_mode), info.st_uid, info.st_gid)
 
     def give(self, handle: int) -> None:

@@ -254,7 +254,6 @@ FileEvent = (
 
 
 def file_after(state: FileState, event: FileEvent) -> FileState:
-    """The state of a file after an event."""
     match event:
         case AgentChanged():
             return _changed(state, agent_change_count=state.agent_change_count + 1)

@@ -86,7 +86,6 @@ def term_kill(agent: Agent, name: str) -> None:
 
 @scenario
 def term_release(agent: Agent, name: str) -> None:
-    """Release the terminal."""
     _say(agent, name, "release", told(agent, name, agent.ask("terminal/release", _id(name))))
 
 

@@ -64,7 +64,6 @@ class Agent2(Agent):
         self._inserted = running
 
     def update2(self, update: Frame, session: str | None = None) -> None:
-        """One update of version 2 as it is."""
         params = {"sessionId": session or self.session, "update": update}
         super().send({"jsonrpc": "2.0", "method": "session/update", "params": params})
 

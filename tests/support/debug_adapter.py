@@ -29,7 +29,6 @@ def send(message: dict[str, Any]) -> None:
 
 
 def event(name: str, **body: Any) -> None:
-    """One event."""
     send({"type": "event", "event": name, "seq": 0, "body": body})
 
 

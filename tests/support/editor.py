@@ -327,7 +327,6 @@ class Editor:
         return self.lines(f"acp://chat/{number}")
 
     def messages(self) -> str:
-        """`:messages`."""
         return self.cmd("messages")
 
     def screen(self) -> list[str]:

@@ -52,7 +52,6 @@ class HttpServer:
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/acp"
 
     def of(self, method: str) -> list[Request]:
-        """The requests of that method."""
         return [request for request in self.requests if request.method == method]
 
     async def __aenter__(self) -> Self:

@@ -38,11 +38,9 @@ class MemoryTransport:
         return ours, theirs
 
     async def receive(self) -> bytes:
-        """See `Transport.receive`."""
         return await self._inbox.get()
 
     def send(self, data: bytes) -> None:
-        """See `Transport.send`."""
         if self.closed:
             return
         self.sent += data

@@ -87,7 +87,6 @@ class RemoteServer:
 
     @property
     def runs(self) -> bool:
-        """Whether it runs."""
         return self._process is not None and self._process.poll() is None
 
     def __enter__(self) -> Self:

@@ -27,7 +27,6 @@ class Two(Wide):
         self.turn_to(1)
 
     def numbers(self) -> list[int]:
-        """There are two."""
         return [1, 2]
 
     def named(self, *paths: str) -> list[str]:

@@ -93,7 +93,6 @@ class Buffer(msgspec.Struct):
 
     @property
     def text(self) -> Text:
-        """Its text."""
         return Text(tuple(self.lines), self.eol)
 
 

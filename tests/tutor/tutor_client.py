@@ -132,7 +132,6 @@ class TutorClient:
                     self._take(event)
 
     def write(self, line: bytes) -> None:
-        """Write a line as it is."""
         assert self.process.stdin is not None
         self.process.stdin.write(line)
         self.process.stdin.flush()

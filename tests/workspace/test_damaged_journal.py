@@ -200,7 +200,6 @@ def flipped_at_the_start(data: bytes) -> bytes:
 
 
 def zeroed(data: bytes) -> bytes:
-    """All of it is zeros."""
     return bytes(len(data))
 
 

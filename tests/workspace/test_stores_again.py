@@ -26,7 +26,6 @@ def work(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["git", "plain"])
 def opened(request: pytest.FixtureRequest, work: Path, tmp_path: Path) -> Open:
-    """Opens the store of `work`."""
     if request.param == "git":
         repository(work)
     return lambda: GitStore(str(work), tmp_path / "home")

@@ -27,7 +27,6 @@ class Reach:
         message_bytes: int,
         on_stderr: Callable[[bytes], None],
     ) -> AgentTransport:
-        """See `ReachAgent`."""
         from acp_nvim.agent.transport.remote import Remotes
 
         self._remotes = self._remotes or Remotes()

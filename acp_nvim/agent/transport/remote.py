@@ -86,7 +86,6 @@ class Remotes:
         message_bytes: int,
         on_stderr: Callable[[bytes], None],
     ) -> RemoteAgent:
-        """See `ReachAgent`."""
         make = transport_for(scheme_of(url))
         ring = StderrRing(on_stderr)
         cookies = self._cookies.setdefault(url, CookieJar())

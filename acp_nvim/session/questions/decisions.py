@@ -180,7 +180,6 @@ class Decision(Struct, eq=False):
         return "questions" if self.subject == "consent" else "permissions"
 
     def option(self, option_id: str) -> Option | None:
-        """Return the option of that id."""
         return next((option for option in self.options if option.id == option_id), None)
 
     def first(self, kind: str) -> Option | None:

@@ -33,7 +33,6 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
 
 
 def record(writer: Writer, sessions: SessionKeys, made: Checkpoint) -> Record:
-    """The record of a checkpoint."""
     return Record(
         made.n,
         made.label,

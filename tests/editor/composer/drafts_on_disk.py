@@ -38,7 +38,6 @@ class SharedWorkspace:
         return self.state / "nvim/acp/drafts"
 
     def files(self) -> list[Path]:
-        """The files of drafts that are there."""
         return sorted(self.directory.glob("*.json"))
 
     def kept(self) -> list[dict[str, Any]]:

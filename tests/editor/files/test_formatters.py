@@ -37,7 +37,6 @@ def started(editor: Editor, formatter: str) -> Editor:
 
 @pytest.fixture(params=list(FORMATTERS))
 def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
-    """With one of the formatters."""
     return started(editor, FORMATTERS[request.param])
 
 
