@@ -1,0 +1,90 @@
+"""The English of docstrings and comments: stiff phrases may only become fewer."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.project.test_words import STIFF
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+CLAUSES = (
+    *("what is", "what was", "what are", "where there", "where it", "who is", "of ours"),
+    *("of theirs", "nobody", "somebody", "so that none", "stands for", "thereof", "are told"),
+)
+"""Clauses in place of a noun, and components as persons."""
+PHRASES = re.compile(rf"\b(?:{'|'.join(map(re.escape, (*STIFF, *CLAUSES)))})\b", re.IGNORECASE)
+
+LEFT = {
+    "acp_nvim": 6,
+    "acp_nvim/agent": 191,
+    "acp_nvim/editor": 143,
+    "acp_nvim/edits": 39,
+    "acp_nvim/history": 62,
+    "acp_nvim/protocol": 46,
+    "acp_nvim/render": 33,
+    "acp_nvim/session": 110,
+    "acp_nvim/tools": 59,
+    "acp_nvim/workspace": 186,
+    "lua/acp": 14,
+    "lua/acp/base": 45,
+    "lua/acp/buffers": 49,
+    "lua/acp/command": 12,
+    "lua/acp/review": 32,
+    "lua/acp/tools": 41,
+    "lua/acp/ui": 157,
+    "tests/agent": 17,
+    "tests/agents": 40,
+    "tests/agents_sdk": 3,
+    "tests/editor": 80,
+    "tests/edits": 11,
+    "tests/history": 8,
+    "tests/hostile": 10,
+    "tests/pictures": 3,
+    "tests/project": 19,
+    "tests/protocol": 10,
+    "tests/real": 18,
+    "tests/render": 2,
+    "tests/session": 9,
+    "tests/support": 59,
+    "tests/tools": 8,
+    "tests/torture": 64,
+    "tests/workspace": 23,
+}
+"""Phrases that are left in each folder. Lower a number when you have rewritten some."""
+
+
+def prose(path: Path) -> Iterator[str]:
+    """Yield the docstrings and comments of a file."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".lua":
+        comments = re.findall(r"^\s*--+(.*)$|\s--\s(.*)$", text, re.MULTILINE)
+        yield "\n".join(first or second for first, second in comments)
+        return
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            yield str(node.value.value)
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    yield "\n".join(it.string.lstrip("# ") for it in tokens if it.type == tokenize.COMMENT)
+
+
+def phrases_by_folder() -> Counter[str]:
+    found = Counter[str]()
+    for pattern in ("acp_nvim/**/*.py", "tests/**/*.py", "lua/**/*.lua"):
+        for path in ROOT.glob(pattern):
+            parts = path.relative_to(ROOT).parts[:-1]
+            folder = "/".join(parts[: 3 if parts[0] == "lua" else 2])
+            found[folder] += sum(
+                len(PHRASES.findall(re.sub(r"\s+", " ", it))) for it in prose(path)
+            )
+    return found
+
+
+def test_stiff_phrases_become_fewer() -> None:
+    more = {name: n for name, n in phrases_by_folder().items() if n > LEFT.get(name, 0)}
+    assert not more, "rewrite these docstrings and comments"
