@@ -1,1 +1,1 @@
-"""Pending edits, pure: texts, hunks, three-way merge, and the ledger of what is undecided."""
+"""Pending edits, pure: texts, hunks, three-way merge, and the ledger of undecided edits."""

@@ -200,7 +200,7 @@ class Belief(msgspec.Struct, frozen=True):
 
 
 def _touch(hunks: list[Hunk], start: int, end: int) -> bool:
-    """Whether hunks change one of these old rows, or bring lines where there are none."""
+    """Whether hunks change one of these old rows, or insert lines between them."""
     return any(
         hunk.start <= start <= hunk.end
         if start == end

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Carried(msgspec.Struct, frozen=True):
-    """What is pending in the new text (None: nothing), and the edits that it lacks."""
+    """Return the pending edits of the new text, or None, and the edits that it lacks."""
 
     entry: Pending | None
     lost: Pending | None = None
@@ -47,7 +47,7 @@ def carried(entry: Pending, now: Text | None, replaced: bool = False) -> Carried
 
 
 def returned(parked: Pending, now: Text | None) -> tuple[Pending | None, Pending | None]:
-    """What of parked edits is in the present text again, and what is not yet."""
+    """Divide parked edits into those that the present text has again and the others."""
     if now == parked.live:
         return parked, None
     if parked.base is None or parked.live is None or now is None:
@@ -78,7 +78,7 @@ def together(some: Pending, others: Pending) -> Pending:
 
 
 def _entangled(entry: Pending, now: Text, replaced: bool) -> Carried:
-    """Both sides changed the same lines: what is apart from that is carried over."""
+    """Carry over the edits apart from the lines that both sides changed."""
     held = entry.contained_in(now)
     touched = [hunk for hunk in entry.hunks if hunk not in held]
     left = _rebased(_only(entry, held), now)

@@ -63,7 +63,7 @@ class Ledger:
     # What other processes know
 
     def pictures(self) -> dict[str, FileEdits]:
-        """What is known of each file; values are shared and never changed."""
+        """Entries by file; values are shared and never changed."""
         history: dict[str, list[Pending]] = {}
         for before in self._undo_history.before:
             history.setdefault(before.path, []).append(before)

@@ -364,6 +364,6 @@ def _chunks(body: Sequence[str]) -> tuple[PatchHunk, ...]:
 
 
 def quoted(line: str) -> str:
-    """A line as messages quote it, cut where it is long."""
+    """Return a line as messages quote it, cut if it is long."""
     short = line.strip()
     return repr(short if len(short) <= _SHOWN else short[: _SHOWN - 1] + "…")

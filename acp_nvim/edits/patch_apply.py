@@ -100,7 +100,7 @@ class _Places:
         return found
 
     def find(self, hunk: PatchHunk, start: int, drift: int) -> int | None:
-        """The row at which a hunk fits, from ``start`` on: the nearest to where it says it does."""
+        """Return the row from ``start`` on where a hunk fits, nearest to the row that it names."""
         below = self._below(hunk.anchors, start)
         if below is None:
             return None

@@ -214,7 +214,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
 
 
 class Reject(msgspec.Struct, frozen=True):
-    """One file's rejection: its entry before and after, and what was asked of buffer and disk."""
+    """Rejection of one file: its entry before and after, and the requests to buffer and disk."""
 
     before: Pending
     after: Pending | None
@@ -226,12 +226,12 @@ class Parked(msgspec.Struct, frozen=True):
 
     entry: Pending
     branch: str
-    """The branch that had them; empty where there is none."""
+    """Branch that had them, or an empty name."""
     time: float
 
 
 class FileEdits(msgspec.Struct, frozen=True):
-    """All that a ledger knows of one file, for another one to go on from."""
+    """State of one file in a ledger, for another ledger to continue with."""
 
     entry: Pending | None = None
     settled: Pending | None = None

@@ -212,7 +212,7 @@ class Reader:
         self.lost += 1
 
     def value(self, kind: str, key: bytes, shape: type[T]) -> T | None:
-        """The value of a key; None where there is none. One of another shape counts as lost."""
+        """Return the value of a key, or None. A value of another shape counts as lost."""
         value = self.values.get((kind, key))
         if value is None:
             return None

@@ -148,12 +148,12 @@ def pending(reader: Reader, sessions: SessionKeys, record: Entry) -> Pending:
     )
     try:
         return msgspec.structs.replace(known, **record.others)
-    except TypeError as error:  # of another version of ours
+    except TypeError as error:  # of another version of the plugin
         raise Lost(str(error)) from error
 
 
 def file_edits(reader: Reader, sessions: SessionKeys, path: str, record: File) -> FileEdits:
-    """What is known of a file; the reader counts what is lost of it."""
+    """Read the entry of a file; the reader counts the values that are lost."""
 
     def one(wanted: Entry) -> Pending:
         return pending(reader, sessions, wanted)

@@ -62,7 +62,7 @@ class StoredEdits:
             self._entries[path] = self._before[path]
 
     def compare(self, path: str, disk: Text | None) -> Pending | None:
-        """Compare the entry of a file with its text on disk, and return what is pending there."""
+        """Compare the entry of a file with its text on disk and return the pending edits."""
         entry = self._entries.get(path)
         found = carried(entry, disk).entry if entry is not None else None
         if found is None:

@@ -27,12 +27,12 @@ class UndoHistory:
         self.before: list[Pending] = []
         """The latest step at the end."""
         self._typed: dict[str, list[Pending]] = {}
-        """The entries before the user's latest changes of each file, nobody else's between them."""
+        """Entries of each file before the latest changes, which are all the user's."""
         self._after: dict[str, Pending] = {}
         """The entries that these changes have led to."""
 
     def take_file(self, path: str, before: Sequence[Pending]) -> None:
-        """Go on with another history of this file."""
+        """Continue with another history of this file."""
         others = [entry for entry in self.before if entry.path != path]
         self.before = [*others, *before][-MAX_UNDONE:]
 

@@ -81,7 +81,7 @@ def _around(
 
 def edits(call: ToolCall) -> tuple[str, tuple[int, int]] | None:
     """Return the path of a call's diffs, empty where they are of several files, and how many lines
-    they add and remove; None where it has none.
+    they add and remove; None if it has none.
     """
     added = removed = 0
     paths: set[str] = set()

@@ -26,7 +26,7 @@ GROUPS = {0: "AcpMuted", 1: "AcpError", 2: "AcpWarning"}
 """Highlight groups by severity; 0: nothing is wrong."""
 
 EFFECTS = 3
-"""How many of the diagnostics that an edit adds are told."""
+"""Most diagnostics that an edit adds and a card shows."""
 
 ANSWER = "↳ "
 """Before the answer to a question."""
@@ -68,7 +68,7 @@ def legend(decision: Decision) -> Row:
 
 
 def title_text(decision: Decision, entry: ToolEntry | None, cwd: str) -> str:
-    """Return the title of a question as one line; empty where it has several."""
+    """Return the title of a question if it is a single line, else an empty text."""
     text = "".join(text for text, _ in _title(decision, entry, cwd).parts).strip()
     return "" if "\n" in text or "\t" in text else visible(ends(text))
 

@@ -66,7 +66,7 @@ def _language(fence: str) -> str:
 
 
 def _numbered(line: str) -> int:
-    """The number that the agent has put before a line; 0 where there is none."""
+    """Return the number that the agent has put before a line, or 0."""
     found = _GUTTER.match(line)
     return int(found[0].strip().removesuffix("→")) if found else 0
 

@@ -39,7 +39,7 @@ class LineLimit:
         return len(text) if end < 0 else end
 
     def shown(self, piece: str) -> str:
-        """Return what is shown of the next piece."""
+        """Return the part of the next piece that is shown."""
         if len(piece) > self._room:
             return "\n".join(self._lines(piece))
         last = piece.rfind("\n")

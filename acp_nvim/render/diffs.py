@@ -69,7 +69,7 @@ def _hunk_rows(
 ) -> list[Row]:
     """Return the lines of all hunks with those around them, see `diff_rows`."""
     body: list[Row] = []
-    shown = 0  # old lines up to which all is said
+    shown = 0  # number of old lines that are drawn
     for at, hunk in enumerate(found):
         first = max(hunk.start - CONTEXT, shown)
         body += [BETWEEN] if body and first > shown else []

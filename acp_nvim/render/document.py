@@ -154,7 +154,7 @@ class Document:
         return batch.done(), budget
 
     def restyle(self, look: tools.Look, thoughts: str) -> bool:
-        """Take a new look; returns whether what is drawn changes."""
+        """Set the appearance; return whether the drawing changes."""
         before, self._look, self._thoughts = (self._look, self._thoughts), look, thoughts
         return before != (look, thoughts)
 
@@ -212,7 +212,7 @@ class Document:
         )
 
     def _rewrite(self, message: Message, batch: Batch) -> None:
-        """Take what was drawn of a message off the screen, if it was replaced since."""
+        """Remove the drawing of a message that was replaced."""
         at = self._at.get(message)
         if at is None:
             self.drawn += message.dropped - self._skipped.get(message, 0)
@@ -310,7 +310,7 @@ class Document:
         return ENTRY + used
 
     def _words(self, entry: ToolEntry) -> tuple[Row, list[str]] | None:
-        """Return a tool call as a line and texts under it; None where it has more."""
+        """Return a tool call as a line and texts under it, or None if it has more."""
         try:
             return tools.words(entry, self._look)
         except Exception as error:
@@ -320,7 +320,7 @@ class Document:
         return f"t{self._generation}{at}"
 
     def _rows(self, entry: Entry) -> list[Row]:
-        """Return an entry's rows; an error in drawing becomes a row, and the chat goes on."""
+        """Return the rows of an entry, or the error that drawing it raises as a row."""
         try:
             if entry.__class__ is ToolEntry:
                 if (words := tools.words(entry, self._look)) is not None:
@@ -375,7 +375,7 @@ class Document:
         batch.add(["gather", self.n, name, first, last, title])
 
     def _ungather(self, entry: ToolEntry, batch: Batch) -> None:
-        """A call that goes on is seen again, and so are those beside it."""
+        """Dissolve the group of a call that changes."""
         name = self._gathered[entry]
         self._gathered = {call: fold for call, fold in self._gathered.items() if fold != name}
         batch.add(["ungather", self.n, name])
@@ -446,7 +446,7 @@ def _folds(entry: Entry) -> bool:
 
 
 def _is_shown_by_another(entry: Entry) -> bool:
-    """Whether a call of ours shows what this one does; a question about this one is shown still."""
+    """Whether a call of the editor's tools shows the same. Questions are still shown."""
     if entry.__class__ is not ToolEntry:
         return False
     return entry.call.shown_by is not None and not entry.decisions

@@ -46,7 +46,7 @@ def gathered_title(entries: Sequence[ToolEntry], cwd: str) -> str:
 
 
 def _said(verb: str, noun: str, count: int, counts: str, names: Sequence[str]) -> str:
-    """Names are left out where there are none, and the last ones where there are many."""
+    """Leave out names if there are none, and the last ones if there are many."""
     shown = [*names[:_NAMES], *(["…"] if len(names) > _NAMES else [])]
     told = f" · {', '.join(shown)}" if shown else ""
     return f"{verb} {count} {noun}s{counts}{told}"

@@ -40,7 +40,7 @@ PLAN_GROUPS = {"in_progress": "AcpPlanCurrent", "completed": "AcpPlanDone"}
 TITLE = 400
 """The most characters of a notice."""
 DETAILS = 5
-"""How many details of a notice are shown where there are more."""
+"""Most details of a notice that are shown."""
 _LEVELS = {
     "info": ("— ", "AcpMuted"),
     "warning": ("⚠ ", "AcpWarning"),

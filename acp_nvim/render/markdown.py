@@ -97,7 +97,7 @@ class Highlighter:
 
 
 def groups_of(lines: Sequence[str]) -> list[str]:
-    """Return for each line AcpFence, AcpCodeBlock, or nothing where it is neither."""
+    """Return AcpFence, AcpCodeBlock or an empty name for each line."""
     groups: list[str] = []
     for text, group in Highlighter()._parts("\n" + "\n".join(lines)):
         groups += [group] * text.count("\n")

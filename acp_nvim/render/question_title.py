@@ -54,7 +54,7 @@ _SAME: Final = frozenset(
         *("delete", "move", "rename", "run", "running", "execute", "fetch", "search", "file"),
     }
 )
-"""Words of an agent's title that say no more than the verb of ours."""
+"""Words of an agent's title that add nothing to our verb."""
 
 
 class Change(Struct, frozen=True):
@@ -124,7 +124,7 @@ def _wants(verb: str, said: str) -> Parts:
 
 
 def _titled(verb: str | None, own: str) -> Parts:
-    """What is known by the agent's title alone."""
+    """Title of a call of which only the agent's title is known."""
     if verb is None:
         return [("asks for permission: ", "AcpPermission"), (own, "AcpPermissionTitle")]
     first, _, rest = own.partition(" ")
@@ -185,7 +185,7 @@ def _object(decision: Decision, path: str, cwd: str) -> str:
 
 
 def _other(own: str, *said: str) -> str:
-    """Return the agent's title where it says something else than verb and object."""
+    """Return the agent's title if it says more than verb and object."""
     words = own.replace("`", "").replace(":", " ").split()
     while words and words[0].lower() in _SAME and len(words) > 1:
         words = words[1:]

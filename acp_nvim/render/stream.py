@@ -128,7 +128,7 @@ class Stream:
         batch.add(["chat", n, start, start + at_top, texts, decor_op(head_spans, head_targets)])
 
     def _rules(self, count: int, head: Sequence[Row] = ()) -> list[Any]:
-        """What marks so many rows as the user's; a blank one above the heading is nobody's."""
+        """Return the marks of the user's rows; the blank row above the heading has none."""
         if not self._ruled:
             return []
         return [(at, 0, 0, RULE) for at in range(bool(head and not head[0][0]), count)]

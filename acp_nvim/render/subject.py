@@ -30,7 +30,7 @@ _SAY_NOTHING: Final = frozenset(
         *("write", "writing", "create", "update", "delete", "move", "rename", "fetch", "search"),
     }
 )
-"""Words of a title that say no more than the verb of its kind."""
+"""Words of a title that add nothing to the verb of its kind."""
 _PATTERNS: Final = ("pattern", "query", "regex")
 _ADDRESSES: Final = ("url", "uri")
 _ARGUMENTS: Final = late(r"(?P<name>[\w./-]{1,60}): *[\[{]")
@@ -81,7 +81,7 @@ def says_nothing(title: str) -> bool:
 
 
 def begins(title: str, text: str) -> bool:
-    """Whether a title is no more than the beginning of a text, cut by the agent."""
+    """Whether a title is only the beginning of a text, cut by the agent."""
     found = _CUT.search(title)
     return found is not None and text.startswith(title[: found.start()].partition(": ")[2] or "\0")
 

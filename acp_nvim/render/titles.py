@@ -1,4 +1,4 @@
-"""Titles of tool calls for the screen: what was done, in as few words as say it."""
+"""Short titles of tool calls."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def short_title(title: str, kind: str, cwd: str) -> str:
 
 
 def shown_title(title: str, kind: str, cwd: str) -> str:
-    """Return the same on one line, cut where it is very long."""
+    """Return a text on one line, cut if it is very long."""
     return one_line(short_title(title, kind, cwd))
 
 

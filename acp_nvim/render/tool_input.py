@@ -27,7 +27,7 @@ from acp_nvim.session.questions.requests import commands
 from acp_nvim.session.tool_calls import ToolCall
 
 COMPARED = 1 << 18
-"""The most characters of a text that is compared with what is shown already."""
+"""Most characters of a text that is compared with the texts already shown."""
 
 _FENCE = late(r"```[\w-]*\n(.*?)\n?```", re.DOTALL)
 

@@ -366,7 +366,7 @@ def _code(text: str, call: ToolCall, limit: int | None, count: int) -> list[Row]
 
 
 def _diffs(text: str, call: ToolCall, limit: int | None, cwd: str) -> list[Row]:
-    """A text with its diffs drawn as such; none where it has no diff that can be read."""
+    """Return a text with its diffs drawn, or nothing if it has no diff that can be read."""
     path = call.locations[0].path if len(call.locations) == 1 else None
     parts = fenced(text, path)
     if not any(isinstance(part, Patch) for part in parts):
