@@ -175,6 +175,11 @@ def settled_signature(path: str) -> str | None:
     return _signature(info) if time.time_ns() - info.st_ctime_ns > GRAIN_NS else None
 
 
+def is_settled(path: str, signature: str | None) -> bool:
+    """Return whether the next change of a file is sure to change this signature."""
+    return signature in (None, settled_signature(path))
+
+
 def read_signed(path: str) -> tuple[bytes | None, str | None]:
     """The bytes, and the signature that the file had before they were read; OSError.
 

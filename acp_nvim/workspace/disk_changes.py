@@ -26,13 +26,12 @@ from acp_nvim.workspace import nofollow
 from acp_nvim.workspace.disk import (
     changed_at,
     read_dated,
-    signature_of,
 )
 from acp_nvim.workspace.entered_change import EnteredChange, enter, kind_of, texts
 from acp_nvim.workspace.file_format import BinaryError, Format, FormatChange, format_change, text_of
 from acp_nvim.workspace.folder_watch import FolderWatch
 from acp_nvim.workspace.git_tree import HeadMove
-from acp_nvim.workspace.known_files import compared, read_all
+from acp_nvim.workspace.known_files import compared, read_all, settled_signatures
 from acp_nvim.workspace.naming import Naming
 from acp_nvim.workspace.outer_trees import OuterTrees
 from acp_nvim.workspace.paths import is_below
@@ -261,9 +260,7 @@ class DiskChanges:
                 await begin(self._snapshots.within(roots))
             signatures: dict[str, str | None] = {}
             if paths is not None:
-                signatures = await to_thread.run_sync(
-                    lambda: {it: signature_of(it) for it in paths}
-                )
+                signatures = await to_thread.run_sync(settled_signatures, paths)
             turns = self.turns.round
             rest: list[Change] = []
             changes = await self._snapshots.look(roots, paths, rest)

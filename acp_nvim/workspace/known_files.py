@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from acp_nvim.workspace.disk import bytes_of, read_signed, signature_of
+from acp_nvim.workspace.disk import bytes_of, is_settled, read_signed, signature_of
 from acp_nvim.workspace.snapshots.snapshots import FileChange
 from acp_nvim.workspace.tracked_file import FileState
 
@@ -22,8 +22,9 @@ def read_all(paths: Sequence[str]) -> dict[str, tuple[bytes | None, str | None]]
 def compared(
     known: Mapping[str, FileState],
 ) -> tuple[list[FileChange], dict[str, str | None]]:
-    """The files that no longer hold their known contents, and the signatures of all that were
-    read for that.
+    """Return the files that no longer hold their known contents, and the signatures of all that
+    were read for that. The signature of a file that has just been changed is left out, as the
+    file's next change may not alter it.
     """
     changes: list[FileChange] = []
     found: dict[str, str | None] = {}
@@ -31,12 +32,20 @@ def compared(
         signature = signature_of(path)
         if state.compared == signature:
             continue
+        settled = is_settled(path, signature)
         try:
             data = bytes_of(path)
         except OSError:
             continue
-        found[path] = signature
+        if settled:
+            found[path] = signature
         before = state.disk_bytes()
         if data != before:
             changes.append(FileChange(path, before, data))
     return changes, found
+
+
+def settled_signatures(paths: Sequence[str]) -> dict[str, str | None]:
+    """Return the signatures that are sure to change with the next change of their file."""
+    found = {path: signature_of(path) for path in paths}
+    return {path: it for path, it in found.items() if is_settled(path, it)}

@@ -10,12 +10,13 @@ local file_stamp = require('acp.buffers.file_stamp')
 local stamp, with = file_stamp.of, require('acp.base.options').with
 
 local seen = {} ---@type table<integer, string> the file as it was when the clean buffer equalled it
+local fresh = {} ---@type table<integer, boolean> whether `seen` may miss a change of the same tick
 local conflicts = {} ---@type table<integer, string> why buffer and file are two different texts
 
 local on, group = require('acp.base.autocmds').group('acp.save')
 
 on('BufWipeout', function(args)
-  seen[args.buf], conflicts[args.buf] = nil, nil
+  seen[args.buf], fresh[args.buf], conflicts[args.buf] = nil, nil, nil
 end)
 
 --- The user has the last word.
@@ -35,6 +36,26 @@ function M.reason(err)
 end
 
 local function file_of(bufnr) return uv.fs_stat(api.nvim_buf_get_name(bufnr)) end
+
+--- Remember the file that the clean buffer equals.
+---@param stat table|nil of `fs_stat`, taken before the file was read
+---@param is_fresh? boolean as of that moment
+local function see(bufnr, stat, is_fresh)
+  seen[bufnr] = stat and stamp(stat) or nil
+  fresh[bufnr] = is_fresh or nil
+end
+
+--- Whether the clean buffer still equals its file. The texts are compared while the stamp proves
+--- nothing.
+---@param stat table|nil of `fs_stat`
+local function is_seen(bufnr, stat)
+  if (stat and stamp(stat) or nil) ~= seen[bufnr] then return false end
+  if not stat or not fresh[bufnr] then return true end
+  local is_fresh = file_stamp.is_fresh(stat)
+  if not require('acp.buffers.text').is_of_file(bufnr) then return false end
+  fresh[bufnr] = is_fresh or nil
+  return true
+end
 
 --- Run an Ex command in the buffer. No message, no swap-file dialog, no modelines.
 function M.run(bufnr, command)
@@ -86,7 +107,7 @@ local function probe(bufnr, choice)
 end
 
 --- Reload a clean buffer. One whose file was created after it would ask (W13): it is edited anew.
-local function reload(bufnr, now)
+local function reload(bufnr, now, is_fresh)
   local tick = api.nvim_buf_get_changedtick(bufnr)
   local new, renamed = origin(bufnr)
   if new then
@@ -96,8 +117,9 @@ local function reload(bufnr, now)
   else
     local old = seen[bufnr]
     probe(bufnr, 'reload')
+    if api.nvim_buf_get_changedtick(bufnr) ~= tick then return end
     local untold = old and old:match('^%d+%.%d+') == now:match('^%d+%.%d+')
-    if untold and api.nvim_buf_get_changedtick(bufnr) == tick then
+    if untold or is_fresh and not require('acp.buffers.text').is_of_file(bufnr) then
       M.run(bufnr, 'silent keepalt keepjumps edit!') -- changed twice within the clock's grain
     end
   end
@@ -106,10 +128,10 @@ end
 --- Reload it, and look once more: what was read from elsewhere is taken out of the buffer again,
 --- and of its undo history.
 ---@return string|nil moved why it has been read from elsewhere
-local function reload_inside(bufnr, now, real)
+local function reload_inside(bufnr, now, is_fresh, real)
   local lines = api.nvim_buf_get_lines(bufnr, 0, -1, true)
   local tick = api.nvim_buf_get_changedtick(bufnr)
-  local ok, err = pcall(reload, bufnr, now)
+  local ok, err = pcall(reload, bufnr, now, is_fresh)
   local moved = nofollow.moved(bufnr, real)
   if moved and api.nvim_buf_get_changedtick(bufnr) ~= tick then
     api.nvim_buf_call(bufnr, function() vim.cmd('silent! undo!') end)
@@ -139,16 +161,17 @@ function M.refresh(bufnr)
   if stat and stat.type ~= 'file' then
     return true -- there is no text that the buffer could have
   end
+  if is_seen(bufnr, stat) then return false, absent end
   local now = stat and stamp(stat) or nil
-  if now == seen[bufnr] then return false, absent end
+  local is_fresh = stat ~= nil and file_stamp.is_fresh(stat)
   if now and require('acp.buffers.user_busy').holds_lines(bufnr) then return true end
   conflicts[bufnr] = nil
   if now then
-    local ok, result = pcall(reload_inside, bufnr, now, nofollow.real(bufnr))
+    local ok, result = pcall(reload_inside, bufnr, now, is_fresh, nofollow.real(bufnr))
     if not ok and M.is_locked(result) then return true end
     if ok and result then return true, nil, result end
   end
-  seen[bufnr] = now
+  see(bufnr, stat, is_fresh)
   return false, absent
 end
 
@@ -181,7 +204,8 @@ function M.same(bufnr) touch(bufnr, vim.bo[bufnr].modified) end
 function M.adopt(bufnr, modified)
   touch(bufnr, modified)
   conflicts[bufnr] = nil
-  seen[bufnr] = not modified and file_stamp.of_buffer(bufnr) or nil
+  local stat = not modified and file_of(bufnr) or nil
+  see(bufnr, stat, stat ~= nil and file_stamp.is_fresh(stat))
 end
 
 --- The file changed under unsaved edits: nothing is saved over it but by the user.
@@ -216,6 +240,7 @@ function M.load(name, fileencodings)
   }
   local modeline = vim.go.modeline
   local stat = uv.fs_lstat(name)
+  local is_fresh = stat ~= nil and file_stamp.is_fresh(stat)
   if not stat then quiet = vim.tbl_extend('error', quiet, PLAIN) end
   local moved = nofollow.why(name)
   if moved then error(moved, 0) end
@@ -228,7 +253,7 @@ function M.load(name, fileencodings)
   end)
   if bufnr and api.nvim_buf_is_loaded(bufnr) then
     vim.bo[bufnr].modeline = modeline
-    seen[bufnr] = stat and stat.type == 'file' and stamp(stat) or nil
+    see(bufnr, stat and stat.type == 'file' and stat or nil, is_fresh)
   end
   -- If a file type plugin fails, the text has been read before that.
   assert(ok or bufnr and vim.bo[bufnr].filetype ~= '', err)
@@ -277,7 +302,7 @@ local function check_disk(bufnr, stat, synced)
       local ok, err = pcall(check_dirty, bufnr)
       if not ok then return M.is_locked(err) and 'busy' or 'failed', M.reason(err) end
     end
-  elseif not synced and (stat and stamp(stat) or nil) ~= seen[bufnr] then
+  elseif not synced and not is_seen(bufnr, stat) then
     return 'moved'
   end
   if conflicts[bufnr] and stat then return 'conflict', conflicts[bufnr] end
@@ -315,7 +340,7 @@ end
 
 --- The buffer has been saved. Its file is asked about anew: the stamp may be of a later change.
 function M.settled(bufnr)
-  seen[bufnr], conflicts[bufnr] = nil, nil
+  seen[bufnr], fresh[bufnr], conflicts[bufnr] = nil, nil, nil
 end
 
 return M

@@ -17,4 +17,22 @@ end
 --- Whether the text of the buffer ends with a newline.
 function M.ends(bufnr) return vim.bo[bufnr].endofline and not M.is_empty(bufnr) end
 
+local BREAKS = { unix = '\n', dos = '\r\n', mac = '\r' }
+
+--- Whether the file of the buffer holds the buffer's text, as a write of it would.
+---@return boolean
+function M.is_of_file(bufnr)
+  local options = vim.bo[bufnr]
+  local file = io.open(vim.api.nvim_buf_get_name(bufnr), 'rb')
+  local bytes = file and file:read('*a')
+  if file then file:close() end
+  local line_break = BREAKS[options.fileformat]
+  local lines = vim.api.nvim_buf_get_lines(bufnr, 0, -1, true)
+  local own = table.concat(lines, line_break) .. (M.ends(bufnr) and line_break or '')
+  local encoding = options.fileencoding
+  if options.bomb then own = '\239\187\191' .. own end
+  if encoding ~= '' and encoding ~= 'utf-8' then own = vim.iconv(own, 'utf-8', encoding) end
+  return bytes == own
+end
+
 return M

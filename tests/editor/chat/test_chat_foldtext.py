@@ -49,7 +49,7 @@ def test_a_closed_thought_says_how_it_begins(edit: Callable[..., Editor], column
 
 
 def test_a_thought_that_begins_says_so_as_it_comes(editor: Editor) -> None:
-    gate, last = editor.work / "go on", editor.work / "end"
+    gate, last = editor.home / "go on", editor.home / "end"
     editor.agent("script")
     steps = [thought("First"), f"until_there '{gate}'", thought(" of all"), f"until_there '{last}'"]
     editor.prompt("\n".join(steps))

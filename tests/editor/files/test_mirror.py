@@ -237,3 +237,46 @@ def test_whatever_the_user_does_is_told_after_their_changes(
     editor.lua(f"{change} {notify} {change}")
     editor.wait("#_G.verbs >= 3")
     assert editor.lua("return _G.verbs") == ["edited", verb, "edited"]
+
+
+STANDING_CLOCK = """
+vim.uv.gettimeofday = function() return 0, 0 end
+_G.reloads = 0
+local function count() _G.reloads = _G.reloads + 1 end
+vim.api.nvim_create_autocmd('BufReadPost', { callback = count })
+"""
+CHANGED_IN_THE_SAME_TICK = """
+local path, old, new = ...
+local stat = vim.uv.fs_stat(path)
+local file = assert(io.open(path, 'r+b'))
+local bytes = file:read('*a'):gsub(old, new)
+file:seek('set')
+file:write(bytes)
+file:close()
+os.execute(("touch -d @%d.%09d '%s'"):format(stat.mtime.sec, stat.mtime.nsec, path))
+_G.reloads = 0
+local live, lines = require('acp.buffers.live'), nil
+for _ = 1, 2 do
+  lines = vim.api.nvim_buf_get_lines(live.buffer(path), 0, -1, true)
+end
+return { lines, _G.reloads }
+"""
+
+
+@pytest.mark.parametrize(
+    "layout", ["", "set ff=dos", "set fenc=utf-16le bomb", "set noeol nofixeol"]
+)
+def test_a_change_of_the_same_tick_is_read_and_nothing_else_is_read_again(
+    editor: Editor, opened: Path, layout: str
+) -> None:
+    """The clock of files stands still: the time of a change proves nothing."""
+    editor.cmd(layout)
+    editor.lua(STANDING_CLOCK)
+    editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, true, { 'ä', 'b' }) vim.cmd.write()")
+    editor.turn(f"read {opened}")
+    editor.turn(f"write {opened} {json.dumps(told(editor).replace('b', 'w'))}")
+    editor.turn(f"read {opened}\nread {opened}")
+    assert editor.lua("return _G.reloads") == 0
+    for old, new, reloads in (("w", "w", 0), ("w", "v", 1), ("v", "u", 1)):
+        found = editor.lua(CHANGED_IN_THE_SAME_TICK, str(opened), old, new)
+        assert found == [["ä", new], reloads]
