@@ -1,1 +1,1 @@
-"""What was said in sessions, kept in a database that outlives Neovim."""
+"""Session transcripts in a database that outlives Neovim."""

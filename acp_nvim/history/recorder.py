@@ -51,7 +51,7 @@ LATEST_S: Final = 5.0
 
 @dataclass(slots=True)
 class _Kept:
-    """What is known of a session that is being kept."""
+    """State of a session that is being kept."""
 
     record: int | None = None
     shown: int = 0
@@ -68,7 +68,7 @@ class _Kept:
     read: dict[Message, tuple[int, int]] = field(default_factory=dict)
     """How many parts of a message are kept, and how much of it was replaced by then."""
     open: dict[Message, None] = field(default_factory=dict)
-    """Messages that may go on."""
+    """Messages that may grow."""
     due: dict[Entry, float] = field(default_factory=dict)
     """When an entry that grows may be written again."""
 

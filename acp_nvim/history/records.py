@@ -47,7 +47,7 @@ class Heading(Record, tag=2, frozen=True):
 
 
 class Asked(Record, frozen=True):
-    """A tool call as it was when the user answered."""
+    """Tool call at the time of the user's answer."""
 
     title: str
     name: str | None

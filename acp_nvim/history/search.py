@@ -1,4 +1,4 @@
-"""Reads the history: what there is, what is found, all of a session, what was spent."""
+"""Read the history: its sessions, matches of a search, transcripts, costs."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def _unfinished(sql: sqlite3.Connection, text: str) -> Iterator[tuple[int, str]]
 
 
 def session(database: Database, record: int) -> Kept | None:
-    """Return a session, None where there is no such record. Raises `sqlite3.Error`."""
+    """Return a session, or None. Raises `sqlite3.Error`."""
     return _kept(database.sql, record)
 
 
@@ -275,7 +275,7 @@ def blame(database: Database, texts: Mapping[str, Text]) -> dict[str, blames.Bla
 
 
 def author(database: Database, number: int) -> blames.Author | None:
-    """Return who wrote lines; None where nobody knows any more. Raises `sqlite3.Error`."""
+    """Return the authors of lines, or None if they are lost. Raises `sqlite3.Error`."""
     return blames.author(database.sql, number)
 
 

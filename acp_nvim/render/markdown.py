@@ -28,7 +28,7 @@ LONGEST = 2000
 # Patterns begin with a literal or a set: there the engine skips ahead instead of trying each place.
 _OPENS = late(r"\n {0,3}(?P<fence>`{3,}(?=[^`\n]*(?:\n|\Z))|~{3,})[^\n]*")
 _BLOCK = late(
-    # Most lines are none of these: they are told apart by how they begin, before each is tried.
+    # Most lines are none of these: look at their beginning before each pattern is tried.
     # What was taken there is not given back, since no shorter number would do.
     r"\n(?=[ \t]*+(?:[-#*_>|+]|\d{1,9}+[.)]))"
     r"(?: {0,3}(?:(?P<AcpHeading>\#{1,6}(?:[^\S\n][^\n]*)?(?=\n|\Z))"
