@@ -132,7 +132,8 @@ async def _agreed(host: Host, args: Args) -> list[Pending]:
     spared, agreed = set[str](), set[str]()
     while True:
         entries = _meant(host, args)
-        open_ = [it.path for it in entries if not it.named and it.path not in spared | agreed]
+        unnamed = (it.path for it in entries if not it.named)
+        open_ = sorted(path for path in unnamed if path not in spared | agreed)
         if not open_:
             return [entry for entry in entries if entry.path not in spared]
         conversation = host.sessions.conversation(_session(host, args))
