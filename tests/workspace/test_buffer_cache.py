@@ -1,4 +1,4 @@
-"""What is known of a buffer when its text and what the user did to it cross on their way."""
+"""State of a buffer if its text and the user's change cross on their way."""
 
 from __future__ import annotations
 

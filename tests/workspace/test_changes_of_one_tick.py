@@ -1,4 +1,4 @@
-"""Changes of a file that leave its signature as it was: two within one tick of the clock."""
+"""Two changes of a file within one tick of the clock, which leave its signature the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Directories that are in no repository: their checkpoints are in a git directory of ours."""
+"""Checkpoints of directories outside repositories, in a git directory of the plugin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stores of checkpoints: pruned by age and by size, never while somebody uses them."""
+"""The stores of checkpoints: pruned by age and by size, never while they are used."""
 
 from __future__ import annotations
 

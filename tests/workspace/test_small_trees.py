@@ -1,4 +1,4 @@
-"""A small directory that nobody touched is looked at at once, without a thread."""
+"""Scans of small directories without a thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of a file after each event, and who may change it when."""
+"""State of a file after each event, and who may change it."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Typed:
         self.neovim.neovim.type(str(self.path), Text((*lines, line)))
 
     async def reject(self) -> list[str]:
-        """Reject all; what the user is told."""
+        """Reject all and return the message to the user."""
         decisions = self.neovim.review.decisions
         return await decisions.files("reject", self.neovim.review.edits.ledger.files())
 
