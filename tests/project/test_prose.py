@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.project.test_words import STIFF
+from tests.support.stiff_phrases import STIFF
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CLAUSES = (

@@ -11,6 +11,7 @@ from pathlib import Path
 from acp_nvim import wording
 from acp_nvim.tutor import tour_words
 from acp_nvim.tutor import words as tutor_words
+from tests.support.stiff_phrases import STIFF
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MESSAGES = ROOT / "lua/acp/base/messages.lua"
@@ -48,12 +49,6 @@ TUTOR = [
     for name, text in vars(module).items()
     if name.isupper() and isinstance(text, str)
 ]
-
-STIFF = (
-    *("goes on", "go on", "is said", "is told", "as it was", "by the way", "worked off"),
-    *("that wait", "no more", "anew", "goes by itself", "waits for your word"),
-)
-"""What reads as translated; there is a plain word for each."""
 
 
 def wrong(texts: Iterable[tuple[str, str]], is_wrong: Callable[[str, str], object]) -> list[str]:
