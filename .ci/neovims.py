@@ -116,7 +116,7 @@ def link(root: Path) -> Path:
 
 
 def add_parsers(runtime: Path) -> None:
-    """Copy the wheel's parsers, which Debian's packages lack. They fit 0.12, not 0.10."""
+    """Copy the wheel's parsers, which Debian's packages lack. 0.12 can use most of them."""
     parsers = wheel().parent.parent / "lib/nvim/parser"
     shutil.copytree(parsers, runtime / "parser", dirs_exist_ok=True)
 
