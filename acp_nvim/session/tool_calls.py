@@ -248,10 +248,15 @@ class ToolCalls:
         is_over = call is not None and _ended_before(call, turn) and not call.assumed
         return None if is_over else call
 
-    def release(self, tool_call_id: str, turn: int) -> None:
-        """Let the next message with this id begin a new call, if its call is over."""
-        if self.current(tool_call_id, turn) is None:
-            self.by_id.pop(tool_call_id, None)
+    def release(self, asked: schema.ToolCallUpdate, turn: int) -> None:
+        """Let a question begin a new call, if the call of its id is over. A question with a title
+        needs no call of an earlier turn, even where the end of that one is only assumed.
+        """
+        call = self.by_id.get(asked.tool_call_id)
+        if call is None or not _ended_before(call, turn):
+            return
+        if not call.assumed or isinstance(asked.title, str):
+            del self.by_id[asked.tool_call_id]
 
     def mark_ids(self) -> None:
         """The session is opened again."""

@@ -87,6 +87,18 @@ def test_a_call_that_goes_on_in_the_background_is_the_same() -> None:
     assert [it.title for it in calls(chat)] == ["Read README.md", "rm -rf"]
 
 
+@pytest.mark.parametrize(("title", "count"), [("Read README.md", 2), (None, 1)])
+def test_a_question_with_a_title_stands_in_its_own_turn(title: str | None, count: int) -> None:
+    """OpenHands asks all its questions about one call, which it never ends."""
+    chat = chat_with_a_finished_call("left open")
+    fields: dict[str, Any] = {} if title is None else {"title": title, "status": "pending"}
+    asked = schema.RequestPermissionRequest("s", schema.PermissionToolCall("c1", **fields), OPTIONS)
+    call = permissions.subject(chat.session, asked)
+    assert len(calls(chat)) == count
+    assert calls(chat)[-1] is call is permissions.shown_at(chat.session, call)
+    assert call.title == "Read README.md"
+
+
 def test_a_call_may_change_in_its_own_turn() -> None:
     chat = ToldChat()
     chat.tell("tool_call", toolCallId="c1", status="completed", **OLD)

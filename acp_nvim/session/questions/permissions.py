@@ -17,7 +17,7 @@ def subject(session: Session, asked: Asked) -> ToolCall:
     stands for the subject where that is none, for rules and guards.
     """
     if asked.tool_call is not None:
-        session.tool_calls.release(asked.tool_call.tool_call_id, session.root.turn)
+        session.tool_calls.release(asked.tool_call, session.root.turn)
         return call_updates.upsert(session, asked.tool_call)
     assert isinstance(asked, updates.PermissionRequest)
     about = asked.subject or updates.Subject("other")
