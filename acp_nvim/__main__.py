@@ -27,7 +27,7 @@ def _early_agent() -> "EarlyAgent | None":
     if wanted is None or sys.platform == "win32":
         return None
     from acp_nvim.agent.child.early import start
-    from acp_nvim.editor.environment import agent_environment
+    from acp_nvim.nvim.environment import agent_environment
 
     return start(wanted, agent_environment())
 
@@ -43,7 +43,7 @@ def run() -> None:
         sys.exit("acp_nvim is started by the Neovim that it serves: see :help acp")
     gc.disable()
     agent = _early_agent()
-    from acp_nvim.editor.main import main
+    from acp_nvim.main import main
 
     main(agent)
 

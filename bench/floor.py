@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from acp_nvim.editor.bridge import Bridge
+from acp_nvim.nvim.bridge import Bridge
 
 FRAME_S = 0.03
 

@@ -159,7 +159,7 @@ def warm() -> list[Figure]:
 
 def imports() -> list[Figure]:
     """What the host imports before it takes its first verb."""
-    code = "import gc; gc.disable(); import acp_nvim.editor.main"
+    code = "import gc; gc.disable(); import acp_nvim.main"
     argv = [sys.executable, "-X", "importtime", "-c", code]
     times: list[float] = []
     own = others = 0

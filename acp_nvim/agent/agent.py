@@ -11,7 +11,7 @@ import anyio
 from msgspec import UNSET
 
 from acp_nvim import __version__, wording
-from acp_nvim.agent.session_params import SessionParams
+from acp_nvim.agent.opening.session_params import SessionParams
 from acp_nvim.agent.wire.calls import OnTaken, OutgoingCall
 from acp_nvim.agent.wire.endpoint import Endpoint
 from acp_nvim.protocol import schema, updates

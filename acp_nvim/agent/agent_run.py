@@ -10,8 +10,8 @@ import anyio
 from acp_nvim import wording
 from acp_nvim.agent.agent import Agent
 from acp_nvim.agent.child.exit import Exit
-from acp_nvim.agent.client import Client
-from acp_nvim.agent.protocol_warnings import ProtocolWarnings
+from acp_nvim.agent.serving.client import Client
+from acp_nvim.agent.serving.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.transport.base import AgentTransport, TransportError
 from acp_nvim.agent.wire.endpoint import Endpoint
 from acp_nvim.agent.wire.ports import FlowControl

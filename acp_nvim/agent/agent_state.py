@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from acp_nvim.agent import auth
 from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.opening import auth
 from acp_nvim.agent.settings import AgentSettings
 
 

@@ -11,13 +11,10 @@ from typing import Any, Literal
 import anyio
 
 from acp_nvim import wording
-from acp_nvim.agent import session_params
 from acp_nvim.agent.agent import Agent
-from acp_nvim.agent.agent_login import AgentLogin
 from acp_nvim.agent.agent_run import AgentRun
 from acp_nvim.agent.child.exit import Exit
 from acp_nvim.agent.child.launch import ProgramMissing
-from acp_nvim.agent.client import Client
 from acp_nvim.agent.connection_options import (
     attempts_at,
     client_capabilities,
@@ -25,14 +22,17 @@ from acp_nvim.agent.connection_options import (
     runs_here,
     secrets,
 )
-from acp_nvim.agent.elicitations import Elicitations
 from acp_nvim.agent.negotiation import Negotiation
-from acp_nvim.agent.protocol_warnings import ProtocolWarnings
-from acp_nvim.agent.session_params import SessionParams, ToolsNames
-from acp_nvim.agent.session_router import SessionRouter
+from acp_nvim.agent.opening import session_params
+from acp_nvim.agent.opening.agent_login import AgentLogin
+from acp_nvim.agent.opening.session_params import SessionParams, ToolsNames
+from acp_nvim.agent.serving.client import Client
+from acp_nvim.agent.serving.elicitations import Elicitations
+from acp_nvim.agent.serving.protocol_warnings import ProtocolWarnings
+from acp_nvim.agent.serving.session_router import SessionRouter
+from acp_nvim.agent.serving.terminals import AgentTerminals
 from acp_nvim.agent.settings import AgentSettings, Settings
 from acp_nvim.agent.surroundings import Surroundings
-from acp_nvim.agent.terminals import AgentTerminals
 from acp_nvim.agent.transport.base import (
     AgentTransport,
     TransportError,

@@ -15,9 +15,9 @@ import msgspec
 from acp_nvim import wording
 from acp_nvim.agent.agent import VERSIONS, Agent, OtherVersion, supported_versions
 from acp_nvim.agent.git_branch import git_branch
-from acp_nvim.agent.protocol_warnings import ProtocolWarnings
+from acp_nvim.agent.serving.protocol_warnings import ProtocolWarnings
 from acp_nvim.protocol import schema
-from acp_nvim.protocol.dialects import Dialect
+from acp_nvim.protocol.dialects.dialect import Dialect
 from acp_nvim.protocol.errors import RequestError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 class StringVersion:
     """Whether an agent wants the version as a string: one that reads it into a string refuses ours,
-    which is a number, and is asked once more (`protocol/dialect_requests.py`).
+    which is a number, and is asked once more (`protocol/dialects/requests.py`).
     """
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class StringVersion:
         try:
             await agent.initialize(capabilities, version)
         except RequestError as error:
-            from acp_nvim.protocol.dialect_requests import wants_words
+            from acp_nvim.protocol.dialects.requests import wants_words
 
             if not isinstance(speaks, Dialect) or speaks.in_words or not wants_words(error):
                 raise
@@ -61,7 +61,7 @@ class StringVersion:
         """Whether an agent that has ended without an answer is started again and asked with a
         string: once, and where its last words are about that, or there are none.
         """
-        from acp_nvim.protocol.dialect_requests import tells_of_version
+        from acp_nvim.protocol.dialects.requests import tells_of_version
 
         before, text = self._wanted, "\n".join(words)
         self._wanted = not text or tells_of_version(text)
@@ -71,7 +71,7 @@ class StringVersion:
         """Whether an agent that was asked for version 2 says that it wants a string: else its error
         allows no other version (v2/migration).
         """
-        from acp_nvim.protocol.dialect_requests import tells_of_type
+        from acp_nvim.protocol.dialects.requests import tells_of_type
 
         self._wanted = tells_of_type(words)
         return self._wanted

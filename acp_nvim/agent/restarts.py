@@ -12,7 +12,7 @@ from typing import Final
 from acp_nvim import wording
 from acp_nvim.agent.agents import Agents, UnknownAgent
 from acp_nvim.agent.connection import Connection
-from acp_nvim.agent.conversation import Conversation
+from acp_nvim.agent.prompts.conversation import Conversation
 
 PAUSES: Final = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
 LAST_S, LAST_TIMES = 30.0, 20

@@ -11,8 +11,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import msgspec
 from msgspec import field
 
+from acp_nvim.files.ports import FileOptions
 from acp_nvim.session.questions.rules import Rule
-from acp_nvim.workspace.ports import FileOptions
 
 MIB = 1 << 20
 

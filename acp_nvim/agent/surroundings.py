@@ -8,10 +8,10 @@ from typing import Generic, TypeVar
 from msgspec import Struct, field
 
 from acp_nvim.agent.child.reaper import Reaper
-from acp_nvim.agent.consent import Consent
-from acp_nvim.agent.extensions import Extensions
-from acp_nvim.agent.servers import FileServer, NoTools, OwnTools
-from acp_nvim.agent.session_router import ReportLimit
+from acp_nvim.agent.serving.consent import Consent
+from acp_nvim.agent.serving.extensions import Extensions
+from acp_nvim.agent.serving.servers import FileServer, NoTools, OwnTools
+from acp_nvim.agent.serving.session_router import ReportLimit
 from acp_nvim.agent.settings import Settings
 from acp_nvim.agent.transport.base import OpenTransport, ReachAgent
 from acp_nvim.agent.transport.reach import Reach

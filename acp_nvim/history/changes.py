@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from acp_nvim.edits.text import Text
 from acp_nvim.history.records import Record, Said
-from acp_nvim.session.entries import Part
+from acp_nvim.session.transcript.entries import Part
 
 
 class Facts(Struct, frozen=True):

@@ -15,8 +15,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
+from acp_nvim.files.bytes import private_files
 from acp_nvim.history import layout
-from acp_nvim.workspace import private_files
 
 BUSY_MS: Final = 5000
 """How long a thread waits for another process that writes."""

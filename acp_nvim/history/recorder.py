@@ -30,8 +30,16 @@ from acp_nvim.history.records import Call, OneShell, Said, joined, record_of
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.text import clean_text
 from acp_nvim.session import index
-from acp_nvim.session.entries import Entry, Heading, Line, Message, Past, TerminalEntry, ToolEntry
 from acp_nvim.session.session import Session
+from acp_nvim.session.transcript.entries import (
+    Entry,
+    Heading,
+    Line,
+    Message,
+    Past,
+    TerminalEntry,
+    ToolEntry,
+)
 
 AT_ONCE: Final = 1000
 """The most entries that are taken at a time."""

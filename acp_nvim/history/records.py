@@ -15,12 +15,12 @@ from msgspec import Struct
 
 from acp_nvim.protocol import schema, text, updates
 from acp_nvim.protocol.unions import read_untagged
-from acp_nvim.render.tools import says_something_else
-from acp_nvim.session import entries
-from acp_nvim.session.entries import Entry, Part
+from acp_nvim.render.calls.tools import says_something_else
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.output.terminal import Launch, Terminal
 from acp_nvim.session.questions.decisions import Decision, Option, Outcome
-from acp_nvim.session.terminal import Launch, Terminal
-from acp_nvim.session.tool_calls import ToolCall
+from acp_nvim.session.transcript import entries
+from acp_nvim.session.transcript.entries import Entry, Part
 
 _Part = str | schema.ContentBlock
 _CallItem = schema.ToolCallContent | updates.FileChanges

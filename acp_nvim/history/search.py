@@ -17,7 +17,7 @@ from acp_nvim.edits.text import Text
 from acp_nvim.history import blames
 from acp_nvim.history.database import Database, directory_word, unpacked
 from acp_nvim.history.records import decode, text_of
-from acp_nvim.session.entries import Entry, Message, ToolEntry, Unknown
+from acp_nvim.session.transcript.entries import Entry, Message, ToolEntry, Unknown
 
 SESSIONS: Final = 200
 """The most sessions that a search gives of one directory, and of the others."""

@@ -34,7 +34,7 @@ from acp_nvim.history.records import decode, encode, joined, text_of, words, wor
 from acp_nvim.history.rows import Rows
 from acp_nvim.history.texts import Texts
 from acp_nvim.protocol.text import clean_text
-from acp_nvim.session.entries import Message, Part
+from acp_nvim.session.transcript.entries import Message, Part
 
 PROMPTS: Final = 1000
 """Prompts that are kept for the composer."""

@@ -21,7 +21,8 @@ import msgspec
 from msgspec import Struct, UnsetType
 from msgspec.structs import FieldInfo, fields
 
-from acp_nvim.protocol import quirks, schema
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.dialects import quirks
 from acp_nvim.protocol.errors import DecodeError
 from acp_nvim.protocol.unions import as_unknown, member, read_untagged
 

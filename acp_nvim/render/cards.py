@@ -6,18 +6,18 @@ import os
 from collections.abc import Iterable
 
 from acp_nvim.protocol import schema
-from acp_nvim.render.call_line import place
+from acp_nvim.render.calls.call_line import place
+from acp_nvim.render.calls.tool_input import input_rows, is_named
 from acp_nvim.render.cutting import between, both_ends, folded
 from acp_nvim.render.diffs import text_rows
 from acp_nvim.render.question_title import REASONS, Title, title
 from acp_nvim.render.rows import Row, Target, ends, indent, pieces, row
 from acp_nvim.render.text import one_line, path_line, shown_path, visible
-from acp_nvim.render.tool_input import input_rows, is_named
 from acp_nvim.session import lists
-from acp_nvim.session.entries import ToolEntry
+from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions import effects, form_page, forms
 from acp_nvim.session.questions.decisions import Decision
-from acp_nvim.session.tool_calls import ToolCall
+from acp_nvim.session.transcript.entries import ToolEntry
 
 UNDER = "  "
 """The indent of rows under the title of a question, or the line of a call."""

@@ -11,7 +11,7 @@ from msgspec import UNSET
 from acp_nvim.patterns import late
 from acp_nvim.render.markdown import groups_of
 from acp_nvim.render.rows import Row, Target, width
-from acp_nvim.session.tool_calls import ToolCall
+from acp_nvim.session.calls.tool_calls import ToolCall
 
 _GUTTER = late(r"\s*\d+(?:→|\t)")
 """Agents number the lines of a file that they have read: `     1→import os`."""

@@ -17,7 +17,7 @@ SHOWN = 8
 """The most lines drawn of an embedded text."""
 
 Where = Mapping[str, Any] | None
-"""Names a block so that it can be opened (`editor/contents.py`): `{message, part}`, `{call, item}`,
+"""Names a block so that it can be opened (`contents.py`): `{message, part}`, `{call, item}`,
 `{compaction, part}`, `{session_message, part}`.
 """
 

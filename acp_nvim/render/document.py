@@ -12,15 +12,15 @@ from itertools import groupby
 from msgspec import Struct, field
 
 from acp_nvim import wording
-from acp_nvim.render import tools
 from acp_nvim.render.batch import Batch, Op
+from acp_nvim.render.calls import tools
+from acp_nvim.render.calls.titles import GATHERED
 from acp_nvim.render.cards import legend
 from acp_nvim.render.margin import draw_entry
 from acp_nvim.render.rows import Row, Target, row
 from acp_nvim.render.stream import Stream
 from acp_nvim.render.text import one_line
-from acp_nvim.render.titles import GATHERED
-from acp_nvim.session.entries import (
+from acp_nvim.session.transcript.entries import (
     Entry,
     Message,
     Past,
@@ -29,7 +29,7 @@ from acp_nvim.session.entries import (
     ToolEntry,
     length,
 )
-from acp_nvim.session.transcript import Transcript
+from acp_nvim.session.transcript.transcript import Transcript
 
 BLANK: Row = ("", (), None)
 
@@ -369,7 +369,7 @@ class Document:
         last = self._start(bottom) + self._blocks[bottom].rows - 1
         name = f"g{self._generation}{top}"
         self._gathered.update(dict.fromkeys(calls, name))
-        from acp_nvim.render.gathered import gathered_title
+        from acp_nvim.render.calls.gathered import gathered_title
 
         title = gathered_title(calls, self._look.cwd)
         batch.add(["gather", self.n, name, first, last, title])

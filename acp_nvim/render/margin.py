@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import msgspec
 
 from acp_nvim import wording
-from acp_nvim.render import cards, subagents, tools
+from acp_nvim.render import cards, subagents
+from acp_nvim.render.calls import tools
 from acp_nvim.render.content import describe
 from acp_nvim.render.cutting import more
 from acp_nvim.render.rows import Row, Target, indent, pieces, row
@@ -17,7 +18,8 @@ from acp_nvim.render.stream import RULE
 from acp_nvim.render.terminals import terminal_rows
 from acp_nvim.render.text import one_line, own_word, visible
 from acp_nvim.session import lists
-from acp_nvim.session.entries import (
+from acp_nvim.session.session import Session
+from acp_nvim.session.transcript.entries import (
     Compaction,
     Entry,
     Heading,
@@ -33,7 +35,6 @@ from acp_nvim.session.entries import (
     ToolEntry,
     Unknown,
 )
-from acp_nvim.session.session import Session
 
 PLAN_MARKS = {"pending": "[ ]", "in_progress": "[-]", "completed": "[x]", "cancelled": "[~]"}
 PLAN_GROUPS = {"in_progress": "AcpPlanCurrent", "completed": "AcpPlanDone"}

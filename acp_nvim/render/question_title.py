@@ -13,17 +13,17 @@ from msgspec import Struct
 from acp_nvim.edits import hunks
 from acp_nvim.edits.patch import FilePatch
 from acp_nvim.protocol import schema
+from acp_nvim.render.calls.subject import plain_title
+from acp_nvim.render.calls.titles import short_title
 from acp_nvim.render.diffs import LARGEST
-from acp_nvim.render.subject import plain_title
 from acp_nvim.render.text import one_line, shown_path
-from acp_nvim.render.titles import short_title
+from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.lists import ITEMS
 from acp_nvim.session.questions import tool_input
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.questions.patches import patches_of
 from acp_nvim.session.questions.proposals import WHOLE
 from acp_nvim.session.questions.requests import commands
-from acp_nvim.session.tool_calls import ToolCall
 
 Parts = list[tuple[str, str | None]]
 """Texts with their highlight groups; the last text may have line breaks."""

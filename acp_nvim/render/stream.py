@@ -13,7 +13,7 @@ from acp_nvim.render.cutting import LineLimit
 from acp_nvim.render.markdown import LONGEST, Highlighter
 from acp_nvim.render.rows import Row, decor, decor_op, row, width
 from acp_nvim.render.text import visible
-from acp_nvim.session.entries import Message, Part
+from acp_nvim.session.transcript.entries import Message, Part
 
 RULE = "AcpUserRule"
 """The group that marks each row of the user's words, before all others there."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from acp_nvim import wording
+from acp_nvim.render.calls.tools import entry_of, float_rows
 from acp_nvim.render.content import describe, link_target
 from acp_nvim.render.rows import Row, Target, indent, pieces, row
 from acp_nvim.render.text import one_line, visible
-from acp_nvim.render.tools import entry_of, float_rows
-from acp_nvim.session.entries import PlanDocument, SessionMessage, Subagent
 from acp_nvim.session.questions.decisions import Decision
+from acp_nvim.session.transcript.entries import PlanDocument, SessionMessage, Subagent
 
 _LOOKS = {
     "running": ("◐", "AcpToolRunning", "running"),

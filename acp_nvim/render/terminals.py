@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from acp_nvim.render.rows import Row, pieces, row
 from acp_nvim.render.text import one_line, shown_path, visible
-from acp_nvim.session.terminal import Terminal
+from acp_nvim.session.output.terminal import Terminal
 
 LINES = 8
 """The most lines of output where no option says how many."""

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from acp_nvim.protocol import schema
-from acp_nvim.session.entries import PlanDocument, PlanEntry, Unknown
 from acp_nvim.session.session import Session
+from acp_nvim.session.transcript.entries import PlanDocument, PlanEntry, Unknown
 
 
 def replaced(session: Session, update: schema.Plan) -> None:

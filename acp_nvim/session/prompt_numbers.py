@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from acp_nvim.session.entries import Entry, Message
+from acp_nvim.session.transcript.entries import Entry, Message
 
 TELLING: Final = 20
 """Characters of a label from which on it may stand anywhere in a prompt: some agents put text of

@@ -117,7 +117,7 @@ class Prompt(Struct, eq=False):
     """Number of the prompt in Neovim (`lua/acp/ui/composer/delivery.lua`)."""
     untyped: Any = None
     """What goes along that the user did not type, and is asked about before the prompt goes
-    (`editor/untyped_mentions.py`); None if there is nothing.
+    (`features/prompts/untyped_mentions.py`); None if there is nothing.
     """
     unsaved: Mapping[str, Any] | None = None
     """The texts that were not saved when it was sent, by path; None: not known."""

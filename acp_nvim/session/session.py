@@ -15,8 +15,13 @@ from msgspec import UNSET
 from acp_nvim import wording
 from acp_nvim.protocol import schema
 from acp_nvim.session import ids, lists
+from acp_nvim.session.calls.tool_calls import ToolCall, ToolCalls
+from acp_nvim.session.calls.tool_use import Offered, ToolUse
 from acp_nvim.session.changes import Changes, Event
-from acp_nvim.session.entries import (
+from acp_nvim.session.output.terminals import Terminals
+from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.questions.decisions import IN_STATE, Decision, Decisions, Outcome
+from acp_nvim.session.transcript.entries import (
     Entry,
     Line,
     Message,
@@ -27,12 +32,7 @@ from acp_nvim.session.entries import (
     Subagent,
     ToolEntry,
 )
-from acp_nvim.session.prompts import Prompt
-from acp_nvim.session.questions.decisions import IN_STATE, Decision, Decisions, Outcome
-from acp_nvim.session.terminals import Terminals
-from acp_nvim.session.tool_calls import ToolCall, ToolCalls
-from acp_nvim.session.tool_use import Offered, ToolUse
-from acp_nvim.session.transcript import Transcript
+from acp_nvim.session.transcript.transcript import Transcript
 
 T = TypeVar("T")
 

@@ -8,11 +8,11 @@ from typing import Any
 from msgspec import UNSET
 
 from acp_nvim.protocol import schema
-from acp_nvim.session.entries import Subagent
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.calls.tool_use import ToolUse
 from acp_nvim.session.lists import ITEMS, OPTIONS
 from acp_nvim.session.questions.decisions import Decision, Option
-from acp_nvim.session.tool_calls import ToolCall
-from acp_nvim.session.tool_use import ToolUse
+from acp_nvim.session.transcript.entries import Subagent
 
 
 def present(value: Any) -> Any:

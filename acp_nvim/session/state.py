@@ -10,8 +10,8 @@ from itertools import islice
 from typing import Any, Final
 
 from acp_nvim.session import lists, options, snapshot
+from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.session import Session
-from acp_nvim.session.tool_calls import ToolCall
 
 ALL: Final = sys.maxsize
 """As much text as there is."""

@@ -14,11 +14,12 @@ from msgspec import UNSET
 from acp_nvim import wording
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.schema import given
-from acp_nvim.session import call_updates, lists
-from acp_nvim.session.entries import Heading, SessionMessage, Subagent, add_part
+from acp_nvim.session import lists
+from acp_nvim.session.calls import call_updates
+from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions.decisions import CANCELLED, Decision
 from acp_nvim.session.session import Session, Status
-from acp_nvim.session.tool_calls import ToolCall
+from acp_nvim.session.transcript.entries import Heading, SessionMessage, Subagent, add_part
 
 OTHERS: Final = ""
 """Id of the child that stands for all children past the first `lists.NEWEST`."""

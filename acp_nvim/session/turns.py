@@ -8,11 +8,12 @@ from typing import Final
 
 from acp_nvim import wording
 from acp_nvim.protocol import schema
-from acp_nvim.session import call_updates, snapshot
-from acp_nvim.session.entries import Entry, Heading, Line, Message, Part, ToolEntry
+from acp_nvim.session import snapshot
+from acp_nvim.session.calls import call_updates
+from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.prompts import Prompt, shown
 from acp_nvim.session.session import Session, Status
-from acp_nvim.session.tool_calls import ToolCall
+from acp_nvim.session.transcript.entries import Entry, Heading, Line, Message, Part, ToolEntry
 
 _ENDS: Final[Mapping[str | None, str]] = {
     "cancelled": wording.CANCELLED,

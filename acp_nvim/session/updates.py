@@ -11,8 +11,11 @@ from msgspec import UNSET
 
 from acp_nvim import wording
 from acp_nvim.protocol import schema, updates
-from acp_nvim.session import agent_work, call_updates, options, plans, retries, subagents, upserts
-from acp_nvim.session.entries import (
+from acp_nvim.session import agent_work, options, plans, retries, subagents, upserts
+from acp_nvim.session.calls import call_updates
+from acp_nvim.session.prompts import suggested
+from acp_nvim.session.session import Session
+from acp_nvim.session.transcript.entries import (
     Compaction,
     Line,
     Message,
@@ -20,8 +23,6 @@ from acp_nvim.session.entries import (
     Unknown,
     add_part,
 )
-from acp_nvim.session.prompts import suggested
-from acp_nvim.session.session import Session
 from acp_nvim.session.upserts import part, sent, stream
 
 Update = Any

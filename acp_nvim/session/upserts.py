@@ -10,10 +10,11 @@ from typing import Any, Final, cast
 from msgspec import UNSET
 
 from acp_nvim.protocol import schema, updates
-from acp_nvim.session import call_updates, turns
-from acp_nvim.session.entries import Message, Part, Role
+from acp_nvim.session import turns
+from acp_nvim.session.calls import call_updates
+from acp_nvim.session.calls.tool_calls import bounded_item
 from acp_nvim.session.session import Session
-from acp_nvim.session.tool_calls import bounded_item
+from acp_nvim.session.transcript.entries import Message, Part, Role
 
 OUTPUT_BYTES: Final = 1 << 20
 """The most bytes of text that chunks may bring to a tool call, where no option says."""
@@ -32,7 +33,7 @@ def sent(content: Any) -> Iterable[Any]:
     """Return a block of the user as the blocks that were sent."""
     if content.__class__ is not schema.TextContent or "<context ref=" not in content.text:
         return [content]
-    from acp_nvim.session.context_blocks import restored
+    from acp_nvim.session.transcript.context_blocks import restored
 
     return restored(content)
 

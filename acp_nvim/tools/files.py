@@ -10,13 +10,13 @@ from typing import Final, Protocol
 from anyio import to_thread
 
 from acp_nvim.edits.text import Text
+from acp_nvim.files.bytes import disk, key_files
+from acp_nvim.files.bytes.file_format import FILEENCODINGS, FILEFORMATS, clean
+from acp_nvim.files.bytes.paths import Place
+from acp_nvim.files.bytes.refusals import Refusal, one_line
+from acp_nvim.files.ports import FileOptions
+from acp_nvim.files.writes.agent_files import AgentFiles
 from acp_nvim.session.session import Session
-from acp_nvim.workspace import disk, key_files
-from acp_nvim.workspace.agent_files import AgentFiles
-from acp_nvim.workspace.file_format import FILEENCODINGS, FILEFORMATS, clean
-from acp_nvim.workspace.paths import Place
-from acp_nvim.workspace.ports import FileOptions
-from acp_nvim.workspace.refusals import Refusal, one_line
 
 NOTHING: Final[Mapping[str, Text]] = MappingProxyType({})
 LINE_WIDTH: Final = 300

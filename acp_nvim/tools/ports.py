@@ -1,4 +1,4 @@
-"""What the tools need of an editor (`editor/language_servers.py`)."""
+"""What the tools need of an editor (`nvim/language_servers.py`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import msgspec
 
 from acp_nvim.session.session import Session
-from acp_nvim.tools.positions import Encoding
+from acp_nvim.tools.asking.positions import Encoding
 
 
 class Answer(msgspec.Struct, frozen=True):

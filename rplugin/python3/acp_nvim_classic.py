@@ -14,7 +14,7 @@ import pynvim
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from acp_nvim.editor.main import Classic
+from acp_nvim.main import Classic
 
 
 @pynvim.plugin

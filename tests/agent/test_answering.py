@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import anyio
 
-from acp_nvim.agent import answering
+from acp_nvim.agent.serving import answering
 from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.session.questions.decisions import CANCELLED, Decision
 from acp_nvim.session.session import Session

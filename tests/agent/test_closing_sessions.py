@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from acp_nvim.agent.agent import Agent
-from acp_nvim.agent.session_params import SessionParams
+from acp_nvim.agent.opening.session_params import SessionParams
 from tests.support.memory_endpoint import MemoryEndpoint, Running
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from acp_nvim.agent.wire.redact import REDACTED
 from acp_nvim.agent.wire.traffic import Recorded, Traffic
-from acp_nvim.editor.host import Host
-from acp_nvim.editor.verbs import view
+from acp_nvim.app import Host
+from acp_nvim.features.chat import verbs as view
 from tests.support.editor import Editor
 from tests.support.sample_secrets import KINDS
 from tests.support.waiting import until

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from acp_nvim.agent import mcp
+from acp_nvim.agent.opening import mcp
 from acp_nvim.protocol import schema
 from tests.support.editor import Editor
 from tests.support.traffic import Traffic

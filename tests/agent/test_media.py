@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.agent.media import attachment, mime_of
+from acp_nvim.agent.prompts.media import attachment, mime_of
 from acp_nvim.session.prompts import Excerpt
 
 

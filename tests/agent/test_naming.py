@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from acp_nvim.agent.client import Client
-from acp_nvim.agent.protocol_warnings import ProtocolWarnings
-from acp_nvim.agent.servers import Handler
-from acp_nvim.agent.session_router import SessionRouter
+from acp_nvim.agent.serving.client import Client
+from acp_nvim.agent.serving.protocol_warnings import ProtocolWarnings
+from acp_nvim.agent.serving.servers import Handler
+from acp_nvim.agent.serving.session_router import SessionRouter
 from acp_nvim.agent.settings import Settings
 from acp_nvim.agent.wire.endpoint import IncomingCall
 from acp_nvim.protocol import schema

@@ -8,13 +8,13 @@ from itertools import count
 import anyio
 import pytest
 
-from acp_nvim.agent.patience import watch_silence
-from acp_nvim.agent.rate_limits import spoken
+from acp_nvim.agent.prompts.patience import watch_silence
+from acp_nvim.agent.prompts.rate_limits import spoken
 from acp_nvim.session import turns
+from acp_nvim.session.output.terminal import Launch
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.questions.decisions import CANCELLED, Decision
 from acp_nvim.session.session import Session
-from acp_nvim.session.terminal import Launch
 
 SILENT_S = 0.02
 

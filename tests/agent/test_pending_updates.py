@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acp_nvim.agent.pending_updates import BYTES, UPDATES, PendingUpdates
+from acp_nvim.agent.serving.pending_updates import BYTES, UPDATES, PendingUpdates
 
 
 def test_what_was_kept_is_taken_once_in_order() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.workspace import private_files
+from acp_nvim.files.bytes import private_files
 from tests.support.editor import Editor
 
 

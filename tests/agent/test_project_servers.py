@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from acp_nvim.agent.consent import Project
-from acp_nvim.agent.mcp import servers
-from acp_nvim.agent.shown_values import shown_value
+from acp_nvim.agent.opening.mcp import servers
+from acp_nvim.agent.opening.shown_values import shown_value
+from acp_nvim.agent.serving.consent import Project
 from acp_nvim.protocol import schema
 
 BOTH = schema.McpCapabilities(http=True, sse=True)

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from acp_nvim.agent.protocol_warnings import ProtocolWarnings
-from acp_nvim.agent.session_router import SessionRouter
+from acp_nvim.agent.serving.protocol_warnings import ProtocolWarnings
+from acp_nvim.agent.serving.session_router import SessionRouter
 from acp_nvim.agent.settings import Settings
 from acp_nvim.protocol import schema
+from acp_nvim.session.calls.tool_calls import ToolCall, announced
 from acp_nvim.session.session import Session, Unobserved
 from acp_nvim.session.state import take_calls
-from acp_nvim.session.tool_calls import ToolCall, announced
 
 TEXT = schema.Content(schema.TextContent("words"))
 CONTENT = st.sampled_from(

@@ -9,15 +9,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from acp_nvim.agent.client import Client
-from acp_nvim.agent.protocol_warnings import ProtocolWarnings
-from acp_nvim.agent.servers import Handler
-from acp_nvim.agent.session_router import SessionRouter
+from acp_nvim.agent.serving.client import Client
+from acp_nvim.agent.serving.protocol_warnings import ProtocolWarnings
+from acp_nvim.agent.serving.servers import Handler
+from acp_nvim.agent.serving.session_router import SessionRouter
 from acp_nvim.agent.settings import Settings
-from acp_nvim.session.entries import Message, Subagent
 from acp_nvim.session.session import Session
 from acp_nvim.session.state import take_changes
 from acp_nvim.session.subagents import Child, child_of, shown
+from acp_nvim.session.transcript.entries import Message, Subagent
 
 
 class Nothing:

@@ -11,10 +11,10 @@ import anyio
 import pytest
 from msgspec import UNSET
 
-from acp_nvim.agent.commands import command_of
+from acp_nvim.agent.serving.commands import command_of
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
-from acp_nvim.session import call_updates
+from acp_nvim.session.calls import call_updates
 from acp_nvim.session.questions.decisions import Outcome
 from acp_nvim.session.questions.questions import permission_decision
 from acp_nvim.session.session import Session

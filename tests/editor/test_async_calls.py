@@ -8,8 +8,8 @@ from typing import Any
 import anyio.lowlevel
 import pytest
 
-from acp_nvim.editor.async_calls import AsyncCalls
-from acp_nvim.editor.bridge import NvimError
+from acp_nvim.nvim.async_calls import AsyncCalls
+from acp_nvim.nvim.bridge import NvimError
 
 
 class Neovim:

@@ -9,17 +9,17 @@ import anyio.lowlevel
 import pytest
 
 from acp_nvim.agent.settings import PermissionSettings, Settings, decode
-from acp_nvim.editor.tool_permissions import ToolPermissions
 from acp_nvim.edits.text import Text, parse
+from acp_nvim.features.tools.tool_permissions import ToolPermissions
+from acp_nvim.files.writes.change_set import FileChange
 from acp_nvim.render.cards import card
 from acp_nvim.render.question_title import title
-from acp_nvim.session.entries import ToolEntry
+from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions.decisions import CANCELLED, Decision, Outcome
 from acp_nvim.session.questions.proposals import changes_of
 from acp_nvim.session.session import Session
-from acp_nvim.session.tool_calls import ToolCall
-from acp_nvim.tools.change_ports import Proposed, Run
-from acp_nvim.workspace.change_set import FileChange
+from acp_nvim.session.transcript.entries import ToolEntry
+from acp_nvim.tools.changing.change_ports import Proposed, Run
 
 OLD, NEW = parse("one\ntwo\n"), parse("one\n2\n")
 

@@ -15,8 +15,8 @@ from acp_nvim.history import agent_trace, search
 from acp_nvim.history.blames import Blamed
 from acp_nvim.history.bounds import DAY_S, trim
 from acp_nvim.history.recorder import adopted, moved, prompt_of, wrote
-from acp_nvim.session.entries import Message
 from acp_nvim.session.session import Session
+from acp_nvim.session.transcript.entries import Message
 from tests.support.kept_history import KeptHistory, begin
 
 PATH = "/work/a.txt"

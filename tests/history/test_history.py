@@ -14,7 +14,7 @@ import pytest
 
 from acp_nvim import wording
 from acp_nvim.agent.settings import HistorySettings
-from acp_nvim.editor.history import History, UnreadableError
+from acp_nvim.features.history.history import History, UnreadableError
 from acp_nvim.history.database import Database
 from acp_nvim.session.session import Session
 from tests.support.kept_history import KeptHistory, begin, turn
@@ -87,7 +87,7 @@ async def test_what_was_said_is_found_at_once_and_by_the_next_host(tmp_path: Pat
 
 def test_nothing_is_loaded_with_the_host() -> None:
     code = (
-        "import sys, acp_nvim.editor.host; "
+        "import sys, acp_nvim.app; "
         "print([n for n in sys.modules if n == 'sqlite3' or n.startswith('acp_nvim.history')])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

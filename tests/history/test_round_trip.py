@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from acp_nvim.history.records import encode, joined, record_of
 from acp_nvim.protocol import schema, updates
 from acp_nvim.protocol.text import clean
+from acp_nvim.render.calls.tools import Look
 from acp_nvim.render.document import Document
-from acp_nvim.render.tools import Look
-from acp_nvim.session import call_updates
-from acp_nvim.session import entries as kinds
-from acp_nvim.session.entries import Entry, Message
+from acp_nvim.session.calls import call_updates
+from acp_nvim.session.output.terminal import Launch
 from acp_nvim.session.questions.decisions import Decision, Option, Outcome
 from acp_nvim.session.session import Session
-from acp_nvim.session.terminal import Launch
-from acp_nvim.session.transcript import Transcript
+from acp_nvim.session.transcript import entries as kinds
+from acp_nvim.session.transcript.entries import Entry, Message
+from acp_nvim.session.transcript.transcript import Transcript
 from acp_nvim.session.updates import apply
 from tests.support.chat_histories import HISTORIES, Act, Chat
 from tests.support.drawn_chat import DrawnChat

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from acp_nvim.workspace.guard import asks, by_name
-from acp_nvim.workspace.key_files import holds_key
-from acp_nvim.workspace.paths import Place
-from acp_nvim.workspace.ports import FileOptions
+from acp_nvim.files.bytes.guard import asks, by_name
+from acp_nvim.files.bytes.key_files import holds_key
+from acp_nvim.files.bytes.paths import Place
+from acp_nvim.files.ports import FileOptions
 from tests.support.agent_files import AgentFiles
 from tests.support.editor import ROOT, Editor, nvim_binary
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.agent import git_changes
-from acp_nvim.workspace.roots import name as store_name
-from acp_nvim.workspace.snapshots.checkpoints import Checkpoints
-from acp_nvim.workspace.snapshots.snapshots import Snapshots
+from acp_nvim.agent.prompts import git_changes
+from acp_nvim.files.bytes.roots import name as store_name
+from acp_nvim.files.checkpoints.checkpoints import Checkpoints
+from acp_nvim.files.checkpoints.snapshots import Snapshots
 from tests.hostile.planted import PLANTS, Garden
 from tests.support.editor import Editor
 

@@ -10,15 +10,15 @@ from typing import Any
 import anyio
 import pytest
 
-from acp_nvim.agent.judging import judge
+from acp_nvim.agent.serving.judging import judge
 from acp_nvim.agent.settings import Settings, decode
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
-from acp_nvim.session import call_updates
+from acp_nvim.session.calls import call_updates
+from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions.decisions import CANCELLED, Outcome
 from acp_nvim.session.questions.questions import permission_decision, rule_case
 from acp_nvim.session.session import Session
-from acp_nvim.session.tool_calls import ToolCall
 from acp_nvim.tasks import true_within
 from tests.support.terminal_agent import TerminalAgent
 from tests.support.waiting import PATIENCE_S

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from acp_nvim.agent.mcp import servers
+from acp_nvim.agent.opening.mcp import servers
 from acp_nvim.protocol import schema
-from acp_nvim.render.tools import Look, draw, float_rows
-from acp_nvim.session.entries import ToolEntry
+from acp_nvim.render.calls.tools import Look, draw, float_rows
+from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions.decisions import Decision, Option
-from acp_nvim.session.tool_calls import ToolCall
+from acp_nvim.session.transcript.entries import ToolEntry
 
 EVIL = "rm -rf ~"
 TEXT = [schema.Content(schema.TextContent("Tidies up."))]

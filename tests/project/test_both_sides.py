@@ -10,8 +10,8 @@ import msgspec
 from msgspec.structs import fields
 
 from acp_nvim.agent import connection, settings
+from acp_nvim.files.bytes import roots
 from acp_nvim.session import session
-from acp_nvim.workspace import roots
 from tests.support.editor import ROOT, Editor
 
 FROM_NEOVIM = {"stdpath", "neovim", "extensions"}

@@ -18,11 +18,15 @@ RINGS = {
     "wording": 0,
     "patterns": 0,
     "tasks": 1,
-    "workspace": 1,
+    "files": 1,
     "agent": 1,
     "tools": 1,
     "history": 1,
-    "editor": 2,
+    "features": 2,
+    "nvim": 2,
+    "app": 2,
+    "main": 2,
+    "verbs": 2,
 }
 FORBIDDEN = {
     0: {"anyio", "asyncio", "pynvim", "subprocess", "socket", "threading"},
@@ -96,10 +100,100 @@ def test_a_ring_imports_only_itself_and_lower_ones() -> None:
 
 def test_the_workspace_knows_no_agent_and_no_protocol() -> None:
     for path in MODULES:
-        if not name_of(path).startswith("acp_nvim.workspace"):
+        if not name_of(path).startswith("acp_nvim.files"):
             continue
         known = {n.split(".")[1] for n in imports_of(path) if n.startswith("acp_nvim.")}
-        assert known <= {"workspace", "edits", "tasks", *LENT}, relative(path)
+        assert known <= {"files", "edits", "tasks", *LENT}, relative(path)
+
+
+FEATURE_IMPORTS: dict[tuple[str, str], int] = {
+    ("agents", "sessions"): 2,
+    ("agents", "tools"): 1,
+    ("blame", "chat"): 1,
+    ("blame", "history"): 2,
+    ("blame", "sessions"): 1,
+    ("chat", "agents"): 1,
+    ("chat", "forms"): 1,
+    ("chat", "history"): 1,
+    ("chat", "permissions"): 1,
+    ("chat", "terminals"): 1,
+    ("checkpoints", "history"): 2,
+    ("forms", "chat"): 1,
+    ("history", "chat"): 2,
+    ("history", "sessions"): 2,
+    ("login", "agents"): 1,
+    ("login", "sessions"): 1,
+    ("permissions", "forms"): 1,
+    ("permissions", "prompts"): 1,
+    ("prompts", "history"): 3,
+    ("prompts", "login"): 1,
+    ("prompts", "sessions"): 1,
+    ("prompts", "tools"): 1,
+    ("prompts", "unsaved"): 1,
+    ("review", "checkpoints"): 1,
+    ("review", "permissions"): 1,
+    ("review", "prompts"): 1,
+    ("sessions", "history"): 2,
+    ("sessions", "prompts"): 2,
+    ("sessions", "review"): 2,
+}
+"""Imports of one feature by another that are left; no number may grow, and 0 is the goal."""
+NVIM_IMPORTS: set[str] = {
+    "acp_nvim.nvim.screen -> acp_nvim.features.permissions.proposed_edits",
+}
+"""Imports of features and the host by `nvim` that are left."""
+BRIDGE: set[str] = {
+    "acp_nvim.features.extensions.extending",
+    "acp_nvim.features.permissions.proposal_check",
+    "acp_nvim.features.tools.tool_list",
+    "acp_nvim.features.tools.user_tools",
+    "acp_nvim.main",
+}
+"""Modules beside `nvim` and `app` that still import the bridge."""
+FOLDER_MODULES = 20
+
+
+def test_a_feature_imports_no_other_feature() -> None:
+    found: dict[tuple[str, str], int] = {}
+    for name, others in package_imports().items():
+        own = name.split(".")
+        for other in (it.split(".") for it in others):
+            if own[1] == other[1] == "features" and len(other) > 3 and own[2] != other[2]:
+                pair = own[2], other[2]
+                found[pair] = found.get(pair, 0) + 1
+    assert found == FEATURE_IMPORTS
+
+
+def test_nvim_imports_no_feature() -> None:
+    found = {
+        f"{name} -> {other}"
+        for name, others in package_imports().items()
+        for other in others
+        if name.split(".")[1] == "nvim" and other.split(".")[1] in ("features", "app", "verbs")
+    }
+    assert {it for it in found if not it.endswith(".features")} == NVIM_IMPORTS
+
+
+def test_only_nvim_and_the_host_import_the_bridge() -> None:
+    found = {
+        name
+        for name, others in package_imports().items()
+        if "acp_nvim.nvim.bridge" in others and name.split(".")[1] not in ("nvim", "app")
+    }
+    assert found == BRIDGE
+
+
+def test_a_folder_has_few_modules() -> None:
+    folders = [path.parent for path in MODULES if path.name != "__init__.py"]
+    assert not {relative(it) for it in folders if folders.count(it) > FOLDER_MODULES}
+
+
+def package_imports() -> dict[str, set[str]]:
+    """Modules of the package that each module of its folders imports."""
+    names = {name_of(path) for path in MODULES} - {"acp_nvim"}
+    return {
+        name_of(path): set(imports_of(path)) & names for path in MODULES if name_of(path) in names
+    }
 
 
 def test_the_tools_know_no_agent() -> None:

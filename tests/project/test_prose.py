@@ -21,16 +21,17 @@ CLAUSES = (
 PHRASES = re.compile(rf"\b(?:{'|'.join(map(re.escape, (*STIFF, *CLAUSES)))})\b", re.IGNORECASE)
 
 LEFT = {
-    "acp_nvim": 6,
+    "acp_nvim": 11,
     "acp_nvim/agent": 191,
-    "acp_nvim/editor": 143,
     "acp_nvim/edits": 21,
+    "acp_nvim/features": 102,
+    "acp_nvim/files": 184,
     "acp_nvim/history": 54,
+    "acp_nvim/nvim": 36,
     "acp_nvim/protocol": 46,
     "acp_nvim/render": 6,
     "acp_nvim/session": 110,
     "acp_nvim/tools": 59,
-    "acp_nvim/workspace": 184,
     "lua/acp": 14,
     "lua/acp/base": 45,
     "lua/acp/buffers": 49,

@@ -10,8 +10,8 @@ import pytest
 from msgspec import Raw
 
 from acp_nvim.protocol import codec, schema
-from acp_nvim.protocol.dialect_requests import wants_words
-from acp_nvim.protocol.dialects import Dialect
+from acp_nvim.protocol.dialects.dialect import Dialect
+from acp_nvim.protocol.dialects.requests import wants_words
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.protocol.jsonrpc import Event, Notification, Peer, Response
 

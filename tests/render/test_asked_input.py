@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_nvim.protocol import schema
+from acp_nvim.render.calls.tools import Look, draw, float_rows, words
 from acp_nvim.render.rows import WIDEST, Row
 from acp_nvim.render.text import visible
-from acp_nvim.render.tools import Look, draw, float_rows, words
-from acp_nvim.session.entries import ToolEntry
+from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions.decisions import Decision, Option
-from acp_nvim.session.tool_calls import ToolCall
+from acp_nvim.session.transcript.entries import ToolEntry
 
 CWD = "/w"
 TRANSCRIPTS = Path(__file__).parent.parent / "data" / "transcripts"

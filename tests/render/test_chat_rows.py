@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from acp_nvim.protocol import schema
+from acp_nvim.render.calls.tools import Look, draw
 from acp_nvim.render.content import describe
 from acp_nvim.render.diffs import diff_rows
 from acp_nvim.render.margin import draw_entry, plan_rows
 from acp_nvim.render.text import shown_path
-from acp_nvim.render.tools import Look, draw
-from acp_nvim.session.entries import PlanEntry, ToolEntry
-from acp_nvim.session.tool_calls import ToolCall
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.transcript.entries import PlanEntry, ToolEntry
 
 
 def texts(rows: list[Any]) -> list[str]:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from acp_nvim.protocol import schema
-from acp_nvim.render.tools import Look, draw, words
-from acp_nvim.session.entries import ToolEntry
-from acp_nvim.session.tool_calls import ToolCall
+from acp_nvim.render.calls.tools import Look, draw, words
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.transcript.entries import ToolEntry
 
 
 def entry(text: str, kind: str = "read", **fields: Any) -> ToolEntry:

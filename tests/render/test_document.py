@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 from acp_nvim.protocol import schema
-from acp_nvim.render import tools
 from acp_nvim.render.batch import Batch
+from acp_nvim.render.calls import tools
+from acp_nvim.render.calls.tools import Look
 from acp_nvim.render.text import visible
-from acp_nvim.render.tools import Look
-from acp_nvim.session.entries import Message, Part, TerminalEntry, ToolEntry
-from acp_nvim.session.terminal import Launch, Terminal
-from acp_nvim.session.tool_calls import ToolCall
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.output.terminal import Launch, Terminal
+from acp_nvim.session.transcript.entries import Message, Part, TerminalEntry, ToolEntry
 from tests.support.chat_histories import HISTORIES, PIECES, TEXT, Act, Chat
 
 thorough = settings(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from acp_nvim.editor.reports import markdown, whole
+from acp_nvim.features.chat.reports import markdown, whole
 from acp_nvim.render.margin import DETAILS, draw_entry
-from acp_nvim.session.entries import Line
 from acp_nvim.session.session import Session
+from acp_nvim.session.transcript.entries import Line
 
 
 def test_few_details_are_shown_as_they_are() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from acp_nvim.render.calls.tools import Look
 from acp_nvim.render.margin import fork_history
-from acp_nvim.render.tools import Look
 from acp_nvim.session import turns
-from acp_nvim.session.entries import Message
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
+from acp_nvim.session.transcript.entries import Message
 
 
 def turn(session: Session, text: str) -> None:

@@ -13,7 +13,7 @@ from acp_nvim.protocol import schema
 from acp_nvim.render import cutting
 from acp_nvim.render.cutting import LINE
 from acp_nvim.session import prompts
-from acp_nvim.session.entries import Message, Part
+from acp_nvim.session.transcript.entries import Message, Part
 from tests.support.chat_histories import Chat
 
 NOTE = wording.PART_LINE_CUT

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from acp_nvim.protocol import schema
+from acp_nvim.render.calls.titles import shown_title
+from acp_nvim.render.calls.tools import Look, draw, float_rows
 from acp_nvim.render.cards import card
-from acp_nvim.render.titles import shown_title
-from acp_nvim.render.tools import Look, draw, float_rows
-from acp_nvim.session.entries import ToolEntry
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.output.terminal import Launch, Terminal
 from acp_nvim.session.questions.decisions import Decision
-from acp_nvim.session.terminal import Launch, Terminal
-from acp_nvim.session.tool_calls import ToolCall
+from acp_nvim.session.transcript.entries import ToolEntry
 
 CWD = "/home/u/p"
 

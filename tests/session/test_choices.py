@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from acp_nvim.protocol import schema
+from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions import choices
 from acp_nvim.session.questions.decisions import CANCELLED, Decision, Outcome
-from acp_nvim.session.tool_calls import ToolCall
 
 COLOUR = {"question": "Which colour?", "options": [{"label": "Red"}, {"label": "no"}]}
 SIZES = {"question": "Sizes?", "options": [{"label": "S"}, {"label": "L"}], "multiSelect": True}

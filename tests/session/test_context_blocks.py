@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from acp_nvim.protocol import schema
-from acp_nvim.session.context_blocks import restored
+from acp_nvim.session.transcript.context_blocks import restored
 from tests.support.told_chat import ToldChat
 
 CONTEXT = '\n<context ref="file:///w/a.txt">\none\n<b>two</b>\n</context>'

@@ -9,10 +9,10 @@ import pytest
 from acp_nvim.protocol import schema
 from acp_nvim.render.cards import card
 from acp_nvim.session import turns
+from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.questions import permissions
 from acp_nvim.session.questions.questions import permission_decision
-from acp_nvim.session.tool_calls import ToolCall
 from tests.support.told_chat import ToldChat
 
 OUTPUT = [{"type": "content", "content": {"type": "text", "text": "old output"}}]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from acp_nvim.files.bytes.paths import Place, matches
 from acp_nvim.session.questions.globs import MOST, alternatives
 from acp_nvim.session.questions.requests import Command
 from acp_nvim.session.questions.rules import Case, Rule, decide
-from acp_nvim.workspace.paths import Place, matches
 
 
 @pytest.mark.parametrize(

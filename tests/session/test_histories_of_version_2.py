@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from acp_nvim.protocol.updates import Work
 from acp_nvim.protocol.v2.turns import Turns
 from acp_nvim.session import turns
-from acp_nvim.session.entries import Message
+from acp_nvim.session.transcript.entries import Message
 from tests.support.told_chat import ToldChat
 
 IDS = st.sampled_from(["a", "b"])

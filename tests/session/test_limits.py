@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from acp_nvim.protocol import schema
-from acp_nvim.session.tool_calls import fit
+from acp_nvim.session.calls.tool_calls import fit
 from tests.support.editor import Editor
 
 

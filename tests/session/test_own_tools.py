@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from acp_nvim.protocol import schema
-from acp_nvim.session.own_tools import needs_no_question, own_tool
-from acp_nvim.session.tool_calls import ToolCall
-from acp_nvim.session.tool_use import Offered, ToolUse
+from acp_nvim.session.calls.own_tools import needs_no_question, own_tool
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.calls.tool_use import Offered, ToolUse
 
 USE = ToolUse(lambda: Offered(["nvim_read", "nvim_edit"], {"nvim_edit"}))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from acp_nvim.session.entries import Entry, Heading, Line, Message
 from acp_nvim.session.prompt_numbers import counted, prompts_in, recognized
+from acp_nvim.session.transcript.entries import Entry, Heading, Line, Message
 
 
 def said(text: str, prompt: int | None = None, sent: float | None = None) -> Message:

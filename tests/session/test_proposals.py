@@ -12,6 +12,7 @@ from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.merge import Merged, merge
 from acp_nvim.edits.text import EMPTY, Text, from_lines, parse
 from acp_nvim.protocol import schema
+from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions import tool_input
 from acp_nvim.session.questions.patches import patches_of
 from acp_nvim.session.questions.proposals import (
@@ -24,7 +25,6 @@ from acp_nvim.session.questions.proposals import (
     propose,
     propose_patches,
 )
-from acp_nvim.session.tool_calls import ToolCall
 
 texts = st.builds(
     from_lines, st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=9), st.booleans()

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from acp_nvim.protocol import schema
-from acp_nvim.session import call_updates, turns
+from acp_nvim.session import turns
+from acp_nvim.session.calls import call_updates
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.questions.decisions import Decision, Option, Outcome
 from acp_nvim.session.questions.questions import command_of, output_of

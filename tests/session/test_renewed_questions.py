@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from acp_nvim.protocol import schema
-from acp_nvim.session import call_updates, state
+from acp_nvim.session import state
+from acp_nvim.session.calls import call_updates
 from acp_nvim.session.questions.decisions import Decision, Outcome
 from acp_nvim.session.questions.questions import permission_decision
 from acp_nvim.session.session import Session

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from acp_nvim.protocol import schema
+from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions.requests import commands, is_shell, paths
-from acp_nvim.session.tool_calls import ToolCall
 
 
 def call(raw: Any = None, **more: Any) -> ToolCall:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from acp_nvim.protocol import schema
+from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions.questions import rule_case
 from acp_nvim.session.questions.requests import Command, command
 from acp_nvim.session.questions.rules import Action, Case, Rule, decide
-from acp_nvim.session.tool_calls import ToolCall
 
 GIT = Rule("allow", command="git *")
 LS = Rule("allow", command=["ls", "ls *"])

@@ -8,7 +8,8 @@ import pytest
 
 from acp_nvim import wording
 from acp_nvim.protocol import schema
-from acp_nvim.session import call_updates, options, retries, turns
+from acp_nvim.session import options, retries, turns
+from acp_nvim.session.calls import call_updates
 from acp_nvim.session.prompts import Prompt
 from tests.support.told_chat import ToldChat
 

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from acp_nvim import wording
 from acp_nvim.protocol import schema
-from acp_nvim.session import call_updates, turns
-from acp_nvim.session.entries import Heading, Line, Message, Past, ToolEntry
+from acp_nvim.session import turns
+from acp_nvim.session.calls import call_updates
+from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
-from acp_nvim.session.tool_calls import ToolCall
-from acp_nvim.session.transcript import Transcript
+from acp_nvim.session.transcript.entries import Heading, Line, Message, Past, ToolEntry
+from acp_nvim.session.transcript.transcript import Transcript
 
 Step = Callable[[Transcript], None]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from acp_nvim.protocol import schema
-from acp_nvim.session.entries import ToolEntry
+from acp_nvim.session.transcript.entries import ToolEntry
 from acp_nvim.session.updates import apply
 from tests.support.terminal_agent import TerminalAgent
 

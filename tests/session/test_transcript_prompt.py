@@ -8,7 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_nvim.protocol import schema
-from acp_nvim.session.entries import (
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.output.terminal import Launch, Terminal
+from acp_nvim.session.questions.decisions import Decision, Option, Outcome
+from acp_nvim.session.transcript.entries import (
     Compaction,
     Entry,
     Heading,
@@ -18,10 +21,7 @@ from acp_nvim.session.entries import (
     PlanEntry,
     ToolEntry,
 )
-from acp_nvim.session.questions.decisions import Decision, Option, Outcome
-from acp_nvim.session.terminal import Launch, Terminal
-from acp_nvim.session.tool_calls import ToolCall
-from acp_nvim.session.transcript_prompt import prompt_start, transcript_prompt
+from acp_nvim.session.transcript.transcript_prompt import prompt_start, transcript_prompt
 
 
 def user(*parts: Part) -> Message:

@@ -18,11 +18,11 @@ import pytest
 from acp_nvim.edits.agent_bases import AgentBases
 from acp_nvim.edits.hunks import apply
 from acp_nvim.edits.text import Text, parse
+from acp_nvim.files.bytes.disk import read as read_disk
+from acp_nvim.files.bytes.paths import Place
+from acp_nvim.files.ports import AgentSession, BufferText, Change, Closed, FileOptions, Written
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
-from acp_nvim.workspace.disk import read as read_disk
-from acp_nvim.workspace.paths import Place
-from acp_nvim.workspace.ports import AgentSession, BufferText, Change, Closed, FileOptions, Written
 from tests.support.file_requests import Recorder, Requests
 
 

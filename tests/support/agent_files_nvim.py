@@ -16,11 +16,11 @@ from typing import Any
 import anyio
 import pytest
 
-from acp_nvim.editor.buffers import NvimBuffers
+from acp_nvim.files.bytes.paths import Place
+from acp_nvim.files.ports import AgentSession, FileOptions
+from acp_nvim.nvim.buffers import NvimBuffers
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
-from acp_nvim.workspace.paths import Place
-from acp_nvim.workspace.ports import AgentSession, FileOptions
 from tests.support.agent_files import Session
 from tests.support.editor import Editor
 from tests.support.file_requests import Recorder, Requests

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 from acp_nvim.protocol import schema
+from acp_nvim.render.calls.tools import Look
 from acp_nvim.render.document import Document
-from acp_nvim.render.tools import Look
-from acp_nvim.session import call_updates
+from acp_nvim.session.calls import call_updates
 from acp_nvim.session.questions.decisions import Decision, Option, Outcome
 from acp_nvim.session.session import Session
 from tests.support.drawn_chat import DrawnChat

@@ -15,7 +15,7 @@ from typing import Any
 
 from acp_nvim.history import search
 from acp_nvim.history.database import Database
-from acp_nvim.session.entries import Message
+from acp_nvim.session.transcript.entries import Message
 from tests.support.editor import Editor
 from tests.support.fake_picker import install_picker
 

@@ -12,11 +12,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from acp_nvim.editor.buffers import EOL, GONE, MODIFIED, NEW, NO_BYTES
 from acp_nvim.edits.hunks import Hunk, apply
 from acp_nvim.edits.text import EMPTY, Text, from_lines
-from acp_nvim.workspace.disk import signature_of
-from acp_nvim.workspace.file_format import decode
+from acp_nvim.files.bytes.disk import signature_of
+from acp_nvim.files.bytes.file_format import decode
+from acp_nvim.nvim.buffers import EOL, GONE, MODIFIED, NEW, NO_BYTES
 
 LEFT_OUT = ("turns", "lay", "looked")
 """What matters to nobody here."""

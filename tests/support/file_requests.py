@@ -7,15 +7,15 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
-from acp_nvim.agent.file_requests import FileRequests
+from acp_nvim.agent.serving.file_requests import FileRequests
 from acp_nvim.edits.agent_bases import AgentBases
 from acp_nvim.edits.text import Text
+from acp_nvim.files.buffers.buffer_cache import BufferCache
+from acp_nvim.files.buffers.tracked_file import TrackedFiles
+from acp_nvim.files.ports import FileOptions
+from acp_nvim.files.writes.agent_files import AgentFiles
+from acp_nvim.files.writes.agent_write import Lands, Made
 from acp_nvim.protocol import schema
-from acp_nvim.workspace.agent_files import AgentFiles
-from acp_nvim.workspace.agent_write import Lands, Made
-from acp_nvim.workspace.buffer_cache import BufferCache
-from acp_nvim.workspace.ports import FileOptions
-from acp_nvim.workspace.tracked_file import TrackedFiles
 
 Written = tuple[str, Text | None, Text, str]
 

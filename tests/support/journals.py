@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from acp_nvim.workspace import roots
+from acp_nvim.files.bytes import roots
 from tests.support.fake_workspace import FakeWorkspace
 from tests.support.neovims import Neovims
 

@@ -23,9 +23,9 @@ from acp_nvim.history.recorder import Recorder
 from acp_nvim.history.store import Store
 from acp_nvim.protocol import schema
 from acp_nvim.session import turns
-from acp_nvim.session.entries import Entry, Message
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
+from acp_nvim.session.transcript.entries import Entry, Message
 
 _writers = itertools.count(1)
 

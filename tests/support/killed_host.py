@@ -15,11 +15,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from acp_nvim.editor import review_view
 from acp_nvim.edits.pending import Pending
-from acp_nvim.workspace import roots
-from acp_nvim.workspace.replica import CHECKPOINT, FILE, UNDO, FileValue, Key, Replica
-from acp_nvim.workspace.snapshots.checkpoints import Checkpoint
+from acp_nvim.features.review import review_view
+from acp_nvim.files.bytes import roots
+from acp_nvim.files.checkpoints.checkpoints import Checkpoint
+from acp_nvim.files.journal.replica import CHECKPOINT, FILE, UNDO, FileValue, Key, Replica
 from tests.support.editor import Editor
 from tests.support.waiting import until
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from acp_nvim.workspace.snapshots.store import Scan
+from acp_nvim.files.checkpoints.store import Scan
 
 
 def told(scan: Scan, work: Path) -> dict[str, str]:

@@ -17,14 +17,14 @@ from typing import Any
 import anyio
 
 from acp_nvim.agent.child.reaper import Reaper
+from acp_nvim.agent.serving.terminals import AgentTerminals
 from acp_nvim.agent.settings import Settings, decode
-from acp_nvim.agent.terminals import AgentTerminals
 from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.protocol import schema
+from acp_nvim.render.calls.tools import Look, draw
 from acp_nvim.render.margin import draw_entry
-from acp_nvim.render.tools import Look, draw
-from acp_nvim.session.entries import TerminalEntry, ToolEntry
 from acp_nvim.session.session import Session, Unobserved
+from acp_nvim.session.transcript.entries import TerminalEntry, ToolEntry
 from tests.support.processes import MARK, marked
 from tests.support.waiting import PATIENCE_S
 

@@ -17,8 +17,8 @@ import msgspec
 from acp_nvim.protocol import codec, schema
 from acp_nvim.protocol.v2 import incoming
 from acp_nvim.protocol.v2 import schema as v2
+from acp_nvim.render.calls.tools import Look
 from acp_nvim.render.document import Document
-from acp_nvim.render.tools import Look
 from acp_nvim.session import state, turns, updates
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session

@@ -22,10 +22,10 @@ from msgspec import Meta, Struct
 
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
-from acp_nvim.tools import relay
-from acp_nvim.tools.door import Door, Entrance
-from acp_nvim.tools.tool import Call, Tool, ToolError, ToolResult
-from acp_nvim.tools.toolbox import Enabled, Toolbox
+from acp_nvim.tools.server import relay
+from acp_nvim.tools.server.door import Door, Entrance
+from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
+from acp_nvim.tools.server.toolbox import Enabled, Toolbox
 
 Json = dict[str, Any]
 RELAY = str(Path(relay.__file__).resolve())

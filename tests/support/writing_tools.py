@@ -17,14 +17,14 @@ from typing import Any
 import msgspec
 
 from acp_nvim.edits.text import parse
+from acp_nvim.files.bytes.refusals import Refusal
+from acp_nvim.files.writes.change_set import FileChange
 from acp_nvim.session.session import Session
-from acp_nvim.tools.change_ports import Document, Formatted, Formatters, Proposed
-from acp_nvim.tools.changes import Changes
+from acp_nvim.tools.changing.change_ports import Document, Formatted, Formatters, Proposed
+from acp_nvim.tools.changing.changes import Changes
+from acp_nvim.tools.changing.writing import writing_tools as all_tools
 from acp_nvim.tools.ports import Answer
-from acp_nvim.tools.tool import Call, ToolError, ToolResult
-from acp_nvim.tools.writing import writing_tools as all_tools
-from acp_nvim.workspace.change_set import FileChange
-from acp_nvim.workspace.refusals import Refusal
+from acp_nvim.tools.server.tool import Call, ToolError, ToolResult
 from tests.support.fake_neovim import FakeNeovim
 from tests.support.fake_workspace import FakeWorkspace, fake_workspace
 

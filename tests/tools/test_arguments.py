@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta, Struct
 
-from acp_nvim.tools import arguments
-from acp_nvim.tools.tool import AnyArguments, ToolError
+from acp_nvim.tools.server import arguments
+from acp_nvim.tools.server.tool import AnyArguments, ToolError
 
 
 class Edit(Struct, frozen=True):

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.tools import door as doors
-from acp_nvim.tools import toolbox
+from acp_nvim.tools.server import door as doors
+from acp_nvim.tools.server import toolbox
 from tests.support.tool_door import ECHO, RELAY, House, Waits, open_door
 from tests.support.waiting import eventually
 

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from acp_nvim import __version__
 from acp_nvim.session.session import Session
-from acp_nvim.tools import mcp_methods
-from acp_nvim.tools.mcp_server import LINE_BYTES, VIOLATIONS, McpServer
-from acp_nvim.tools.session_tools import SessionTools
-from acp_nvim.tools.toolbox import Toolbox
+from acp_nvim.tools.server import mcp_methods
+from acp_nvim.tools.server.mcp_server import LINE_BYTES, VIOLATIONS, McpServer
+from acp_nvim.tools.server.session_tools import SessionTools
+from acp_nvim.tools.server.toolbox import Toolbox
 from tests.support.tool_door import ECHO, Waits
 
 Json = dict[str, Any]

@@ -11,8 +11,8 @@ from msgspec import UNSET
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.session.session import Session
-from acp_nvim.tools.over_acp import McpOverAcp
-from acp_nvim.tools.toolbox import Toolbox
+from acp_nvim.tools.server.over_acp import McpOverAcp
+from acp_nvim.tools.server.toolbox import Toolbox
 from tests.support.tool_door import ECHO, Waits
 from tests.support.waiting import eventually
 

@@ -9,9 +9,9 @@ import pytest
 
 from acp_nvim.edits.text import parse
 from acp_nvim.session.session import Session
-from acp_nvim.tools.places import Spot, listing, locations, position, result
+from acp_nvim.tools.asking.places import Spot, listing, locations, position, result
 from acp_nvim.tools.ports import Answer, Position
-from acp_nvim.tools.tool import ToolError
+from acp_nvim.tools.server.tool import ToolError
 
 TEXT = parse("def one(stone, one):\n\n  self.one.two = 'naïve 🦆 word'\n")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_nvim.tools.positions import Encoding, to_column
+from acp_nvim.tools.asking.positions import Encoding, to_column
 from tests.support.lsp_positions import to_character
 
 SIZES: dict[Encoding, tuple[str, int]] = {

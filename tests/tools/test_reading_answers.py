@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
+from acp_nvim.files.ports import FileOptions
 from acp_nvim.session.session import Session
-from acp_nvim.tools.diagnostics import Asked, DiagnosticsTool
-from acp_nvim.tools.fields import At
+from acp_nvim.tools.asking.diagnostics import Asked, DiagnosticsTool
+from acp_nvim.tools.asking.navigation import Navigation
+from acp_nvim.tools.asking.symbols import Symbols, SymbolTools
 from acp_nvim.tools.files import ToolFiles
-from acp_nvim.tools.navigation import Navigation
 from acp_nvim.tools.ports import Answer, Diagnostic, Diagnostics
-from acp_nvim.tools.symbols import Symbols, SymbolTools
-from acp_nvim.tools.tool import Call, ToolError
-from acp_nvim.workspace.ports import FileOptions
+from acp_nvim.tools.server.fields import At
+from acp_nvim.tools.server.tool import Call, ToolError
 from tests.support.agent_files import FakeBuffers
 from tests.support.file_requests import Recorder, Requests
 

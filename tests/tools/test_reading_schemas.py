@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from acp_nvim.tools.arguments import input_schema
-from acp_nvim.tools.read_file import read_tool
-from acp_nvim.tools.reading import reading_tools
-from acp_nvim.tools.tool import Tool
-from acp_nvim.tools.writing import writing_tools
+from acp_nvim.tools.asking.read_file import read_tool
+from acp_nvim.tools.asking.reading import reading_tools
+from acp_nvim.tools.changing.writing import writing_tools
+from acp_nvim.tools.server.arguments import input_schema
+from acp_nvim.tools.server.tool import Tool
 from tests.support.tool_schemas import faults
 
 TOOLS: list[Tool[Any]] = reading_tools(*[None] * 4)  # type: ignore[arg-type]

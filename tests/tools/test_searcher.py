@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.tools.search import Found, Query
-from acp_nvim.tools.searcher import ProgramSearcher
+from acp_nvim.tools.asking.search import Found, Query
+from acp_nvim.tools.asking.searcher import ProgramSearcher
 from tests.support.git import git
 
 RIPGREP = """#!{python}

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
+from acp_nvim.files.bytes.refusals import Refusal
+from acp_nvim.session.calls.tool_use import ToolUse
 from acp_nvim.session.session import Session
-from acp_nvim.session.tool_use import ToolUse
-from acp_nvim.tools.tool import Call, Tool, ToolError, ToolResult
-from acp_nvim.tools.toolbox import AT_ONCE, TEXT_CHARACTERS, Outcome, Toolbox, UnknownTool
-from acp_nvim.workspace.refusals import Refusal
+from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
+from acp_nvim.tools.server.toolbox import AT_ONCE, TEXT_CHARACTERS, Outcome, Toolbox, UnknownTool
 from tests.support.tool_door import ECHO, Waits
 
 

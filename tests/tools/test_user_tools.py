@@ -10,12 +10,12 @@ from typing import Any
 import anyio
 import pytest
 
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.calls.tool_use import ToolUse
 from acp_nvim.session.session import Session
-from acp_nvim.session.tool_calls import ToolCall
-from acp_nvim.session.tool_use import ToolUse
-from acp_nvim.tools.tool import ToolError, ToolResult
-from acp_nvim.tools.toolbox import Outcome, Toolbox, UnknownTool
-from acp_nvim.tools.user_tools import Answer, UserTool, UserTools, input_schema, result
+from acp_nvim.tools.server.tool import ToolError, ToolResult
+from acp_nvim.tools.server.toolbox import Outcome, Toolbox, UnknownTool
+from acp_nvim.tools.server.user_tools import Answer, UserTool, UserTools, input_schema, result
 
 SAID = Answer("said")
 

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_nvim.edits.text import EMPTY, Text, parse
-from acp_nvim.tools.positions import Encoding
-from acp_nvim.tools.tool import ToolError
-from acp_nvim.tools.workspace_edit import (
+from acp_nvim.tools.asking.positions import Encoding
+from acp_nvim.tools.changing.workspace_edit import (
     Point,
     Range,
     Result,
@@ -23,6 +22,7 @@ from acp_nvim.tools.workspace_edit import (
     operations,
     paths_of,
 )
+from acp_nvim.tools.server.tool import ToolError
 from tests.support.lsp_positions import to_character
 
 ENCODINGS: list[Encoding] = ["utf-8", "utf-16", "utf-32"]

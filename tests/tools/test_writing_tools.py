@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from acp_nvim.tools.change_ports import Formatted, Formatters, Run
-from acp_nvim.tools.edit_tool import nearest
+from acp_nvim.tools.changing.change_ports import Formatted, Formatters, Run
+from acp_nvim.tools.changing.edit_tool import nearest
 from tests.support.writing_tools import WritingTools, writing_tools
 
 OLD = "".join(f"line {n}\n" for n in range(1, 9))

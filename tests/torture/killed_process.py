@@ -11,7 +11,7 @@ import anyio
 from anyio import to_thread
 from msgspec import Struct
 
-from acp_nvim.workspace.refusals import Refusal
+from acp_nvim.files.bytes.refusals import Refusal
 from tests.support.fake_workspace import FakeWorkspace
 from tests.support.neovims import Neovims
 from tests.torture import reborn, remembered

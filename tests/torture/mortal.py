@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 import time
 
-from acp_nvim.editor.session_restore import GRACE_NS
 from acp_nvim.edits.text import EMPTY
+from acp_nvim.features.sessions.session_restore import GRACE_NS
 from tests.support import killed_host
 from tests.support.editor import Editor
 from tests.support.waiting import until

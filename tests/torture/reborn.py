@@ -27,9 +27,9 @@ from typing import Any
 import anyio
 
 from acp_nvim.edits.text import EMPTY, Text, parse
-from acp_nvim.workspace import journal
-from acp_nvim.workspace.decisions import Verdict
-from acp_nvim.workspace.refusals import Refusal
+from acp_nvim.files.bytes.refusals import Refusal
+from acp_nvim.files.journal import journal
+from acp_nvim.files.review.decisions import Verdict
 from tests.support.fake_workspace import FakeWorkspace
 from tests.support.neovims import Neovims, shown, writers
 from tests.torture.changes import Clock, changed

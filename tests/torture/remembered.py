@@ -27,8 +27,8 @@ from acp_nvim.history.database import Database
 from acp_nvim.history.records import encode, joined, record_of
 from acp_nvim.protocol.text import clean
 from acp_nvim.session import turns
-from acp_nvim.session.entries import Entry, Message
 from acp_nvim.session.session import Session
+from acp_nvim.session.transcript.entries import Entry, Message
 from tests.support.chat_histories import PIECES, Chat
 from tests.support.kept_history import KeptHistory, begin
 

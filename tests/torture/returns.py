@@ -17,7 +17,7 @@ import msgspec
 from acp_nvim.edits.hunks import Hunk
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
-from acp_nvim.workspace.file_format import Format
+from acp_nvim.files.bytes.file_format import Format
 from tests.support.editor import Editor
 from tests.support.waiting import until
 from tests.torture.basic import main

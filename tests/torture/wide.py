@@ -14,7 +14,7 @@ import msgspec
 
 from acp_nvim.edits.pending import Pending, Restoration
 from acp_nvim.edits.text import EMPTY, Text
-from acp_nvim.workspace.file_format import Format, decode, describe_change, encode
+from acp_nvim.files.bytes.file_format import Format, decode, describe_change, encode
 from tests.support.editor import Editor
 from tests.support.waiting import until
 from tests.torture.basic import History, main

@@ -29,10 +29,10 @@ from typing import Any
 import anyio
 
 from acp_nvim.edits.text import EMPTY, Text, parse
+from acp_nvim.files.bytes.refusals import Refusal
+from acp_nvim.files.review.decisions import Verdict
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
-from acp_nvim.workspace.decisions import Verdict
-from acp_nvim.workspace.refusals import Refusal
 from tests.support.fake_workspace import FakeWorkspace
 from tests.torture.changes import Clock, changed
 

@@ -17,8 +17,8 @@ import anyio
 
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.text import EMPTY, Text
+from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.session.session import Session
-from acp_nvim.workspace.refusals import Refusal
 from tests.support.editor import Editor
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until

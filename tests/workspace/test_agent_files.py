@@ -10,10 +10,10 @@ import pytest
 
 from acp_nvim.edits.agent_bases import AgentBases
 from acp_nvim.edits.text import parse
+from acp_nvim.files.bytes.paths import place
+from acp_nvim.files.ports import Written
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import INTERNAL_ERROR, RequestError
-from acp_nvim.workspace.paths import place
-from acp_nvim.workspace.ports import Written
 from tests.support.agent_files import AgentFiles, Session
 
 
@@ -268,7 +268,7 @@ async def test_a_write_starts_anew_when_the_buffer_moved(served: AgentFiles) -> 
 async def test_a_buffer_that_never_rests_is_an_answer_too(
     served: AgentFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("acp_nvim.workspace.agent_write.PATIENCE_S", 0.1)
+    monkeypatch.setattr("acp_nvim.files.writes.agent_write.PATIENCE_S", 0.1)
     path = served.path("f")
     served.buffers.open(path, "a\nb\nc\n")
     served.buffers.meanwhile = lambda: served.buffers.open(path, "a\nb\nc\n")
@@ -278,7 +278,7 @@ async def test_a_buffer_that_never_rests_is_an_answer_too(
 async def test_a_user_who_does_not_finish_is_an_answer_too(
     served: AgentFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("acp_nvim.workspace.agent_write.PATIENCE_S", 0.1)
+    monkeypatch.setattr("acp_nvim.files.writes.agent_write.PATIENCE_S", 0.1)
     served.buffers.open(served.path("f"), "a\nb\nc\n")
     served.buffers.outcomes = [Written("busy", "an operator of the user waits")] * 9
     assert await served.reason(served.write, "f", "A\nb\nc\n") == (-32603, "busy")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.workspace import atomic_write
-from acp_nvim.workspace.nofollow import Rights, Spot
+from acp_nvim.files.bytes import atomic_write
+from acp_nvim.files.bytes.nofollow import Rights, Spot
 from tests.workspace.full_disk import room_for
 
 OLD, NEW = b"old\n" * 100, b"new\n" * 300

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from acp_nvim.files.changes.turns import HEARD_NS, Attribution, Turn, Turns
+from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.session import Session
-from acp_nvim.session.tool_calls import ToolCall
-from acp_nvim.workspace.turns import HEARD_NS, Attribution, Turn, Turns
 
 NOW = 1_000_000_000_000
 PATH = "/work/a.txt"

@@ -11,12 +11,12 @@ import pytest
 from msgspec.structs import replace
 
 from acp_nvim.edits.text import Text
-from acp_nvim.workspace.buffer_cache import BufferCache
-from acp_nvim.workspace.buffer_state import Lost, News, Typed
-from acp_nvim.workspace.disk import GRAIN_NS
-from acp_nvim.workspace.paths import Place
-from acp_nvim.workspace.ports import BufferEdit, BufferText
-from acp_nvim.workspace.tracked_file import TrackedFiles
+from acp_nvim.files.buffers.buffer_cache import BufferCache
+from acp_nvim.files.buffers.buffer_state import Lost, News, Typed
+from acp_nvim.files.buffers.tracked_file import TrackedFiles
+from acp_nvim.files.bytes.disk import GRAIN_NS
+from acp_nvim.files.bytes.paths import Place
+from acp_nvim.files.ports import BufferEdit, BufferText
 from tests.support.waiting import until
 
 PATH = "/a"

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from acp_nvim.edits.text import Text, parse
-from acp_nvim.workspace.change_set import FileChange
-from acp_nvim.workspace.refusals import Refusal
+from acp_nvim.files.bytes.refusals import Refusal
+from acp_nvim.files.writes.change_set import FileChange
 from tests.support.fake_workspace import FakeWorkspace, fake_workspace
 
 OLD = "".join(f"line {n}\n" for n in range(1, 9))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.workspace import disk
+from acp_nvim.files.bytes import disk
 from tests.support.fake_workspace import fake_workspace
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from acp_nvim.edits.text import parse
-from acp_nvim.session.tool_calls import ToolCall
+from acp_nvim.session.calls.tool_calls import ToolCall
 from tests.support.fake_workspace import fake_workspace
 from tests.support.git import git, repository
 

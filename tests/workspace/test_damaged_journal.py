@@ -13,9 +13,9 @@ import pytest
 
 from acp_nvim.edits.log import framed, joined, read_on
 from acp_nvim.edits.records import Writer, batch
-from acp_nvim.workspace import journal as module
-from acp_nvim.workspace import roots
-from acp_nvim.workspace.replica import META, VERSION
+from acp_nvim.files.bytes import roots
+from acp_nvim.files.journal import journal as module
+from acp_nvim.files.journal.replica import META, VERSION
 from tests.support.journals import HUNKS, TEXT, TWO, folder, reborn, wrote
 from tests.support.neovims import Neovims, shown
 from tests.support.waiting import PATIENCE_S

@@ -8,11 +8,11 @@ import pytest
 
 from acp_nvim.edits.merge import Merged, merge
 from acp_nvim.edits.text import Text
-from acp_nvim.workspace.entered_change import texts
-from acp_nvim.workspace.file_format import Format
-from acp_nvim.workspace.ports import BufferText
-from acp_nvim.workspace.snapshots.snapshots import FileChange
-from acp_nvim.workspace.tracked_file import Holds
+from acp_nvim.files.buffers.tracked_file import Holds
+from acp_nvim.files.bytes.file_format import Format
+from acp_nvim.files.changes.entered_change import texts
+from acp_nvim.files.checkpoints.snapshots import FileChange
+from acp_nvim.files.ports import BufferText
 from tests.support.fake_workspace import fake_workspace
 
 DOS = Format(dos=True)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_nvim.edits.text import EMPTY, Text
-from acp_nvim.workspace.file_format import (
+from acp_nvim.files.bytes.file_format import (
     BinaryError,
     Decoded,
     Format,

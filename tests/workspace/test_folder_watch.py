@@ -12,8 +12,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_nvim.workspace.folder_watch import FolderWatch
-from acp_nvim.workspace.snapshots.snapshots import Snapshots
+from acp_nvim.files.changes.folder_watch import FolderWatch
+from acp_nvim.files.checkpoints.snapshots import Snapshots
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux'")
 

@@ -13,8 +13,9 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from acp_nvim.workspace import persistence, roots
-from acp_nvim.workspace.journal import JournalFile
+from acp_nvim.files.bytes import roots
+from acp_nvim.files.journal import persistence
+from acp_nvim.files.journal.journal import JournalFile
 from tests.support.neovims import Neovims, shown
 from tests.support.small_disk import SmallDisk, small_disk
 from tests.support.waiting import PATIENCE_S

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.workspace import git_notes
-from acp_nvim.workspace.git_notes import NotNotedError
+from acp_nvim.files.checkpoints import git_notes
+from acp_nvim.files.checkpoints.git_notes import NotNotedError
 from tests.support.git import git, repository
 
 REF = "refs/notes/acp"

@@ -11,9 +11,10 @@ import msgspec
 import pytest
 
 from acp_nvim.edits.text import parse
-from acp_nvim.workspace import persistence, roots
-from acp_nvim.workspace.ports import PromptName
-from acp_nvim.workspace.refusals import Refusal
+from acp_nvim.files.bytes import roots
+from acp_nvim.files.bytes.refusals import Refusal
+from acp_nvim.files.journal import persistence
+from acp_nvim.files.ports import PromptName
 from tests.support.fake_workspace import FakeWorkspace
 from tests.support.neovims import Neovims, shown, writers
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acp_nvim.workspace.mentions import Mentions
+from acp_nvim.files.changes.mentions import Mentions
 
 CASES = [
     ("sed -i s/a/b/ a.txt", {"/w/a.txt"}, {"/w/b.txt"}),

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.workspace import atomic_write, nofollow
-from acp_nvim.workspace.nofollow import LinkError, NotRegularError, Rights, SizeError
+from acp_nvim.files.bytes import atomic_write, nofollow
+from acp_nvim.files.bytes.nofollow import LinkError, NotRegularError, Rights, SizeError
 
 
 @pytest.fixture

@@ -19,10 +19,10 @@ import pytest
 from anyio.lowlevel import checkpoint
 
 from acp_nvim.edits.text import parse
-from acp_nvim.workspace import workspace as subject
-from acp_nvim.workspace.disk import GRAIN_NS
-from acp_nvim.workspace.snapshots.snapshots import Snapshots
-from acp_nvim.workspace.turn_start import keep
+from acp_nvim.files import workspace as subject
+from acp_nvim.files.bytes.disk import GRAIN_NS
+from acp_nvim.files.changes.turn_start import keep
+from acp_nvim.files.checkpoints.snapshots import Snapshots
 from tests.support.fake_workspace import FakeWorkspace, fake_workspace
 from tests.support.waiting import eventually
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.workspace.paths import below, matches, place
-from acp_nvim.workspace.refusals import Refusal
+from acp_nvim.files.bytes.paths import below, matches, place
+from acp_nvim.files.bytes.refusals import Refusal
 
 DEFAULTS = ["**/.env", "**/.env.*", "**/*.pem", "**/id_rsa*", "**/.ssh/**", "**/.netrc"]
 

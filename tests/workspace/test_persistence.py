@@ -11,10 +11,11 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
-from acp_nvim.workspace import journal as module
-from acp_nvim.workspace import persistence, roots
-from acp_nvim.workspace.file_format import Format
-from acp_nvim.workspace.journal import JournalFile
+from acp_nvim.files.bytes import roots
+from acp_nvim.files.bytes.file_format import Format
+from acp_nvim.files.journal import journal as module
+from acp_nvim.files.journal import persistence
+from acp_nvim.files.journal.journal import JournalFile
 from tests.support.fake_workspace import FakeWorkspace
 from tests.support.git import git, repository
 from tests.support.journals import HUNKS, TEXT, TWO, folder, reborn, wrote

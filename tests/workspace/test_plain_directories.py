@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.workspace.snapshots.git_store import GitStore
+from acp_nvim.files.checkpoints.git_store import GitStore
 from tests.support.fake_workspace import fake_workspace
 from tests.support.git import git, repository
 from tests.support.scan_changes import told

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from acp_nvim.workspace.snapshots import pruning
-from acp_nvim.workspace.snapshots.git_store import GitStore
-from acp_nvim.workspace.snapshots.pruning import LOCK, StoreLock
-from acp_nvim.workspace.snapshots.store import MAX_AGE_S, OLDER
+from acp_nvim.files.checkpoints import pruning
+from acp_nvim.files.checkpoints.git_store import GitStore
+from acp_nvim.files.checkpoints.pruning import LOCK, StoreLock
+from acp_nvim.files.checkpoints.store import MAX_AGE_S, OLDER
 from tests.support.git import repository
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.workspace.nofollow import Rights
-from acp_nvim.workspace.snapshots.rights import UnusualRights, usual
+from acp_nvim.files.bytes.nofollow import Rights
+from acp_nvim.files.checkpoints.rights import UnusualRights, usual
 from tests.support.editor import Editor
 from tests.support.git import repository
 from tests.support.waiting import until

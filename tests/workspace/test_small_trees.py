@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.workspace import roots
-from acp_nvim.workspace.snapshots.git_store import GitStore
-from acp_nvim.workspace.snapshots.plain_tree import FEW
-from acp_nvim.workspace.snapshots.snapshots import FileChange, Snapshots
+from acp_nvim.files.bytes import roots
+from acp_nvim.files.checkpoints.git_store import GitStore
+from acp_nvim.files.checkpoints.plain_tree import FEW
+from acp_nvim.files.checkpoints.snapshots import FileChange, Snapshots
 
 
 def tree(tmp_path: Path) -> Path:

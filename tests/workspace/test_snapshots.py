@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.workspace import roots
-from acp_nvim.workspace.snapshots import plain_tree, store
-from acp_nvim.workspace.snapshots.git_store import GitStore
-from acp_nvim.workspace.snapshots.snapshots import FileChange, Snapshots
-from acp_nvim.workspace.snapshots.store import StoreError
+from acp_nvim.files.bytes import roots
+from acp_nvim.files.checkpoints import plain_tree, store
+from acp_nvim.files.checkpoints.git_store import GitStore
+from acp_nvim.files.checkpoints.snapshots import FileChange, Snapshots
+from acp_nvim.files.checkpoints.store import StoreError
 from tests.support.git import git, repository
 from tests.support.scan_changes import told
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.workspace.snapshots import store
-from acp_nvim.workspace.snapshots.git_store import GitStore
-from acp_nvim.workspace.snapshots.store import Scan
+from acp_nvim.files.checkpoints import store
+from acp_nvim.files.checkpoints.git_store import GitStore
+from acp_nvim.files.checkpoints.store import Scan
 from tests.support.git import git
 from tests.support.scan_changes import told
 

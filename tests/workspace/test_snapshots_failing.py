@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.workspace import private_files, roots
-from acp_nvim.workspace.snapshots import private_git
-from acp_nvim.workspace.snapshots.git_store import GitStore
-from acp_nvim.workspace.snapshots.snapshots import Snapshots
+from acp_nvim.files.bytes import private_files, roots
+from acp_nvim.files.checkpoints import private_git
+from acp_nvim.files.checkpoints.git_store import GitStore
+from acp_nvim.files.checkpoints.snapshots import Snapshots
 from tests.support.git import repository
 from tests.support.scan_changes import told
 
@@ -109,7 +109,7 @@ async def test_a_tree_that_is_too_large_is_not(
     plain.mkdir()
     for name in "abc":
         (plain / name).write_text("one\n")
-    monkeypatch.setattr("acp_nvim.workspace.snapshots.plain_tree.MAX_FILES", 2)
+    monkeypatch.setattr("acp_nvim.files.checkpoints.plain_tree.MAX_FILES", 2)
     snapshots = Snapshots(lambda root: tmp_path / "own" / "all" / roots.name(root), notices.append)
     await snapshots.look([str(plain)])
     snapshots.retry([str(plain)])

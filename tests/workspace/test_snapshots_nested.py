@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.workspace import roots
-from acp_nvim.workspace.snapshots import snapshots as limits
-from acp_nvim.workspace.snapshots.snapshots import FileChange, Snapshots
+from acp_nvim.files.bytes import roots
+from acp_nvim.files.checkpoints import snapshots as limits
+from acp_nvim.files.checkpoints.snapshots import FileChange, Snapshots
 from tests.support.git import git, repository
 
 NAMED = [False, True]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.workspace.snapshots.git_store import GitStore
-from acp_nvim.workspace.snapshots.store import StoreError
+from acp_nvim.files.checkpoints.git_store import GitStore
+from acp_nvim.files.checkpoints.store import StoreError
 from tests.support.git import repository
 
 Open = Callable[[], GitStore]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.workspace.snapshots import store
-from acp_nvim.workspace.snapshots.git_store import GitStore
+from acp_nvim.files.checkpoints import store
+from acp_nvim.files.checkpoints.git_store import GitStore
 from tests.support.git import repository
 
 
@@ -199,7 +199,7 @@ UNREADABLE = """
 import os, sys
 sys.path[:0] = sys.argv[1:2]
 from pathlib import Path
-from acp_nvim.workspace.snapshots.git_store import GitStore
+from acp_nvim.files.checkpoints.git_store import GitStore
 if os.getuid() == 0:
     os.setuid(65534)
 work, home, hidden = sys.argv[2:]

@@ -10,10 +10,7 @@ import pytest
 from msgspec import UNSET
 
 from acp_nvim.edits.text import Text, from_lines
-from acp_nvim.workspace.file_format import Format
-from acp_nvim.workspace.nofollow import Rights
-from acp_nvim.workspace.ports import BufferText
-from acp_nvim.workspace.tracked_file import (
+from acp_nvim.files.buffers.tracked_file import (
     SPARE,
     AgentChanged,
     AgentFormat,
@@ -41,6 +38,9 @@ from acp_nvim.workspace.tracked_file import (
     UserFormat,
     file_after,
 )
+from acp_nvim.files.bytes.file_format import Format
+from acp_nvim.files.bytes.nofollow import Rights
+from acp_nvim.files.ports import BufferText
 
 OLD, NEW = from_lines("ab"), from_lines("aX")
 UNIX, DOS = Format(), Format(dos=True)

@@ -12,11 +12,11 @@ from typing import Any, cast
 import anyio
 import pytest
 
+from acp_nvim.files.changes import turn_start as subject
+from acp_nvim.files.changes.turn_start import EarlyLooks
+from acp_nvim.files.changes.turns import Turns
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
-from acp_nvim.workspace import turn_start as subject
-from acp_nvim.workspace.turn_start import EarlyLooks
-from acp_nvim.workspace.turns import Turns
 from tests.support.editor import Editor
 from tests.support.stalled_agent import let_answer, stalled_agent
 from tests.support.waiting import PATIENCE_S

@@ -9,12 +9,12 @@ from typing import Any, cast
 import anyio
 import pytest
 
+from acp_nvim.files import workspace as module
+from acp_nvim.files.changes.disk_changes import DiskChanges
+from acp_nvim.files.changes.turns import Turns
+from acp_nvim.files.checkpoints.snapshots import Snapshots
+from acp_nvim.files.workspace import Workspace
 from acp_nvim.session.session import Session
-from acp_nvim.workspace import workspace as module
-from acp_nvim.workspace.disk_changes import DiskChanges
-from acp_nvim.workspace.snapshots.snapshots import Snapshots
-from acp_nvim.workspace.turns import Turns
-from acp_nvim.workspace.workspace import Workspace
 from tests.support.fake_workspace import fake_workspace
 
 

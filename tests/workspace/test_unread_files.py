@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from acp_nvim.edits.text import parse
-from acp_nvim.session.tool_calls import ToolCall
-from acp_nvim.workspace.refusals import Refusal
+from acp_nvim.files.bytes.refusals import Refusal
+from acp_nvim.session.calls.tool_calls import ToolCall
 from tests.support.fake_workspace import FakeWorkspace, fake_workspace
 from tests.support.git import repository
 

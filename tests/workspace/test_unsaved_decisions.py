@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from acp_nvim.edits.text import Text, parse
-from acp_nvim.workspace import roots
+from acp_nvim.files.bytes import roots
 from tests.support.fake_workspace import FakeWorkspace
 from tests.support.neovims import Neovims, shown
 
@@ -84,7 +84,7 @@ async def typed(started: Neovims, *, by_itself: bool = False) -> Typed:
 
 
 def _place(path: Path):  # type: ignore[no-untyped-def]
-    from acp_nvim.workspace.paths import Place
+    from acp_nvim.files.bytes.paths import Place
 
     return Place(str(path), str(path))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from acp_nvim.edits.text import parse
-from acp_nvim.workspace.refusals import Refusal
+from acp_nvim.files.bytes.refusals import Refusal
 from tests.support.fake_workspace import FakeWorkspace, fake_workspace
 
 OLD = "".join(f"line {n}\n" for n in range(1, 13))

@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from acp_nvim import wording
-from acp_nvim.agent.shown_values import PLACEHOLDER
+from acp_nvim.agent.opening.shown_values import PLACEHOLDER
 from acp_nvim.agent.transport.base import TransportError
 
 _VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")

@@ -29,7 +29,7 @@ from acp_nvim.agent.wire.calls import (
 from acp_nvim.agent.wire.ports import FlowControl, Handler
 from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.protocol import codec, errors, numbers, schema
-from acp_nvim.protocol.dialects import Dialect
+from acp_nvim.protocol.dialects.dialect import Dialect
 from acp_nvim.protocol.errors import LocalProtocolError, RemoteProtocolError, RequestError
 from acp_nvim.protocol.jsonrpc import (
     Event,

@@ -44,7 +44,7 @@ class Handler(Protocol):
 
 
 class FlowControl(Protocol):
-    """Holds reading back while too much waits to be shown (`editor/flow.py`)."""
+    """Holds reading back while too much waits to be shown (`nvim/flow.py`)."""
 
     async def room(self) -> float | None:
         """Wait until there is room for more. Returns the seconds for which nobody looks at it."""

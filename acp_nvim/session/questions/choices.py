@@ -13,9 +13,9 @@ import msgspec
 from msgspec import Struct
 
 from acp_nvim.protocol import schema, updates
+from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.lists import OPTIONS
 from acp_nvim.session.questions.decisions import CHOICE, Decision, Option, Outcome
-from acp_nvim.session.tool_calls import ToolCall
 
 
 class Choice(Struct, frozen=True):

@@ -14,10 +14,10 @@ from acp_nvim.edits import patch
 from acp_nvim.edits.patch import FilePatch
 from acp_nvim.patterns import late
 from acp_nvim.protocol import schema
+from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions import tool_input
 from acp_nvim.session.questions.requests import texts
 from acp_nvim.session.questions.tool_input import Edit, Patch
-from acp_nvim.session.tool_calls import ToolCall
 
 _DIFF_FENCE: Final = late(r"^(?:`{3,}|~{3,})[ \t]*(?:diff|patch|udiff)[ \t]*$", re.MULTILINE)
 """The line above a diff in Markdown."""

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 from acp_nvim.protocol import schema, updates
-from acp_nvim.session import call_updates
+from acp_nvim.session.calls import call_updates
+from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.session import Session
-from acp_nvim.session.tool_calls import ToolCall
 
 Asked = schema.RequestPermissionRequest | updates.PermissionRequest
 

@@ -20,7 +20,7 @@ from acp_nvim.edits.patch import FilePatch
 from acp_nvim.edits.patch_apply import PatchConflict
 from acp_nvim.edits.text import EMPTY, Text, from_lines, parse
 from acp_nvim.protocol import schema
-from acp_nvim.session.tool_calls import ToolCall
+from acp_nvim.session.calls.tool_calls import ToolCall
 
 WHOLE: Final = "acp.nvim/whole"
 """The key of `_meta` by which a tool call says that its diffs hold whole files."""

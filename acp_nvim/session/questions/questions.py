@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 
 from acp_nvim.protocol import schema, updates
+from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.lists import LISTED
 from acp_nvim.session.questions import requests
 from acp_nvim.session.questions.decisions import KINDS, Decision, Option
 from acp_nvim.session.questions.rules import Case
-from acp_nvim.session.tool_calls import ToolCall
 
 
 def permission_decision(

@@ -12,11 +12,11 @@ from msgspec import UNSET
 
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.updates import CallPatch
-from acp_nvim.session.entries import ToolEntry
+from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions import requests
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
-from acp_nvim.session.tool_calls import ToolCall
+from acp_nvim.session.transcript.entries import ToolEntry
 
 
 def check(

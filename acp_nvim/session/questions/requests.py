@@ -21,7 +21,7 @@ import msgspec
 from acp_nvim.patterns import late
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.updates import FileChanges
-from acp_nvim.session.tool_calls import ToolCall
+from acp_nvim.session.calls.tool_calls import ToolCall
 
 SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ash", "ksh", "mksh", "yash"})
 """Shells that take a line after `-c`."""

@@ -1,6 +1,6 @@
 --- Files as git knows them, listed in a git directory of our own: in the user's, the config, the
 --- hooks and the promisor remotes of whoever wrote them would have a say. There only `rev-parse`
---- and `config` run, which start no program. In Python: `workspace/snapshots/private_git.py`.
+--- and `config` run, which start no program. In Python: `files/checkpoints/private_git.py`.
 local M = {}
 
 local TIMEOUT_MS = 10000

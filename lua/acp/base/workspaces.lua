@@ -1,5 +1,5 @@
 --- The folders in which the pending edits and checkpoints of workspaces outlive Neovim
---- (`acp_nvim/workspace/journal.py`): found without Python, and watched for what other Neovims do.
+--- (`journal.py`): found without Python, and watched for what other Neovims do.
 local M = {}
 
 local uv = vim.uv
@@ -22,7 +22,7 @@ local function directory()
 end
 
 --- A path in 16 hexadecimal digits. `sha256()` takes 10 ms when it is first called, for a test of
---- itself. `acp_nvim/workspace/roots.py` does the same.
+--- itself. `acp_nvim/files/bytes/roots.py` does the same.
 function M.digits(path)
   local first, second = 5381, 0
   for i = 1, #path do

@@ -249,7 +249,7 @@ local function write(bufnr, tick, hunks, want)
 end
 
 --- Put hunks `{ first, last, lines }` (by rows upwards) into a buffer that is at `tick` still,
---- and save. `want` is a Change of acp_nvim.workspace.ports.
+--- and save. `want` is a Change of acp_nvim.files.ports.
 --- Returns `{ outcome, why, saved, snapshot?, stamp?, gone? }`; the snapshot has no lines when they
 --- are as asked; with the stamp (the file's) what was saved must be in the file. `gone`: the buffer
 --- was saved, and is not the file's any more.

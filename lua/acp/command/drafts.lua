@@ -3,7 +3,7 @@
 --- in the same directory, and are gone when they are sent.
 ---
 --- A prompt has a number from its first draft on. The host notes the numbers that it sends beside
---- the drafts (`acp_nvim/editor/sent.py`), so that a sent prompt does not come back, even where
+--- the drafts (`sent.py`), so that a sent prompt does not come back, even where
 --- Neovim was killed before it could say so here.
 local M = {}
 

@@ -27,7 +27,7 @@ def test_marks_of_emphasis_are_not_shown_but_in_the_cursors_line(editor: Editor)
 def test_every_group_that_is_drawn_with_is_defined() -> None:
     defined = set(re.findall(r"(\bAcp\w+) = ", (ROOT / "lua/acp/ui/highlights.lua").read_text()))
     drawn: set[str] = set()
-    for path in Path(ROOT / "acp_nvim/render").glob("*.py"):
+    for path in Path(ROOT / "acp_nvim/render").glob("**/*.py"):
         drawn |= set(re.findall(r'"(Acp\w+)"|P<(Acp\w+)>', path.read_text()))
     groups = {name for pair in drawn for name in pair if name}
     assert "AcpStrong" in groups

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from acp_nvim.editor.live_terminals import MOST
+from acp_nvim.features.terminals.live_terminals import MOST
 from tests.support.editor import Editor
 from tests.support.waiting import until
 

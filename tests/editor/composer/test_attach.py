@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from acp_nvim.agent.media import IMAGE_BYTES, TEXT_BYTES
+from acp_nvim.agent.prompts.media import IMAGE_BYTES, TEXT_BYTES
 from tests.agents.turns import IMAGE
 from tests.support.editor import Editor
 from tests.support.traffic import Traffic

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from acp_nvim.edits.text import Text
-from acp_nvim.workspace.file_format import BinaryError, clean, decode
+from acp_nvim.files.bytes.file_format import BinaryError, clean, decode
 from tests.support.agent_files_nvim import AgentFilesInNvim
 from tests.support.editor import Editor
 

@@ -84,7 +84,7 @@ def test_a_write_and_what_the_user_has_run_at_it(
     dirty: bool,
     nested: str,
 ) -> None:
-    monkeypatch.setattr("acp_nvim.workspace.agent_write.PATIENCE_S", 0.2)
+    monkeypatch.setattr("acp_nvim.files.writes.agent_write.PATIENCE_S", 0.2)
     before = TEXT
     if dirty:
         live.options.save = "always"
@@ -156,7 +156,7 @@ def test_what_is_at_the_path_is_looked_at_last(
     event: str,
     dirty: bool,
 ) -> None:
-    monkeypatch.setattr("acp_nvim.workspace.agent_write.PATIENCE_S", 0.2)
+    monkeypatch.setattr("acp_nvim.files.writes.agent_write.PATIENCE_S", 0.2)
     before = TEXT
     if dirty:
         live.options.save = "always"

@@ -15,7 +15,7 @@ from anyio import to_thread
 from anyio._backends._asyncio import WorkerThread
 from pynvim.msgpack_rpc.async_session import AsyncSession
 
-from acp_nvim.editor.bridge import Bridge
+from acp_nvim.nvim.bridge import Bridge
 from tests.support.waiting import PATIENCE_S
 
 

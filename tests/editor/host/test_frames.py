@@ -8,16 +8,16 @@ from typing import Any, cast
 import pytest
 
 from acp_nvim.agent.settings import Settings
-from acp_nvim.editor import pace
-from acp_nvim.editor.bridge import Bridge
-from acp_nvim.editor.flow import Flow
-from acp_nvim.editor.frames import Collect, Frames
-from acp_nvim.editor.limit_reports import LimitReports
-from acp_nvim.editor.pace import FLOOD, Pace
-from acp_nvim.editor.screen import Screen
+from acp_nvim.features.agents.limit_reports import LimitReports
+from acp_nvim.nvim import pace
+from acp_nvim.nvim.bridge import Bridge
+from acp_nvim.nvim.flow import Flow
+from acp_nvim.nvim.frames import Collect, Frames
+from acp_nvim.nvim.pace import FLOOD, Pace
+from acp_nvim.nvim.screen import Screen
 from acp_nvim.protocol import schema
 from acp_nvim.render.document import ENTRY
-from acp_nvim.session import call_updates
+from acp_nvim.session.calls import call_updates
 from acp_nvim.session.session import Session, Unobserved
 from tests.support.waiting import PATIENCE_S
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from acp_nvim.editor import garbage
+from acp_nvim.nvim import garbage
 
 
 class Knot:

@@ -14,22 +14,24 @@ import anyio.lowlevel
 import msgspec
 import pytest
 
-from acp_nvim.agent import client as clients
-from acp_nvim.agent.client import Client
-from acp_nvim.agent.protocol_warnings import ProtocolWarnings
-from acp_nvim.agent.servers import FileServer, TerminalServer
-from acp_nvim.agent.session_router import SessionRouter
+from acp_nvim.agent.serving import client as clients
+from acp_nvim.agent.serving.client import Client
+from acp_nvim.agent.serving.protocol_warnings import ProtocolWarnings
+from acp_nvim.agent.serving.servers import FileServer, TerminalServer
+from acp_nvim.agent.serving.session_router import SessionRouter
 from acp_nvim.agent.settings import Settings
 from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.agent.wire.endpoint import AT_ONCE as EVENTS_HANDLED
-from acp_nvim.editor.screen import Screen
-from acp_nvim.editor.unscoped_questions import UnscopedQuestions
+from acp_nvim.features.permissions.unscoped_questions import UnscopedQuestions
+from acp_nvim.files.changes.turns import Attribution, Turn, Turns
+from acp_nvim.nvim.screen import Screen
 from acp_nvim.protocol import schema
+from acp_nvim.render.calls.tools import Look, draw
 from acp_nvim.render.cards import card
-from acp_nvim.render.tools import Look, draw
-from acp_nvim.session import call_updates, lists, options, updates
+from acp_nvim.session import lists, options, updates
+from acp_nvim.session.calls import call_updates
+from acp_nvim.session.calls.named_files import MAX_NAMED, named
 from acp_nvim.session.changes import EVENTS_AT_ONCE
-from acp_nvim.session.named_files import MAX_NAMED, named
 from acp_nvim.session.questions.decisions import (
     CANCELLED,
     CARDS,
@@ -38,7 +40,6 @@ from acp_nvim.session.questions.decisions import (
     Outcome,
 )
 from acp_nvim.session.session import Session
-from acp_nvim.workspace.turns import Attribution, Turn, Turns
 from bench.agents import load as agent
 from tests.support.memory_endpoint import MemoryEndpoint, Running
 from tests.support.waiting import eventually

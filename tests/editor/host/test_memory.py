@@ -6,8 +6,8 @@ import anyio
 import pytest
 
 from acp_nvim.agent.wire.traffic import BLOCK_BYTES, Traffic
-from acp_nvim.editor import memory
-from acp_nvim.editor.memory import Memory
+from acp_nvim.nvim import memory
+from acp_nvim.nvim.memory import Memory
 from acp_nvim.tasks import Tasks
 from tests.support.waiting import eventually
 

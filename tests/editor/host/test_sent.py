@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.editor.sent import SentPrompts
+from acp_nvim.features.prompts.sent import SentPrompts
 from acp_nvim.session import queue
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session

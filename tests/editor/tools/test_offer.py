@@ -13,18 +13,18 @@ import anyio
 import msgspec
 import pytest
 
-from acp_nvim.agent.session_params import own_way
-from acp_nvim.editor.tool_list import own_tools
-from acp_nvim.editor.tools import RELAY, EditorTools
+from acp_nvim.agent.opening.session_params import own_way
+from acp_nvim.features.tools.tool_list import own_tools
+from acp_nvim.features.tools.tools import RELAY, EditorTools
 from acp_nvim.protocol import schema
-from acp_nvim.session.entries import Line
 from acp_nvim.session.session import Session
+from acp_nvim.session.transcript.entries import Line
 from acp_nvim.tasks import Tasks
-from acp_nvim.tools import arguments
-from acp_nvim.tools.door import Door
-from acp_nvim.tools.over_acp import McpOverAcp
-from acp_nvim.tools.tool import Tool
-from acp_nvim.tools.toolbox import Toolbox
+from acp_nvim.tools.server import arguments
+from acp_nvim.tools.server.door import Door
+from acp_nvim.tools.server.over_acp import McpOverAcp
+from acp_nvim.tools.server.tool import Tool
+from acp_nvim.tools.server.toolbox import Toolbox
 from tests.support.fake_workspace import fake_workspace
 from tests.support.tool_door import ECHO
 from tests.support.waiting import eventually

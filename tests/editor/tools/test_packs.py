@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from acp_nvim.tools.user_tools import input_schema
+from acp_nvim.tools.server.user_tools import input_schema
 from tests.support.editor import ROOT, Editor
 from tests.support.tool_caller import Caller
 from tests.support.tool_schemas import faults

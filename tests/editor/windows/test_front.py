@@ -127,7 +127,7 @@ def test_keymaps_false_takes_all_keys_away(front: Editor) -> None:
 def test_every_colour_that_is_drawn_is_defined(front: Editor) -> None:
     front.lua("require('acp.ui.highlights').define()")
     drawn: set[str] = set()
-    for path in [*(ROOT / "acp_nvim/render").glob("*.py"), *(ROOT / "lua").glob("**/*.lua")]:
+    for path in [*(ROOT / "acp_nvim/render").glob("**/*.py"), *(ROOT / "lua").glob("**/*.lua")]:
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".py" or path.name not in ("types.lua", "notify.lua"):
             drawn |= set(re.findall(r"""["'](Acp[A-Z][A-Za-z]*)["']""", text))

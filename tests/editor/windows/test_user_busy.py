@@ -173,7 +173,7 @@ def test_a_selection_keeps_its_lines(project: Editor, way: str, keys: str, waits
 def test_a_write_into_a_selection_that_lasts_is_refused(
     editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("acp_nvim.workspace.agent_write.PATIENCE_S", 0.2)
+    monkeypatch.setattr("acp_nvim.files.writes.agent_write.PATIENCE_S", 0.2)
     live = AgentFilesInNvim(editor)
     path = editor.write("a.txt", LINES)
     editor.open(path)

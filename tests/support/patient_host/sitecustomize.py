@@ -6,7 +6,7 @@ A scripted agent changes files in the millisecond in which its prompt comes, whi
 does. On a busy machine it would be done before the look is, and its changes would count as what was
 there before. `edit(env=HURRIED_HOST)` starts an editor without this.
 
-`ACP_TEST_LIMITS`, a JSON object, sets limits of `acp_nvim.workspace.snapshots.store`, so that small
+`ACP_TEST_LIMITS`, a JSON object, sets limits of `acp_nvim.files.checkpoints.store`, so that small
 files exceed them.
 """
 
@@ -15,8 +15,8 @@ import os
 import sys
 
 if sys.orig_argv[1:3] == ["-m", "acp_nvim"]:
-    from acp_nvim.workspace import workspace
-    from acp_nvim.workspace.snapshots import store
+    from acp_nvim.files import workspace
+    from acp_nvim.files.checkpoints import store
 
     workspace.PATIENCE_S = 60.0  # type: ignore[misc]
     for name, value in json.loads(os.environ.get("ACP_TEST_LIMITS", "{}")).items():

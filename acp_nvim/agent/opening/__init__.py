@@ -1,0 +1,1 @@
+"""Sessions opened at an agent, and the login."""

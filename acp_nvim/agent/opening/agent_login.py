@@ -1,0 +1,104 @@
+"""The login at a connection: as configured, and its state for agents that tell it
+(rfds/get-auth-state).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import anyio
+
+from acp_nvim.agent.agent import Agent
+from acp_nvim.agent.opening import auth
+from acp_nvim.agent.serving.protocol_warnings import ProtocolWarnings
+from acp_nvim.agent.settings import AgentSettings
+from acp_nvim.agent.wire.endpoint import ConnectionClosed
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
+
+
+class AgentLogin:
+    """Of one connection."""
+
+    def __init__(
+        self,
+        spec: AgentSettings,
+        agent: Callable[[], Agent],
+        warnings: ProtocolWarnings,
+        changed: Callable[[], None],
+    ) -> None:
+        """Nothing is known yet. ``changed`` is told when `state` is another."""
+        self.state: schema.AuthStatusResponse | None = None
+        """The state of the login, from agents that tell it."""
+        self._spec = spec
+        self._agent = agent
+        self._warnings = warnings
+        self._changed = changed
+        self._trying = anyio.Lock()
+        self._asking: set[anyio.CancelScope] = set()
+        """Requests `authenticate` that are not answered yet."""
+        self._configured: bool | None = None
+        """Whether the configured login worked; None before it was tried."""
+
+    async def renewed(self) -> None:
+        """The user has logged in: the configured login may be tried once more."""
+        self._configured = None
+        await self.ask_state()
+
+    async def try_configured(self) -> bool:
+        """Log in by option `auth_method`, once until the next login. Returns whether it worked."""
+        method = self._spec.auth_method
+        if method is None:
+            return False
+        async with self._trying:
+            if self._configured is None:
+                self._configured = await self._authenticate(method)
+        return self._configured
+
+    async def _authenticate(self, method_id: str) -> bool:
+        agent = self._agent()
+        method = auth.find(agent.auth_methods, method_id)
+        if method is not None and auth.terminal_login(self._spec, method) is not None:
+            return False
+        try:
+            return await self.authenticate(method_id)
+        except (RequestError, RemoteProtocolError) as error:
+            self._warnings.count("auth_method failed", f"{method_id}: {error}")
+            return False
+
+    async def authenticate(self, method_id: str) -> bool:
+        """Log in by one of the agent's own methods. Returns False if the user has cancelled that.
+        Raises as `Agent.authenticate` does.
+        """
+        with anyio.CancelScope() as scope:
+            self._asking.add(scope)
+            try:
+                await self._agent().authenticate(method_id)
+            finally:
+                self._asking.discard(scope)
+        return not scope.cancelled_caught
+
+    def cancel(self) -> bool:
+        """Stop waiting for the agent's logins; False if none is under way."""
+        asking = list(self._asking)
+        for scope in asking:
+            scope.cancel()
+        return bool(asking)
+
+    async def ask_state(self) -> None:
+        """Bring `state` up to date, for an agent that tells it."""
+        agent = self._agent()
+        offered = agent.capabilities.auth
+        if not offered or not offered.status:
+            return
+        try:
+            self.state = await agent.auth_status()
+        except (RequestError, RemoteProtocolError, ConnectionClosed) as error:
+            self._warnings.count("auth/status failed", str(error))
+            return
+        self._changed()
+
+    def told(self, status: schema.AuthStatusUpdateNotification) -> None:
+        """The agent tells its state."""
+        self.state = schema.AuthStatusResponse(status.state, status.accounts)
+        self._changed()

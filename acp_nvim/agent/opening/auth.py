@@ -1,0 +1,105 @@
+"""Ways to log in to an agent: by itself, in a terminal, by environment variables
+(v1/authentication).
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from acp_nvim.agent.opening.shown_values import shown_value, shown_words
+from acp_nvim.agent.settings import AgentSettings
+from acp_nvim.protocol import schema
+from acp_nvim.render.text import path_line
+
+
+class TerminalLogin(Struct, frozen=True):
+    """A program to be run in a terminal of its own; exit code 0 means that the user is logged in.
+
+    `env` is laid over the environment. It is never passed to `authenticate`.
+    """
+
+    title: str
+    command: list[str]
+    env: dict[str, str]
+    foreign: dict[str, str] | None = None
+    """Set where the program is not the agent itself but one that the agent names: the variables
+    that it sets.
+    """
+
+    @property
+    def line(self) -> str:
+        """The command on one line, for people, after the variables that the agent sets."""
+        words = [
+            f"{name}={shown_value(name, value)}" for name, value in (self.foreign or {}).items()
+        ]
+        return path_line(" ".join([*words, shlex.join(shown_words(self.command))]))
+
+
+def terminal_login(spec: AgentSettings, method: schema.AuthMethod) -> TerminalLogin | None:
+    """The program of a terminal method, None when the method is none.
+
+    A method of type terminal is the agent's own command with `args` and `env` added; agents from
+    before that type describe a whole command in `_meta`.
+    """
+    if isinstance(method, schema.AuthMethodTerminal):
+        args = list(method.args or ())
+        env = {**spec.env, **(method.env or {})}
+        return TerminalLogin(method.name, [*spec.command, *args], env)
+    described = (getattr(method, "meta", None) or {}).get("terminal-auth")
+    if isinstance(described, dict):
+        return _described(spec, method, described)
+    return None
+
+
+def offered(spec: AgentSettings, methods: Iterable[schema.AuthMethod]) -> list[schema.AuthMethod]:
+    """The methods that can be used from here: no program of an agent elsewhere."""
+    return [one for one in methods if not (spec.url and isinstance(one, schema.AuthMethodTerminal))]
+
+
+def _described(
+    spec: AgentSettings, method: schema.AuthMethod, described: Mapping[str, Any]
+) -> TerminalLogin | None:
+    command, args, env = (described.get(key) for key in ("command", "args", "env"))
+    if not isinstance(command, str) or not command:
+        return None
+    label = described.get("label")
+    title = label if isinstance(label, str) else name(method)
+    rest = [str(arg) for arg in args] if isinstance(args, list) else []
+    added = _strings(env)
+    return TerminalLogin(title, [command, *rest], {**spec.env, **added}, added)
+
+
+def _strings(env: Any) -> dict[str, str]:
+    return {str(key): str(value) for key, value in env.items()} if isinstance(env, dict) else {}
+
+
+def variables(method: schema.AuthMethod) -> list[schema.AuthEnvVar]:
+    """The environment variables that a method needs; optional ones are left out."""
+    if not isinstance(method, schema.AuthMethodEnvVar):
+        return []
+    if method.var_name:
+        return [schema.AuthEnvVar(method.var_name)]
+    return [variable for variable in method.vars or () if variable.optional is not True]
+
+
+def missing(method: schema.AuthMethod, env: Mapping[str, str]) -> list[schema.AuthEnvVar]:
+    """Those of its variables that have no value in `env`."""
+    return [variable for variable in variables(method) if not env.get(variable.name)]
+
+
+def name(method: schema.AuthMethod) -> str:
+    """The agent's name for the method."""
+    return str(getattr(method, "name", "")) or identity(method)
+
+
+def identity(method: schema.AuthMethod) -> str:
+    """The id of the method, as `authenticate` takes it."""
+    return str(getattr(method, "id", ""))
+
+
+def find(methods: Iterable[schema.AuthMethod], method_id: str) -> schema.AuthMethod | None:
+    return next((method for method in methods if identity(method) == method_id), None)

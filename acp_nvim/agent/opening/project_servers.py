@@ -1,0 +1,81 @@
+"""The lines of the question about the MCP servers of a project's file.
+
+The user agrees to what these lines show, so they show everything: program and arguments, address,
+each variable and header, and all else that an agent may read in the file. Only the values of
+secrets are left out.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from acp_nvim.agent.opening.shown_values import (
+    HIDDEN,
+    filled_in,
+    shown_text,
+    shown_value,
+    shown_words,
+)
+
+_READ: Final = ("name", "type", "command", "args", "url", "env", "headers", "disabled")
+_PLAIN: Final = re.compile(r"[\w@%+=:,./${}-]+")
+
+
+def described(entry: Mapping[str, Any], program: Callable[[], str | None]) -> list[str]:
+    """Return the lines about one server. `program` finds the file that its command would start,
+    where that is not the user's own program of this name.
+    """
+    name, url = str(entry["name"]), entry.get("url")
+    kind = f" ({entry['type']})" if entry.get("type") not in (None, "stdio") else ""
+    lines = []
+    if entry.get("command") or entry.get("args") or not url:
+        lines.append(f"{name}: {_line(entry) or 'no command'}{_marked(_line(entry))}")
+        found = program()
+        lines += [f"  which is {found}"] if found else []
+    if url:
+        lines.append(f"{name}: {shown_text(str(url))}{kind}{_marked(str(url))}")
+    lines += [f"  with {line}" for line in _pairs(entry.get("env"), "=")]
+    lines += [f"  sends {line}" for line in _pairs(entry.get("headers"), ": ")]
+    rest = {key: value for key, value in entry.items() if key not in _READ}
+    return lines + [f"  {key}: {shown_text(_text(value))}" for key, value in rest.items()]
+
+
+def _line(entry: Mapping[str, Any]) -> str:
+    """Program and arguments as words of a shell, so that it can be seen where each ends."""
+    args = entry.get("args") or []
+    words = [entry.get("command") or "", *(args if isinstance(args, list) else [args])]
+    texts = shown_words([_text(word) for word in words if word != ""])
+    return " ".join(map(_quoted, texts))
+
+
+def _quoted(word: str) -> str:
+    """Quote a word as a shell does, unless it is plain or a placeholder."""
+    return word if word == HIDDEN or _PLAIN.fullmatch(word) else shlex.quote(word)
+
+
+def _pairs(value: Any, between: str) -> Iterator[str]:
+    """Names and values of a map or a list; any other value is shown as it is."""
+    if isinstance(value, list) and all(isinstance(item, dict) for item in value):
+        pairs = [(str(item.get("name")), item.get("value")) for item in value]
+    elif isinstance(value, dict):
+        pairs = [(str(name), text) for name, text in value.items()]
+    else:
+        pairs = [] if value is None else [("?", value)]
+    for name, text in pairs:
+        yield f"{name}{between}{shown_value(name, _text(text))}{_marked(_text(text))}"
+
+
+def _marked(text: str) -> str:
+    names = filled_in(text)
+    return f"  ({', '.join(names)} filled in from your environment)" if names else ""
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    import json  # no server is described before a first prompt but one that the user has to allow
+
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,214 @@
+"""The link between a session and the connection that serves it: opened as often as needed, with a
+login where the agent asks for one, and given up for the user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from acp_nvim import wording
+from acp_nvim.agent.agents import Agents, UnknownAgent
+from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.opening.session_setup import Origin, SessionSetup
+from acp_nvim.agent.prompts.conversation_delegate import ConversationDelegate
+from acp_nvim.agent.prompts.patience import Patience
+from acp_nvim.agent.wire.endpoint import ConnectionClosed
+from acp_nvim.protocol.errors import RemoteProtocolError, RequestError, details
+from acp_nvim.protocol.refusals import needs_login
+from acp_nvim.session import queue, turns
+from acp_nvim.session.session import Session
+
+
+class LoginWait:
+    """Login that an agent asks for: as configured, once; else by the user."""
+
+    def __init__(
+        self, session: Session, patience: Patience, delegate: ConversationDelegate
+    ) -> None:
+        """Nothing is asked for yet."""
+        self.awaited = False
+        """Whether the session goes on once the user has logged in."""
+        self._session = session
+        self._patience = patience
+        self._delegate = delegate
+        self._tried = False
+        """Whether the configured method was tried since the agent took a prompt last."""
+
+    def worked(self) -> None:
+        """The agent has taken something: its next question is another one."""
+        self._tried = False
+
+    def over(self) -> None:
+        """The session is opened anew, whatever it waited for."""
+        self.awaited = self._tried = False
+
+    async def ask(self, connection: Connection) -> bool:
+        """Log in as configured, else ask the user. Returns whether to try again now; the queue goes
+        on after a login of the user.
+        """
+        session = self._session
+        if not self._tried:
+            self._tried = True
+            with self._patience.answer("authenticate"):
+                if await connection.login.try_configured():
+                    return True
+        count = len(session.queue)
+        waiting = wording.PART_PROMPTS_WAITING.format(count=count) if count else ""
+        session.notice(
+            "warning", wording.LOGIN_NEEDED.format(agent=connection.title, waiting=waiting)
+        )
+        session.error = wording.LOGIN_ASKED
+        session.change("error")
+        self.awaited = True
+        self._delegate.login_needed(connection, session)
+        return False
+
+
+class SessionLink:
+    """Of one session."""
+
+    def __init__(
+        self,
+        session: Session,
+        origin: Origin,
+        agents: Agents,
+        patience: Patience,
+        delegate: ConversationDelegate,
+        on_failure: Callable[[], None],
+    ) -> None:
+        """Nothing is started yet. ``on_failure`` is called when the session could not be opened."""
+        self.session = session
+        self.connection: Connection | None = None
+        self.login = LoginWait(session, patience, delegate)
+        self.setup = SessionSetup(session, origin, patience.answer)
+        self._agents = agents
+        self._patience = patience
+        self._delegate = delegate
+        self._on_failure = on_failure
+        self._restarts = False
+        """Whether it waits for a restart of its agent."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the session exists at a living agent."""
+        return (
+            self.connection is not None
+            and self.connection.alive
+            and bool(self.session.id)
+            and not self.setup.lost
+            and self.session.status in ("idle", "running", "cancelling")
+        )
+
+    async def ensure_open(self) -> bool:
+        """Return whether prompts can be sent, after starting whatever was missing."""
+        if self.session.status == "closed":
+            return False
+        return self.is_open or await self.open_now()
+
+    async def open_now(self) -> bool:
+        """Return whether the session is open, after opening it; why not is told."""
+        connection = await self._connected()
+        if connection is None:
+            return False
+        try:
+            await self.setup.run(connection)
+        except RequestError as error:
+            if needs_login(error):
+                return await self.log_in() and await self.ensure_open()
+            self.fail(str(error), details(error))
+            return False
+        except (ConnectionClosed, RemoteProtocolError) as error:
+            if isinstance(error, ConnectionClosed) and connection.returns:
+                await connection.ended()  # another one takes its place
+                return await self.ensure_open()
+            self.fail(connection.error or str(error), connection.last_words())
+            return False
+        self._restarts = False
+        self.login.worked()
+        self._delegate.opened(self.session)
+        if self.session.status == "closed":  # by the user, meanwhile
+            await self.let_go()
+            return False
+        return True
+
+    async def _connected(self) -> Connection | None:
+        """Return the connection to the session's agent, which is started now if need be; None where
+        it cannot be had, which is told.
+        """
+        try:
+            with self._patience.answer("initialize"):
+                connection = await self._agents.get(self.session.agent)
+        except UnknownAgent as error:
+            self.fail(str(error), ())
+            return None
+        self.connection = connection
+        if connection.alive:
+            if self._agents.is_outdated(connection.name):
+                names = {"agent": connection.title, "name": connection.name}
+                self.session.notice("warning", wording.AGENT_OUTDATED.format(**names))
+            return connection
+        self.fail(connection.error or connection.exit_summary(), connection.last_words())
+        return None
+
+    async def log_in(self) -> bool:
+        """Log in as configured, or ask the user. Returns whether to try again now."""
+        assert self.connection is not None
+        return await self.login.ask(self.connection)
+
+    def await_restart(self, *, waits: bool) -> None:
+        """The agent is about to be ended and started again; ``waits``: the session, which is being
+        opened, is opened then.
+        """
+        self._restarts = waits
+
+    def restart_failed(self, reason: str) -> None:
+        """The agent, for which the session may wait, is not started again after all."""
+        if self._restarts:
+            self._restarts = False
+            self.fail(reason, ())
+
+    def fail(self, reason: str, details: Sequence[str]) -> None:
+        """The session could not be opened: say why, and give the first prompt back."""
+        session = self.session
+        ended = self._restarts and self.connection is not None and self.connection.stopping
+        if session.status == "closed" or ended:
+            return
+        if self.setup.is_others:
+            self._delegate.leave(session.n)
+        self._on_failure()
+        if session.in_turn:
+            turns.end(session, None, reason, details)
+        else:
+            session.notice("error", reason, details)
+        session.status, session.error = "failed", reason
+        session.change("status", "error")
+        prompt = queue.take(session)
+        if prompt is not None:
+            queue.hold(session)
+            self._delegate.give_back(session, prompt)
+
+    def ended(self, connection: Connection) -> None:
+        """The connection is gone, and its prompts are answered: the session shows that."""
+        session = self.session
+        if connection.returns:
+            session.status = "starting"
+        else:
+            session.status = "idle" if connection.stopping else "failed"
+            session.error = session.error or connection.error
+        session.change("status", "error")
+
+    async def let_go(self) -> None:
+        """Close the session at an agent that offers it; it may not know the session any more."""
+        connection, session = self.connection, self.session
+        assert connection is not None
+        try:
+            if connection.agent.session_capabilities.close:
+                await connection.agent.close_session(session.id)
+        except ConnectionClosed:
+            return
+        finally:
+            connection.client.forget(session)
+
+    def cut(self) -> None:
+        """The session is closed, and nothing of it is at the agent any more."""
+        self.connection = None

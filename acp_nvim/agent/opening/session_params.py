@@ -1,0 +1,236 @@
+"""The parameters that a session is opened with, the same each time: MCP servers, system prompt,
+`_meta` (v1/session-setup, rfds/client-system-prompt, v1/extensibility).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from msgspec import UNSET, Struct, UnsetType, field, structs
+
+from acp_nvim import wording
+from acp_nvim.agent.opening import mcp
+from acp_nvim.agent.serving.consent import Project
+from acp_nvim.agent.serving.servers import OwnServer, Way
+from acp_nvim.agent.settings import AgentSettings, Settings
+from acp_nvim.protocol import schema
+
+OWN: Final = "neovim"
+"""The name of the MCP server that is ours."""
+ABOUT_TOOLS: Final = (
+    "The user works in Neovim and may have unsaved changes that the files on disk lack: the tools "
+    "nvim_read and nvim_search of the editor's MCP server see them, and nvim_diagnostics, "
+    "nvim_definition, nvim_references and nvim_rename know what the language servers know."
+)
+"""The system prompt where the tools are offered and the user has none of their own."""
+_ABOUT: Final = schema.SystemPrompt("append", [schema.TextContent(ABOUT_TOOLS)])
+TRACE: Final = ("traceparent", "tracestate", "baggage")
+"""Keys of `_meta` that tie requests to a trace (W3C trace context; rfds/meta-propagation)."""
+
+
+class SessionParams(Struct, frozen=True):
+    """Fields of `session/new`, `session/load`, `session/resume` and `session/fork`."""
+
+    mcp_servers: Sequence[Any] = ()
+    system_prompt: schema.SystemPrompt | UnsetType = UNSET
+    meta: dict[str, Any] | UnsetType = UNSET
+    remarks: Sequence[str] = ()
+    """A line about each thing that could not be passed on."""
+    notes: Sequence[str] = ()
+    """A line about each file of the project that servers were taken from."""
+    secrets: Sequence[str] = ()
+    """Values that must not be logged."""
+    asks: Sequence[Project] = ()
+    """Files of the project that the user is to be asked about."""
+    fates: Sequence[mcp.Fate] = ()
+    """What became of each MCP server, the editor's own first."""
+    options: Mapping[str, str | bool] = field(default_factory=dict)
+    """Values of config options that the session is to start with."""
+    tools: str = ""
+    """The name of the server with the editor's tools, which comes first; empty without it."""
+
+    def with_tools_named(self, name: str) -> SessionParams:
+        """Return the same with another name for the editor's server."""
+        own, *others = self.mcp_servers
+        fate, *fates = self.fates
+        return structs.replace(
+            self,
+            mcp_servers=[structs.replace(own, name=name), *others],
+            fates=[structs.replace(fate, name=name), *fates],
+            tools=name,
+        )
+
+    def without_tools(self) -> SessionParams:
+        """Return the same without the editor's server, and without what tells of its tools."""
+        fate, *fates = self.fates
+        left_out = structs.replace(fate, left_out=wording.WHY_MCP_REFUSED)
+        return structs.replace(
+            self,
+            mcp_servers=self.mcp_servers[1:],
+            system_prompt=UNSET if self.system_prompt == _ABOUT else self.system_prompt,
+            fates=[left_out, *fates],
+            tools="",
+        )
+
+    def fields(self) -> dict[str, Any]:
+        """Return them by the names of the wire types."""
+        return {
+            "mcp_servers": list(self.mcp_servers),
+            "system_prompt": self.system_prompt,
+            "config_options": [_initial(*item) for item in self.options.items()] or UNSET,
+            "meta": self.meta,
+        }
+
+
+def _initial(config_id: str, value: str | bool) -> schema.InitialSessionConfigOption:
+    kind: Any = "boolean" if isinstance(value, bool) else UNSET
+    return schema.InitialSessionConfigOption(config_id, value, kind)
+
+
+class ToolsNames:
+    """The name for each session: the same for all, until the agent refuses a name that it has seen.
+
+    Some agents register servers for the whole process, and take one name only once.
+    """
+
+    def __init__(self) -> None:
+        """No name was refused yet."""
+        self._count = 1
+        self._is_shared = True
+
+    def next(self) -> str:
+        """Return the name for a session that is opened."""
+        return OWN if self._is_shared else self.another()
+
+    def another(self) -> str:
+        """Return a name that no session at this agent has had."""
+        self._count += 1
+        return f"{OWN}-{self._count}"
+
+    def always_another(self) -> None:
+        """Give each session a name of its own from now on."""
+        self._is_shared = False
+
+
+def of(
+    settings: Settings,
+    spec: AgentSettings,
+    cwd: str,
+    capabilities: schema.AgentCapabilities,
+    env: Mapping[str, str],
+    said: Callable[[Project], bool | None],
+    own: Callable[[], OwnServer | None] = lambda: None,
+    *,
+    starts_servers: bool = True,
+) -> SessionParams:
+    """Return the parameters of a session in `cwd` for an agent with those capabilities.
+
+    ``own`` offers the server of ours, which comes first; it is not asked where the user has one of
+    that name.
+    """
+    found = mcp.servers(
+        [*spec.mcp_servers, *settings.mcp_servers],
+        cwd,
+        capabilities.mcp_capabilities or schema.McpCapabilities(),
+        env,
+        said,
+    )
+    remarks = [*found.left_out, *found.doubts]
+    offer = _with_ours(found, own, remarks)
+    servers = offer if starts_servers else _no_started(offer, remarks)
+    prompt = _system_prompt(spec, capabilities, remarks)
+    ours = len(offer) > len(found.servers) and servers[:1] == offer[:1]
+    if ours and isinstance(prompt, UnsetType) and _takes_prompt(capabilities):
+        prompt = _ABOUT
+    return SessionParams(
+        servers,
+        prompt,
+        {**settings.meta, **spec.meta} or UNSET,
+        remarks,
+        _notes(found),
+        found.secrets,
+        found.asks,
+        _fates(found, offer, servers),
+        tools=servers[0].name if ours else "",
+    )
+
+
+def _with_ours(
+    found: mcp.Servers, own: Callable[[], OwnServer | None], remarks: list[str]
+) -> list[Any]:
+    """Return the servers that were found, behind ours where it is offered."""
+    if any(server.name == OWN for server in found.servers):
+        remarks.append(wording.TOOLS_NAME_TAKEN.format(server=OWN))
+        return list(found.servers)
+    offered = own()
+    if offered is None:
+        return list(found.servers)
+    found.secrets.extend(offered.secrets)
+    return [offered.server, *found.servers]
+
+
+def _notes(found: mcp.Servers) -> list[str]:
+    notes = [
+        wording.MCP_SERVERS.format(file=file, names=", ".join(names))
+        for file, names in found.files.items()
+    ]
+    return notes + [wording.MCP_ASKED.format(servers=project.servers) for project in found.asks]
+
+
+def _fates(found: mcp.Servers, offer: Sequence[Any], passed: Sequence[Any]) -> list[mcp.Fate]:
+    """What became of the server of ours, which stands first in the offer, and of all others."""
+    own = offer[: len(offer) - len(found.servers)]
+    fates = [*(mcp.Fate(it.name, mcp.transport(it)) for it in own), *found.fates]
+    names = {server.name for server in passed}
+    why = wording.WHY_MCP_NOT_STARTED
+    return [
+        it if it.left_out or it.name in names else mcp.Fate(it.name, left_out=why) for it in fates
+    ]
+
+
+def _no_started(servers: Sequence[Any], remarks: list[str]) -> list[Any]:
+    """Leave out servers that the agent would have to start, and say so."""
+    started = [one.name for one in servers if isinstance(one, schema.McpServerStdio)]
+    if started:
+        remarks.append(wording.SERVERS_LEFT_OUT.format(names=", ".join(started)))
+    return [one for one in servers if not isinstance(one, schema.McpServerStdio)]
+
+
+def own_way(capabilities: schema.McpCapabilities) -> Way:
+    """Return how an agent reaches the editor's tools."""
+    return "acp" if capabilities.acp is True else "relay"
+
+
+def trace(settings: Settings, spec: AgentSettings) -> dict[str, Any]:
+    """Return the keys of the configured `_meta` that go with each prompt as well."""
+    meta = {**settings.meta, **spec.meta}
+    return {key: meta[key] for key in TRACE if key in meta}
+
+
+def _takes_prompt(capabilities: schema.AgentCapabilities) -> bool:
+    offered = (capabilities.session_capabilities or schema.SessionCapabilities()).system_prompt
+    return bool(offered)
+
+
+def _system_prompt(
+    spec: AgentSettings, capabilities: schema.AgentCapabilities, remarks: list[str]
+) -> schema.SystemPrompt | UnsetType:
+    """`append` for agents that take one at all, `override` only for those that take that."""
+    wanted = spec.system_prompt
+    if isinstance(wanted, str):
+        text, mode = wanted, "append"
+    elif wanted is not None:
+        text, mode = wanted.text, wanted.mode
+    else:
+        return UNSET
+    offered = (capabilities.session_capabilities or schema.SessionCapabilities()).system_prompt
+    if not text.strip():
+        return UNSET
+    if not offered:
+        remarks.append(wording.SYSTEM_PROMPT_LEFT_OUT)
+        return UNSET
+    if mode == "override" and not (offered.mode and offered.mode.override):
+        remarks.append(wording.SYSTEM_PROMPT_APPENDED)
+        mode = "append"
+    return schema.SystemPrompt(mode, [schema.TextContent(text)])

@@ -1,0 +1,433 @@
+"""Opening a session at an agent: a new one, a stored one, or again after the agent's process was
+replaced (v1/session-setup).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Literal
+
+import anyio
+from msgspec import Struct, field, structs
+
+from acp_nvim import wording
+from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.opening import initial_options
+from acp_nvim.agent.opening.initial_options import InitialOptions
+from acp_nvim.agent.opening.mcp import Fate
+from acp_nvim.agent.opening.session_params import SessionParams
+from acp_nvim.agent.wire.calls import OnResponse
+from acp_nvim.protocol.errors import RESOURCE_NOT_FOUND, RemoteProtocolError, RequestError
+from acp_nvim.protocol.refusals import needs_login
+from acp_nvim.session import agent_work, options
+from acp_nvim.session.session import Session
+from acp_nvim.session.transcript.entries import Entry, Heading, Line
+
+Way = Literal["new", "load", "resume", "fork", "retold", "again"]
+
+
+class Branch(Struct, frozen=True):
+    """A rewind of session `n`, by our number; whether files were restored with it."""
+
+    n: int
+    files: bool
+
+
+class Origin(Struct, frozen=True):
+    """Where a session comes from. `id` is the agent's id of the session that exists there; `again`
+    means that it was open in an earlier process of ours, with the options `chosen`; `retold` is a
+    new one that the agent is told of what was said before.
+    """
+
+    way: Way = "new"
+    id: str = ""
+    chosen: InitialOptions = field(default_factory=InitialOptions)
+    before: Callable[[], Sequence[Entry]] = tuple
+    """The entries of the session, as far as they are known here."""
+    point: str | None = None
+    """Of a fork: the agent's message that is the last one in it."""
+    branch: Branch | None = None
+    tells: bool = False
+    """Of `again`: a new session in its place is told what was said."""
+
+
+NEW = Origin()
+
+
+Watched = Callable[[str], AbstractContextManager[None]]
+"""Around a request, by its name: the user is told when the answer does not come."""
+
+
+_RESUMED = (wording.LOST_RESUMED, wording.RESTARTED_RESUMED, wording.RECONNECTED_RESUMED)
+_LOADED = (wording.LOST_LOADED, wording.RESTARTED_LOADED, wording.RECONNECTED_LOADED)
+"""What the user is told where the agent had lost the session, was started or connected again."""
+
+
+class SessionSetup:
+    """Opens one session: the first time as its origin says, later by the best way that the agent
+    offers.
+    """
+
+    def __init__(self, session: Session, origin: Origin, watched: Watched) -> None:
+        """Nothing is sent yet."""
+        self.session = session
+        self._watched = watched
+        self.opened = origin.way == "again"
+        """Whether it has been open before, in this process of ours or an earlier one."""
+        self._ran = False
+        """Whether it has been open in this process: its options are known here then."""
+        self.handover = ""
+        """What was said so far, for an agent that does not know it: it goes with the next prompt
+        that takes more text.
+        """
+        self._origin = origin
+        self._params = SessionParams()
+        self._first_choice = options.in_force(session)
+        """The options that the agent's process gave the session at first."""
+        self.lost = False
+        """Whether the agent has lost the session, which has to be opened again."""
+        self._again_words = ""
+        self._connection: Connection | None = None
+        """Where it was opened last."""
+
+    @property
+    def replays(self) -> bool:
+        """Whether a replay of the session is still to come."""
+        return not self.opened and self._origin.way == "load"
+
+    @property
+    def servers(self) -> Sequence[Fate]:
+        """What became of each MCP server when the session was opened last."""
+        return self._params.fates
+
+    @property
+    def is_others(self) -> bool:
+        """Whether it is opened from a session of the agent's that is not open here yet."""
+        return not self.opened and self._origin is not NEW
+
+    def lose(self, then: str = "") -> None:
+        """The agent has lost the session, though its process runs; ``then`` ends the line that says
+        so.
+        """
+        self.lost, self._again_words = True, then
+
+    async def run(self, connection: Connection) -> None:
+        """Open it. Raises `RequestError` when the agent refuses, -32000 included; a session that
+        was open before becomes a new one then, with the reason stated in the chat.
+        """
+        session = self.session
+        self.lost = self.lost and connection is self._connection  # else its process has ended
+        self._connection = connection
+        session.status = "starting"
+        session.change("status")
+        session.transcript.speaker = connection.title
+        initial = self._initial_options(connection)
+        self._params = _starting(connection, connection.session_params(session), initial)
+        for note in self._params.notes if not self.opened else ():
+            session.notice("info", note)
+        for remark in self._params.remarks if not self.lost else ():
+            session.notice("warning", remark)
+        before = options.in_force(session)
+        result = await (self._again(connection) if self.opened else self._first(connection))
+        connection.ask(session, self._params)
+        if self._ran:
+            options.begin_again(session, result, before, self._first_choice)
+        options.take(session, result)
+        self.opened, self._ran, self.lost = True, True, False
+        self._first_choice = options.in_force(session)
+        with self._watched("session/set_mode or session/set_config_option"):
+            problems = await initial_options.apply(connection.agent, session, initial)
+        for problem in problems:
+            session.notice("warning", problem)
+        agent_work.opened(session)
+
+    def _initial_options(self, connection: Connection) -> InitialOptions:
+        """The choices in the session count more than the configured defaults."""
+        spec, session = connection.spec, self.session
+        if not self.opened:
+            return InitialOptions(spec.mode, dict(spec.options), named=True)
+        return initial_options.chosen(session) if self._ran else self._origin.chosen
+
+    async def _asked(
+        self, connection: Connection, ask: Callable[[SessionParams], Awaitable[Any]]
+    ) -> Any:
+        """Send a request that opens the session; the editor's tools are no reason to fail."""
+        from acp_nvim.agent.opening.tool_trouble import open_session
+
+        result, self._params = await open_session(connection, self.session, self._params, ask)
+        return result
+
+    # -- the first time ---------------------------------------------------------------------------
+
+    async def _first(self, connection: Connection) -> Any:
+        match self._origin.way:
+            case "load":
+                result = await self._load(connection, self._origin.id)
+                await self._recall()
+                return result
+            case "resume":
+                result = await self._resume_first(connection)
+                self.session.notice("info", wording.SESSION_RESUMED)
+                return result
+            case "fork":
+                return await self._fork(connection)
+            case "retold":
+                return await self._retold(connection)
+            case _:
+                return await self._new(connection)
+
+    async def _new(self, connection: Connection) -> Any:
+        session = self.session
+        agent, directories = connection.agent, session.directories
+        with self._watched("session/new"), connection.router.naming(session) as named:
+            result = await self._asked(
+                connection, lambda it: agent.new_session(session.cwd, it, directories, named)
+            )
+        self._named(connection, result.session_id)
+        return result
+
+    async def _retold(self, connection: Connection) -> Any:
+        """A new session whose chat begins with what was said before; the agent gets that with the
+        first prompt.
+        """
+        self.session.transcript.inherit(self._origin.before())
+        self._hand_over()
+        result = await self._new(connection)
+        if self.handover:
+            self.session.notice("info", wording.SESSION_RETOLD.format(agent=connection.title))
+        return result
+
+    def _hand_over(self) -> None:
+        """Tell all but the prompt that it goes along with, which the chat may show already."""
+        from acp_nvim.session.transcript.transcript_prompt import latest_prompt, transcript_prompt
+
+        session = self.session
+        coming = session.announced[1] if session.announced is not None else None
+        entries = [entry for entry in session.transcript.entries if entry is not coming]
+        running = latest_prompt(entries) if session.in_turn else None
+        self.handover = transcript_prompt(entries, before=running)
+
+    def handed_over(self) -> None:
+        """The agent has what was said so far."""
+        self.handover = ""
+
+    async def _fork(self, connection: Connection) -> Any:
+        """Fork the session, at a message where that is wanted; where the agent cannot do that, or
+        refuses, what was said before is told instead.
+        """
+        from acp_nvim.agent.opening import fork_points
+
+        if self._origin.point is not None and not fork_points.offered(connection.agent):
+            return await self._retold(connection)
+        try:
+            return await self._forked(connection)
+        except RequestError as error:
+            if self._origin.point is None or needs_login(error):
+                raise
+            connection.warnings.count("session/fork refused", str(error))
+            return await self._retold(connection)
+
+    async def _forked(self, connection: Connection) -> Any:
+        from acp_nvim.agent.opening import fork_points, replays
+
+        session, origin = self.session, self._origin
+        at = fork_points.meta(connection.agent, origin.point) if origin.point else {}
+        with self._watched("session/fork"):
+            result = await self._asked(
+                connection,
+                lambda it: connection.agent.fork_session(
+                    origin.id, session.cwd, it, session.directories, at
+                ),
+            )
+        session_id, router = result.session_id, connection.router
+        told = session.replaying = router.tells_the_past(session_id)
+        router.adopt(session_id, session)
+        session.replaying = False
+        before = () if told else origin.before()
+        session.transcript.inherit(before)
+        async with replays.muted(router, session_id) if before else nullcontext():
+            self._named(connection, session_id)
+        where = "" if told or before else wording.PART_NOT_SHOWN
+        session.notice("info", wording.SESSION_FORKED.format(hidden=where))
+        return result
+
+    async def _load(
+        self, connection: Connection, session_id: str, on_response: OnResponse | None = None
+    ) -> Any:
+        """Load a session. Its replay comes before the answer, so its id is routed before the
+        request.
+        """
+        session = self.session
+        session.replaying = True
+        connection.router.adopt(session_id, session)
+        try:
+            with self._watched("session/load"):
+                result = await self._asked(
+                    connection,
+                    lambda it: connection.agent.load_session(
+                        session_id, session.cwd, it, session.directories, on_response
+                    ),
+                )
+        except BaseException:
+            connection.client.forget(session)
+            raise
+        finally:
+            session.replaying = False
+        self._named(connection, session_id)
+        return result
+
+    async def _resume(
+        self, connection: Connection, session_id: str, on_response: OnResponse | None = None
+    ) -> Any:
+        session = self.session
+        connection.router.adopt(session_id, session)
+        try:
+            with self._watched("session/resume"):
+                result = await self._asked(
+                    connection,
+                    lambda it: connection.agent.resume_session(
+                        session_id, session.cwd, it, session.directories, on_response
+                    ),
+                )
+        except BaseException:
+            connection.client.forget(session)
+            raise
+        self._named(connection, session_id)
+        return result
+
+    async def _resume_first(self, connection: Connection) -> Any:
+        """Resume a session that was not open here. If its entries are known they are shown, and a
+        replay, which some agents send all the same, is not drawn.
+        """
+        from acp_nvim.agent.opening import replays
+
+        session, before = self.session, self._origin.before()
+        if not before:
+            return await self._resume(connection, self._origin.id)
+        async with replays.muted(connection.router, self._origin.id) as mute:
+            result = await self._resume(connection, self._origin.id, mute.answered)
+            session.transcript.inherit(before)
+            session.observer.changed(session)
+        return result
+
+    async def _recall(self) -> None:
+        """Show what is known here of a session that was open before, where its agent replays
+        nothing when it is loaded, not even after the answer.
+        """
+        before = () if self._is_told() else self._origin.before()
+        if not before:
+            return
+        from acp_nvim.agent.opening.replays import QUIET_S
+
+        await anyio.sleep(QUIET_S)
+        if not self._is_told():
+            self.session.transcript.inherit(before)
+            self.session.observer.changed(self.session)
+
+    def _is_told(self) -> bool:
+        entries = self.session.transcript.entries
+        return not all(isinstance(entry, Line | Heading) for entry in entries)
+
+    def _named(self, connection: Connection, session_id: str) -> None:
+        """Take the session's id. An empty one is refused: such a session could not be cancelled."""
+        session = self.session
+        if not session_id:
+            raise RemoteProtocolError("result.sessionId: empty")
+        session.id = session_id
+        connection.router.adopt(session_id, session)
+        session.change("id", "title")
+        session.event("AcpSession", id=session_id)
+
+    # -- again, at another process of the agent ---------------------------------------------------
+
+    async def _again(self, connection: Connection) -> Any:
+        """Resume, else load, else a new one."""
+        agent = connection.agent
+        reason = wording.WHY_NO_REOPENING
+        try:
+            if agent.session_capabilities.resume and self.session.id:
+                result = await self._resume_again(connection)
+                self._say_reopened(connection, _RESUMED)
+                return result
+        except (RequestError, RemoteProtocolError) as error:
+            reason = _refusal(error)
+        try:
+            if agent.capabilities.load_session and self.session.id:
+                result = await self._reload(connection)
+                self._say_reopened(connection, _LOADED)
+                return result
+        except (RequestError, RemoteProtocolError) as error:
+            reason = _refusal(error)
+        return await self._fresh(connection, reason)
+
+    def _say_reopened(self, connection: Connection, texts: tuple[str, str, str]) -> None:
+        lost, started, connected = texts
+        if self.lost:
+            said = lost.format(agent=connection.title, then=self._again_words)
+            self.session.notice("warning", said)
+        else:
+            words = connected if connection.spec.url else started
+            self.session.notice("info", words.format(agent=connection.title))
+
+    async def _resume_again(self, connection: Connection) -> Any:
+        """Resume a session whose chat is on the screen: some agents replay it all the same."""
+        return await self._reopen(connection, self._resume)
+
+    async def _reload(self, connection: Connection) -> Any:
+        """Load a session whose chat is on the screen: its replay is not drawn a second time."""
+        return await self._reopen(connection, self._load)
+
+    async def _reopen(
+        self,
+        connection: Connection,
+        request: Callable[[Connection, str, OnResponse], Awaitable[Any]],
+    ) -> Any:
+        """Open a session whose chat is on the screen. An agent that replays it knows its ids."""
+        from acp_nvim.agent.opening import replays
+
+        session, router = self.session, connection.router
+        session.mark_ids()
+        async with replays.muted(router, session.id) as mute:
+            result = await request(connection, session.id, mute.answered)
+        if mute.dropped:
+            session.keep_ids()
+        return result
+
+    async def _fresh(self, connection: Connection, reason: str) -> Any:
+        """A new session in the same chat. It is told of what that shows where the agent has lost
+        the session, or the user goes on with an old one; after the end of a process they may not
+        want to send all of it again.
+        """
+        if self.lost or (self._origin.tells and not self._ran):
+            self._hand_over()
+        self.session.mark_ids()
+        self.session.forget_ids()
+        result = await self._new(connection)
+        if self.lost:
+            said = wording.LOST_TOLD if self.handover else wording.LOST_ANEW
+            words = said.format(agent=connection.title, then=self._again_words)
+        else:
+            told = wording.PART_RETOLD if self.handover else wording.PART_FORGOTTEN
+            words = wording.SESSION_ANEW.format(reason=reason, told=told)
+        self.session.notice("warning", words)
+        return result
+
+
+def _starting(
+    connection: Connection, params: SessionParams, initial: InitialOptions
+) -> SessionParams:
+    """Add the values that options are to start with, for an agent that takes them."""
+    if not connection.agent.session_capabilities.options:
+        return params
+    return structs.replace(params, options=initial.options)
+
+
+def _refusal(error: RequestError | RemoteProtocolError) -> str:
+    """Return why it could not be opened again; a request for a login is raised instead."""
+    code = error.code if isinstance(error, RequestError) else None
+    if needs_login(error):
+        raise error
+    if code == RESOURCE_NOT_FOUND:
+        return wording.WHY_SESSION_UNKNOWN
+    return wording.WHY_NOT_REOPENED.format(error=error)

@@ -1,0 +1,87 @@
+"""Agents that fail because of the editor's tools: a session is opened without them, and a failed
+prompt names the option that turns them off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
+
+from acp_nvim import wording
+from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.opening.session_params import SessionParams
+from acp_nvim.patterns import late
+from acp_nvim.protocol.errors import (
+    INTERNAL_ERROR,
+    METHOD_NOT_FOUND,
+    REQUEST_CANCELLED,
+    RESOURCE_NOT_FOUND,
+    RequestError,
+    details,
+)
+from acp_nvim.protocol.refusals import needs_login, rate_limit
+from acp_nvim.session import turns
+from acp_nvim.session.session import Session
+
+Ask = Callable[[SessionParams], Awaitable[Any]]
+
+_UNRELATED: Final = (METHOD_NOT_FOUND, REQUEST_CANCELLED, RESOURCE_NOT_FOUND)
+_BARE: Final = late(r"(?i)\W*internal( server)? error\W*")
+_NAMED: Final = late(r"(?i)\b(mcp|tools?|neovim)\b|nvim_|input_?schema")
+
+
+async def open_session(
+    connection: Connection, session: Session, params: SessionParams, ask: Ask
+) -> tuple[Any, SessionParams]:
+    """Send a request that opens a session; return its result and the parameters that were taken.
+
+    If it fails with the editor's server in the list, it is sent again with another name for that
+    server, then without the server. If these fail too, the first error is raised.
+    """
+    try:
+        return await ask(params), params
+    except RequestError as error:
+        if not params.tools or is_unrelated(error):
+            raise
+        first = error
+    renamed = params.with_tools_named(connection.tools_names.another())
+    bare = params.without_tools()
+    for tried in (renamed, bare):
+        try:
+            result = await ask(tried)
+        except RequestError as error:
+            if needs_login(error):
+                raise
+            continue
+        if tried is renamed:
+            connection.tools_names.always_another()
+        else:
+            connection.withdraw_tools(session)
+            told = wording.TOOLS_REFUSED.format(agent=connection.title, reason=_in_one_line(first))
+            session.notice("warning", told)
+        return result, tried
+    raise first
+
+
+def is_unrelated(error: RequestError) -> bool:
+    """Return whether an error has a cause of its own: a login, a limit, an unknown session."""
+    return error.code in _UNRELATED or needs_login(error) or rate_limit(error) is not None
+
+
+def way_out(session: Session, error: Exception, *, is_first: bool) -> Sequence[str]:
+    """Return a line about option `tools` if the tools may be the cause of a prompt's error: the
+    error names them, or no prompt has worked yet and the error gives no reason at all.
+
+    ``is_first``: the agent has not yet answered a prompt of the session.
+    """
+    if session.tools is None or not isinstance(error, RequestError):
+        return ()
+    reason = " ".join((str(error), *details(error)))
+    is_bare = error.code == INTERNAL_ERROR and _BARE.fullmatch(reason)
+    if _NAMED.search(reason) or (is_bare and is_first and turns.nothing_came(session)):
+        return (wording.TOOLS_TO_BLAME.format(agent=session.agent),)
+    return ()
+
+
+def _in_one_line(error: RequestError) -> str:
+    return " ".join((str(error), *details(error)))

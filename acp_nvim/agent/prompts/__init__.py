@@ -1,0 +1,1 @@
+"""Prompts at an agent: queue and turn."""

@@ -1,0 +1,278 @@
+"""The prompts of a session that are at its agent: put to it, inserted, answered, refused, taken
+back.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import anyio
+
+from acp_nvim import wording
+from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.opening.lost_session import LostSession
+from acp_nvim.agent.opening.session_link import SessionLink
+from acp_nvim.agent.opening.session_params import trace
+from acp_nvim.agent.prompts.added_prompts import AddedPrompts
+from acp_nvim.agent.prompts.conversation_delegate import ConversationDelegate
+from acp_nvim.agent.prompts.patience import Patience
+from acp_nvim.agent.prompts.rate_limits import PutOffPrompts
+from acp_nvim.agent.wire.calls import OutgoingCall
+from acp_nvim.agent.wire.endpoint import ConnectionClosed
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.errors import (
+    REQUEST_CANCELLED,
+    RemoteProtocolError,
+    RequestError,
+    details,
+)
+from acp_nvim.protocol.refusals import needs_login, rate_limit
+from acp_nvim.session import queue, turns
+from acp_nvim.session.prompts import Prompt, aside, ended
+from acp_nvim.tasks import Tasks
+
+
+class Exchange:
+    """Of one session: one running prompt, and those that were added to it."""
+
+    def __init__(
+        self,
+        link: SessionLink,
+        tasks: Tasks,
+        patience: Patience,
+        delegate: ConversationDelegate,
+    ) -> None:
+        """Nothing was sent yet."""
+        self.session = link.session
+        self.running: Prompt | None = None
+        self.refused = False
+        """Whether the agent wants a login before it takes the prompt that was sent last."""
+        self.topic = ""
+        """The first prompt, for as long as there is no title."""
+        self.added = AddedPrompts(link, self)
+        """Prompts that the agent got while it worked on another one."""
+        self._link = link
+        self._patience = patience
+        self._delegate = delegate
+        self._put_off = PutOffPrompts(self.session, tasks, patience.warn)
+        self._lost = LostSession(link, self, delegate)
+        self._call: OutgoingCall | None = None
+        """The request of the running prompt."""
+        self._answered = False
+        self._worked = False
+        """Whether the agent has answered a prompt of the session without an error."""
+        self._hands_over = False
+        """Whether the prompt that went last has what was said before."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether a prompt waits for its answer."""
+        return self.running is not None and not self._answered
+
+    # -- to the agent -----------------------------------------------------------------------------
+
+    def prepare(self, prompt: Prompt, connection: Connection) -> list[Any]:
+        """Return the blocks of a prompt that leaves the queue now; none where it was given back."""
+        session = self.session
+        self._delegate.under_way(session, prompt)
+        capabilities = connection.agent.prompt_capabilities
+        blocks = prompt.build(capabilities)
+        for remark in prompt.left_out:
+            session.notice("warning", remark)
+        if connection.alive and blocks:
+            told = self._handover(prompt, capabilities)
+            prompt.blocks = ended(blocks, told)
+            return [*prompt.blocks, *told]
+        self._delegate.give_back(session, prompt)
+        return []
+
+    def _handover(self, prompt: Prompt, capabilities: schema.PromptCapabilities) -> list[Any]:
+        """Return what the agent is told of the conversation so far; `/command` takes no more."""
+        told = self._link.setup.handover
+        self._hands_over = bool(told) and not prompt.text.startswith("/")
+        return [aside("earlier-session", told, capabilities)] if self._hands_over else []
+
+    async def run(self, prompt: Prompt, connection: Connection, blocks: list[Any]) -> None:
+        """Begin a turn with a prompt and wait for its end."""
+        session = self.session
+        self.running, self._answered, self.refused = prompt, False, False
+        self.topic = self.topic or prompt.text
+        if session.at_work:
+            queue.wait_at_agent(session, prompt)
+        else:
+            turns.begin(session, prompt, connection.title)
+        self._listen()
+        self._lost.begin()
+        await self.ask(prompt, connection, blocks)
+        if self._link.setup.lost and session.in_turn:
+            await self._lost.ask_again(prompt)
+        self._patience.rest()
+
+    async def ask(self, prompt: Prompt, connection: Connection, blocks: list[Any]) -> None:
+        """Put a prompt to the agent and wait for the end of its turn, or until the session turns
+        out to be lost.
+        """
+        self.running, self._answered = prompt, False
+        try:
+            self._call = connection.agent.begin_prompt(
+                self.session.id,
+                blocks,
+                self._on_response,
+                self.meta(prompt),
+                partial(self.inserted, prompt),
+            )
+            await self._call.answer()
+        except (RequestError, RemoteProtocolError):
+            pass  # told by _on_response, in wire order
+        except ConnectionClosed:
+            await connection.ended()
+        finally:
+            self.running = self._call = None
+
+    def meta(self, prompt: Prompt) -> dict[str, Any]:
+        """`_meta` of a prompt: its own, and the configured trace (rfds/meta-propagation)."""
+        assert self._link.connection is not None
+        configured = trace(self._delegate.settings(), self._link.connection.spec)
+        return {**configured, **(prompt.meta or {})}
+
+    async def follow(self, prompt: Prompt, over: anyio.Event) -> None:
+        """Wait for a turn that begins with a prompt which the agent has already."""
+        try:
+            await self._delegate.turn_follows(self.session, prompt)
+            await over.wait()
+        finally:
+            await self._delegate.turn_ended(self.session)
+
+    def _listen(self) -> None:
+        """Name an agent that is silent in the turn that has begun."""
+        connection = self._link.connection
+        if connection is not None:
+            connection.begin_turn()
+            self._patience.listen(partial(connection.router.heard, self.session))
+
+    def take_back(self, prompt: Prompt | None = None) -> None:
+        """Ask for this prompt back, or for all, that the agent has not inserted."""
+        connection = self._link.connection
+        waiting = [one for one in self.session.at_agent if prompt in (None, one)]
+        for one in waiting:
+            if one is not self.running:
+                self.added.take_back(one)
+            elif self._call is not None and connection is not None:
+                connection.agent.take_back(self._call)
+
+    # -- from the agent ---------------------------------------------------------------------------
+
+    def inserted(self, prompt: Prompt, message_id: str) -> None:
+        """The agent has put a prompt into the session: its turn begins, if none runs. Without an id
+        its message is known by its text.
+        """
+        session = self.session
+        if queue.leave_agent(session, prompt):
+            self._begin(prompt, message_id or None)
+        elif message_id:
+            turns.name_prompt(session, message_id)
+
+    def _begin(self, prompt: Prompt, message_id: str | None) -> None:
+        session, connection = self.session, self._link.connection
+        if session.in_turn:
+            turns.insert(session, prompt, message_id)
+            session.observer.changed(session)
+        elif connection is not None:
+            turns.begin(session, prompt, connection.title, message_id)
+            self._listen()
+
+    def _on_response(self, result: Any, error: Exception | None) -> None:
+        """End the turn. Called in wire order, so nothing that came before the answer is drawn after
+        the end of the turn.
+        """
+        if isinstance(error, ConnectionClosed):
+            return  # `agent_ended` knows more
+        self._answered = True
+        if error is not None and self._lost.is_meant(error, self.running):
+            self._link.setup.lose(wording.PART_SENT_AGAIN)
+        else:
+            self.answered(self.running, result, error)
+
+    def answered(self, prompt: Prompt | None, result: Any, error: Exception | None) -> None:
+        """A prompt is answered: its turn is over, if it has begun and not ended with another's."""
+        waited = prompt is not None and queue.leave_agent(self.session, prompt)
+        if error is None:
+            self._worked = True
+            self._link.login.worked()
+            if self._hands_over:
+                self._link.setup.handed_over()
+            if self.session.in_turn:
+                turns.end(self.session, result.stop_reason, usage=schema.given(result.usage))
+            self.remember()
+        elif waited and prompt is not None and self._takes_back(error):
+            self._delegate.waits_again(prompt)
+            queue.put_held(self.session, [prompt])
+        else:
+            self._refusal(error, prompt)
+
+    def _takes_back(self, error: Exception) -> bool:
+        """Whether the agent gives back a prompt that it had not inserted, as a cancel asks."""
+        withdrawn = isinstance(error, RequestError) and error.code == REQUEST_CANCELLED
+        return withdrawn or self.session.status == "cancelling"
+
+    def _refusal(self, error: Exception, prompt: Prompt | None) -> None:
+        """The agent answered a prompt with an error."""
+        from acp_nvim.agent.opening import tool_trouble
+
+        session, connection = self.session, self._link.connection
+        withdrawn = isinstance(error, RequestError) and error.code == REQUEST_CANCELLED
+        if session.status == "cancelling" or withdrawn:
+            turns.end(session, "cancelled")
+        elif prompt is not None and (limit := rate_limit(error)) is not None:
+            self._delegate.waits_again(prompt)
+            title = connection.title if connection is not None else session.agent
+            told = [line for line in details(error) if not line.isdecimal()]  # it is the wait
+            self._put_off.put_off(prompt, limit, title, [str(error), *told])
+        elif prompt is not None and needs_login(error):
+            self.refused = True
+            queue.put_first(session, prompt)
+            self._delegate.waits_again(prompt)
+            turns.end(session, None, wording.PROMPT_WAITS_FOR_LOGIN, quiet=True)
+        else:
+            way_out = tool_trouble.way_out(session, error, is_first=not self._worked)
+            turns.end(session, None, str(error), [*details(error), *way_out])
+            if prompt is not None:
+                self._delegate.give_back(session, prompt)
+
+    def may_be_sent(self) -> None:
+        """The agent is opened anew, whatever it refused before."""
+        self.refused = False
+
+    def remember(self) -> None:
+        """Keep the session for the list of sessions."""
+        connection = self._link.connection
+        if connection is not None and self.session.id:
+            self._delegate.remember(self.session, connection, self.topic)
+
+    def agent_ended(self) -> bool:
+        """The agent is gone: end the turn of the running prompt. Returns whether there was one."""
+        if self.running is None or self._answered:
+            return False
+        self._answered = True
+        queue.leave_agent(self.session, self.running)
+        self._died(self.running)
+        return True
+
+    def _died(self, prompt: Prompt) -> None:
+        """Say how the agent ended and give the prompt back: version 1 has no way to go on in a turn
+        whose agent died. The others wait for the user, or for a connection that is taken up again.
+        """
+        session, connection = self.session, self._link.connection
+        reason = connection.exit_summary() if connection else wording.AGENT_GONE
+        words: list[str] = []
+        returns = connection is not None and connection.returns
+        if returns:
+            reason += wording.PART_CONNECTING
+        elif connection is None or not connection.stopping:
+            reason += wording.PART_RESTART
+            words = connection.last_words() if connection else []
+        turns.end(session, None, reason, words, "\n".join((reason, *words)))
+        if not returns:
+            queue.hold(session)
+        self._delegate.give_back(session, prompt)

@@ -1,0 +1,192 @@
+"""Files that a user attaches to a prompt: as text, image, sound or link, by kind and size
+(v1/content).
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Literal
+
+from acp_nvim import wording
+from acp_nvim.files.bytes.file_format import BinaryError, decode
+from acp_nvim.render.text import size as readable
+from acp_nvim.session.prompts import Attachment, Excerpt, FileLink, Media
+
+TEXT_BYTES: Final = 256 << 10
+"""A larger text is attached as a link: the agent reads the parts that it needs."""
+IMAGE_BYTES: Final = 5 << 20
+"""A larger image is attached as a link: model providers refuse it."""
+AUDIO_BYTES: Final = 20 << 20
+
+_SNIFF: Final = 8192
+_MAGIC: Final = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"BM", "image/bmp"),
+    (b"OggS", "audio/ogg"),
+    (b"fLaC", "audio/flac"),
+    (b"ID3", "audio/mpeg"),
+    (b"%PDF-", "application/pdf"),
+)
+_RIFF: Final = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
+_PICTURES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
+"""What models read as images; others (SVG, TIFF, icons) go as text or as links."""
+
+_SOURCES: Final = {
+    "c": "text/x-c",
+    "h": "text/x-c",
+    "cc": "text/x-c++",
+    "cpp": "text/x-c++",
+    "cxx": "text/x-c++",
+    "hh": "text/x-c++",
+    "hpp": "text/x-c++",
+    "cs": "text/x-csharp",
+    "clj": "text/x-clojure",
+    "cts": "text/x-typescript",
+    "d": "text/x-d",
+    "dart": "text/x-dart",
+    "el": "text/x-elisp",
+    "erl": "text/x-erlang",
+    "ex": "text/x-elixir",
+    "exs": "text/x-elixir",
+    "fs": "text/x-fsharp",
+    "go": "text/x-go",
+    "hs": "text/x-haskell",
+    "java": "text/x-java",
+    "jl": "text/x-julia",
+    "js": "text/javascript",
+    "jsx": "text/jsx",
+    "kt": "text/x-kotlin",
+    "lua": "text/x-lua",
+    "m": "text/x-objective-c",
+    "md": "text/markdown",
+    "mjs": "text/javascript",
+    "ml": "text/x-ocaml",
+    "mts": "text/x-typescript",
+    "nim": "text/x-nim",
+    "nix": "text/x-nix",
+    "p": "text/x-pascal",
+    "php": "text/x-php",
+    "pl": "text/x-perl",
+    "ps1": "text/x-powershell",
+    "py": "text/x-python",
+    "pyi": "text/x-python",
+    "r": "text/x-r",
+    "rb": "text/x-ruby",
+    "rs": "text/x-rust",
+    "scala": "text/x-scala",
+    "sh": "text/x-sh",
+    "sql": "application/sql",
+    "svelte": "text/x-svelte",
+    "swift": "text/x-swift",
+    "tex": "text/x-tex",
+    "toml": "application/toml",
+    "ts": "text/x-typescript",
+    "tsx": "text/tsx",
+    "v": "text/x-verilog",
+    "vim": "text/x-vim",
+    "vue": "text/x-vue",
+    "yaml": "application/yaml",
+    "yml": "application/yaml",
+    "zig": "text/x-zig",
+}
+"""Types of sources by suffix: the system's tables have those of other files for some of them."""
+
+_TEXTUAL: Final = re.compile(r"[/+](json|xml|yaml|toml|sql|javascript|x-sh|x-\w*script)$")
+
+Say = Callable[[str], None]
+
+
+def attachment(path: str, live: str | None = None, say: Say = lambda _: None) -> Attachment:
+    """Return what stands for the file in a prompt; `live` is its text in an editor with unsaved
+    changes.
+
+    Images and sounds are read whole, texts up to `TEXT_BYTES`; any other file, or one that cannot
+    be read, is a link. `say` is told in one line why a file is unexpectedly only linked.
+    """
+    file = Path(path)
+    if live is not None:
+        return _text(path, live, mime_of(path, b""), say)
+    try:
+        info = file.stat()
+        if not stat.S_ISREG(info.st_mode):
+            return FileLink(path, None, "inode/directory" if file.is_dir() else None)
+        with file.open("rb") as stream:
+            mime = mime_of(path, stream.read(_SNIFF))
+    except OSError as error:
+        say(wording.ATTACHED_AS_LINK.format(file=file.name, reason=error.strerror or error))
+        return FileLink(path)
+    kind = media_kind(mime)
+    if kind is not None:
+        return _media(path, kind, str(mime), info.st_size, say)
+    return _file(path, mime, info.st_size, say)
+
+
+def media_kind(mime: str | None) -> Literal["image", "audio"] | None:
+    """Return the kind of content block for that type."""
+    if mime in _PICTURES:
+        return "image"
+    return "audio" if mime is not None and mime.startswith("audio/") else None
+
+
+def mime_of(path: str, head: bytes) -> str | None:
+    """Return the MIME type: by the first bytes where they tell, else by the name."""
+    found = next((mime for magic, mime in _MAGIC if head.startswith(magic)), None)
+    if head.startswith(b"RIFF"):
+        found = _RIFF.get(head[8:12])
+    # Two letters say little: a text may begin with them.
+    if found and (found != "image/bmp" or path.lower().endswith(".bmp")):
+        return found
+    if source := _SOURCES.get(Path(path).suffix[1:].lower()):
+        return source
+    import mimetypes  # it reads the system's tables
+
+    named, encoding = mimetypes.guess_type(path)
+    return None if encoding else named
+
+
+def _media(
+    path: str, kind: Literal["image", "audio"], mime: str, size: int, say: Say
+) -> Attachment:
+    most = IMAGE_BYTES if kind == "image" else AUDIO_BYTES
+    if _is_too_large(path, size, most, say):
+        return FileLink(path, size, mime)
+    data = base64.b64encode(Path(path).read_bytes()).decode()
+    return Media(kind, path, data, mime, size)
+
+
+def _file(path: str, mime: str | None, size: int, say: Say) -> Attachment:
+    if _is_too_large(path, size, TEXT_BYTES, say):
+        return FileLink(path, size, mime)
+    try:
+        text = str(decode(Path(path).read_bytes()).text)
+    except BinaryError:
+        return FileLink(path, size, mime or "application/octet-stream")
+    return Excerpt(path, text, mime_type=_text_type(mime))
+
+
+def _text(path: str, text: str, mime: str | None, say: Say) -> Attachment:
+    size = len(text.encode("utf-8", "replace"))
+    if _is_too_large(path, size, TEXT_BYTES, say):
+        return FileLink(path, None, mime)
+    return Excerpt(path, text, mime_type=_text_type(mime))
+
+
+def _is_too_large(path: str, size: int, most: int, say: Say) -> bool:
+    if size > most:
+        sizes = wording.WHY_OVER_LIMIT.format(size=readable(size), limit=readable(most))
+        say(wording.ATTACHED_AS_LINK.format(file=Path(path).name, reason=sizes))
+    return size > most
+
+
+def _text_type(mime: str | None) -> str:
+    """Return a type for a text: that of its name, unless it is not one of texts (`.ts` is also a
+    video's).
+    """
+    kind = mime or ""
+    return kind if kind.startswith("text/") or _TEXTUAL.search(kind) else "text/plain"

@@ -1,0 +1,76 @@
+"""Agents' requests that the user answers: how a request and its `Decision` end each other, and how
+all of a session end at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+
+from acp_nvim.agent.wire.calls import IncomingCall
+from acp_nvim.session import ids
+from acp_nvim.session.calls import call_updates
+from acp_nvim.session.questions.decisions import AT_ONCE, CANCELLED, Decision, Outcome
+from acp_nvim.session.session import Session
+from acp_nvim.tasks import Tasks
+
+
+def decision_id() -> str:
+    """Return a new id of ours, unique in the host."""
+    return ids.new("d")
+
+
+def cancel_with(call: IncomingCall, decision: Decision) -> None:
+    """Resolve the decision as cancelled when the agent cancels its request (`$/cancel_request`);
+    the request is still answered, with that outcome.
+    """
+    call.when_cancelled(partial(decision.resolve, CANCELLED, "agent"))
+
+
+def answer_by(decision: Decision, call: IncomingCall, result: Callable[[Outcome], Any]) -> None:
+    """Answer a request with `result(outcome)` as soon as the decision is resolved. It needs no
+    task: an agent may have any number of questions open.
+    """
+    if decision.outcome is not None:
+        call.answer(result(decision.outcome))
+        return
+    call.when_abandoned(partial(decision.resolve, CANCELLED, "connection ended"))
+    decision.reply_with(lambda outcome: call.answer(result(outcome)))
+
+
+async def wait(decision: Decision) -> Outcome:
+    """Wait until the decision is resolved; a wait that is cancelled resolves it as cancelled."""
+    done = anyio.Event()
+    if decision.outcome is None:
+        decision.waiters.append(lambda _: done.set())
+        try:
+            await done.wait()
+        finally:
+            decision.resolve(CANCELLED, "request ended")
+    assert decision.outcome is not None
+    return decision.outcome
+
+
+def cancel_questions(session: Session, tasks: Tasks, by: str) -> bool:
+    """Answer all pending questions of a session as cancelled. Very many are answered in steps and
+    their tool calls closed after that, so that nothing else has to wait. Returns whether that goes
+    on.
+    """
+    many = len(session.decisions) > AT_ONCE
+    if many:
+        tasks.start_soon(_cancel_many, session, session.decisions.cancelling(by))
+        session.root.change("permissions", "elicitations", "questions", "more")
+    else:
+        session.decisions.cancel_all(by)
+    return many
+
+
+async def _cancel_many(session: Session, steps: Iterator[None]) -> None:
+    for _ in steps:
+        await anyio.lowlevel.checkpoint()
+    while call_updates.close_open(session, "cancelled", AT_ONCE):
+        await anyio.lowlevel.checkpoint()

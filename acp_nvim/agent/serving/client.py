@@ -1,0 +1,308 @@
+"""The requests and notifications of an agent. Each request is answered exactly once.
+
+`request` runs up to its first wait in wire order, so that a card is shown where the agent asked for
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+
+from acp_nvim import wording
+from acp_nvim.agent.serving.answering import answer_by, cancel_with, decision_id
+from acp_nvim.agent.serving.elicitations import Elicitations, response
+from acp_nvim.agent.serving.extensions import Extensions, session_of
+from acp_nvim.agent.serving.judging import judge
+from acp_nvim.agent.serving.protocol_warnings import ProtocolWarnings
+from acp_nvim.agent.serving.servers import FileServer, Handler, TerminalServer
+from acp_nvim.agent.serving.session_router import ReportLimit, SessionRouter, decoded
+from acp_nvim.agent.settings import Settings
+from acp_nvim.agent.wire.endpoint import IncomingCall
+from acp_nvim.files.bytes import guard
+from acp_nvim.protocol import codec, schema
+from acp_nvim.protocol.errors import (
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    RemoteProtocolError,
+    RequestError,
+)
+from acp_nvim.protocol.jsonrpc import Violation
+from acp_nvim.session import retries
+from acp_nvim.session.calls.own_tools import needs_no_question
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.questions import permissions
+from acp_nvim.session.questions.decisions import CANCELLED, Decision, Outcome
+from acp_nvim.session.questions.questions import named_paths, permission_decision, rule_case
+from acp_nvim.session.session import Session
+
+MOST_ASKED: Final = 25_000
+"""Questions of one session that may wait at the same time."""
+
+
+def _permitted(outcome: Outcome) -> schema.RequestPermissionResponse:
+    if outcome.option is None:
+        return schema.RequestPermissionResponse(schema.CancelledPermissionOutcome())
+    return schema.RequestPermissionResponse(
+        schema.SelectedPermissionOutcome(option_id=outcome.option.id)
+    )
+
+
+def _read(method: str, params: msgspec.Raw, notes: list[str]) -> Any:
+    return codec.decode_params(method, params, "client", notes)
+
+
+async def no_server(request: schema.MessageMcpRequest) -> schema.MessageMcpResponse:
+    """Refuse a message to a server that was not offered."""
+    raise RequestError(METHOD_NOT_FOUND, "there are no servers of type acp")
+
+
+class Client:
+    """The handler of one connection's endpoint (`wire.ports.Handler`)."""
+
+    def __init__(
+        self,
+        name: str,
+        settings: Callable[[], Settings],
+        router: SessionRouter,
+        files: FileServer,
+        terminals: TerminalServer,
+        warnings: ProtocolWarnings,
+        *,
+        elicitations: Elicitations | None = None,
+        extensions: Extensions | None = None,
+        report_limit: ReportLimit = lambda limit, text, session: None,
+        read: Callable[[str, msgspec.Raw, list[str]], Any] = _read,
+        on_auth_status: Callable[[schema.AuthStatusUpdateNotification], None] = lambda _: None,
+        on_mcp_message: Callable[[schema.MessageMcpRequest], Awaitable[Any]] = no_server,
+    ) -> None:
+        """`name` is the agent's in the configuration; ``extensions`` are the user's handlers of
+        methods outside of the protocol; ``read`` reads the params of a request.
+        """
+        self._read = read
+        self.name = name
+        self.router = router
+        self.warnings = warnings
+        self._settings = settings
+        self._elicitations = elicitations or Elicitations(lambda: name)
+        self._report_limit = report_limit
+        self._extensions = extensions or Extensions()
+        self._on_auth_status = on_auth_status
+        self._told: set[str] = set()
+        self._terminals = terminals
+        self._handlers: Mapping[str, Handler] = {
+            **terminals.handlers,
+            "session/request_permission": self._permission,
+            "elicitation/create": self._elicitation,
+            "mcp/message": lambda _, params, __: on_mcp_message(params),
+            "fs/read_text_file": lambda session, params, _: files.read(session.root, params),
+            "fs/write_text_file": lambda session, params, call: files.write(
+                session.root, params, call.answer
+            ),
+        }
+
+    def forget(self, session: Session) -> None:
+        """Stop routing to a session and its subagents, and end their terminals."""
+        for one in (session, *session.children.values()):
+            self._terminals.forget(one)
+        self.router.forget(session)
+
+    # -- notifications ----------------------------------------------------------------------------
+
+    def notification(self, method: str, params: msgspec.Raw) -> None:
+        """Apply a notification; unknown ones are ignored (v1/extensibility)."""
+        if method == "session/update":
+            self.router.update(params)
+            return
+        if method in ("auth/status_update", "_auth/status_update"):
+            status = decoded("auth/status_update", params, self.warnings)
+            if status is not None:
+                self._on_auth_status(status)
+            return
+        if method == "elicitation/complete":
+            done = decoded(method, params, self.warnings)
+            if done is not None and not self._elicitations.complete(done):
+                self.warnings.count("elicitation/complete ignored", done.elicitation_id)
+            return
+        if retries.METHODS.match(method):
+            self._retries(params)
+        if self._extensions.knows(method):
+            self._extensions.told(method, params, self.name, self._number(params))
+        elif not method.startswith("_") and not method.startswith("$/"):
+            self.warnings.count("unknown notification", method)
+
+    def _retries(self, params: msgspec.Raw) -> None:
+        """The agent tries something again, in the session that it names or in all that run."""
+        named = self.router.sessions.get(session_of(params) or "")
+        told = msgspec.json.decode(params) if bytes(params) else None
+        for session in [named] if named else list(self.router.sessions.values()):
+            if session.in_turn:
+                session.retries(retries.said(told))
+
+    def updated(self, messages: Sequence[schema.SessionNotification], size: int) -> None:
+        """Apply updates that came together in `size` bytes."""
+        self.router.updated(messages, size)
+
+    def said(self, session_id: str) -> str:
+        """Return the text of the agent in the running turn of a session."""
+        return self.router.said(session_id)
+
+    def failed(self, error: Exception) -> None:
+        """Count a fault of ours in handling a message of the agent."""
+        self.warnings.failed(error)
+
+    def violation(self, violation: Violation) -> None:
+        """Count a line that is no proper message; the endpoint has answered it where an answer is
+        due.
+        """
+        self.warnings.count(violation.kind, violation.detail)
+        if violation.kind in ("json", "utf8"):
+            self.warnings.keep(violation.raw)
+        if violation.kind == "oversize":
+            sessions = sorted(
+                self.router.sessions.values(), key=lambda one: one.status != "running"
+            )
+            text = wording.LINE_SKIPPED.format(agent=self.name, what=violation.detail)
+            self._report_limit("message_bytes", text, sessions[0] if sessions else None)
+
+    # -- requests ---------------------------------------------------------------------------------
+
+    def request(
+        self, method: str, params: msgspec.Raw, call: IncomingCall
+    ) -> Awaitable[Any] | None:
+        """Start to answer a request; a returned awaitable is awaited in a task of its own."""
+        handler = self._handlers.get(method)
+        if handler is None and self._extensions.knows(method):
+            return self._extensions.asked(method, params, self.name, self._number(params), call)
+        if handler is None:
+            self.warnings.count("unknown request", method)
+            raise RequestError(METHOD_NOT_FOUND, f"method not found: {method}")
+        notes: list[str] = []
+        try:
+            request = self._read(method, params, notes)
+        except RemoteProtocolError as error:
+            code = getattr(error, "code", INVALID_PARAMS)
+            unknown = code == METHOD_NOT_FOUND
+            self.warnings.count(
+                "unknown request" if unknown else "bad params",
+                method if unknown else f"{method}: {error}",
+            )
+            raise RequestError(code, str(error)) from error
+        for note in notes:
+            self.warnings.count("forgiven", f"{method}: {note}")
+        session = self._addressed(request)
+        if session is not None:
+            self.router.hears(session)
+        return handler(session, request, call)
+
+    def _addressed(self, params: Any) -> Any:
+        """The session of a request; None where an elicitation is about a request of ours that has
+        none, and where a server of ours is named in place of a session.
+        """
+        if isinstance(params, schema.MessageMcpRequest):
+            return None
+        if not isinstance(params, schema.CreateElicitationRequest):
+            return self._session(params.session_id)
+        id = self._elicitations.session_id(params)
+        if id is None or (params.session_id is UNSET and id not in self.router.sessions):
+            return None
+        return self._session(id)
+
+    def _number(self, params: msgspec.Raw) -> int | None:
+        """Our number of the session that an extension's params name."""
+        session = self.router.sessions.get(session_of(params) or "")
+        return session.n if session else None
+
+    def _session(self, session_id: str) -> Session:
+        session = self.router.sessions.get(session_id) or self.router.asks_early(session_id)
+        if session is None:
+            raise RequestError(
+                INVALID_PARAMS, f"unknown session: {session_id}", {"sessionId": session_id}
+            )
+        return session
+
+    def _permission(self, session: Session, params: permissions.Asked, call: IncomingCall) -> None:
+        """v1/tool-calls#requesting-permission: rules first, then the user."""
+        tool_call = permissions.subject(session, params)
+        shown = permissions.shown_at(session, tool_call)
+        if tool_call.meta and self._puts_choices(session, params, tool_call, call):
+            return
+        decision = permission_decision(decision_id(), tool_call, params, shown)
+        decision.judged_by(partial(self._judge, session, tool_call, decision))
+        if session.root.status == "cancelling":
+            decision.resolve(CANCELLED, "cancel")
+        elif self._too_many(session):
+            decision.resolve(CANCELLED, "limit")
+        else:
+            decision.judge()
+        cancel_with(call, decision)
+        answer_by(decision, call, _permitted)
+        session.ask(decision, shown)
+
+    def _judge(self, session: Session, tool_call: ToolCall, decision: Decision) -> None:
+        """Note the files that are always asked about, and resolve the question if a rule does."""
+        settings = self._settings()
+        paths = named_paths(tool_call, session.cwd)
+        action = None
+        if settings.permission.rules:
+            action = judge(rule_case(tool_call, self.name, session.cwd), session, settings)
+        kind = tool_call.kind
+        decision.guarded = (
+            guard.reasons(kind, paths, session.roots, settings.files) if paths else {}
+        )
+        if action in ("allow", "deny"):
+            option = decision.first("allow_once" if action == "allow" else "reject_once")
+            if option is not None:
+                decision.resolve(Outcome("selected", option), "rule")
+        elif action is None and not settings.tools_ask:
+            option = decision.first("allow_once")
+            if option is not None and needs_no_question(tool_call, session.root.tools):
+                decision.resolve(Outcome("selected", option), "neovim's own tool")
+
+    def _puts_choices(
+        self, session: Session, params: permissions.Asked, tool_call: ToolCall, call: IncomingCall
+    ) -> bool:
+        """Put questions with choices, which no rule answers; False if the agent asks for something
+        else.
+        """
+        from acp_nvim.session.questions import choices
+
+        questions = choices.asked(tool_call, params.options)
+        if not questions:
+            return False
+        if choices.is_simple(questions):
+            decision = choices.decision(decision_id(), tool_call, questions[0], params)
+        else:
+            decision = self._elicitations.decision(choices.form(questions))
+        if session.root.status == "cancelling":
+            decision.resolve(CANCELLED, "cancel")
+        elif self._too_many(session):
+            decision.resolve(CANCELLED, "limit")
+        cancel_with(call, decision)
+        answer_by(decision, call, choices.response(questions, decision, params.options))
+        session.ask(decision, permissions.shown_at(session, tool_call))
+        return True
+
+    def _too_many(self, session: Session) -> bool:
+        """Whether so many questions wait that no further one is shown; reported once."""
+        if len(session.decisions) < MOST_ASKED:
+            return False
+        text = wording.TOO_MANY_QUESTIONS.format(agent=self.name, count=MOST_ASKED)
+        if text not in self._told:
+            self._told.add(text)
+            session.notice("warning", text)
+            session.event("AcpNotice", severity="warning", title=text)
+        return True
+
+    def _elicitation(
+        self, session: Session | None, params: schema.ElicitationRequest, call: IncomingCall
+    ) -> None:
+        """v1/elicitation: the user fills in, agrees or declines."""
+        if session is not None and self._too_many(session):
+            call.answer(response(CANCELLED))
+            return
+        answer_by(self._elicitations.create(session, params, call), call, response)

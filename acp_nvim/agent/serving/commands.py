@@ -1,0 +1,109 @@
+"""From a `terminal/create` request to a command that can be started: argv or a shell line, the
+directory, the environment.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from acp_nvim.agent.child.launch import AgentStartError, find_program
+from acp_nvim.agent.opening.shown_values import shown_value
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.errors import INVALID_PARAMS, RESOURCE_NOT_FOUND, RequestError
+from acp_nvim.session.output.terminal import Launch
+from acp_nvim.session.questions import requests
+
+_PLAIN_WORD: Final = re.compile(r"[\w@%+=:,./-]+")
+_FIXED: Final = {"TERM": "xterm-256color", "PAGER": "cat", "GIT_PAGER": "cat"}
+_DROPPED: Final = ("COLUMNS", "LINES")
+"""They would contradict the size of the device."""
+
+
+class Command(Struct, frozen=True):
+    """A command ready to be started. `line` is shown to people. `told` is judged by rules: it is
+    `argv`, or a shell line where a shell is started for it.
+    """
+
+    argv: Sequence[str]
+    cwd: str
+    env: Mapping[str, str]
+    line: str
+    told: requests.Command
+    shown: Launch
+
+
+def command_of(
+    params: schema.CreateTerminalRequest, base: Mapping[str, str], session_cwd: str
+) -> Command:
+    """Return the command to start. `base` is the agent's environment. Raises RequestError with
+    `data = {command, reason}` or `{cwd, reason}`.
+    """
+    cwd = _directory(params.cwd or session_cwd)
+    added = {item.name: item.value for item in params.env or ()}
+    env = {k: v for k, v in {**base, **_FIXED}.items() if k not in _DROPPED} | added
+    line = shlex.join([params.command, *params.args]) if params.args else params.command
+    argv = _argv(params, cwd, env, base)
+    variables = tuple(added.items())
+    beside = ("terminal/create", cwd, variables)
+    if argv == [params.command, *(params.args or ())]:
+        told = requests.command(argv, *beside)
+    else:
+        told = requests.Command(params.command, None, *beside)
+    shown = Launch(
+        line,
+        None if cwd == session_cwd else cwd,
+        [(k, shown_value(k, v)) for k, v in added.items()],
+    )
+    return Command(argv, cwd, env, line, told, shown)
+
+
+def _directory(path: str) -> str:
+    if not Path(path).is_absolute():
+        raise RequestError(
+            INVALID_PARAMS, f"cwd is not absolute: {path}", {"cwd": path, "reason": "relative"}
+        )
+    if not Path(path).is_dir():
+        raise RequestError(
+            RESOURCE_NOT_FOUND,
+            f"there is no directory {path}",
+            {"cwd": path, "reason": "missing"},
+        )
+    return path
+
+
+def _argv(
+    params: schema.CreateTerminalRequest, cwd: str, env: Mapping[str, str], base: Mapping[str, str]
+) -> list[str]:
+    """A shell is used only for a line that is no program's name, never when arguments are given.
+    The user chooses the shell (`base`), not the request.
+    """
+    argv = [params.command, *(params.args or ())]
+    problem = unstartable(argv, cwd, env)
+    if problem is None:
+        return argv
+    if params.args or not params.command.strip() or _PLAIN_WORD.fullmatch(params.command):
+        raise problem
+    return [_shell(base), "-c", params.command]
+
+
+def unstartable(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> RequestError | None:
+    """Return why the program cannot be started, None where it can."""
+    try:
+        find_program(argv, cwd, env)
+    except (AgentStartError, ValueError) as error:
+        data = {"command": argv[0], "reason": "missing"}
+        return RequestError(RESOURCE_NOT_FOUND, str(error), data)
+    return None
+
+
+def _shell(env: Mapping[str, str]) -> str:
+    shell = env.get("SHELL", "")
+    usable = Path(shell).name in requests.SHELLS and os.access(shell, os.X_OK)
+    return shell if usable else "/bin/sh"

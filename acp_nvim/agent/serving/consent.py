@@ -1,0 +1,110 @@
+"""The user's consent to files of a project that start programs. Such a file is not the user's own
+configuration: it is passed on after they have agreed, once for each content of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from acp_nvim import wording
+from acp_nvim.files.bytes import private_files
+from acp_nvim.session import ids
+from acp_nvim.session.questions.decisions import Decision, Option, Outcome
+from acp_nvim.session.session import Session
+
+OPTIONS: Final = (
+    Option("allow_once", wording.OPTION_PASS, "allow_once"),
+    Option("allow_always", wording.OPTION_PASS_ALWAYS, "allow_always"),
+    Option("reject_once", wording.OPTION_LEAVE, "reject_once"),
+    Option("reject_always", wording.OPTION_LEAVE_ALWAYS, "reject_always"),
+)
+
+
+class Project(Struct, frozen=True):
+    """A file of a project, with a digest of its content and a line for each program it starts."""
+
+    file: str
+    digest: str
+    names: Sequence[str] = ()
+    lines: Sequence[str] = ()
+
+    @property
+    def key(self) -> str:
+        """Names the question: this file with this content."""
+        return f"{self.digest} {self.file}"
+
+    @property
+    def servers(self) -> str:
+        """The subject of the question, for people."""
+        return wording.MCP_SERVERS.format(file=self.file, names=", ".join(self.names))
+
+
+class Consent:
+    """The user's answers. Those that hold for good are in a file, the others are forgotten when the
+    host ends.
+    """
+
+    def __init__(
+        self,
+        failed: Callable[[str], None] = lambda _: None,
+        path: Callable[[], Path | None] = lambda: None,
+    ) -> None:
+        """`failed` hears why an answer could not be kept; `path` is the file, None before it is
+        known.
+        """
+        self._said: dict[str, bool] = {}
+        self._asked: set[str] = set()
+        self._failed = failed
+        self._path = path
+
+    def said(self, project: Project) -> bool | None:
+        """Return the user's answer, None where there is none yet."""
+        return self._said.get(project.key, self._kept().get(project.key))
+
+    def ask(self, session: Session, project: Project) -> None:
+        """Ask in a session's chat, unless that is being done; nothing waits for the answer."""
+        if project.key in self._asked:
+            return
+        self._asked.add(project.key)
+        title = wording.PASS_ON.format(servers=project.servers)
+        decision = Decision(
+            ids.new("d"), "consent", title, "execute", options=OPTIONS, details=project.lines
+        )
+        session.ask(decision)
+        session.event("AcpNotice", severity="info", title=title)
+        decision.waiters.append(lambda outcome: self._answered(session, project, outcome))
+
+    def _answered(self, session: Session, project: Project, outcome: Outcome) -> None:
+        self._asked.discard(project.key)
+        if outcome.option is None:
+            return
+        allowed = outcome.option.kind.startswith("allow")
+        self._said[project.key] = allowed
+        if outcome.option.kind.endswith("always"):
+            self._keep(project, allowed)
+        if allowed:
+            session.notice("info", wording.MCP_ALLOWED)
+
+    def _kept(self) -> dict[str, bool]:
+        path = self._path()
+        try:
+            data = path.read_bytes() if path is not None else b"{}"
+            return msgspec.json.decode(data, type=dict[str, bool])
+        except (OSError, msgspec.DecodeError):
+            return {}
+
+    def _keep(self, project: Project, allowed: bool) -> None:
+        """Keep one answer for a file: that for its former content is dropped."""
+        path = self._path()
+        if path is None:
+            return
+        others = {k: v for k, v in self._kept().items() if k.partition(" ")[2] != project.file}
+        try:
+            private_files.write(path, msgspec.json.encode({**others, project.key: allowed}) + b"\n")
+        except OSError as error:
+            self._failed(f"{path}: {error}")

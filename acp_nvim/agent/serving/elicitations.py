@@ -1,0 +1,179 @@
+"""`elicitation/create` and `elicitation/complete`: questions of an agent to the user beyond
+permissions (v1/elicitation).
+
+A question becomes a `Decision` of the session it belongs to, or of none when its scope is a request
+that has none (a login, say). It is answered exactly once, whoever resolves it; one that names a
+request of ours ends with that request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, Protocol
+
+from msgspec import UNSET
+
+from acp_nvim import wording
+from acp_nvim.agent.serving.answering import cancel_with
+from acp_nvim.agent.wire.calls import IncomingCall, OutgoingCall
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.errors import INVALID_PARAMS, RequestError
+from acp_nvim.protocol.jsonrpc import Id
+from acp_nvim.protocol.schema import given
+from acp_nvim.session import ids
+from acp_nvim.session.lists import LISTED
+from acp_nvim.session.questions import addresses, forms
+from acp_nvim.session.questions.decisions import CANCELLED, Decision, Option, Outcome
+from acp_nvim.session.session import Session
+
+_DECLINE: Final = Option("decline", "Decline", "reject_once")
+_DISMISS: Final = Option("cancel", wording.OPTION_DISMISS, "dismiss")
+
+
+class Requests(Protocol):
+    """Our requests to the agent (`Endpoint`)."""
+
+    def asked(self, id: Id) -> OutgoingCall | None:
+        """Return our open request of that id."""
+        ...
+
+    def is_over(self, id: Id) -> bool:
+        """Whether a request of ours had that id and has been answered."""
+        ...
+
+
+class Elicitations:
+    """The questions of one connection."""
+
+    def __init__(
+        self,
+        title: Callable[[], str],
+        requests: Callable[[], Requests | None] = lambda: None,
+        ask_unscoped: Callable[[Decision], None] = lambda decision: None,
+    ) -> None:
+        """``title`` is the agent's name for people. ``requests`` are those that a question may
+        name, None before the process runs. ``ask_unscoped`` shows a question that has no session.
+        """
+        self._title = title
+        self._requests = requests
+        self._ask_unscoped = ask_unscoped
+        self._opened: dict[str, Decision] = {}
+
+    def session_id(self, params: schema.CreateElicitationRequest) -> str | None:
+        """The agent's id of the session that a question belongs to: its own, or that of the
+        request of ours that it names.
+        """
+        if params.session_id is not UNSET:
+            return params.session_id
+        request = self._named(params)
+        return None if request is None else request.session_id
+
+    def create(
+        self, session: Session | None, params: schema.ElicitationRequest, call: IncomingCall
+    ) -> Decision:
+        """Show a question and return its decision. Raises RequestError for a mode that was not
+        advertised, and for a request without a scope.
+        """
+        decision = self.decision(params)
+        if session is None and params.request_id is UNSET:
+            raise RequestError(INVALID_PARAMS, "neither sessionId nor requestId")
+        if session is not None and session.root.status == "cancelling":
+            decision.resolve(CANCELLED, "cancel")
+        self._tie(decision, params)
+        if session is None:
+            self._ask_unscoped(decision)
+        else:
+            tool_call_id = given(params.tool_call_id)
+            calls, turn = session.tool_calls, session.root.turn
+            session.ask(decision, calls.current(tool_call_id, turn) if tool_call_id else None)
+        if isinstance(params, schema.ElicitationUrlMode):
+            self._opened[params.elicitation_id] = decision
+        cancel_with(call, decision)
+        return decision
+
+    def _named(self, params: schema.CreateElicitationRequest) -> OutgoingCall | None:
+        requests = self._requests()
+        if params.request_id is UNSET or requests is None:
+            return None
+        return requests.asked(params.request_id)
+
+    def _tie(self, decision: Decision, params: schema.CreateElicitationRequest) -> None:
+        """End the question with the request of ours that it names. An id that we never used is
+        ignored: the user can answer all the same.
+        """
+        requests = self._requests()
+        if params.request_id is UNSET or requests is None:
+            return
+        end = partial(decision.resolve, CANCELLED, "request ended")
+        request = requests.asked(params.request_id)
+        if request is not None:
+            request.when_over(end)
+        elif requests.is_over(params.request_id):
+            end()
+
+    def complete(self, params: schema.CompleteElicitationNotification) -> bool:
+        """The user is done in the browser; False for ids that are unknown or finished."""
+        decision = self._opened.get(params.elicitation_id)
+        if decision is None or decision.outcome is None:
+            return False
+        del self._opened[params.elicitation_id]
+        decision.completed = decision.outcome.kind == "accept"
+        decision.redraw()
+        return decision.completed
+
+    def decision(self, params: schema.ElicitationRequest) -> Decision:
+        """Return the decision for a question, which nothing shows yet. Raises RequestError for a
+        mode that was not advertised.
+        """
+        match params:
+            case schema.ElicitationFormMode():
+                kind, options = "form", [_DECLINE, _DISMISS]
+                count = len(given(params.requested_schema.properties) or ())
+                details = [f"a form of {count:,} fields: too many to fill in"]
+                if count <= LISTED:
+                    options, details = [_open(params), *options], _fields(params)
+            case schema.ElicitationUrlMode():
+                kind, details = "url", addresses.described(params.url)
+                options = [_DECLINE, _DISMISS]
+                if addresses.safe(params.url):
+                    options = [Option("accept", wording.OPTION_OPEN, "allow_once"), *options]
+            case _:
+                mode = getattr(params, "mode", "?")
+                raise RequestError(
+                    INVALID_PARAMS, f"elicitation mode {mode} was not advertised", {"mode": mode}
+                )
+        return Decision(
+            ids.new("e"),
+            "elicitation",
+            wording.ASKS.format(agent=self._title(), question=params.message),
+            kind=kind,
+            tool_call_id=given(params.tool_call_id),
+            options=options,
+            details=details,
+            request=params,
+        )
+
+
+def _open(params: schema.ElicitationFormMode) -> Option:
+    if forms.fields(params.requested_schema):
+        return Option("open", wording.OPTION_FILL_IN, "allow_once")
+    return Option("accept", "Accept", "allow_once")
+
+
+def _fields(params: schema.ElicitationFormMode) -> list[str]:
+    form = params.requested_schema
+    about = [text for text in (given(form.title), given(form.description)) if text]
+    asked = ((it.label, forms.wanted(it)) for it in forms.fields(form))
+    return [*about, *(f"{label}: {accepts}" if accepts else label for label, accepts in asked)]
+
+
+def response(outcome: Outcome) -> Any:
+    """The answer on the wire: accept, decline or cancel."""
+    if outcome.kind == "accept":
+        if outcome.content is None:
+            return schema.ElicitationAcceptAction()
+        return schema.ElicitationAcceptAction(content=dict(outcome.content))
+    if outcome.kind == "decline":
+        return schema.ElicitationDeclineAction()
+    return schema.ElicitationCancelAction()

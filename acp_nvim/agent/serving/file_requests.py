@@ -1,0 +1,89 @@
+"""`fs/read_text_file` and `fs/write_text_file` (v1/file-system), answered by the workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from msgspec import UNSET, UnsetType
+
+from acp_nvim.files.bytes.refusals import Reason, Refusal
+from acp_nvim.files.writes.agent_files import AgentFiles
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.errors import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    RESOURCE_NOT_FOUND,
+    RequestError,
+)
+from acp_nvim.session.session import Session
+
+CODES: Final[dict[Reason, int]] = {
+    "missing": RESOURCE_NOT_FOUND,
+    "relative": INVALID_PARAMS,
+    "directory": INVALID_PARAMS,
+    "binary": INVALID_PARAMS,
+    "too_large": INVALID_PARAMS,
+    "outside": INVALID_PARAMS,
+    "denied": INVALID_PARAMS,
+    "conflict": INTERNAL_ERROR,
+    "readonly": INTERNAL_ERROR,
+    "busy": INTERNAL_ERROR,
+    "failed": INTERNAL_ERROR,
+}
+"""The code of the JSON-RPC error for each reason."""
+WORDS: Final[dict[Reason, str]] = {"missing": "Resource not found: "}
+"""How the official SDKs begin the message: some agents know the error by these words alone, and
+write no new file when they are missing.
+"""
+
+
+class FileRequests:
+    """The `FileServer` of all sessions."""
+
+    def __init__(
+        self,
+        files: AgentFiles[Session],
+        on_read: Callable[[Session, str], None] = lambda session, path: None,
+    ) -> None:
+        """``on_read`` is called for each file that an agent reads through the editor."""
+        self._files = files
+        self._on_read = on_read
+
+    async def read(
+        self, session: Session, params: schema.ReadTextFileRequest
+    ) -> schema.ReadTextFileResponse:
+        """Answer `fs/read_text_file`. RequestError with ``data = {path, reason}``."""
+        line, limit = _number(params.line), _number(params.limit)
+        try:
+            content = await self._files.read(session, params.path, line, limit)
+        except Refusal as refusal:
+            raise _error(refusal) from refusal
+        self._on_read(session, params.path)
+        return schema.ReadTextFileResponse(content)
+
+    async def write(
+        self,
+        session: Session,
+        params: schema.WriteTextFileRequest,
+        answer: Callable[[schema.WriteTextFileResponse], None],
+    ) -> schema.WriteTextFileResponse:
+        """Answer `fs/write_text_file`, as soon as the file is written by ``answer``. RequestError
+        with ``data = {path, reason}``.
+        """
+        done = schema.WriteTextFileResponse()
+        try:
+            await self._files.write(session, params.path, params.content, lambda: answer(done))
+        except Refusal as refusal:
+            raise _error(refusal) from refusal
+        return done
+
+
+def _error(refusal: Refusal) -> RequestError:
+    message = f"{WORDS.get(refusal.reason, '')}{refusal}"
+    data = {"path": refusal.path, "reason": refusal.reason}
+    return RequestError(CODES[refusal.reason], message, data)
+
+
+def _number(value: int | UnsetType | None) -> int | None:
+    return None if value is UNSET or isinstance(value, UnsetType) else value

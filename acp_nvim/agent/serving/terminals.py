@@ -1,0 +1,329 @@
+"""The terminals of one agent: `terminal/*` (v1/terminals).
+
+Ids are unique in the host and known only to the session that made them. Output and end of a
+terminal are state (`session.terminal`); here its process lives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+from msgspec import UNSET, Struct, UnsetType
+
+from acp_nvim import wording
+from acp_nvim.agent.child.exit import Exit
+from acp_nvim.agent.child.launch import AgentStartError
+from acp_nvim.agent.child.pty import PtyProcess
+from acp_nvim.agent.child.reaper import Reaper
+from acp_nvim.agent.serving.answering import cancel_with, decision_id, wait
+from acp_nvim.agent.serving.commands import Command, command_of
+from acp_nvim.agent.serving.judging import judge
+from acp_nvim.agent.settings import Settings
+from acp_nvim.agent.wire.calls import IncomingCall
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.errors import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    RESOURCE_NOT_FOUND,
+    RequestError,
+)
+from acp_nvim.render.text import one_line
+from acp_nvim.session import ids
+from acp_nvim.session.output.terminal import Terminal
+from acp_nvim.session.questions import variables
+from acp_nvim.session.questions.decisions import Decision, Option, Outcome
+from acp_nvim.session.questions.requests import Command as Told
+from acp_nvim.session.questions.requests import commands
+from acp_nvim.session.questions.rules import Case
+from acp_nvim.session.session import Session
+
+OPTIONS: Final = (
+    Option("allow_once", wording.OPTION_RUN, "allow_once"),
+    Option("allow_always", wording.OPTION_RUN_ALWAYS, "allow_always"),
+    Option("reject_once", "Refuse", "reject_once"),
+)
+NAMED: Final = 3
+"""Of the commands that are ended with a turn, so many are named in the chat."""
+
+Handler = Callable[[Session, Any, IncomingCall], Awaitable[Any]]
+
+
+class _Live(Struct, eq=False):
+    """A terminal that has or had a process, until it is released and gone."""
+
+    session: Session
+    terminal: Terminal
+    process: PtyProcess
+    turn: int | None
+    """Number of the root session's turn in which the agent asked for it; None outside of one."""
+
+
+class AgentTerminals:
+    """Starts, serves and ends the terminals of one connection."""
+
+    def __init__(
+        self,
+        agent: str,
+        settings: Callable[[], Settings],
+        reaper: Reaper,
+        env: Callable[[], Mapping[str, str]],
+    ) -> None:
+        """`agent` is its name in the configuration, `env` its environment."""
+        self.handlers: Mapping[str, Handler] = {
+            "terminal/create": self.create,
+            "terminal/output": self.output,
+            "terminal/wait_for_exit": self.wait_for_exit,
+            "terminal/kill": self.kill,
+            "terminal/release": self.release,
+        }
+        self._agent = agent
+        self._settings = settings
+        self._reaper = reaper
+        self._env = env
+        self._live: dict[str, _Live] = {}
+        self._allowed: set[tuple[int, Told]] = set()
+        self._used: set[str] = set()
+        self._closed = False
+
+    # -- the agent's requests ---------------------------------------------------------------------
+
+    def create(
+        self, session: Session, params: schema.CreateTerminalRequest, call: IncomingCall
+    ) -> Awaitable[schema.CreateTerminalResponse]:
+        """`terminal/create`: runs at once unless a rule of the user says otherwise.
+
+        Raises RequestError: -32602 `denied` or `relative`, -32002 `missing`, -32603 `failed`.
+        Nothing is started for a turn that is being cancelled.
+        """
+        settings = self._settings()
+        if not settings.terminal.enabled:
+            reason = {"command": params.command, "reason": "denied"}
+            raise RequestError(INVALID_PARAMS, "terminals are turned off", reason)
+        command = command_of(params, self._env(), session.cwd)
+        limit = settings.terminal.output_limit
+        if isinstance(params.output_byte_limit, int):
+            limit = min(limit, params.output_byte_limit)
+        if session.root.status == "cancelling":
+            reason = {"command": command.line, "reason": "denied"}
+            raise RequestError(INVALID_PARAMS, "the turn was cancelled", reason)
+        decision = self._question(session, command)
+        if decision is not None:
+            cancel_with(call, decision)
+        turn = session.root.turn if session.root.status == "running" else None
+        return self._create(session, command, limit, decision, turn)
+
+    def output(
+        self, session: Session, params: schema.TerminalOutputRequest, _: IncomingCall
+    ) -> Awaitable[schema.TerminalOutputResponse]:
+        """`terminal/output`: the newest output, and how the command ended if it has."""
+        terminal = self._find(session, params.terminal_id).terminal
+        status: schema.TerminalExitStatus | UnsetType = UNSET
+        if not terminal.running:
+            status = schema.TerminalExitStatus(terminal.exit_code, terminal.signal)
+        output = terminal.output
+        return _answer(schema.TerminalOutputResponse(output.text(), output.truncated, status))
+
+    def wait_for_exit(
+        self, session: Session, params: schema.WaitForTerminalExitRequest, _: IncomingCall
+    ) -> Awaitable[schema.WaitForTerminalExitResponse]:
+        """`terminal/wait_for_exit`: answered also when the terminal is released meanwhile."""
+        return self._wait(self._find(session, params.terminal_id))
+
+    def kill(
+        self, session: Session, params: schema.KillTerminalRequest, _: IncomingCall
+    ) -> Awaitable[schema.KillTerminalResponse]:
+        """`terminal/kill`: answered once the command is gone; the id stays valid."""
+        return self._kill(self._find(session, params.terminal_id))
+
+    def release(
+        self, session: Session, params: schema.ReleaseTerminalRequest, _: IncomingCall
+    ) -> Awaitable[schema.ReleaseTerminalResponse]:
+        """`terminal/release`: the id is invalid from this message on; what still runs is ended."""
+        live = self._find(session, params.terminal_id)
+        live.terminal.release()
+        return self._release(live)
+
+    # -- the user ---------------------------------------------------------------------------------
+
+    async def stop(self, id: str) -> bool:
+        """End what runs in a terminal, as the user asks; False where nothing runs."""
+        live = self._live.get(id)
+        if live is None or live.process.exit is not None:
+            return False
+        await live.process.stop()
+        return True
+
+    def write(self, id: str, data: bytes) -> None:
+        """Pass on keys that the user types into a terminal's buffer."""
+        live = self._live.get(id)
+        if live is not None:
+            live.process.write(data)
+
+    # -- the end ----------------------------------------------------------------------------------
+
+    def end_turn(self, session: Session, turn: int) -> None:
+        """Begin to end the commands that a session or its subagents started in a cancelled turn and
+        left running; their output stays. The chat says so.
+        """
+        left = [
+            live
+            for live in self._live.values()
+            if live.session.root is session and live.turn == turn and live.process.runs_on
+        ]
+        if not left:
+            return
+        for live in left:
+            live.process.begin_stop()
+        names = [one_line(live.terminal.launch.command, 60) for live in left[:NAMED]]
+        more = [f"{len(left) - NAMED} more"] if len(left) > NAMED else []
+        session.notice("info", wording.ENDED_WITH_TURN.format(commands=", ".join([*names, *more])))
+
+    def forget(self, session: Session | None = None) -> None:
+        """Begin to end the terminals of a session that is over, or all of them with their agent."""
+        if session is None:
+            self._closed = True
+        for live in list(self._live.values()):
+            if session is None or live.session is session:
+                live.terminal.release()
+                live.process.begin_stop().add_done_callback(partial(self._gone, live))
+
+    async def close(self) -> None:
+        """End all terminals and wait until they are gone."""
+        self.forget()
+        await asyncio.gather(*(live.process.stop() for live in list(self._live.values())))
+
+    def _gone(self, live: _Live, _: object) -> None:
+        self._live.pop(live.terminal.id, None)
+
+    # -- how --------------------------------------------------------------------------------------
+
+    def _question(self, session: Session, command: Command) -> Decision | None:
+        """Apply the rules to the command. Returns the decision to await before it starts."""
+        case = Case(kind="execute", commands=[command.told], agent=self._agent)
+        action = judge(case, session, self._settings())
+        if action not in ("ask", "deny") or (
+            action == "ask" and self._permitted_before(session, command)
+        ):
+            return None
+        decision = Decision(
+            decision_id(),
+            "command",
+            f"run {command.line}",
+            kind="execute",
+            options=OPTIONS,
+            details=_details(command),
+        )
+        if action == "deny":
+            decision.resolve(Outcome("selected", OPTIONS[-1]), "rule")
+        session.ask(decision)
+        return decision
+
+    def _permitted_before(self, session: Session, command: Command) -> bool:
+        """Whether the user has allowed this command for the session, or just now: many agents ask
+        for permission by themselves before they come here, and one answer counts for one command.
+        """
+        if (session.n, command.told) in self._allowed:
+            return True
+        for call in session.tool_calls.open():
+            if not any(_is_shown_by(one, command.told, session) for one in commands(call)):
+                continue
+            for decision in session.entries[call].decisions:
+                option = decision.outcome and decision.outcome.option
+                if option and option.kind.startswith("allow") and decision.id not in self._used:
+                    self._used.add(decision.id)
+                    return True
+        return False
+
+    async def _create(
+        self,
+        session: Session,
+        command: Command,
+        limit: int,
+        decision: Decision | None,
+        turn: int | None,
+    ) -> schema.CreateTerminalResponse:
+        if decision is not None:
+            await self._permitted(session, command, decision)
+        terminal = session.terminals.new(ids.new("term-"), command.shown, limit, ours=True)
+        try:
+            process = await PtyProcess.start(
+                command.argv,
+                cwd=command.cwd,
+                env=command.env,
+                reaper=self._reaper,
+                feed=terminal.feed,
+                on_end=partial(_ended, terminal),
+                kill_s=self._settings().timeouts.kill_s,
+            )
+        except AgentStartError as error:
+            data = {"command": command.argv[0], "reason": "failed"}
+            raise RequestError(INTERNAL_ERROR, str(error), data) from error
+        self._live[terminal.id] = _Live(session, terminal, process, turn)
+        session.terminals.add(terminal)
+        session.observer.command(session, command.line, command.cwd)
+        if self._closed or session.status == "closed":
+            self.forget(session)
+        return schema.CreateTerminalResponse(terminal.id)
+
+    async def _permitted(self, session: Session, command: Command, decision: Decision) -> None:
+        outcome = await wait(decision)
+        option = outcome.option
+        if option is not None and option.id == "allow_always":
+            self._allowed.add((session.n, command.told))
+        if option is None or not option.kind.startswith("allow"):
+            who = "a rule of the user refuses" if decision.by == "rule" else "the user refused"
+            raise RequestError(
+                INVALID_PARAMS,
+                f"{who} to run {command.line}",
+                {"command": command.line, "reason": "denied"},
+            )
+
+    async def _wait(self, live: _Live) -> schema.WaitForTerminalExitResponse:
+        end = await live.process.wait()
+        return schema.WaitForTerminalExitResponse(end.code, end.signal)
+
+    async def _kill(self, live: _Live) -> schema.KillTerminalResponse:
+        await live.process.stop()
+        return schema.KillTerminalResponse()
+
+    async def _release(self, live: _Live) -> schema.ReleaseTerminalResponse:
+        await live.process.stop()
+        self._gone(live, None)
+        return schema.ReleaseTerminalResponse()
+
+    def _find(self, session: Session, id: str) -> _Live:
+        live = self._live.get(id)
+        if live is None or live.session is not session or live.terminal.released:
+            raise RequestError(
+                RESOURCE_NOT_FOUND, f"no terminal {id}", {"terminalId": id, "reason": "missing"}
+            )
+        return live
+
+
+async def _answer(response: schema.TerminalOutputResponse) -> schema.TerminalOutputResponse:
+    return response
+
+
+def _is_shown_by(told: Told, wanted: Told, session: Session) -> bool:
+    """Whether the command of a permission, `told`, is the wanted one: nothing was added to it that
+    changes its effect.
+    """
+    here = told.cwd or session.cwd
+    return (
+        told.line == wanted.line
+        and wanted.cwd == os.path.normpath(os.path.join(session.cwd, here))  # noqa: PTH118
+        and (told.env == wanted.env or variables.are_harmless(wanted.env))
+    )
+
+
+def _ended(terminal: Terminal, end: Exit) -> None:
+    terminal.end(end.code, end.signal)
+
+
+def _details(command: Command) -> list[str]:
+    """Directory and added environment, which the title does not show."""
+    return [f"in {command.cwd}", *(f"with {name}={value}" for name, value in command.shown.env)]

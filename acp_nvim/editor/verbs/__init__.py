@@ -1,1 +1,0 @@
-"""Verbs: what Lua asks the host to do, by subject."""

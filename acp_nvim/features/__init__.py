@@ -1,0 +1,1 @@
+"""Ring 2: features, a folder each."""

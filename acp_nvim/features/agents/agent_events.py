@@ -1,0 +1,57 @@
+"""What becomes of agents: their state is shown, their ends are told to the sessions, and those
+elsewhere are reached again.
+"""
+
+from __future__ import annotations
+
+from weakref import WeakSet
+
+from acp_nvim.agent import agent_state
+from acp_nvim.agent.agents import Agents
+from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.restarts import Reconnects
+from acp_nvim.features.sessions.sessions import Sessions
+from acp_nvim.nvim.screen import Screen
+
+
+class AgentEvents:
+    """Hears of all connections of a host."""
+
+    def __init__(self, agents: Agents, sessions: Sessions, screen: Screen) -> None:
+        """No agent has been started."""
+        self._agents = agents
+        self._sessions = sessions
+        self._screen = screen
+        self._reconnects = Reconnects(agents, sessions.served)
+        self._greeted: WeakSet[Connection] = WeakSet()
+        self._awaited: WeakSet[Connection] = WeakSet()
+        """Those that were not reached at once, which their sessions say."""
+
+    def changed(self, connection: Connection) -> None:
+        """Show an agent's state, unless another process of it has taken its place."""
+        if self._agents.connections.get(connection.name) is connection:
+            self._screen.state(["agents", connection.name], agent_state.snapshot(connection))
+        if connection.unreached and connection.is_first and connection not in self._awaited:
+            self._awaited.add(connection)
+            for conversation in self._sessions.served(connection.name):
+                conversation.agent_unreached(connection.unreached)
+        if connection.status == "ready" and connection not in self._greeted:
+            self._greeted.add(connection)
+            self._screen.event("AcpAgentReady", agent=connection.name)
+
+    def ended(self, connection: Connection) -> None:
+        """An agent's process is gone, or the connection to one elsewhere; its sessions say so."""
+        for conversation in self._sessions.conversations.values():
+            conversation.agent_ended(connection)
+        self.changed(connection)
+        if connection.returns:
+            self._reconnects.take_up(connection)
+            return
+        end = connection.exit
+        self._screen.event(
+            "AcpAgentExit",
+            agent=connection.name,
+            code=end.code if end else None,
+            signal=end.signal if end else None,
+            stderr="\n".join(connection.stderr(20)),
+        )

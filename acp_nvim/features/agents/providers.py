@@ -1,0 +1,113 @@
+"""Verbs about the providers of an agent: the services that it gets its models from
+(rfds/custom-llm-endpoint).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from acp_nvim import wording
+from acp_nvim.agent.agent_env import PLACEHOLDER
+from acp_nvim.agent.connection import Connection
+from acp_nvim.app import Host
+from acp_nvim.features.agents.verbs import agent_name
+from acp_nvim.nvim.environment import agent_environment
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
+from acp_nvim.verbs import Args, verb
+
+
+@verb("provider")
+async def provider(host: Host, args: Args) -> None:
+    """List the providers of an agent, then set or disable the one that is chosen."""
+    connection = await host.agents.get(agent_name(host, args))
+    if not connection.alive:
+        host.echo("error", connection.error or connection.exit_summary())
+        return
+    if not connection.agent.capabilities.providers:
+        host.echo("warn", wording.NO_PROVIDERS.format(agent=connection.title))
+        return
+    try:
+        await _change(host, connection, args.get("id"))
+    except (RequestError, RemoteProtocolError) as error:
+        host.echo("error", wording.FAILED.format(what="provider", reason=error))
+
+
+async def _change(host: Host, connection: Connection, wanted: object) -> None:
+    listed = await connection.agent.list_providers()
+    chosen = await _chosen(host, connection, listed, wanted)
+    if chosen is None:
+        return
+    actions = [wording.OPTION_PROVIDER_SET]
+    if chosen.current and not chosen.required:
+        actions.append(wording.OPTION_PROVIDER_OFF)
+    at = await host.choose(_line(chosen), actions, "provider")
+    if at == 0:
+        await _set(host, connection, chosen)
+    elif at == 1:
+        await connection.agent.disable_provider(chosen.provider_id)
+        host.echo("info", wording.PROVIDER_OFF.format(provider=chosen.provider_id))
+
+
+async def _chosen(
+    host: Host, connection: Connection, listed: Sequence[schema.ProviderInfo], wanted: object
+) -> schema.ProviderInfo | None:
+    if wanted:
+        found = next((one for one in listed if one.provider_id == wanted), None)
+        if found is None:
+            names = ", ".join(one.provider_id for one in listed)
+            host.echo("error", wording.NO_SUCH_PROVIDER.format(provider=wanted, providers=names))
+        return found
+    if not listed:
+        host.echo("info", wording.NO_PROVIDERS.format(agent=connection.title))
+        return None
+    prompt = wording.CHOOSE_PROVIDER.format(agent=connection.title)
+    at = await host.choose(prompt, [_line(one) for one in listed], "provider")
+    return None if at is None else listed[at]
+
+
+def _line(one: schema.ProviderInfo) -> str:
+    """A provider and where its requests go now."""
+    if not one.current:
+        return wording.PART_PROVIDER_OFF.format(provider=one.provider_id)
+    where = f"{one.current.api_type} {one.current.base_url}"
+    needed = wording.PART_PROVIDER_NEEDED if one.required else ""
+    return wording.PART_PROVIDER.format(provider=one.provider_id, where=where, needed=needed)
+
+
+async def _set(host: Host, connection: Connection, one: schema.ProviderInfo) -> None:
+    """Ask for the kind of service, its address and headers, whose values nobody sees."""
+    kinds = list(one.supported)
+    at: int | None = 0
+    if len(kinds) > 1:
+        at = await host.choose(
+            wording.CHOOSE_API.format(provider=one.provider_id), kinds, "provider"
+        )
+    if at is None or not kinds:
+        return
+    now = one.current.base_url if one.current else ""
+    url = await host.ask_text(wording.ASK_URL.format(provider=one.provider_id), now)
+    if not url:
+        return
+    headers = await _headers(host)
+    if headers is None:
+        return
+    connection.traffic.hide(value for value in headers.values() if value)
+    await connection.agent.set_provider(one.provider_id, kinds[at], url.strip(), headers)
+    host.echo("info", wording.PROVIDER_SET.format(provider=one.provider_id, url=url.strip()))
+
+
+async def _headers(host: Host) -> dict[str, str] | None:
+    """The headers by name, None where the user gives up. Values are filled in by `$ENV{NAME}`."""
+    names = await host.ask_text(wording.ASK_HEADERS)
+    found: dict[str, str] = {}
+    for name in (names or "").replace(",", " ").split():
+        value = await host.asking.ask_secret(wording.ASK_HEADER.format(header=name))
+        if value is None:
+            return None
+        found[name] = _filled(value, agent_environment())
+    return None if names is None else found
+
+
+def _filled(value: str, env: Mapping[str, str]) -> str:
+    return PLACEHOLDER.sub(lambda match: env.get(match[1], ""), value)

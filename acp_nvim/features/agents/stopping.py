@@ -1,0 +1,92 @@
+"""Verbs that end what an agent runs: a terminal, a tool call (v2/tool-calls)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any
+
+from acp_nvim import wording
+from acp_nvim.agent.agent import Agent
+from acp_nvim.agent.prompts.conversation import Conversation
+from acp_nvim.agent.wire.endpoint import ConnectionClosed
+from acp_nvim.app import Host
+from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.output.terminal import Terminal
+from acp_nvim.session.session import Session
+from acp_nvim.verbs import Args, verb
+
+
+@verb("terminal_stop")
+async def terminal_stop(host: Host, args: Args) -> None:
+    """End what runs in a terminal; its agent learns how it ended, or ends it."""
+    conversation = host.sessions.conversation(int(args["session"]))
+    session = host.screen.sessions.get(int(args["session"]))
+    terminal = session.terminals.get(str(args["id"])) if session is not None else None
+    if conversation is None or session is None or terminal is None:
+        host.echo("info", wording.TERMINAL_IDLE)
+    else:
+        await _stop_terminal(host, conversation, session, terminal)
+
+
+@verb("stop_target")
+async def stop_target(host: Host, args: Args) -> None:
+    """End the tool call or the terminal under the cursor of a chat."""
+    conversation = host.sessions.conversation(args.get("session"))
+    session = host.screen.sessions.get(int(args["session"]))
+    if conversation is None or session is None:
+        return
+    target: dict[str, Any] = args.get("target") or {}
+    terminal = session.terminals.get(str(target.get("id"))) if "id" in target else None
+    number = target.get("call")
+    call = session.tool_calls.at(int(number)) if number is not None else None
+    if terminal is None and call is not None and not call.cancellable:
+        terminal = _running_in(session, call)
+    if terminal is not None:
+        await _stop_terminal(host, conversation, session, terminal)
+    elif call is None or call.finished:
+        host.echo("info", wording.NOTHING_TO_STOP)
+    elif not call.cancellable:
+        host.echo("info", wording.CALL_NOT_STOPPABLE)
+    else:
+        agent = _agent(conversation)
+        request = agent.cancel_call(session.id, call.id) if agent is not None else None
+        await _asked(host, request)
+
+
+def _running_in(session: Session, call: ToolCall) -> Terminal | None:
+    terminals = session.entries[call].terminals.values()
+    return next((one for one in terminals if one.running), None)
+
+
+async def _stop_terminal(
+    host: Host, conversation: Conversation, session: Session, terminal: Terminal
+) -> None:
+    connection = conversation.connection
+    if terminal.ours:
+        if connection is None or not await connection.terminals.stop(terminal.id):
+            host.echo("info", wording.TERMINAL_IDLE)
+    elif not terminal.running:
+        host.echo("info", wording.TERMINAL_IDLE)
+    elif not terminal.cancellable:
+        host.echo("info", wording.TERMINAL_NOT_STOPPABLE)
+    else:
+        agent = _agent(conversation)
+        request = agent.cancel_terminal(session.id, terminal.id) if agent is not None else None
+        await _asked(host, request)
+
+
+def _agent(conversation: Conversation) -> Agent | None:
+    connection = conversation.connection
+    return connection.agent if connection is not None and connection.alive else None
+
+
+async def _asked(host: Host, request: Awaitable[None] | None) -> None:
+    """Wait for the agent to agree; what ends tells so by itself."""
+    if request is None:
+        host.echo("info", wording.NOTHING_TO_STOP)
+        return
+    try:
+        await request
+    except (RequestError, RemoteProtocolError, ConnectionClosed) as error:
+        host.echo("warn", wording.NOT_STOPPED.format(reason=error))

@@ -1,0 +1,69 @@
+"""Verbs about agents: options, the one for new sessions, restart, stop."""
+
+from __future__ import annotations
+
+from acp_nvim import wording
+from acp_nvim.agent.agents import UnknownAgent
+from acp_nvim.app import Host
+from acp_nvim.features.sessions.session_restore import revive
+from acp_nvim.features.tools.user_tools import told
+from acp_nvim.verbs import Args, verb
+
+
+@verb("setup")
+def setup(host: Host, args: Args) -> None:
+    """Options, at the start and after each `setup()`."""
+    past = args.pop("past", None)
+    user_tools = args.pop("user_tools", ())
+    host.configure(args)
+    host.user_tools.take(told(user_tools))
+    if past is not None:
+        revive(host, past)
+
+
+@verb("agent")
+def agent(host: Host, args: Args) -> None:
+    """Choose the agent for new sessions."""
+    name = str(args["name"])
+    try:
+        problem = None if host.options.spec(name) else wording.NO_SUCH_AGENT.format(agent=name)
+    except UnknownAgent as error:
+        problem = str(error)
+    if problem is not None:
+        host.echo("error", problem)
+        return
+    host.options.choose_agent(name)
+    current = host.sessions.conversation(None)
+    empty = current is not None and not current.topic and current.session.agent != name
+    host.echo(
+        "info",
+        wording.NEW_SESSIONS_USE.format(agent=name) + (wording.PART_PROMPT_OPENS if empty else ""),
+    )
+
+
+@verb("restart")
+async def restart(host: Host, args: Args) -> None:
+    """End an agent's process tree, start it again and reopen its sessions."""
+    await host.restart(agent_name(host, args))
+
+
+@verb("stop")
+async def stop(host: Host, args: Args) -> None:
+    """End an agent's process tree."""
+    name = agent_name(host, args)
+    stopped = await host.restarts.stop(name)
+    host.echo(
+        "info",
+        wording.AGENT_STOPPED.format(agent=name)
+        if stopped
+        else wording.AGENT_NOT_RUNNING.format(agent=name),
+    )
+
+
+def agent_name(host: Host, args: Args) -> str:
+    """The agent that is meant: the named one, else the current session's, else the default."""
+    conversation = host.sessions.conversation(None)
+    name = args.get("agent") or (
+        conversation.session.agent if conversation else host.settings().agent
+    )
+    return str(name)

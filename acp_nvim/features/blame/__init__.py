@@ -1,0 +1,1 @@
+"""Authors of lines."""

@@ -1,0 +1,161 @@
+"""Verbs about who wrote lines: shown in a buffer, opened, exported."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from anyio import to_thread
+
+from acp_nvim import wording
+from acp_nvim.app import Host
+from acp_nvim.edits.text import Text
+from acp_nvim.features.chat.verbs import written
+from acp_nvim.features.history import history_chats
+from acp_nvim.features.history.verbs import read
+from acp_nvim.features.sessions.session_picker import show
+from acp_nvim.files.bytes import roots
+from acp_nvim.files.bytes.paths import Place
+from acp_nvim.files.bytes.refusals import Refusal
+from acp_nvim.files.checkpoints.store import StoreError
+from acp_nvim.files.ports import BufferText
+from acp_nvim.protocol.text import clean_text
+from acp_nvim.session.session import Session
+from acp_nvim.session.transcript.entries import Message
+from acp_nvim.verbs import Args, verb
+
+if TYPE_CHECKING:
+    from acp_nvim.history.blames import Author, Blamed
+NOTES = "refs/notes/acp"
+"""The ref for notes where the user names none."""
+
+
+@verb("blame")
+async def blame(host: Host, args: Args) -> None:
+    """Tell the buffer of a file, by its real path, who wrote its lines."""
+    path = str(args["path"])
+    await host.workspace.persistence.adopt()  # what a killed process has left is blamed, too
+    live = await host.workspace.edits.buffers.read(Place(path, path))
+    if not isinstance(live, BufferText):
+        return
+    found = await _blamed(host, {path: live.text})
+    if found is not None:
+        blamed = found[path]
+        ranges = [number for one in blamed.ranges for number in one]
+        authors = [_author(number, author) for number, author in blamed.authors.items()]
+        host.screen.push("blame", live.bufnr, live.tick, ranges, authors)
+
+
+def _author(number: int, author: Author) -> dict[str, Any]:
+    told = ("agent", "sent", "prompt", "words")
+    return {"id": number, **{name: getattr(author, name) for name in told}}
+
+
+@verb("blame_open")
+async def open_prompt(host: Host, args: Args) -> None:
+    """Show the chat of the session that wrote a line, at the prompt that it worked on."""
+    author: Author | None = await read(host, "author", int(args["author"]))
+    kept = author and author.record and await read(host, "session", author.record)
+    if author is None or not kept:
+        host.echo("info", wording.HISTORY_GONE)
+        return
+    conversation = history_chats.opened(host, kept)
+    if conversation is not None:
+        show(host, conversation)
+    else:
+        entries = await read(host, "entries", kept.id)
+        conversation = history_chats.read_only(host, kept, entries or ())
+    turn = _turn(conversation.session, author.sent)
+    if turn is not None:
+        host.screen.push("chat_turn", conversation.session.n, turn)
+
+
+def _turn(session: Session, sent: float) -> int | None:
+    """The number of the turn whose prompt was sent then, among those in the chat; 1 is the
+    first.
+    """
+    said = (entry for entry in session.transcript.entries if isinstance(entry, Message))
+    prompts = (entry for entry in said if entry.role == "user")
+    return next((n for n, prompt in enumerate(prompts, 1) if prompt.sent == sent), None)
+
+
+@verb("blame_export")
+async def export(host: Host, args: Args) -> None:
+    """The lines that agents wrote in the workspace, as an Agent Trace: to a file, into a window, or
+    by option `blame_export` as a note on the commit in use.
+    """
+    root = roots.root_of(str(args["cwd"]))
+    await host.workspace.persistence.adopt()
+    paths = await read(host, "blamed_paths", clean_text(root))
+    if paths is None:
+        return
+    ref = {"trace": "", "notes": NOTES}.get(how := host.settings().blame_export, how)
+    if ref and not args.get("file"):
+        await _note(host, root, paths, ref)
+        return
+    lines = _trace(root, await _blamed(host, await _texts(host, paths)) or {})
+    if not lines:
+        host.echo("info", wording.BLAME_NOTHING)
+    elif not args.get("file"):
+        host.screen.push("show", "acp://blame-export", "json", lines)
+    elif written(host, Path(str(args["file"])), lines):
+        host.echo("info", wording.BLAME_EXPORTED.format(path=args["file"]))
+
+
+async def _note(host: Host, root: str, paths: list[str], ref: str) -> None:
+    """The lines that agents wrote in the commit in use, as a note on it."""
+    from acp_nvim.files.checkpoints import git_notes
+
+    try:
+        commit = await to_thread.run_sync(git_notes.head, root, os.environ)
+        texts = await to_thread.run_sync(git_notes.texts, commit, paths, os.environ)
+        lines = _trace(root, await _blamed(host, texts) or {}, commit.id)
+        if not lines:
+            host.echo("info", wording.BLAME_NOT_COMMITTED)
+            return
+        note = ("\n".join(lines) + "\n").encode()
+        await to_thread.run_sync(git_notes.write, commit, ref, note, os.environ)
+    except git_notes.NotNotedError as error:
+        host.echo("warn", str(error))
+    except StoreError as error:
+        host.echo("warn", wording.NOTES_FAILED.format(reason=error))
+    else:
+        host.echo("info", wording.BLAME_NOTED.format(commit=commit.id[:10], ref=ref))
+
+
+async def _texts(host: Host, paths: list[str]) -> dict[str, Text]:
+    """The present texts of files; those that are gone or hold no text are left out."""
+    texts: dict[str, Text] = {}
+    for path in paths:
+        try:
+            text = await host.workspace.edits.live(path)
+        except Refusal:
+            continue
+        if text is not None:
+            texts[path] = text
+    return texts
+
+
+async def _blamed(host: Host, texts: Mapping[str, Text]) -> Mapping[str, Blamed] | None:
+    """By path; None where there is no history, which is said."""
+    keys = {clean_text(path): path for path in texts}
+    asked = {key: texts[path] for key, path in keys.items()}
+    found: Mapping[str, Blamed] | None = await read(host, "blame", asked)
+    return None if found is None else {keys[key]: blamed for key, blamed in found.items()}
+
+
+def _trace(root: str, blamed: Mapping[str, Blamed], revision: str = "") -> list[str]:
+    """Lines of JSON; none where agents wrote nothing of what is there."""
+    from acp_nvim import __version__
+    from acp_nvim.history.agent_trace import trace
+
+    above = root.rstrip("/") + "/"
+    files = {path.removeprefix(above): found for path, found in blamed.items()}
+    record = trace(files, __version__, time.time(), revision)
+    if not record["files"]:
+        return []
+    return msgspec.json.format(msgspec.json.encode(record), indent=2).decode().split("\n")

@@ -1,0 +1,1 @@
+"""The chat: what `<CR>` opens, reports, the log."""

@@ -1,0 +1,119 @@
+"""Content blocks of a session, found again and opened in full: in a window what is text, in the
+program that is there for it what is image, sound or document.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import mimetypes
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from acp_nvim import wording
+from acp_nvim.app import Host
+from acp_nvim.files.bytes import private_files
+from acp_nvim.protocol import schema
+from acp_nvim.render.text import home_path, one_line, size, visible
+from acp_nvim.session.session import Session
+from acp_nvim.session.transcript.entries import Compaction, Message, SessionMessage
+
+_SAFE = ("image/", "audio/", "video/", "application/pdf")
+"""What is shown by a program of the system. Anything else could be run by it, and is not."""
+_TEXT = ("image/svg+xml",)
+_SUFFIXES = {
+    "audio/wav": ".wav",
+    "audio/mpeg": ".mp3",
+    "audio/ogg": ".ogg",
+    "audio/flac": ".flac",
+    "image/webp": ".webp",
+}
+"""What not every system's table of types knows."""
+
+
+def find(session: Session, where: Any) -> Any | None:
+    """Return the block that `render.content` has named so, None when there is none."""
+    try:
+        return _found(session, where)
+    except (KeyError, IndexError, TypeError, AttributeError):
+        return None
+
+
+def _found(session: Session, where: Any) -> Any | None:
+    if "message" in where:
+        entries = session.transcript.entries
+        number = where["message"]
+        message = next(e for e in entries if isinstance(e, Message) and e.number == number)
+        return message.parts[where["part"]]
+    if "compaction" in where:
+        entries = session.transcript.entries
+        number = where["compaction"]
+        entry = next(e for e in entries if isinstance(e, Compaction) and e.id == number)
+        return entry.summary[where["part"]]
+    if "session_message" in where:
+        messages = (e for e in session.transcript.entries if isinstance(e, SessionMessage))
+        return next(e for e in messages if e.id == where["session_message"]).parts[where["part"]]
+    item = session.tool_calls.at(where["call"]).content[where["item"]]
+    return item.content
+
+
+def open_block(host: Host, session: Session, block: Any) -> None:
+    """Open a content block in full (v1/content)."""
+    match block:
+        case schema.ImageContent() | schema.AudioContent():
+            _open_data(host, block.data, block.mime_type, "")
+        case schema.EmbeddedResource():
+            resource: Any = block.resource
+            if isinstance(resource, schema.TextResourceContents):
+                _show(host, session, resource.text, _filetype(resource))
+            else:
+                _open_data(host, resource.blob, resource.mime_type or "", resource.uri)
+        case schema.TextContent():
+            _show(host, session, block.text, "markdown")
+        case _:
+            raw = getattr(block, "raw", block)
+            text = msgspec.json.format(msgspec.json.encode(raw), indent=2).decode()
+            _show(host, session, text, "json")
+
+
+def _show(host: Host, session: Session, text: str, filetype: str) -> None:
+    lines = visible(text.removesuffix("\n")).split("\n")
+    host.screen.push("show", f"acp://content/{session.n}", filetype, lines)
+
+
+def _filetype(resource: schema.TextResourceContents) -> str:
+    """A filetype by the name of the resource, as far as names say it; text otherwise."""
+    suffix = Path(urlsplit(resource.uri).path).suffix.lstrip(".").lower()
+    known = {"py": "python", "md": "markdown", "js": "javascript", "ts": "typescript", "rs": "rust"}
+    plain = ("c", "cpp", "css", "go", "html", "java", "json", "lua", "sh", "toml", "vim", "yaml")
+    return known.get(suffix, suffix if suffix in plain else "text")
+
+
+def _open_data(host: Host, data: str, mime: str, name: str) -> None:
+    """Write what is base64 into a file of the cache and open that."""
+    try:
+        content = base64.b64decode("".join(data.split()), validate=True)
+    except (binascii.Error, ValueError) as error:
+        host.echo("error", wording.NO_BASE64.format(reason=error))
+        return
+    mime = mime.partition(";")[0].strip().lower()
+    path = _file(host, content, mime, name)
+    if not path.exists():
+        private_files.write(path, content, sync=False)
+    if mime.startswith(_SAFE) and mime not in _TEXT:
+        host.screen.push("open_file", str(path))
+    else:
+        what = one_line(f"{size(len(content))} of {mime or 'data'}")
+        host.echo("info", wording.WRITTEN_TO.format(path=home_path(str(path)), what=what))
+
+
+def _file(host: Host, content: bytes, mime: str, name: str) -> Path:
+    """The same content has the same file. Only the type says how it ends, not the agent."""
+    known = _SUFFIXES.get(mime) or mimetypes.guess_extension(mime)
+    suffix = known if mime.startswith(_SAFE) else None
+    digest = hashlib.blake2s(content, digest_size=8).hexdigest()
+    return host.options.cache("content") / (digest + (suffix or ".bin"))

@@ -1,0 +1,279 @@
+"""Reports: what `:Acp info`, `:Acp log`, `:Acp permissions` and `:Acp export` show, as lines."""
+
+from __future__ import annotations
+
+import platform
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from acp_nvim import __version__, wording
+from acp_nvim.agent import agent_state
+from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.opening.mcp import Fate
+from acp_nvim.agent.wire.redact import SecretsOnly
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.fence import quoted
+from acp_nvim.render.calls.tools import WHOLE, Look, draw, entry_of, float_rows
+from acp_nvim.render.cards import card
+from acp_nvim.render.content import describe
+from acp_nvim.render.margin import draw_entry, notice_details
+from acp_nvim.render.text import one_line, size, visible
+from acp_nvim.session import snapshot
+from acp_nvim.session.calls.tool_use import ToolUse
+from acp_nvim.session.questions.decisions import Decision
+from acp_nvim.session.session import Session
+from acp_nvim.session.transcript.entries import Entry, Line, Message, Part, TerminalEntry, ToolEntry
+
+if TYPE_CHECKING:
+    from acp_nvim.app import Host
+
+MOST_OF_VALUE: Final = 4000
+"""Characters of one value in `:Acp info`."""
+
+
+def info(host: Host) -> list[str]:
+    """Agents with versions, capabilities and warnings; sessions; problems of our own."""
+    editor, python = host.settings().neovim, platform.python_version()
+    lines = [
+        f"acp.nvim {__version__}, Neovim {editor}, Python {python}",
+        f"  interpreter: {sys.executable}",
+        "",
+    ]
+    for connection in host.agents.connections.values():
+        lines += [*_agent(connection), ""]
+    for conversation in host.sessions.conversations.values():
+        lines += [*_session(conversation.session), *_servers(conversation.servers), ""]
+    lines += [*host.limit_reports.lines(), *host.tools.lines(), ""]
+    if host.notices.problems:
+        lines += [
+            "problems",
+            *("  " + visible(line).replace("\n", " ") for line in host.notices.problems),
+        ]
+    if not host.agents.connections and not host.sessions.conversations:
+        lines.append(wording.NO_AGENT_YET)
+    return lines
+
+
+def _agent(connection: Connection) -> list[str]:
+    known = agent_state.snapshot(connection)
+    lines = [
+        f"agent {connection.name}: {connection.status}"
+        + (f" ({connection.error})" if connection.error else "")
+    ]
+    if connection.spec.url:
+        lines.append(f"  headers: {', '.join(connection.spec.headers) or 'none'}")
+    else:
+        lines.append(f"  command: {' '.join(connection.spec.command)}")
+    told = ("url", "pid", "protocol", "dialect")
+    lines += [f"  {key}: {known[key]}" for key in told if known[key] is not None]
+    known["capabilities"] = connection.capabilities or known["capabilities"]
+    lines += [
+        f"  {key}: {msgspec.json.encode(known[key]).decode()[:MOST_OF_VALUE]}"
+        for key in ("info", "capabilities", "auth_methods", "auth")
+        if known[key]
+    ]
+    lines.append(f"  traffic kept: {size(connection.traffic.size)}")
+    warnings = connection.warnings.lines()
+    lines.append("  protocol violations and oddities: " + ("none" if not warnings else ""))
+    lines += ["    " + line for line in warnings]
+    if not connection.alive and (words := connection.last_words()):
+        lines += ["  last words:", *("    " + line for line in words)]
+    return [visible(line) for line in lines]
+
+
+def _session(session: Session) -> list[str]:
+    lines = [
+        f"session {session.n}: {session.status}, agent {session.agent}",
+        f"  id: {session.id or 'none yet'}",
+        f"  title: {session.title or 'none yet'}",
+        f"  cwd: {session.cwd}",
+        f"  context: {_usage(session)}",
+        *_turn_usage(session),
+        f"  entries: {len(session.transcript.entries)}, tool calls: {len(session.tool_calls)}",
+        f"  queue: {len(session.queue)}",
+        *_tools(session.tools),
+    ]
+    return [visible(line) for line in lines]
+
+
+def _servers(fates: Sequence[Fate]) -> list[str]:
+    """The MCP servers of a session, and what became of each."""
+    if not fates:
+        return []
+    return ["  MCP servers:", *(visible(f"    {fate.name}: {_fate(fate)}") for fate in fates)]
+
+
+def _fate(fate: Fate) -> str:
+    if fate.left_out:
+        return f"left out, {fate.left_out}"
+    filled = f", {', '.join(fate.variables)} filled in" if fate.variables else ""
+    missing = f", there is no program {fate.missing} here" if fate.missing else ""
+    return f"passed ({fate.transport}){filled}{missing}"
+
+
+def _tools(use: ToolUse | None) -> list[str]:
+    """The use of the editor's own tools, where they are offered."""
+    if use is None:
+        return []
+    if not use.connected and not use.calls:
+        return ["  tools: not connected"]
+    slowest = f", {use.failed} failed, slowest {use.slowest_ms} ms" if use.calls else ""
+    one = "connection" if use.connected == 1 else "connections"
+    calls = "call" if use.calls == 1 else "calls"
+    return [f"  tools: {use.connected} {one}, {use.calls} {calls}{slowest}"]
+
+
+def _usage(session: Session) -> str:
+    """Tokens and the cost so far, as the agent counts them."""
+    usage = session.usage
+    if usage is None:
+        return "unknown"
+    cost = schema.given(usage.cost)
+    price = "" if cost is None else f", {cost.amount:g} {cost.currency} so far"
+    return f"{usage.used} of {usage.size} tokens{price}"
+
+
+def _turn_usage(session: Session) -> list[str]:
+    """Tokens of the last turn, where the agent tells them."""
+    told = snapshot.turn_usage(session.turn_usage)
+    if told is None:
+        return []
+    named = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in told.items())
+    return [f"  tokens of the last turn: {named}"]
+
+
+def permissions(host: Host) -> list[str]:
+    """Every pending decision with all of its options."""
+    lines: list[str] = []
+    for conversation in host.sessions.conversations.values():
+        session = conversation.session
+        for decision in session.decisions:
+            rows = float_rows(entry_of(decision, session), decision, session.cwd)
+            lines += [f"session {session.n}, {decision.id}", *_texts(rows), ""]
+    for decision in host.unscoped_questions.decisions:
+        lines += [f"no session, {decision.id}", *_texts(card(decision)), ""]
+    return lines or [wording.NOTHING_PENDING]
+
+
+def markdown(session: Session, secrets: Sequence[str] = ()) -> list[str]:
+    """The whole transcript as Markdown, nothing folded or cut, without values that are known to be
+    secret.
+    """
+    lines = markdown_of(session.transcript.entries)
+    return SecretsOnly(secrets).text("\n".join(lines)).split("\n") if secrets else lines
+
+
+def markdown_of(entries: Iterable[Entry]) -> list[str]:
+    """Return entries of a transcript as Markdown."""
+    lines: list[str] = []
+    for entry in entries:
+        if isinstance(entry, Message):
+            lines += [*_message(entry), ""]
+        elif isinstance(entry, ToolEntry):
+            head, *body = _texts(draw(entry, Look(tool_lines=WHOLE)))
+            lines += [f"### {head}", "", *_fenced(body)]
+        elif isinstance(entry, Line):
+            lines += [f"— {one_line(entry.title, 4000)}", *notice_details(entry), ""]
+        elif isinstance(entry, TerminalEntry):
+            lines += _fenced(_texts(draw_entry(entry)))
+        else:
+            lines += [*_texts(draw_entry(entry)), ""]
+    return lines
+
+
+def _fenced(rows: list[str]) -> list[str]:
+    """Rows as they stand in the chat, in a fence that none of them closes."""
+    if not rows:
+        return []
+    ticks = (len(run) for row in rows for run in re.findall("`+", row))
+    fence = "`" * max(3, 1 + max(ticks, default=0))
+    return [fence, *(row.removeprefix("  ") for row in rows), fence, ""]
+
+
+def _message(message: Message) -> list[str]:
+    text = "".join(_part(part) for part in message.parts)
+    body = visible(text).split("\n")
+    if message.role == "user":
+        return ["## You", "", *body]
+    if message.role == "thought":
+        return ["> " + line for line in body]
+    return body
+
+
+def _part(part: Part) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, schema.ResourceLink):
+        return f"\n[{one_line(part.title or part.name)}]({one_line(part.uri)})\n"
+    if isinstance(part, schema.EmbeddedResource):
+        resource: Any = part.resource
+        if isinstance(resource, schema.TextResourceContents):
+            return f"\n{quoted(resource.uri, resource.text)}\n"
+    return "\n" + "\n".join(_texts(describe(part, None))) + "\n"
+
+
+def whole(session: Session, target: dict[str, Any]) -> list[str]:
+    """A notice in full, or a tool call: content uncut, then raw input and output."""
+    if target.get("kind") == "notice":
+        return _whole_notice(session, target.get("number"))
+    index = target.get("call")
+    if index is None and isinstance(target.get("where"), dict):
+        index = target["where"].get("call")
+    call = next((call for call in session.tool_calls if call.index == index), None)
+    return [] if call is None else whole_entry(session.entries[call])
+
+
+def _whole_notice(session: Session, number: object) -> list[str]:
+    entries = session.transcript.entries
+    found = (it for it in entries if isinstance(it, Line) and it.number == number)
+    return [
+        line for it in found for line in (*visible(it.title).split("\n"), "", *notice_details(it))
+    ]
+
+
+def asked(decision: Decision) -> list[str]:
+    """What a question says, and its options, in full."""
+    lines = visible(decision.title).split("\n")
+    for detail in decision.details:
+        lines += visible(detail).split("\n")
+    options = enumerate(decision.options, 1)
+    return [*lines, "", *(f"{at}. {one_line(it.name, 4000)}" for at, it in options)]
+
+
+def whole_entry(entry: ToolEntry) -> list[str]:
+    """The same of the entry of a tool call."""
+    call = entry.call
+    lines = _texts(draw(entry, Look(tool_lines=WHOLE)))
+    tool = f", tool {one_line(call.name)}" if call.name else ""
+    lines.insert(1, f"  id {one_line(call.id)}{tool}")
+    raw = (("raw input", call.raw_input), ("raw output", call.raw_output), ("_meta", call.meta))
+    for name, value in raw:
+        if value is not None:
+            lines += ["", f"### {name}", *_laid_out(value)]
+    return lines
+
+
+def _laid_out(value: Any) -> list[str]:
+    """A value in full; the texts of a table that have several lines stand below their names."""
+    texts = value.values() if isinstance(value, dict) else ()
+    if not any(isinstance(text, str) and "\n" in text for text in texts):
+        return visible(value if isinstance(value, str) else _pretty(value)).split("\n")
+    lines: list[str] = []
+    for key, member in value.items():
+        if isinstance(member, str) and "\n" in member:
+            lines += [f"{visible(_pretty(key))}:", *("│ " + it for it in _laid_out(member))]
+        else:
+            lines += visible(f"{_pretty(key)}: {_pretty(member)}").split("\n")
+    return lines
+
+
+def _pretty(value: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
+def _texts(rows: list[Any]) -> list[str]:
+    return [text for text, _, _ in rows]

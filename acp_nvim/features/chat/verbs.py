@@ -1,0 +1,213 @@
+"""Verbs about what the user looks at: reports, the log, what `<CR>` opens."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from anyio import to_thread
+
+from acp_nvim import wording
+from acp_nvim.agent.wire.traffic import Recorded
+from acp_nvim.app import Host
+from acp_nvim.features.agents.verbs import agent_name
+from acp_nvim.features.chat import contents, reports
+from acp_nvim.features.forms.verbs import open_decision
+from acp_nvim.features.history.history_chats import open_kept_child
+from acp_nvim.features.permissions.verbs import propose
+from acp_nvim.features.terminals.verbs import open_terminal
+from acp_nvim.files.bytes import private_files
+from acp_nvim.nvim.plain import plain
+from acp_nvim.protocol import schema
+from acp_nvim.render.diffs import changes
+from acp_nvim.render.text import one_line, path_line
+from acp_nvim.session import snapshot, subagents
+from acp_nvim.session.questions.patches import patches_of
+from acp_nvim.session.session import Session
+from acp_nvim.verbs import Args, verb
+
+
+@verb("tool_calls")
+def tool_calls(host: Host, args: Args) -> None:
+    """Tell all tool calls of a session, of which `state()` has the newest."""
+    session = host.screen.sessions.get(int(args["session"]))
+    calls = session.tool_calls if session is not None else ()
+    host.screen.push("reply", args["id"], [plain(snapshot.tool_call(call)) for call in calls])
+
+
+@verb("redraw")
+def redraw(host: Host, args: Args) -> None:
+    """Draw a chat again as a whole."""
+    host.screen.redraw(int(args["session"]))
+
+
+@verb("info")
+def info(host: Host, args: Args) -> None:
+    """Agents, sessions, limits, protocol warnings."""
+    host.screen.push("show", "acp://info", "acpinfo", reports.info(host))
+
+
+@verb("log")
+async def log(host: Host, args: Args) -> None:
+    """The traffic of an agent."""
+    name = agent_name(host, args)
+    connection = host.agents.connections.get(name)
+    if connection is None:
+        host.echo("info", wording.NO_TRAFFIC.format(agent=name))
+        return
+    recorded, redact = connection.traffic.copy(), host.settings().log.redact
+    lines = await to_thread.run_sync(lambda: list(recorded.lines(redact=redact)))
+    if not lines:
+        host.echo("info", wording.TRAFFIC_OFF.format(level=host.settings().log.level))
+        return
+    host.screen.push("show", f"acp://log/{name}", "acplog", lines)
+
+
+@verb("log_save")
+async def log_save(host: Host, args: Args) -> None:
+    """Write the traffic of all agents to a file, redacted."""
+    path = Path(str(args["file"]))
+    logs = {name: one.traffic.copy() for name, one in host.agents.connections.items()}
+    try:
+        count = await to_thread.run_sync(save_log, path, logs)
+    except OSError as error:
+        host.echo("error", wording.CANNOT_WRITE.format(path=path, reason=error.strerror or error))
+    else:
+        host.echo("info", wording.TRAFFIC_SAVED.format(count=count, path=path))
+
+
+def save_log(path: Path, logs: Mapping[str, Recorded]) -> int:
+    """Write logs by agent without their secrets, for the user alone to read; takes seconds for a
+    long one. Returns the number of lines. OSError.
+    """
+    count = 0
+    with open(path, "w", encoding="utf-8", opener=private) as file:
+        for name, recorded in logs.items():
+            for line in chain([f"# {name}"], recorded.redacted()):
+                file.write(line + "\n")
+                count += 1
+    return count
+
+
+def private(path: str, flags: int) -> int:
+    """Open a file that only its owner may look into, also one that is there."""
+    handle = os.open(path, flags, 0o600)
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        os.fchmod(handle, 0o600)
+    return handle
+
+
+def written(host: Host, path: Path, lines: list[str]) -> bool:
+    """Write lines to a file, a new one for the user alone; why that cannot be is said. Returns
+    whether they are in it.
+    """
+    try:
+        with open(path, "w", encoding="utf-8", opener=private_files.opener) as file:
+            file.write("\n".join(lines) + "\n")
+    except OSError as error:
+        host.echo("error", wording.CANNOT_WRITE.format(path=path, reason=error.strerror or error))
+        return False
+    return True
+
+
+@verb("export")
+def export(host: Host, args: Args) -> None:
+    """The chat as Markdown, to a file or into a window."""
+    conversation = host.sessions.conversation(args.get("session"))
+    if conversation is None:
+        host.echo("info", wording.NO_SESSION)
+        return
+    connection = host.agents.connections.get(conversation.session.agent)
+    known = connection.traffic.secrets if connection is not None else ()
+    lines = reports.markdown(conversation.session, known)
+    if args.get("file"):
+        path = Path(str(args["file"]))
+        if written(host, path, lines):
+            host.echo("info", wording.EXPORTED.format(path=path))
+    else:
+        host.screen.push("show", f"acp://export/{conversation.session.n}", "markdown", lines)
+
+
+async def _open_child(host: Host, session: Session, session_id: str) -> None:
+    """The chat of a subagent."""
+    kept = host.history.shown(session)
+    if kept is not None:
+        await open_kept_child(host, kept, session_id)
+        return
+    child = subagents.shown(session, session_id)
+    if child is None:
+        host.echo("info", wording.SUBAGENT_UNKNOWN)
+    else:
+        host.screen.push("open_chat", child.n)
+
+
+@verb("permissions")
+def permissions(host: Host, args: Args) -> None:
+    """All pending decisions, of all sessions, with what each would do."""
+    host.screen.push("show", "acp://permissions", "acpinfo", reports.permissions(host))
+
+
+async def _compare(host: Host, session: Session, call: int) -> None:
+    """The diffs of a tool call in diff mode, of its patches the lines that they have; while it
+    asks, what it would write.
+    """
+    entry = session.entries.get(session.tool_calls.at(call))
+    if entry is None:
+        return
+    if entry.asks is not None:
+        await propose(host, entry.asks.id)
+        return
+    files: dict[str, dict[str, Any]] = {}
+    for item in entry.call.content:
+        if isinstance(item, schema.Diff):
+            path = path_line(str(Path(session.cwd, item.path)))
+            base, after, _ = changes(item)
+            file = files.setdefault(path, {"path": path, "base": [], "after": []})
+            file["base"] += base
+            file["after"] += after
+    for patch in patches_of(entry.call) if not files else ():
+        path = path_line(str(Path(session.cwd, patch.path)))
+        file = files.setdefault(path, {"path": path, "base": [], "after": []})
+        for hunk in patch.hunks:
+            file["base"] += hunk.old
+            file["after"] += hunk.new
+    host.screen.push("compare", list(files.values()))
+
+
+@verb("open")
+async def open_target(host: Host, args: Args) -> None:
+    """What `<CR>` in the chat opens in full."""
+    conversation = host.sessions.conversation(args.get("session"))
+    target = args.get("target") or {}
+    if conversation is None:
+        return
+    session = host.subagents.get(args.get("session")) or conversation.session
+    match target.get("kind"):
+        case None if "decision" in target:
+            open_decision(host, {"id": target["decision"]})
+        case "diff":
+            await _compare(host, session, int(target["call"]))
+        case "session":
+            await _open_child(host, session, str(target["id"]))
+        case "terminal":
+            open_terminal(host, session, str(target["id"]))
+        case "address":
+            host.echo("warn", wording.NOT_OPENED.format(address=one_line(target["uri"])))
+        case "content" if (block := contents.find(session, target.get("where"))) is not None:
+            contents.open_block(host, session, block)
+        case _:
+            _show_whole(host, session, target)
+
+
+def _show_whole(host: Host, session: Session, target: dict[str, Any]) -> None:
+    lines = reports.whole(session, target)
+    host.screen.push(
+        "show",
+        f"acp://content/{session.n}",
+        "markdown",
+        lines or [wording.NOTHING_MORE],
+    )

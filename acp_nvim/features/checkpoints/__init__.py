@@ -1,0 +1,1 @@
+"""Checkpoints: rewind to a prompt."""

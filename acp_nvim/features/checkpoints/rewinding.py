@@ -1,0 +1,193 @@
+"""Goes back to before a prompt: files by its checkpoint, the conversation in a session that
+branches off there. The old session stays as it is, so that all of it can be undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import msgspec
+
+from acp_nvim import wording
+from acp_nvim.agent.opening.session_setup import Branch, Origin
+from acp_nvim.agent.prompts.conversation import Conversation
+from acp_nvim.app import Host
+from acp_nvim.features.history.history import UnreadableError
+from acp_nvim.features.history.history_chats import read_only
+from acp_nvim.files.checkpoints.rewind import Ask
+from acp_nvim.render.calls.tools import Look
+from acp_nvim.render.margin import fork_history
+from acp_nvim.render.text import one_line
+from acp_nvim.session.session import Session
+from acp_nvim.session.transcript.entries import Entry, Message
+
+LABEL = 70
+"""Characters of a prompt in a list."""
+
+
+def prompts(session: Session) -> dict[int, Message]:
+    """Return the prompts of a session that are known by their numbers, oldest first."""
+    found: dict[int, Message] = {}
+    for entry in session.transcript.entries:
+        if isinstance(entry, Message) and entry.prompt is not None:
+            found.setdefault(entry.prompt, entry)
+    return found
+
+
+def label(n: int, message: Message) -> str:
+    """One line for a list."""
+    return f"{n}  {one_line(message.text(), LABEL)}"
+
+
+def take_up(host: Host, conversation: Conversation) -> None:
+    """The prompts that a session had before this Neovim count as its own."""
+    session, kept = conversation.session, host.history.shown(conversation.session)
+    if kept is not None:
+        host.earlier_prompts.take_up(session, kept.agent_id, kept.uid)
+    elif conversation.origin.id:
+        host.earlier_prompts.take_up(session, conversation.origin.id)
+
+
+async def recall(host: Host, conversation: Conversation) -> Session:
+    """Return the session with the prompts of before, or one that only has what was kept of it."""
+    take_up(host, conversation)
+    try:
+        return await host.earlier_prompts.recall(conversation.session)
+    except UnreadableError as error:
+        host.echo("warn", str(error))
+        return conversation.session
+
+
+async def latest(host: Host) -> Conversation | None:
+    """Without a session here: the chat of the one with the latest checkpoint, as it was kept; or
+    that session alone where nothing was kept of what was said.
+    """
+    found = latest_kept(host)
+    if found is None:
+        return None
+    try:
+        kept = await host.earlier_prompts.kept(found.session)
+        entries = None if kept is None else await host.history.read("entries", kept.id)
+    except UnreadableError as error:
+        host.echo("warn", str(error))
+        return found
+    return found if kept is None or not entries else read_only(host, kept, entries)
+
+
+def latest_kept(host: Host) -> Conversation | None:
+    """The session with the latest checkpoint, of all Neovims."""
+    made = host.workspace.rewind.checkpoints.lists()[0]
+    found = {
+        n: kept[-1].time for n, kept in made.items() if kept and n in host.sessions.conversations
+    }
+    return host.sessions.conversation(max(found, key=lambda n: found[n])) if found else None
+
+
+async def rewind(
+    host: Host, conversation: Conversation, told: Session, n: int, ask: Ask
+) -> list[str]:
+    """Bring files and conversation back to before prompt `n`. Returns what to say; `told` has what
+    was said, `ask` names files that the user has changed as well.
+    """
+    known = prompts(told)
+    if not known:
+        return [none_known(host, conversation.session)]
+    if n not in known:
+        return [_unknown(n, list(known))]
+    notes, files = await _files(host, conversation.session, n, ask)
+    if files is None:
+        return notes
+    _branch(host, conversation, told, n, files)
+    return notes
+
+
+def none_known(host: Host, session: Session) -> str:
+    """Say that no prompts are known."""
+    kept = host.workspace.rewind.checkpoints.of(session.n)
+    return wording.PROMPTS_NOT_KEPT if kept else wording.NO_PROMPTS
+
+
+def _unknown(n: int, known: Sequence[int]) -> str:
+    return wording.NO_SUCH_PROMPT.format(n=n, first=known[0], last=known[-1])
+
+
+async def _files(host: Host, session: Session, n: int, ask: Ask) -> tuple[list[str], bool | None]:
+    """Restore the files. Returns what to say, and whether it was done: False where nothing was
+    kept of them, None where the user or a running turn stops all of it.
+    """
+    if session.is_running:
+        return [wording.STILL_WORKING_REWIND], None
+    workspace = host.workspace.rewind
+    if workspace.checkpoints.get(session.n, n) is None:
+        return [wording.REWOUND.format(n=n), wording.FILES_NOT_KEPT], False
+    before = workspace.checkpoints.last_undo(session.n)
+    notes = await workspace.restore(session, n, ask)
+    if workspace.checkpoints.last_undo(session.n) is before:
+        return notes, None
+    return notes, True
+
+
+def _branch(host: Host, old: Conversation, told: Session, n: int, files: bool) -> None:
+    """Open the session that goes on from before the prompt; the prompt is in its composer."""
+    session, prompt = old.session, prompts(told)[n]
+    at = told.transcript.entries.index(prompt)
+    origin = msgspec.structs.replace(
+        _origin(host, session, told, at), branch=Branch(session.n, files)
+    )
+    branch = host.sessions.new(session.cwd, session.agent, origin, session.title)
+    number = branch.session.n
+    host.workspace.rewind.branch(session, branch.session, n)
+    session.notice("info", wording.BRANCHED.format(n=n, session=number))
+    host.screen.push("open_chat", number, session.n)
+    host.screen.push("composer", number, prompt.text(), [], [])
+    branch.open()
+
+
+def _origin(host: Host, session: Session, told: Session, at: int) -> Origin:
+    """By a fork at the agent's last message before that entry, where the agent offers that; else a
+    new session that is told what was said.
+    """
+    if not _said(told.transcript.entries[:at]):
+        return Origin()
+    look = Look(host.settings().chat.tool_lines, session.cwd)
+    before = partial(fork_history, told, look, at)
+    point = _last_message(told.transcript.entries[:at])
+    if session.id and point:
+        return Origin("fork", session.id, before=before, point=point)
+    return Origin("retold", before=before)
+
+
+def _said(entries: Sequence[Entry]) -> bool:
+    """Whether there is anything that an agent would have to know."""
+    return any(isinstance(entry, Message) for entry in entries)
+
+
+def _last_message(entries: Sequence[Entry]) -> str | None:
+    """The agent's last message that has an id."""
+    said = (entry for entry in reversed(entries) if isinstance(entry, Message))
+    return next((one.message_id for one in said if one.role == "agent" and one.message_id), None)
+
+
+async def undo(host: Host, conversation: Conversation, ask: Ask) -> list[str] | None:
+    """Go back to the session that this one branched off from, with its files as they were. None
+    where there is nothing of that kind to undo.
+    """
+    session, branch = conversation.session, conversation.origin.branch
+    old = host.sessions.conversations.get(branch.n) if branch else None
+    checkpoints = host.workspace.rewind.checkpoints
+    if branch is None or old is None or checkpoints.last_undo(session.n) is not None:
+        return None
+    notes = [wording.REWIND_UNDONE]
+    if branch.files:
+        before = checkpoints.last_undo(branch.n)
+        if before is None:
+            return None
+        if session.is_running:
+            return [wording.STILL_WORKING]
+        notes = await host.workspace.rewind.restore(old.session, None, ask)
+        if checkpoints.last_undo(branch.n) is before:
+            return notes
+    host.sessions.make_current(branch.n)
+    host.screen.push("open_chat", branch.n, session.n)
+    return notes

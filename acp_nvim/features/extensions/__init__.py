@@ -1,0 +1,1 @@
+"""Requests and notifications beyond the protocol."""

@@ -1,0 +1,31 @@
+"""Handlers in Lua of what agents ask and tell beyond the protocol (`acp.base.extensions`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from typing import Any
+
+from acp_nvim.agent.serving.extensions import Context, Extensions
+from acp_nvim.nvim.bridge import Bridge, NvimError
+from acp_nvim.nvim.plain import plain
+from acp_nvim.protocol.errors import INTERNAL_ERROR, RequestError
+
+
+def in_lua(
+    bridge: Bridge, push: Callable[..., None], names: Callable[[], Container[str]]
+) -> Extensions:
+    """Return extensions whose handlers are Lua's; `push` queues a frame operation, so that a
+    notification stays behind the text that came before it.
+    """
+
+    async def ask(number: int, params: Any, context: Context) -> Any:
+        given = plain(params), plain(context)
+        try:
+            return await bridge.call("acp.base.extensions", "request", number, *given)
+        except NvimError as error:
+            raise RequestError(INTERNAL_ERROR, str(error)) from error
+
+    def tell(params: Any, context: Context) -> None:
+        push("extension", plain(params), plain(context))
+
+    return Extensions(names, ask, tell)

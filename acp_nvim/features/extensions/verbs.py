@@ -1,0 +1,49 @@
+"""Verbs about what goes beyond the protocol: requests of agents' own, and the user's to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from acp_nvim.agent.agents import UnknownAgent
+from acp_nvim.agent.wire.endpoint import ConnectionClosed
+from acp_nvim.app import Host
+from acp_nvim.nvim.plain import plain
+from acp_nvim.protocol.errors import INTERNAL_ERROR, ProtocolError, RequestError
+from acp_nvim.verbs import Args, verb
+
+
+@verb("extensions")
+def extensions(host: Host, args: Args) -> None:
+    """Names of agents' own methods that the user handles, after each change."""
+    host.options.extend(list(args.get("names") or ()))
+
+
+@verb("extension_reply")
+def extension_reply(host: Host, args: Args) -> None:
+    """What a handler answers that did not answer at once."""
+    host.extensions.replied(int(args["id"]), args)
+
+
+@verb("extension_request")
+async def extension_request(host: Host, args: Args) -> None:
+    """The user asks an agent something beyond the protocol; Lua hears what comes of it, once."""
+    try:
+        outcome = plain({"result": await _asked(host, args)})
+    except RequestError as error:
+        data = None if error.data is UNSET else error.data
+        outcome = {"error": plain({"code": error.code, "message": error.message, "data": data})}
+    except (ConnectionClosed, ProtocolError, UnknownAgent, msgspec.DecodeError) as error:
+        outcome = {"error": {"code": INTERNAL_ERROR, "message": str(error)}}
+    host.screen.push("extension_answer", int(args["id"]), outcome)
+
+
+async def _asked(host: Host, args: Args) -> Any:
+    conversation = host.sessions.conversation(args.get("session"))
+    name = args.get("agent") or (conversation and conversation.session.agent)
+    connection = await host.agents.get(str(name or host.settings().agent))
+    if not connection.alive:
+        raise ConnectionClosed(connection.error or connection.exit_summary())
+    return await connection.agent.extension(str(args["method"]), args["params"])

@@ -1,0 +1,140 @@
+"""Verbs about elicitations: forms that are opened, reviewed and sent, addresses that are opened
+(v1/elicitation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from acp_nvim import wording
+from acp_nvim.app import Host
+from acp_nvim.features.chat import reports
+from acp_nvim.protocol import schema
+from acp_nvim.render.calls.tools import entry_of
+from acp_nvim.session.questions import addresses, form_page, forms
+from acp_nvim.session.questions.decisions import CANCELLED, Decision, Outcome
+from acp_nvim.verbs import Args, verb
+
+
+def answer(host: Host, decision: Decision, choice: str, content: Any) -> None:
+    """Answer an elicitation: accept, decline, cancel, or open its form."""
+    match choice:
+        case "accept":
+            _accept(host, decision, content)
+        case "decline":
+            decision.resolve(Outcome("decline"))
+        case "cancel":
+            decision.resolve(CANCELLED)
+        case "open" if decision.option("open"):
+            open_form(host, decision)
+        case _:
+            there = ", ".join(option.id for option in decision.options)
+            host.echo("error", wording.NO_ANSWER.format(answer=choice, answers=there))
+
+
+def _accept(host: Host, decision: Decision, content: Any) -> None:
+    """A form with its values, or the consent to open an address."""
+    request = decision.request
+    if isinstance(request, schema.ElicitationUrlMode):
+        _consent(host, decision, request.url)
+        return
+    form = forms.fields(request.requested_schema)
+    if content and not isinstance(content, Mapping):
+        host.echo("error", wording.FORM_VALUES)
+        return
+    values = forms.complete(form, content or {})
+    problems = forms.check(form, values)
+    if problems:
+        host.echo("error", _told(problems))
+        return
+    decision.resolve(Outcome("accept", content=forms.wire(form, values)))
+
+
+def _consent(host: Host, decision: Decision, url: str) -> None:
+    if not addresses.safe(url):
+        host.echo("error", "; ".join(addresses.warnings(url)) or wording.ADDRESS_REFUSED)
+    elif decision.resolve(Outcome("accept")):
+        host.screen.push("open_url", url)
+
+
+def _told(problems: list[forms.Problem]) -> str:
+    first, more = str(problems[0]), len(problems) - 1
+    return wording.AND_MORE.format(first=first, count=more) if more else first
+
+
+def _pending(host: Host, args: Args) -> Decision | None:
+    """The decision that is meant, while it is open."""
+    found = host.decision(str(args.get("id")))
+    if found is None:
+        host.echo("warn", wording.QUESTION_OVER)
+    return found
+
+
+@verb("open_decision")
+def open_decision(host: Host, args: Args) -> None:
+    """What `<CR>` on a card does: the form; of anything else it shows all."""
+    decision = _pending(host, args)
+    if decision is None:
+        return
+    if decision.option("open"):
+        open_form(host, decision)
+    else:
+        host.screen.push("show", f"acp://question/{decision.id}", "markdown", _all(host, decision))
+
+
+def _all(host: Host, decision: Decision) -> list[str]:
+    """All that is asked, nothing cut."""
+    for session in host.sessions.all():
+        entry = entry_of(decision, session) if session.decisions.get(decision.id) else None
+        if entry is not None:
+            return reports.whole_entry(entry)
+    return reports.asked(decision)
+
+
+def open_form(host: Host, decision: Decision) -> None:
+    """Show a form for editing, its defaults filled in."""
+    form = forms.fields(decision.request.requested_schema)
+    defaults = {it.name: it.default for it in form if it.default is not None}
+    about = [decision.title, *_about(decision.request.requested_schema)]
+    about.append(wording.FORM_HELP)
+    lines = form_page.lines(form, defaults, about)
+    cursor = form_page.first_value(lines)
+    host.screen.push("form", decision.id, {"lines": lines, "cursor": cursor})
+    decision.waiters.append(
+        lambda outcome: host.screen.push("form_closed", decision.id, outcome.kind, decision.by)
+    )
+
+
+def _about(form: schema.ElicitationSchema) -> list[str]:
+    return [text for text in (schema.given(form.title), schema.given(form.description)) if text]
+
+
+@verb("form_write")
+def form_write(host: Host, args: Args) -> None:
+    """Check a form as it stands; what is right is shown once more before it is sent."""
+    decision = _pending(host, args)
+    if decision is None:
+        return
+    form = forms.fields(decision.request.requested_schema)
+    page = form_page.read(form, [str(line) for line in args.get("lines") or ()])
+    unread = {problem.name for problem in page.problems}
+    wrong = [it for it in forms.check(form, page.values) if it.name not in unread]
+    problems = sorted([*page.problems, *wrong], key=lambda it: page.rows.get(it.name, 0))
+    host.reviewed.pop(decision.id, None)
+    if problems:
+        rows = [[page.rows.get(it.name, 0), str(it)] for it in problems]
+        host.screen.push("form_problems", decision.id, rows)
+        host.echo("error", _told(problems))
+        return
+    host.reviewed[decision.id] = forms.wire(form, page.values)
+    host.screen.push("form_review", decision.id, form_page.summary(form, page.values))
+
+
+@verb("form_send")
+def form_send(host: Host, args: Args) -> None:
+    """Send what was reviewed, and nothing else."""
+    decision = _pending(host, args)
+    values = host.reviewed.pop(str(args.get("id")), None)
+    if decision is not None and values is not None:
+        decision.resolve(Outcome("accept", content=values))

@@ -1,0 +1,1 @@
+"""Session transcripts, kept and found again."""

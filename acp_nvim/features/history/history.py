@@ -1,0 +1,346 @@
+"""The history of this host: when what is new is handed over to the thread that writes it, and
+reading by threads that wait for the disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from anyio import to_thread
+
+from acp_nvim import wording
+from acp_nvim.agent.settings import HistorySettings
+from acp_nvim.agent.wire.redact import variants
+from acp_nvim.edits.text import Text, size
+from acp_nvim.files.ports import AgentSession, PromptName
+from acp_nvim.session.session import Session
+
+if TYPE_CHECKING:
+    from acp_nvim.history.changes import Change
+    from acp_nvim.history.hiding import Hidden
+    from acp_nvim.history.recorder import Recorder
+    from acp_nvim.history.search import Kept
+    from acp_nvim.history.writer import Surroundings, Writer
+
+GAP_S: Final = 0.3
+"""After a change, in seconds."""
+SOON_S: Final = 0.01
+"""After a prompt of the user, which is on its way then, in seconds."""
+WRITTEN_S: Final = 2.0
+"""How long a reader waits for what is being written."""
+FOLLOWED: Final = 16 << 20
+"""The size of a text, in bytes of memory, from which on nobody asks who wrote its lines."""
+END_S: Final = 1.0
+"""How long the end of the host may wait for it."""
+
+
+class UnreadableError(Exception):
+    """The history cannot be read; the text is a line for the user."""
+
+
+class History:
+    """Keeps what is said. Nothing of `acp_nvim.history` is loaded before the first prompt is on its
+    way.
+    """
+
+    def __init__(
+        self,
+        sessions: Callable[[], Iterable[Session]],
+        run: Callable[[], str],
+        secrets: Callable[[], Sequence[str]],
+        tell: Callable[[str], None],
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        """``run`` names this Neovim, ``secrets`` are values that must not be kept, ``tell`` hears
+        lines for the user. Nothing is kept before `configure`.
+        """
+        self._sessions = sessions
+        self._run = run
+        self._secrets = secrets
+        self._tell = tell
+        self._loop = loop
+        self._settings = HistorySettings(enabled=False)
+        self._path: Path | None = None
+        self._followed: list[tuple[Session, int | None, int]] = []
+        """Sessions that go on in records, before there is a recorder."""
+        self._recorder: Recorder | None = None
+        self._writer: Writer | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._shown: dict[int, Kept] = {}
+        self._prompts: list[tuple[str, str]] = []
+        self._known: Sequence[str] = ()
+        self._hidden: Hidden | None = None
+
+    @property
+    def enabled(self) -> bool:
+        """Whether anything is kept."""
+        return self._settings.enabled and self._path is not None
+
+    def uid(self, session: Session) -> str:
+        """Name a session among those of all Neovims."""
+        return f"{self._run()}.{session.n}"
+
+    def configure(self, settings: HistorySettings, path: Path | None) -> None:
+        """Take options `history.*`, and where the history is."""
+        began = settings.enabled and not self._settings.enabled
+        self._settings, self._path = settings, self._path or path
+        if began and any(session.transcript.entries for session in self._sessions()):
+            self._begun().skip()
+
+    def follow(self, session: Session, record: int | None, shown: int) -> None:
+        """A session goes on in a record that is there: in this one, or that of its name. So many of
+        its entries are in it already.
+        """
+        if self._recorder is None:
+            self._followed.append((session, record, shown))
+        else:
+            self._recorder.follow(session, record, shown)
+
+    def show(self, session: Session, kept: Kept) -> None:
+        """A chat only shows what was kept."""
+        self._shown[session.n] = kept
+        self._begun().ignore(session)
+
+    def shown(self, session: Session) -> Kept | None:
+        """What a chat only shows; None for a session that is open, or was."""
+        return self._shown.get(session.n)
+
+    def chat_of(self, kept: Kept) -> int | None:
+        """The number of the last chat that only shows this."""
+        return next((n for n in reversed(self._shown) if self._shown[n].id == kept.id), None)
+
+    def is_shown_whole(self, n: int, kept: Kept) -> bool:
+        """Whether nothing was added since that chat came to be."""
+        return self._shown[n].updated == kept.updated
+
+    def _begun(self) -> Recorder:
+        """The recorder, and with it whatever keeps the history."""
+        if self._recorder is None:
+            from acp_nvim.history.recorder import Recorder
+            from acp_nvim.history.writer import Writer
+
+            assert self._path is not None
+            number = int.from_bytes(os.urandom(7))
+            self._writer = Writer(self._path, number, self._surroundings())
+            self._recorder = Recorder(self._sessions, self.uid, self._write)
+            for followed in self._followed:
+                self._recorder.follow(*followed)
+            self._followed.clear()
+        return self._recorder
+
+    def _surroundings(self) -> Surroundings:
+        from acp_nvim.history.hiding import Hidden
+        from acp_nvim.history.writer import Surroundings
+
+        call = self._loop.call_soon_threadsafe
+        return Surroundings(
+            hidden=lambda: self._hidden or Hidden(),
+            bounds=lambda: (self._settings.days, self._settings.bytes),
+            tell=lambda line: call(self._tell, line),
+            again=lambda generation: call(self.again, generation),
+        )
+
+    # -- keeping ----------------------------------------------------------------------------------
+
+    def noticed(self) -> None:
+        """Something has changed: it is handed over a moment later."""
+        if self._timer is None and self.enabled and self._may_begin():
+            self._timer = self._loop.call_later(GAP_S, self._flush)
+
+    def _may_begin(self) -> bool:
+        """Whether a prompt has gone, or a session was loaded: before that nothing is in the way."""
+        if self._recorder is not None:
+            return True
+        return any(session.turn or session.brings for session in self._sessions())
+
+    def prompted(self, text: str, cwd: str) -> None:
+        """A prompt goes to its agent now: it is kept as soon as it is on its way."""
+        if not self.enabled:
+            return
+        self._prompts.append((text, cwd))
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._loop.call_later(SOON_S, self._flush)
+
+    def wrote(
+        self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
+    ) -> None:
+        """See `workspace.ports.Authorship`. Files beyond a size are left out."""
+        ours = self._own(session)
+        if ours is not None and size(after) <= FOLLOWED:
+            from acp_nvim.history.recorder import wrote
+
+            self._begun().wrote(wrote(ours.root, path, (before, agents, after)))
+            self.noticed()
+
+    def moved(self, session: AgentSession, old: str, new: str) -> None:
+        ours = self._own(session)
+        if ours is not None:
+            from acp_nvim.history.recorder import moved
+
+            self._begun().wrote(moved(ours.root, old, new))
+            self.noticed()
+
+    def prompt(self, session: AgentSession) -> PromptName | None:
+        ours = self._own(session)
+        if ours is None:
+            return None
+        from acp_nvim.history.recorder import prompt_of
+
+        root = ours.root
+        return PromptName(self.uid(root), root.agent, root.id, *prompt_of(root))
+
+    def adopted(self, prompt: PromptName, path: str, before: Text | None, after: Text) -> None:
+        if self.enabled and size(after) <= FOLLOWED:
+            from acp_nvim.history.recorder import adopted
+
+            session = prompt.session, prompt.agent, prompt.id
+            under = prompt.sent, prompt.number, prompt.words
+            self._begun().adopted(adopted(session, under, path, before, after))
+            self.noticed()
+
+    def _own(self, session: AgentSession) -> Session | None:
+        """The session of this Neovim's; None where it is another's, or nothing is kept."""
+        own = self._sessions() if self.enabled else ()
+        return next((it for it in own if it.n == session.n), None)
+
+    def _flush(self) -> None:
+        self._timer = None
+        if not self.enabled:
+            return
+        seconds = self._hand_over()
+        if seconds is not None and self._timer is None:
+            self._timer = self._loop.call_later(seconds, self._flush)
+
+    def _hand_over(self, *, final: bool = False) -> float | None:
+        recorder = self._begun()
+        for prompt in self._prompts:
+            recorder.prompted(*prompt)
+        self._prompts.clear()
+        return recorder.flush(final=final)
+
+    def _write(self, generation: int, changes: Sequence[Change]) -> None:
+        from acp_nvim.history.hiding import Hidden
+
+        secrets = self._secrets()
+        if secrets != self._known:
+            self._known, self._hidden = secrets, Hidden(variants(secrets))
+        if self._writer is not None:
+            self._writer.write(generation, changes)
+
+    def again(self, generation: int) -> None:
+        """All that is open is to be written once more: some of it may be lost."""
+        self._begun().again(generation)
+        self.noticed()
+
+    def delete(self, record: int, uid: str | None) -> None:
+        """Delete a session; a chat of it that is open here goes on in a record of its own."""
+        self._begun().delete(record, uid)
+        self._flush_now()
+
+    def _flush_now(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._flush()
+
+    def close(self) -> None:
+        """Hand over the rest; `wait_written` is to follow, in a thread."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self.enabled and (self._recorder is not None or self._may_begin()):
+            self._hand_over(final=True)
+        self._settings = HistorySettings(enabled=False)
+
+    @property
+    def waits(self) -> bool:
+        """Whether anything is to be handed over later."""
+        return self._timer is not None
+
+    def wait_idle(self) -> None:
+        """Wait, in a thread, until all is written that was handed over."""
+        if self._writer is not None and self._writer.started:
+            self._writer.written(WRITTEN_S)
+
+    def wait_written(self) -> None:
+        """Wait for the end of the thread that writes."""
+        if self._writer is not None:
+            self._writer.close(END_S)
+
+    # -- reading ----------------------------------------------------------------------------------
+
+    async def read(self, name: str, *args: Any) -> Any:
+        """Run a function of `history.search` on all that is kept, what is on the screen included.
+        Raises `UnreadableError`. Nothing is found where nothing was ever kept.
+        """
+        if self._path is None:
+            return None
+        if self.enabled and self._may_begin():
+            self._flush_now()
+        return await to_thread.run_sync(self._read, self._path, name, args)
+
+    def _read(self, path: Path, name: str, args: Sequence[Any]) -> Any:
+        self.wait_idle()
+        if not path.exists():
+            return None
+        import sqlite3
+
+        from acp_nvim.history.database import (
+            NewerVersionError,
+            forbids_writes,
+            identity_of,
+            is_damage,
+        )
+
+        identity = identity_of(path)
+        try:
+            return self._ask(path, name, args)
+        except NewerVersionError as error:
+            raise UnreadableError(wording.HISTORY_NEWER) from error
+        except (sqlite3.Error, OSError) as error:
+            if forbids_writes(error):
+                return self._read_only(path, name, args, error)
+            if not isinstance(error, sqlite3.Error) or not is_damage(error):
+                raise UnreadableError(wording.HISTORY_UNREADABLE.format(reason=error)) from error
+        return self._read_anew(path, identity, name, args)
+
+    def _read_only(self, path: Path, name: str, args: Sequence[Any], why: Exception) -> Any:
+        """Nothing can be written there; what was kept before can still be read."""
+        import sqlite3
+
+        from acp_nvim.history import search
+        from acp_nvim.history.database import Database, NewerVersionError
+
+        try:
+            with closing(Database(path, writes=False)) as database:
+                return None if database.is_empty else getattr(search, name)(database, *args)
+        except NewerVersionError as error:
+            raise UnreadableError(wording.HISTORY_NEWER) from error
+        except sqlite3.Error:
+            raise UnreadableError(wording.HISTORY_UNREADABLE.format(reason=why)) from why
+
+    def _read_anew(self, path: Path, identity: Any, name: str, args: Sequence[Any]) -> Any:
+        """The file is damaged: it is out of the way first. Whoever writes finds that, too."""
+        import sqlite3
+
+        from acp_nvim.history.database import set_aside
+
+        try:
+            aside = set_aside(path, identity)
+            if aside is not None:
+                line = wording.HISTORY_DAMAGED.format(path=aside)
+                self._loop.call_soon_threadsafe(self._tell, line)
+            return self._ask(path, name, args)
+        except (sqlite3.Error, OSError) as error:
+            raise UnreadableError(wording.HISTORY_UNREADABLE.format(reason=error)) from error
+
+    def _ask(self, path: Path, name: str, args: Sequence[Any]) -> Any:
+        from acp_nvim.history import search
+        from acp_nvim.history.database import Database
+
+        with closing(Database(path)) as database:
+            return getattr(search, name)(database, *args)

@@ -1,0 +1,69 @@
+"""Logins that agents ask for, and whatever waits for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from acp_nvim import wording
+from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.opening import auth
+from acp_nvim.features.sessions.sessions import Sessions
+from acp_nvim.nvim.screen import Screen
+from acp_nvim.session.session import Session
+from acp_nvim.tasks import Tasks
+
+
+class Logins:
+    """Of all agents of a host."""
+
+    def __init__(
+        self, sessions: Sessions, screen: Screen, tasks: Tasks, echo: Callable[[str, str], None]
+    ) -> None:
+        """``echo`` shows a line to the user."""
+        self.in_terminal: set[str] = set()
+        """Agents whose login runs in a terminal."""
+        self._waiting: list[tuple[str, Callable[[], None]]] = []
+        """Actions that wait for a login, with the name of the agent."""
+        self._sessions = sessions
+        self._screen = screen
+        self._tasks = tasks
+        self._echo = echo
+
+    def needed(
+        self,
+        connection: Connection,
+        session: Session | None,
+        go_on: Callable[[], None] | None = None,
+    ) -> None:
+        """Say that the agent wants a login. Afterwards the sessions go on that wait for it, and
+        ``go_on`` is called.
+        """
+        connection.require_login()
+        methods = auth.offered(connection.spec, connection.agent.auth_methods)
+        data = {"agent": connection.name, "methods": methods}
+        if session is not None:
+            session.event("AcpAuthRequired", **data)
+        else:
+            self._screen.event("AcpAuthRequired", **data)
+        self._echo("warn", wording.LOGIN_NEEDED.format(agent=connection.title, waiting=""))
+        if go_on is not None:
+            self.wait(connection.name, go_on)
+
+    def wait(self, agent: str, go_on: Callable[[], None]) -> None:
+        """Call this after a login to the agent."""
+        self._waiting.append((agent, go_on))
+
+    def done(self, connection: Connection) -> None:
+        """The user has logged in: whatever waited for that goes on."""
+        self._tasks.start_soon(connection.logged_in)
+        for conversation in self._sessions.conversations.values():
+            if conversation.session.agent == connection.name:
+                conversation.logged_in()
+        self.go_on(connection.name)
+
+    def go_on(self, agent: str) -> None:
+        """Do what has waited for a login to this agent."""
+        wanted = [go_on for name, go_on in self._waiting if name == agent]
+        self._waiting = [one for one in self._waiting if one[0] != agent]
+        for go_on in wanted:
+            go_on()

@@ -1,0 +1,190 @@
+"""Verbs about the login to an agent (v1/authentication)."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from acp_nvim import wording
+from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.opening import auth
+from acp_nvim.agent.prompts.patience import OPEN_S
+from acp_nvim.app import Host
+from acp_nvim.features.agents.verbs import agent_name
+from acp_nvim.nvim.environment import agent_environment
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
+from acp_nvim.session import lists
+from acp_nvim.verbs import Args, verb
+
+
+@verb("login")
+async def login(host: Host, args: Args) -> None:
+    """Log in to an agent by one of its methods; afterwards goes on what waited for it."""
+    connection = await host.agents.get(_agent(host, args))
+    if not connection.alive:
+        host.echo("error", connection.error or connection.exit_summary())
+        return
+    method = await _method(host, connection, args.get("method"))
+    if method is None:
+        return
+    in_terminal = auth.terminal_login(connection.spec, method)
+    if in_terminal is not None:
+        if in_terminal.foreign is None or await _may_run(host, connection, in_terminal):
+            await _by_terminal(host, connection, in_terminal)
+    elif wanted := auth.missing(method, _configured(host, connection)):
+        await _by_variables(host, connection, method, wanted)
+    else:
+        await _by_agent(host, connection, method)
+
+
+def _agent(host: Host, args: Args) -> str:
+    """The agent that was named, else the one that asks for a login, else the current one."""
+    if args.get("agent"):
+        return str(args["agent"])
+    waiting = (c.name for c in host.agents.connections.values() if c.status == "auth_required")
+    return next(waiting, None) or agent_name(host, args)
+
+
+async def _method(host: Host, connection: Connection, wanted: object) -> schema.AuthMethod | None:
+    methods = auth.offered(connection.spec, connection.agent.auth_methods)
+    names = ", ".join(auth.identity(method) for method in methods)
+    if not methods:
+        host.echo(
+            "warn",
+            (wording.NO_LOGIN_FROM_HERE if connection.spec.url else wording.NO_LOGIN).format(
+                agent=connection.title
+            ),
+        )
+        return None
+    if wanted:
+        method = auth.find(methods, str(wanted))
+        if method is None:
+            host.echo(
+                "error",
+                wording.NO_SUCH_LOGIN.format(agent=connection.title, login=wanted, logins=names),
+            )
+        return method
+    if len(methods) == 1:
+        return methods[0]
+    at = await host.choose(
+        wording.LOG_IN_TO.format(agent=connection.title, more=_left(connection)),
+        [auth.name(method) for method in methods],
+        "login",
+    )
+    return None if at is None else methods[at]
+
+
+def _left(connection: Connection) -> str:
+    left = connection.agent.methods_left
+    return f" ({lists.more(left)})" if left else ""
+
+
+async def _by_agent(host: Host, connection: Connection, method: schema.AuthMethod) -> None:
+    host.echo("info", wording.LOGGING_IN.format(agent=connection.title, login=auth.name(method)))
+    try:
+        with host.tasks.if_slow(OPEN_S, partial(_takes_long, host, connection)):
+            if not await connection.login.authenticate(auth.identity(method)):
+                return
+    except (RequestError, RemoteProtocolError) as error:
+        host.echo("error", wording.LOGIN_FAILED.format(agent=connection.title, reason=error))
+        return
+    host.echo("info", wording.LOGGED_IN.format(agent=connection.title))
+    host.logins.done(connection)
+
+
+def _takes_long(host: Host, connection: Connection) -> None:
+    title = wording.LOGIN_SILENT.format(agent=connection.title, seconds=OPEN_S)
+    host.echo("warn", title)
+    host.screen.event("AcpNotice", severity="warning", title=title)
+
+
+def _configured(host: Host, connection: Connection) -> dict[str, str]:
+    """The environment of an agent without the values that the user was asked for: those may be
+    wrong.
+    """
+    given = host.agents.variables.names(connection.name)
+    ours = {key: it for key, it in connection.spec.env.items() if key not in given}
+    return {**agent_environment(), **ours}
+
+
+async def _by_variables(
+    host: Host, connection: Connection, method: schema.AuthMethod, wanted: list[schema.AuthEnvVar]
+) -> None:
+    """The user gives the values of variables, which no log and no file gets; the agent starts
+    afresh with them.
+    """
+    name, title, link = connection.name, connection.title, getattr(method, "link", None)
+    source = wording.PART_VALUE_FROM.format(link=link) if link else ""
+    values: dict[str, str] = {}
+    for variable in wanted:
+        label = f"{variable.label} ({variable.name})" if variable.label else variable.name
+        prompt = wording.ASK_VALUE.format(variable=label, agent=title, source=source)
+        ask = host.ask_text if variable.secret is False else host.asking.ask_secret
+        value = await ask(prompt)
+        if not value:
+            host.echo("info", wording.NO_VALUE.format(variable=variable.name, agent=name))
+            return
+        values[variable.name] = value
+    host.agents.variables.give(name, auth.identity(method), values)
+    host.echo("info", wording.VALUES_TAKEN.format(agent=title))
+    await host.restart(name)
+
+
+async def _may_run(host: Host, connection: Connection, run: auth.TerminalLogin) -> bool:
+    """Whether the user lets a program run that the agent names; they see all of it first."""
+    prompt = wording.LOGIN_RUNS.format(agent=connection.title, command=run.line)
+    return await host.choose(prompt, [wording.OPTION_RUN, wording.OPTION_DO_NOT_RUN], "login") == 0
+
+
+async def _by_terminal(host: Host, connection: Connection, run: auth.TerminalLogin) -> None:
+    """The program talks to the user in a terminal; the agent then starts afresh, and is told
+    nothing of it.
+    """
+    name = connection.name
+    if name in host.logins.in_terminal:
+        host.echo("info", wording.LOGIN_BUSY.format(agent=connection.title))
+        return
+    host.logins.in_terminal.add(name)
+    try:
+        code = await host.asking.ask(
+            "login", {"title": run.title, "cmd": run.command, "env": run.env, "cwd": connection.cwd}
+        )
+    finally:
+        host.logins.in_terminal.discard(name)
+    if code != 0:
+        host.echo(
+            "error",
+            wording.LOGIN_FAILED.format(
+                agent=connection.title, reason=wording.WHY_EXIT_CODE.format(code=code)
+            ),
+        )
+        return
+    host.echo("info", wording.LOGGED_IN.format(agent=connection.title))
+    await host.restart(name)
+
+
+@verb("login_done")
+def login_done(host: Host, args: Args) -> None:
+    """The login program has ended."""
+    host.asking.answered(args.get("id"), args.get("code"))
+
+
+@verb("logout")
+async def logout(host: Host, args: Args) -> None:
+    """Log out of an agent; what is asked of it afterwards may need a login again."""
+    name = agent_name(host, args)
+    connection = host.agents.connections.get(name)
+    if host.agents.variables.forget(name) and connection is not None and connection.alive:
+        host.echo("info", wording.LOGGED_OUT.format(agent=connection.title))
+        await host.restart(name)
+        return
+    if connection is None or not connection.alive or not await connection.ready():
+        host.echo("info", wording.AGENT_NOT_RUNNING.format(agent=name))
+        return
+    offered = connection.agent.capabilities.auth
+    if not offered or not offered.logout:
+        host.echo("warn", wording.NO_LOGOUT.format(agent=connection.title))
+        return
+    await connection.agent.logout()
+    await connection.login.ask_state()
+    host.echo("info", wording.LOGGED_OUT.format(agent=connection.title))

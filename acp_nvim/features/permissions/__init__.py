@@ -1,0 +1,1 @@
+"""Permissions: questions of agents, and the proposals that they show."""

@@ -1,0 +1,140 @@
+"""What language servers say of edits before they are allowed: on the card, and in the review."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, Protocol
+
+import anyio
+import msgspec
+
+from acp_nvim.agent.settings import Settings
+from acp_nvim.features.permissions.proposed_edits import ProposedEdits, marks, source
+from acp_nvim.nvim.bridge import NvimError
+from acp_nvim.session.questions.decisions import Decision
+from acp_nvim.session.questions.effects import Effect, Opinion, Said, effect, new_words
+from acp_nvim.session.questions.proposals import Proposal
+from acp_nvim.session.session import Session
+from acp_nvim.tasks import Tasks
+
+MODULE: Final = "acp.tools.proposed"
+FILES: Final = 8
+"""How many files of one permission are looked at."""
+CHARACTERS: Final = 1 << 19
+"""A longer text is not: a server would be busy with it for long."""
+
+
+class Calls(Protocol):
+    """The part of `AsyncCalls` that is needed here."""
+
+    async def call(self, module: str, function: str, *args: Any) -> Any:
+        """Run a function of Lua that answers later."""
+        ...
+
+
+class _Found(msgspec.Struct, frozen=True):
+    """What Lua answers of one file."""
+
+    opinions: list[Opinion] = []
+    known: list[Said] = []
+
+
+class ProposalCheck:
+    """Looks at the edits of each permission that is shown. One file at a time: a server that has
+    two texts of one file could take the one for a double of the other.
+    """
+
+    def __init__(
+        self,
+        calls: Calls,
+        proposed: ProposedEdits,
+        tasks: Tasks,
+        settings: Callable[[], Settings],
+        push: Callable[..., None],
+    ) -> None:
+        """``push`` sends a frame operation."""
+        self._calls = calls
+        self._proposed = proposed
+        self._tasks = tasks
+        self._settings = settings
+        self._push = push
+        self._alone = anyio.Lock()
+        self._looks: dict[Decision, tuple[tuple[Any, ...], anyio.CancelScope]] = {}
+        """By decision: what its edits are made of, and the look at them."""
+
+    def shown(self, session: Session, decision: Decision) -> None:
+        """The card of a permission with edits is drawn."""
+        if not self._settings().review.diagnostics or decision.outcome is not None:
+            return
+        made_of = source(session, decision)
+        last = self._looks.get(decision)
+        if last is not None and list(map(id, last[0])) == list(map(id, made_of)):
+            return
+        if last is None:
+            decision.waiters.append(lambda _: self._over(decision))
+        else:
+            last[1].cancel()
+        scope = anyio.CancelScope()
+        self._looks[decision] = made_of, scope
+        self._tasks.start_soon(self._look, session, decision, scope)
+
+    def _over(self, decision: Decision) -> None:
+        """It is answered: nobody needs to know any more."""
+        self._looks.pop(decision)[1].cancel()
+
+    async def _look(self, session: Session, decision: Decision, scope: anyio.CancelScope) -> None:
+        with scope:
+            async with self._alone:
+                if not await self._calls.call(MODULE, "served"):
+                    return
+                proposals = await self._proposed.proposals(session, decision)
+                found = [it async for it in self._effects(_checkable(proposals))]
+            self._show(session, decision, proposals, found)
+
+    async def _effects(self, proposals: Sequence[Proposal]) -> Any:
+        words = {it.path: new_words(it.base, it.text) for it in proposals}
+        for one in proposals:
+            elsewhere = set().union(*(its for path, its in words.items() if path != one.path))
+            found = await self._asked(one)
+            if found is not None:
+                change = effect(one.path, found.opinions, found.known, elsewhere)
+                if change is not None:
+                    yield change
+
+    async def _asked(self, one: Proposal) -> _Found | None:
+        file = {"path": one.path, "text": str(one.text)}
+        if one.base is not None:
+            file["base"] = str(one.base)
+        try:
+            return msgspec.convert(await self._calls.call(MODULE, "check", file), _Found)
+        except NvimError:
+            return None  # it is a help, and a server may fail in any way
+
+    def _show(
+        self,
+        session: Session,
+        decision: Decision,
+        proposals: Sequence[Proposal],
+        found: Sequence[Effect],
+    ) -> None:
+        """Say it on the card, and in the review where that is open."""
+        if decision.outcome is not None or list(decision.effects) == list(found):
+            return
+        decision.effects = found
+        decision.redraw()
+        session.change(decision.listed)
+        told = [{"path": it.path, "marks": marks(decision, it)} for it in proposals]
+        self._push("propose_marks", decision.id, told)
+
+
+def _checkable(proposals: Sequence[Proposal]) -> list[Proposal]:
+    """Whole texts of files that stay, which are not too long."""
+    return list(_checkable_ones(proposals))[:FILES]
+
+
+def _checkable_ones(proposals: Sequence[Proposal]) -> Iterator[Proposal]:
+    for one in proposals:
+        moved = one.origin is not None and one.origin != one.path
+        sizes = [sum(map(len, text.lines)) for text in (one.base, one.text) if text is not None]
+        if one.whole and not one.gone and not moved and max(sizes) <= CHARACTERS:
+            yield one

@@ -1,0 +1,339 @@
+"""Permissions that show edits: proposed in diff mode, where the user may amend them before they
+answer.
+
+Amendments go into the agent's write when that comes through the editor in the same turn. If the
+agent writes the file itself, they are merged over what it wrote when the turn ends. The agent is
+told of them with the next prompt, also of those that are in no file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Container, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from anyio import to_thread
+
+from acp_nvim import wording
+from acp_nvim.edits import unified
+from acp_nvim.edits.agent_bases import Act
+from acp_nvim.edits.patch import FilePatch
+from acp_nvim.edits.text import EMPTY, Text
+from acp_nvim.features.prompts.comments import Comments
+from acp_nvim.files.bytes import disk
+from acp_nvim.files.bytes.file_format import clean
+from acp_nvim.files.bytes.paths import Place
+from acp_nvim.files.bytes.refusals import Refusal
+from acp_nvim.files.review.pending_edits import PendingEdits
+from acp_nvim.files.writes.file_writer import FileWriter, Refused
+from acp_nvim.protocol import schema, updates
+from acp_nvim.protocol.fence import quoted
+from acp_nvim.render.rows import ends
+from acp_nvim.render.text import path_line, visible
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.questions import effects
+from acp_nvim.session.questions.decisions import Decision
+from acp_nvim.session.questions.patches import patches_of
+from acp_nvim.session.questions.proposals import (
+    Change,
+    PlacedPatch,
+    Proposal,
+    amended,
+    changes_of,
+    overlay,
+    pieces,
+    propose,
+    propose_patches,
+)
+from acp_nvim.session.session import Session
+
+
+class Amendment(msgspec.Struct):
+    """The user's version of one file of a permission that they gave.
+
+    ``agents`` and ``written`` are the agent's text and the text written in its place, once the
+    agent has begun to write; ``landed``: the file holds that.
+    """
+
+    proposal: Proposal
+    text: Text
+    agents: Text | None = None
+    written: Text | None = None
+    landed: bool = False
+
+
+class ProposedEdits:
+    """Proposals of pending permissions, and the user's amendments of them (port `Amends`)."""
+
+    def __init__(self, edits: PendingEdits, comments: Comments) -> None:
+        self._edits = edits
+        self._comments = comments
+        self._shown: dict[Decision, dict[str, Proposal]] = {}
+        self._made: dict[int, list[Amendment]] = {}
+        self._writer = FileWriter(edits)
+
+    # ---- shown
+
+    async def show(self, session: Session, decision: Decision) -> list[Proposal]:
+        """The same as `proposals`, for the user, who may amend them."""
+        found = await self.proposals(session, decision)
+        if decision.outcome is None:
+            if decision not in self._shown:
+                decision.waiters.append(lambda _: self._forget(decision))
+            self._shown[decision] = {proposal.path: proposal for proposal in found}
+        return found
+
+    async def proposals(self, session: Session, decision: Decision) -> list[Proposal]:
+        """Return the files that a permission would write, before and after."""
+        by_path: dict[str, list[Change]] = {}
+        for change in _changes(session, decision):
+            by_path.setdefault(_real(session.cwd, change.path), []).append(change)
+        found = [await self._proposal(session, *item) for item in by_path.items()]
+        return found + await self._patched(session, decision, by_path)
+
+    async def check(self, session: Session, decision: Decision) -> None:
+        """Say on a permission's card which of its patches do not apply, and why."""
+        diffs = {_real(session.cwd, change.path) for change in _changes(session, decision)}
+        found = await self._patched(session, decision, diffs)
+        cwd = session.cwd
+        problems = [f"{_name(cwd, it.path)}: {it.problem}" for it in found if it.problem]
+        if problems != decision.problems and decision.outcome is None:
+            decision.problems = problems
+            decision.redraw()
+            session.change(decision.listed)
+
+    async def _patched(
+        self, session: Session, decision: Decision, others: Container[str]
+    ) -> list[Proposal]:
+        """Return the proposals of its patches, except for those paths."""
+        cwd = (decision.asker or session).cwd
+        placed = [
+            PlacedPatch(one, _real(cwd, one.path), one.origin and _real(cwd, one.origin))
+            for one in _patches(session, decision)
+        ]
+        placed = [one for one in placed if one.path not in others]
+        live: dict[str, Text | None] = {}
+        unread: list[Proposal] = []
+        for path in dict.fromkeys(path for one in placed for path in (one.path, one.origin)):
+            if path is None:
+                continue
+            try:
+                live[path] = await self._edits.live(path)
+            except Refusal as error:
+                unread.append(Proposal(path, EMPTY, EMPTY, whole=False, problem=str(error)))
+        readable = [one for one in placed if {one.path, one.origin or one.path} <= live.keys()]
+        # In a thread: hunks that are searched for take time.
+        return unread + await to_thread.run_sync(propose_patches, readable, live)
+
+    def _forget(self, decision: Decision) -> None:
+        del self._shown[decision]
+
+    async def _proposal(self, session: Session, path: str, changes: list[Change]) -> Proposal:
+        try:
+            live = await self._edits.live(path)
+            known = [self._edits.bases.last(session.key, path), await self._saved(path)]
+        except Refusal:
+            return pieces(path, changes)  # no text
+        return propose(path, live, changes, [text for text in known if text is not None])
+
+    async def _saved(self, path: str) -> Text | None:
+        """Return the saved text where the buffer differs from it: agents that read the disk see
+        that.
+        """
+        live = self._edits.buffers.get(path)
+        if live is None or not live.modified:
+            return None
+        limit, place = self._edits.options().message_bytes, Place(path, path)
+        return await to_thread.run_sync(disk.saved, place, limit, live.format)
+
+    # ---- amended
+
+    def amended(self, session: Session, decision: Decision, texts: Mapping[str, str]) -> None:
+        """Take the user's versions of the proposed files, just before the permission is given.
+
+        ``texts`` are by the paths that were shown.
+        """
+        shown = self._shown.get(decision, {})
+        for path, proposal in shown.items():
+            content = texts.get(path)
+            text = proposal.text if content is None else clean(amended(proposal.text, content))
+            if text != proposal.text:
+                self._made.setdefault(session.n, []).append(Amendment(proposal, text))
+
+    def _waiting(self, session: Session, real: str) -> Iterator[Amendment]:
+        for amendment in self._made.get(session.n, ()):
+            proposal = amendment.proposal
+            if proposal.path == real and proposal.whole and not amendment.landed:
+                yield amendment
+
+    def amend(self, session: Session, real: str, text: Text) -> Text:
+        """See `Amends`: the oldest amendment of the file goes into its next write."""
+        amendment = next(self._waiting(session, real), None)
+        if amendment is None:
+            return text
+        amendment.agents = text
+        amendment.written = overlay(amendment.proposal.text, amendment.text, text)
+        return amendment.written
+
+    def agents(self, session: Session, real: str) -> Text | None:
+        """Return the agent's own text while an amendment is written in its place; else None."""
+        amendment = next(self._waiting(session, real), None)
+        return amendment.agents if amendment else None
+
+    def landed(self, session: Session, real: str) -> None:
+        for amendment in self._waiting(session, real):
+            amendment.landed = True
+            return
+
+    # ---- told
+
+    async def ended(self, session: Session, look: Callable[[str], Awaitable[None]]) -> None:
+        """See `Amends`: merge the amendments that no write took over what the agent has written by
+        itself, and tell it of all of them with the next prompt.
+        """
+        made = self._made.get(session.n)
+        if not made:
+            return
+        paths = [amendment.proposal.path for amendment in made]
+        for path in dict.fromkeys(paths):
+            await look(path)
+        async with self._edits.alone(*paths):
+            del self._made[session.n]
+            for amendment in made:
+                kept = amendment.landed and await self._kept(amendment)
+                await self._tell(session, amendment, kept or await self._merged(amendment))
+
+    async def _merged(self, amendment: Amendment) -> bool:
+        """Merge an amendment over the agent's text as an edit of the user's. Returns whether the
+        file has it: not if the agent has written nothing, or if the file cannot be written.
+        """
+        proposal = amendment.proposal
+        path, edits = proposal.path, self._edits
+        if not proposal.whole:
+            return False
+        try:
+            live = await edits.sync(path)
+            if live is None or live == proposal.base:
+                return False
+            after = overlay(proposal.text, amendment.text, live)
+            if after != live:
+                async with edits.carrying_out([path], Act.TYPED):
+                    await self._writer.put(path, live, after)
+        except (Refused, Refusal):
+            return False
+        amendment.agents, amendment.written = live, after
+        edits.ledger.user_edited(path, after)
+        edits.checkpoints.record(path, live, after, agent=False)
+        edits.changed(path)
+        return True
+
+    async def _tell(self, session: Session, amendment: Amendment, kept: bool) -> None:
+        path, before, after = amendment.proposal.path, amendment.proposal.text, amendment.text
+        if kept and amendment.agents is not None and amendment.written is not None:
+            before, after = amendment.agents, amendment.written
+        name = _name(session.cwd, path)
+        patch = await to_thread.run_sync(unified.patch, name, before, after)
+        if not patch:
+            return
+        self._comments.note(session.n, quoted((KEPT if kept else LOST).format(name), patch))
+        words = KEPT_SHOWN if kept else LOST_SHOWN
+        session.notice(
+            "info" if kept else "warning", wording.NOTE.format(file=Path(path).name, note=words)
+        )
+
+    async def _kept(self, amendment: Amendment) -> bool:
+        """Return whether the file holds the amendment: some agents write once more on disk."""
+        try:
+            live = await self._edits.live(amendment.proposal.path)
+        except Refusal:
+            return False
+        return live != amendment.agents or amendment.agents == amendment.written
+
+
+KEPT = (
+    "I changed your edit of {} before I allowed it. The file has my version; "
+    "compared with what you wrote"
+)
+LOST = (
+    "I changed your edit of {} before I allowed it, but my changes could not be put into the file. "
+    "Please make them"
+)
+KEPT_SHOWN = wording.AMENDED
+LOST_SHOWN = wording.AMENDED_IN_VAIN
+
+
+def _real(cwd: str, path: str) -> str:
+    return os.path.realpath(os.path.join(cwd, path))  # noqa: PTH118
+
+
+def _name(cwd: str, path: str) -> str:
+    """Return the path relative to the session's directory, where it lies below."""
+    found, root = Path(path), Path(os.path.realpath(cwd))
+    return str(found.relative_to(root)) if found.is_relative_to(root) else path
+
+
+def shows_edits(session: Session, decision: Decision) -> bool:
+    """Whether a question of a session is a permission that shows what would be written."""
+    return bool(_changes(session, decision) or _patches(session, decision))
+
+
+def shows_patches(session: Session, decision: Decision) -> bool:
+    """Whether it shows patches, which may not apply."""
+    return bool(_patches(session, decision))
+
+
+def _changes(session: Session, decision: Decision) -> list[Change]:
+    call, asked = _asked(session, decision)
+    return [] if call is None else changes_of(call, asked)
+
+
+def _patches(session: Session, decision: Decision) -> list[FilePatch]:
+    call, asked = _asked(session, decision)
+    found = [] if call is None else patches_of(call, asked)
+    return [one for one in found if "\0" not in f"{one.path}{one.origin}"]
+
+
+def _asked(
+    session: Session, decision: Decision
+) -> tuple[ToolCall | None, schema.ToolCallUpdate | None]:
+    """Return the tool call of a permission, and the fields that the request itself gives."""
+    request = decision.request
+    if not isinstance(request, schema.RequestPermissionRequest | updates.PermissionRequest):
+        return None, None
+    asker = decision.asker or session
+    return asker.tool_calls.get(decision.tool_call_id or ""), request.tool_call
+
+
+def source(session: Session, decision: Decision) -> tuple[Any, ...]:
+    """Return what the proposals of a permission are made of: of other objects when they change."""
+    call, asked = _asked(session, decision)
+    return () if call is None else (call.content, call.raw_input, asked)
+
+
+def marks(decision: Decision, proposal: Proposal) -> list[list[Any]]:
+    """Return the diagnostics that a proposal adds: row, severity and text of each."""
+    found = next((it for it in decision.effects if it.path == proposal.path), None)
+    if found is None or not proposal.whole:
+        return []
+    said = effects.marks(found, proposal.base, proposal.text)
+    return [[one.row, one.severity, visible(ends(one.text))] for one in said]
+
+
+def table(proposal: Proposal) -> dict[str, Any]:
+    """Return a proposal for the frame operation `propose`."""
+    found: dict[str, Any] = {
+        "path": proposal.path,
+        "proposal": list(proposal.text.lines),
+        "proposal_eol": proposal.text.eol,
+    }
+    if proposal.base is not None:
+        found["base"] = list(proposal.base.lines)
+    if proposal.gone:
+        found["kind"] = "deleted"
+    if proposal.problem:
+        found["label"] = path_line(proposal.problem)
+    elif proposal.origin is not None:
+        found["label"] = wording.PART_PROPOSED_FROM.format(file=path_line(proposal.origin))
+    return found

@@ -1,0 +1,175 @@
+"""Verbs about decisions: answers to what an agent asks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from acp_nvim import wording
+from acp_nvim.app import Host
+from acp_nvim.features.forms import verbs as forms
+from acp_nvim.features.permissions.proposed_edits import marks, shows_edits, table
+from acp_nvim.session.questions.decisions import CANCELLED, CHOICE, Decision, Option, Outcome
+from acp_nvim.session.session import Session
+from acp_nvim.verbs import Args, verb
+
+MOST_NAMED = 20
+"""Options that a message names."""
+
+
+@verb("answer")
+def answer(host: Host, args: Args) -> None:
+    """Answer a pending decision by our id, as Lua's `answer()` does; no choice means cancelled."""
+    decision, choice = host.decision(str(args.get("id"))), args.get("choice")
+    if decision is None:
+        host.echo("warn", wording.NO_QUESTION.format(id=args.get("id")))
+    elif choice is None:
+        decision.resolve(CANCELLED)
+    else:
+        _choose(host, decision, str(choice), args)
+
+
+@verb("choose")
+def choose(host: Host, args: Args) -> None:
+    """Answer the question that the user has seen (`id`) with an option of its card."""
+    decision = seen(host, args)
+    if decision is not None:
+        _choose(host, decision, str(args["option"]), args)
+
+
+def seen(host: Host, args: Args) -> Decision | None:
+    """Return the question that the user has seen (`id`); if it is over, say so."""
+    decision = host.decision(str(args["id"]))
+    if decision is None:
+        host.echo("warn", wording.QUESTION_OVER)
+    return decision
+
+
+@verb("bring")
+def bring(host: Host, args: Args) -> None:
+    """Show the card of a question that waits behind others: a key was pressed on its line."""
+    decision = seen(host, args)
+    session = None if decision is None else _asked_in(host, decision)
+    if decision is not None and session is not None:
+        if session.decisions.bring(decision):
+            session.change(decision.listed, "more")
+        host.echo("warn", wording.NEW_QUESTION)
+
+
+@verb("cards")
+def cards(host: Host, args: Args) -> None:
+    """The user looks at the cards: all questions that are listed get theirs."""
+    for session in host.sessions.all():
+        if session.root is session and session.decisions.bring_listed():
+            session.change(*{decision.listed for decision in session.decisions.front})
+    host.unscoped_questions.bring_listed()
+
+
+def _choose(host: Host, decision: Decision, choice: str, args: Args) -> None:
+    option = decision.option(choice)
+    if decision.subject == "elicitation":
+        forms.answer(host, decision, choice, args.get("content"))
+    elif option is None:
+        host.echo(
+            "error",
+            wording.NO_OPTION.format(
+                what=wording.PART_OPTION.format(number=choice), options=_names(decision)
+            ),
+        )
+    else:
+        _resolve(host, decision, option, args)
+
+
+def _resolve(host: Host, decision: Decision, option: Option, args: Args) -> None:
+    """What the user made of the proposed edits counts when they are allowed."""
+    session, texts = _asked_in(host, decision), args.get("amended")
+    if session is not None and isinstance(texts, dict) and option.kind.startswith("allow"):
+        host.proposed.amended(session, decision, texts)
+    decision.resolve(Outcome("selected", option))
+
+
+def _asked_in(host: Host, decision: Decision) -> Session | None:
+    """The session that the user was asked in; a subagent asks in the one above all."""
+    found = (s for s in host.sessions.all() if s.decisions.get(decision.id) is decision)
+    return next(found, None)
+
+
+async def propose(host: Host, decision_id: str) -> None:
+    """Show what a pending permission would write."""
+    decision = host.decision(decision_id)
+    session = _asked_in(host, decision) if decision is not None else None
+    if decision is None or session is None:
+        host.echo("warn", wording.QUESTION_OVER)
+        return
+    found = await host.proposed.show(session, decision)
+    if decision.outcome is not None:
+        return
+    for proposal in found:
+        if not proposal.whole:
+            file, why = Path(proposal.path).name, proposal.problem
+            line = wording.NOTE if why else wording.ONLY_A_PIECE
+            host.echo("warn", line.format(file=file, note=why))
+    options = [{"id": o.id, "name": o.name, "kind": o.kind} for o in decision.options]
+    files = [{**table(one), "marks": marks(decision, one)} for one in found]
+    host.screen.push("propose", decision.id, files, options)
+
+
+async def propose_oldest(host: Host) -> None:
+    """Show what the oldest permission with edits would write; no edit is pending."""
+    asked = ((session, d) for session in host.sessions.all() for d in session.decisions)
+    found = next((d for session, d in asked if shows_edits(session, d)), None)
+    if found is None:
+        host.echo("info", wording.NO_EDITS)
+        return
+    await propose(host, found.id)
+
+
+def _names(decision: Decision) -> str:
+    ids = [option.id for option in decision.options[:MOST_NAMED]]
+    more = len(decision.options) - len(ids)
+    return ", ".join([*ids, *([wording.PART_MORE.format(count=more)] if more else [])]) or "none"
+
+
+@verb("allow")
+def allow(host: Host, args: Args) -> None:
+    """Answer the question that the user has seen (`id`); without an option by the first of kind
+    allow_once.
+    """
+    _decide(host, args, "allow_once")
+
+
+@verb("deny")
+def deny(host: Host, args: Args) -> None:
+    """The same; without an option by the first of kind reject_once. A form or an address is
+    declined.
+    """
+    _decide(host, args, "reject_once")
+
+
+def _decide(host: Host, args: Args, kind: str) -> None:
+    decision = seen(host, args)
+    if decision is None:
+        return
+    if args.get("option"):
+        _choose(host, decision, str(args["option"]), args)
+    elif decision.subject == "elicitation":
+        _decide_elicitation(host, decision, args, kind)
+    elif (option := decision.first(kind)) is None and decision.question:
+        answers = [it.id for it in decision.options if it.kind == CHOICE]
+        host.echo("warn", wording.CHOOSE.format(options=" | ".join(answers)))
+    elif option is None:
+        what = wording.PART_KIND.format(kind=kind)
+        host.echo("warn", wording.NO_OPTION.format(what=what, options=_names(decision)))
+    else:
+        _resolve(host, decision, option, args)
+
+
+def _decide_elicitation(host: Host, decision: Decision, args: Args, kind: str) -> None:
+    """A no declines it. A yes alone does not answer what it asks: say what does."""
+    if kind == "reject_once":
+        decision.resolve(Outcome("decline"))
+    elif args.get("form"):
+        host.echo("info", wording.FILL_IN)
+    elif decision.kind == "url":
+        host.echo("info", wording.SEE_ADDRESS)
+    else:
+        host.echo("info", wording.SEE_FORM)

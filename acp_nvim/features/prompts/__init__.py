@@ -1,0 +1,1 @@
+"""Prompts: sending, attachments, the queue."""

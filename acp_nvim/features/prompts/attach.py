@@ -1,0 +1,146 @@
+"""What goes along with a prompt: lines, files, the clipboard's image, variables, a caller's own
+content blocks.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from acp_nvim import wording
+from acp_nvim.agent.prompts.media import TEXT_BYTES, attachment, mime_of
+from acp_nvim.app import Host
+from acp_nvim.files.bytes import private_files
+from acp_nvim.nvim.buffers import texts_of
+from acp_nvim.nvim.environment import agent_environment
+from acp_nvim.protocol import codec, schema
+from acp_nvim.protocol.errors import RemoteProtocolError
+from acp_nvim.session.prompts import BUFFER_URI, Attachment, Excerpt, Prompt, Variable
+from acp_nvim.verbs import Args, verb
+
+
+@verb("attach")
+async def attach(host: Host, args: Args) -> None:
+    """Attach files to the next prompt; with `clipboard` its image, written to a file of the
+    cache.
+    """
+    paths = [str(path) for path in args.get("paths") or ()]
+    if args.get("clipboard"):
+        from acp_nvim.agent.prompts import clipboard
+
+        try:
+            data = await clipboard.image(agent_environment())
+        except clipboard.NoImage as error:
+            host.echo("warn", str(error))
+            return
+        paths.append(str(_saved(host, data)))
+    host.screen.push("attached", args.get("composer"), paths)
+
+
+def _saved(host: Host, data: bytes) -> Path:
+    """The clipboard's image as a file, so that agents that take no images can be given a link."""
+    suffix = (mime_of("", data) or "image/png").partition("/")[2]
+    folder = host.options.cache("clipboard")
+    path = folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{time.monotonic_ns() % 1000:03}.{suffix}"
+    private_files.write(path, data, sync=False)
+    return path
+
+
+# -- of the verb `prompt` -------------------------------------------------------------------------
+
+
+def prompt_of(host: Host, args: Args) -> Prompt:
+    """Return what the verb `prompt` asks to be sent. Raises `msgspec.ValidationError` for content
+    blocks that are none.
+    """
+    given = [_block(n, block) for n, block in enumerate(args.get("blocks") or (), 1)]
+    text = args.get("text") or " ".join(b.text for b in given if isinstance(b, schema.TextContent))
+    variables = [_variable(item) for item in args.get("variables") or ()]
+    found = [*_ranges(args), *_files(host, args)]
+    found += [it for it in variables if it.name != "diff"]
+    diff = next((it.text for it in variables if it.name == "diff"), None)
+    late = None if diff is None else functools.partial(_diff, args["cwd"], diff)
+    meta: Mapping[str, Any] | None = args.get("meta") or None
+    delivery = args.get("delivery")
+    number = int(delivery) if delivery else None
+    unsaved = texts_of((args.get("files") or {}).get("unsaved"))
+    prompt = Prompt(text, found, given=given, meta=meta, late=late, delivery=number)
+    prompt.unsaved, prompt.untyped = unsaved, args.get("untyped")
+    return prompt
+
+
+def is_empty(prompt: Prompt) -> bool:
+    """Whether there is nothing to send."""
+    given = any(not isinstance(b, schema.TextContent) or b.text.strip() for b in prompt.given)
+    return not (prompt.text.strip() or given or prompt.attachments or prompt.late)
+
+
+def _block(number: int, block: Any) -> Any:
+    """A content block of a caller (v1/content)."""
+    if isinstance(block, str):
+        return schema.TextContent(block)
+    if not isinstance(block, dict) or not isinstance(block.get("type"), str):
+        raise msgspec.ValidationError(wording.BLOCK_WITHOUT_TYPE.format(number=number))
+    try:
+        found: Any = codec.decode(schema.ContentBlock, msgspec.json.encode(block))  # type: ignore[arg-type]
+    except RemoteProtocolError as error:
+        raise msgspec.ValidationError(
+            wording.BLOCK_WRONG.format(number=number, reason=error)
+        ) from error
+    if isinstance(found, schema.UnknownContent):
+        raise msgspec.ValidationError(
+            wording.BLOCK_OF_UNKNOWN_TYPE.format(
+                number=number, type=found.type, types="text, image, audio, resource_link, resource"
+            )
+        )
+    return found
+
+
+def _ranges(args: Args) -> list[Attachment]:
+    """Lines of buffers; `range` alone holds the last of `ranges`."""
+    lines = args.get("ranges") or ([args["range"]] if args.get("range") else [])
+    return [_excerpt(one, args["cwd"]) for one in lines]
+
+
+def _excerpt(lines: Args, cwd: str) -> Excerpt:
+    """A buffer without a file is known by its number."""
+    name = lines.get("path")
+    path = str(Path(cwd, name)) if name else f"{BUFFER_URI}{lines.get('bufnr', 0)}"
+    mime = mime_of(path, b"") if name else "text/plain"
+    return Excerpt(path, lines["text"], lines.get("first"), lines.get("last"), mime)
+
+
+def _files(host: Host, args: Args) -> list[Attachment]:
+    """Files by path, or with the text that a buffer has and the file has not."""
+    found: list[Attachment] = []
+    for item in args.get("attach") or ():
+        path, live = (item["path"], item.get("text")) if isinstance(item, dict) else (item, None)
+        found.append(attachment(str(path), live, lambda line: host.echo("info", line)))
+    return found
+
+
+def _variable(item: Args) -> Variable:
+    return Variable(str(item["name"]), _cut(str(item["text"])))
+
+
+async def _diff(cwd: str, unsaved: str) -> Sequence[Attachment]:
+    """What git says at the moment of sending, and what buffers have that files have not."""
+    from acp_nvim.agent.prompts import git_changes
+
+    text = await git_changes.diff(cwd, agent_environment())
+    private_files = "\n".join(part for part in (text, unsaved) if part)
+    return [Variable("diff", _cut(private_files) or "no changes")]
+
+
+def _cut(text: str) -> str:
+    """At most as much as an attached file may have; what is cut is named."""
+    if len(text) <= TEXT_BYTES:
+        return text
+    end = text.rfind("\n", 0, TEXT_BYTES)
+    end = end if end > 0 else TEXT_BYTES
+    return f"{text[:end]}\n[cut: {len(text) - end} more characters]"

@@ -1,0 +1,100 @@
+"""Prompts that a session had before this process: their numbers and checkpoints are known from the
+journal, what was said from the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from acp_nvim.features.history.history import History
+from acp_nvim.files.workspace import Workspace
+from acp_nvim.session.session import Session
+from acp_nvim.session.transcript.entries import Message
+
+if TYPE_CHECKING:
+    from acp_nvim.history.search import Kept
+
+
+class EarlierPrompts(Struct, frozen=True, eq=False):
+    """Of all sessions of a host."""
+
+    workspace: Workspace[Session]
+    history: History
+    sessions: Callable[[], Iterable[Session]]
+
+    # -- numbers and checkpoints ------------------------------------------------------------------
+
+    def take_up(self, session: Session, agent_id: str, key: str = "") -> None:
+        """Number the prompts that stand in the chat of a session and have none, as it went on from
+        the agent's session of that id, or from the one that ``key`` names in the journal; the
+        checkpoints before them are its own from now on. Once it has prompts of its own nothing is
+        left to do.
+        """
+        rewind = self.workspace.rewind
+        if rewind.last(session):
+            return
+        from acp_nvim.session.prompt_numbers import counted, prompts_in, recognized
+
+        announced = session.announced[1] if session.announced is not None else None
+        prompts = prompts_in(it for it in session.transcript.entries if it is not announced)
+        if not prompts:
+            return
+        self.workspace.open(session.cwd)
+        earlier = self._earlier(session, agent_id, key)
+        labels = rewind.labels(earlier) if earlier is not None else {}
+        known = recognized(prompts, labels)
+        numbers = counted(known)
+        for run, number in zip(prompts, numbers, strict=True):
+            session.transcript.number(run[0], number)
+        last = max((number for number in numbers if number is not None), default=0)
+        rewind.go_on(session, last, earlier, {number for number in known if number is not None})
+        self.workspace.persistence.touch()
+
+    def _earlier(self, session: Session, agent_id: str, key: str) -> int | None:
+        """The session with the latest checkpoint among those that this one goes on from."""
+        keys, checkpoints = self.workspace.persistence.keys, self.workspace.rewind.checkpoints
+        same = (session.agent, agent_id)
+        found = {it.n for it in self.sessions() if agent_id and (it.agent, it.id) == same}
+        found |= set(keys.others(*same)) if agent_id else set()
+        if key in keys.infos:
+            found.add(keys.number(key))
+        made = {n: checkpoints.of(n)[-1].time for n in found if checkpoints.of(n)}
+        made.pop(session.n, None)
+        return max(made, key=lambda n: made[n], default=None)
+
+    # -- what was said ----------------------------------------------------------------------------
+
+    async def recall(self, session: Session) -> Session:
+        """Return the session, or, where its chat lacks prompts that it has had, one whose
+        transcript is what was kept of it. UnreadableError.
+        """
+        kept = await self.kept(session) if self._is_incomplete(session) else None
+        if kept is None:
+            return session
+        from acp_nvim.session.prompt_numbers import counted, prompts_in, recognized
+        from acp_nvim.session.transcript.restored import unseen
+
+        entries = await self.history.read("entries", kept.id) or ()
+        found = unseen(session.agent, session.cwd, entries)
+        prompts = prompts_in(found.transcript.entries)
+        labels = self.workspace.rewind.labels(session.n)
+        for run, number in zip(prompts, counted(recognized(prompts, labels)), strict=True):
+            found.transcript.number(run[0], number)
+        return found if len(prompts) > len(prompts_in(session.transcript.entries)) else session
+
+    def _is_incomplete(self, session: Session) -> bool:
+        said = (it for it in session.transcript.entries if isinstance(it, Message))
+        known = {message.prompt for message in said}
+        last = self.workspace.rewind.last(session)
+        return last == 0 or not known.issuperset(range(1, last + 1))
+
+    async def kept(self, session: Session) -> Kept | None:
+        """What the history has of a session, of this Neovim or another one. UnreadableError."""
+        keys = self.workspace.persistence.keys
+        key = keys.key(session.n)
+        agent_id = session.id or (keys.infos[key].id if key in keys.infos else "")
+        kept: Kept | None = await self.history.read("session_of", key, session.agent, agent_id)
+        return kept

@@ -1,0 +1,34 @@
+"""Turns that an agent begins by itself: its changes on disk are its own, as in the user's turns."""
+
+from __future__ import annotations
+
+import anyio
+
+from acp_nvim.files.workspace import Workspace
+from acp_nvim.session.session import Session
+from acp_nvim.tasks import Tasks
+
+
+class OwnTurns:
+    """Follows them, one in a session at a time."""
+
+    def __init__(self, tasks: Tasks, workspace: Workspace[Session]) -> None:
+        self._tasks = tasks
+        self._workspace = workspace
+        self._over: dict[int, anyio.Event] = {}
+        """Set at the end of a session's turn, by our number of the session."""
+
+    def changed(self, session: Session) -> None:
+        """Such a turn has begun, or is over."""
+        if not session.own_turn:
+            over = self._over.pop(session.n, None)
+            if over is not None:
+                over.set()
+        elif session.n not in self._over:
+            over = self._over[session.n] = anyio.Event()
+            self._tasks.start_soon(self._follow, session, over)
+
+    async def _follow(self, session: Session, over: anyio.Event) -> None:
+        await self._workspace.turn_began(session, None, "")
+        await over.wait()
+        await self._workspace.turn_ended(session, own=True)

@@ -1,0 +1,132 @@
+"""What goes along with a prompt and the user did not type: files that a suggestion or an earlier
+prompt mentions, variables of the editor.
+
+A text of the agent may mention a secret out of sight. The user is asked before it goes along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+from anyio import to_thread
+from msgspec import Struct
+
+from acp_nvim import wording
+from acp_nvim.agent.prompts import git_changes
+from acp_nvim.agent.settings import file_options
+from acp_nvim.app import Host
+from acp_nvim.files.bytes import guard, key_files
+from acp_nvim.files.bytes.paths import place
+from acp_nvim.files.ports import FileOptions
+from acp_nvim.nvim.environment import agent_environment
+from acp_nvim.render.question_title import REASONS
+from acp_nvim.render.text import shown_path
+from acp_nvim.session.prompts import Prompt, Variable
+
+Answer = Literal["with", "without", "not"]
+
+READ_BYTES: Final = 65_536
+"""Bytes of a file that are searched for a private key."""
+NAMED: Final = 5
+"""Files that a question names; of more it says how many."""
+
+
+class UntypedVariable(Struct, frozen=True):
+    """A variable, and the files whose text it holds; a path is empty for a buffer without one."""
+
+    name: str
+    files: Sequence[str] = ()
+
+
+class Untyped(Struct, frozen=True):
+    """What the user did not type of a prompt: files, absolute, and variables."""
+
+    files: Sequence[str] = ()
+    variables: Sequence[UntypedVariable] = ()
+
+
+def untyped_of(value: Any) -> Untyped:
+    """Return the argument `untyped` of the verb `prompt`."""
+    return msgspec.convert(value, Untyped)
+
+
+async def asked(
+    host: Host, untyped: Untyped, cwd: str, roots: Sequence[str]
+) -> tuple[Answer, Untyped]:
+    """Return the user's answer, and what it is about. Nothing is asked if nothing is guarded."""
+    variables = [await _with_changes(one, cwd) for one in untyped.variables]
+    paths = dict.fromkeys([*untyped.files, *(path for one in variables for path in one.files)])
+    why = await _reasons([path for path in paths if path], roots, file_options(host.settings()))
+    files = [path for path in untyped.files if path in why]
+    guarded = [one for one in variables if any(not it or it in why for it in one.files)]
+    if not files and not guarded:
+        return "with", Untyped()
+    names = [_named(path, why, roots[0]) for path in files]
+    for one in guarded:
+        of = [_named(path, why, roots[0]) for path in one.files if not path or path in why]
+        names.append(wording.VARIABLE_OF_FILES.format(name=one.name, files=_some(of)))
+    choices = (wording.MENTION_WITH, wording.MENTION_WITHOUT, wording.MENTION_NOT)
+    question = wording.MENTION_UNTYPED.format(files=_some(names))
+    picked = await host.choose(question, choices, "mention")
+    answers: tuple[Answer, ...] = ("with", "without", "not")
+    return answers[picked if picked is not None else -1], Untyped(files, guarded)
+
+
+async def _with_changes(variable: UntypedVariable, cwd: str) -> UntypedVariable:
+    """Add the files of git's diff to those of the variable `diff`."""
+    if variable.name != "diff":
+        return variable
+    changed = await git_changes.changed(cwd, agent_environment())
+    return UntypedVariable(variable.name, list(dict.fromkeys([*variable.files, *changed])))
+
+
+def _named(path: str, why: Mapping[str, str], cwd: str) -> str:
+    return f"{shown_path(path, cwd)} ({REASONS[why[path]]})" if path else wording.PART_NO_FILE
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:NAMED]) + (f" +{len(names) - NAMED}" if len(names) > NAMED else "")
+
+
+def apply(answer: Answer, about: Untyped, prompt: Prompt) -> None:
+    """Carry an answer out: there is nothing to ask about the prompt any more."""
+    prompt.untyped = None
+    if answer == "with":
+        return
+    names = {one.name for one in about.variables}
+    prompt.attachments = [it for it in prompt.attachments if not _is_one(it, names, about.files)]
+    prompt.late = None if "diff" in names else prompt.late
+
+
+def _is_one(attachment: Any, names: Iterable[str], files: Sequence[str]) -> bool:
+    if isinstance(attachment, Variable):
+        return attachment.name in names
+    return attachment.path in files and not getattr(attachment, "first", None)
+
+
+async def _reasons(
+    paths: Sequence[str], roots: Sequence[str], options: FileOptions
+) -> dict[str, str]:
+    found: dict[str, str] = dict(guard.reasons("read", paths, roots, options))
+    for where in [place(path) for path in paths if path not in found]:
+        linked = await guard.by_link(where, roots, "read", options) is not None
+        if linked or await to_thread.run_sync(_holds_key, where.real):
+            found[where.path] = "secret"
+    if options.outside == "allow":
+        return {path: why for path, why in found.items() if why != "outside"}
+    return found
+
+
+def _holds_key(real: str) -> bool:
+    """Return whether a regular file holds a private key."""
+    path = Path(real)
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return key_files.holds_key(file.read(READ_BYTES).decode("utf-8", "replace"))
+    except OSError:
+        return False

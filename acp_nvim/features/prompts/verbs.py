@@ -1,0 +1,310 @@
+"""Verbs about prompts: send, cancel, the queue."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from acp_nvim import wording
+from acp_nvim.agent.prompts.conversation import Conversation
+from acp_nvim.app import Host
+from acp_nvim.features.prompts.attach import is_empty, prompt_of
+from acp_nvim.session import queue as waiting
+from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.session import Session
+from acp_nvim.verbs import Args, verb
+
+if TYPE_CHECKING:
+    from acp_nvim.history.search import Kept
+
+
+@verb("prompt")
+def prompt(host: Host, args: Args) -> None:
+    """Send a prompt, in a new session where none is or one is asked for."""
+    if args.get("untyped"):
+        host.tasks.start_soon(_ask_first, host, args)
+    else:
+        _send(host, args, prompt_of(host, args))
+
+
+async def _ask_first(host: Host, args: Args) -> None:
+    """Ask about files that the user did not type before the prompt goes along with them."""
+    from acp_nvim.features.prompts import untyped_mentions
+
+    meant = None if args.get("new") else host.sessions.conversation(args.get("session"))
+    roots = meant.session.roots if meant is not None else [args["cwd"]]
+    untyped = untyped_mentions.untyped_of(args["untyped"])
+    answer, found = await untyped_mentions.asked(host, untyped, args["cwd"], roots)
+    sent = prompt_of(host, args)
+    untyped_mentions.apply(answer, found, sent)
+    if answer != "not":
+        _send(host, args, sent)
+        return
+    host.screen.push("taken", args.get("delivery"))
+    composer = args.get("composer") or (meant.session.n if meant is not None else None)
+    _give_back(host, composer, sent, untyped.files)
+
+
+def _give_back(host: Host, composer: int | None, prompt: Prompt, mentioned: Sequence[str]) -> None:
+    """Put a prompt into a composer, which finds the files that the text mentions by itself."""
+    attached = [path for path in prompt.files() if path not in mentioned]
+    host.screen.push("composer", composer, prompt.text, attached, prompt.ranges())
+
+
+async def _ask_about_waiting(
+    host: Host, session: Session, count: int | None, then: Callable[[], None]
+) -> None:
+    """Ask about what the user did not type of the first waiting prompts. A prompt that they do not
+    send goes back into the composer.
+    """
+    from acp_nvim.features.prompts import untyped_mentions
+
+    for prompt in [it for it in session.queue[:count] if it.untyped is not None]:
+        untyped = untyped_mentions.untyped_of(prompt.untyped)
+        answer, found = await untyped_mentions.asked(host, untyped, session.cwd, session.roots)
+        if prompt.untyped is None or prompt not in session.queue:
+            continue  # the user has meanwhile answered elsewhere, or dropped it
+        untyped_mentions.apply(answer, found, prompt)
+        if answer == "not":
+            waiting.replace(session, [it for it in session.queue if it is not prompt])
+            _give_back(host, session.n, prompt, untyped.files)
+    then()
+
+
+def _once_asked(host: Host, session: Session, count: int | None, then: Callable[[], None]) -> None:
+    """Call a function that lets the first waiting prompts go, at once where nothing is asked."""
+    if any(prompt.untyped is not None for prompt in session.queue[:count]):
+        host.tasks.start_soon(_ask_about_waiting, host, session, count, then)
+    else:
+        then()
+
+
+def _send(host: Host, args: Args, sent: Prompt) -> None:
+    host.screen.push("taken", args.get("delivery"))
+    if is_empty(sent):
+        host.echo("warn", wording.PROMPT_EMPTY)
+        return
+    if files := args.get("files"):
+        host.buffers.expects(int(files["session"]), int(files["number"]))
+    conversation = _meant(host, args)
+    if args.get("now"):
+        _send_now(host, conversation, sent)
+    else:
+        _submit(host, conversation, sent)
+    if host.settings().chat.open:
+        host.screen.push("open_chat", conversation.session.n)
+
+
+def _submit(host: Host, conversation: Conversation, sent: Prompt) -> None:
+    if conversation.is_open and not conversation.session.in_turn:
+        host.pace.hold()  # it goes at once, and is shown right after that
+    passed = conversation.submit(sent)
+    if passed:
+        host.echo("info", wording.PROMPT_PASSED.format(count=passed))
+    elif conversation.session.in_turn and conversation.session.queue:
+        waiting = len(conversation.session.queue)
+        host.echo("info", wording.QUEUED.format(count=waiting))
+
+
+def _send_now(host: Host, conversation: Conversation, sent: Prompt) -> None:
+    """Send a prompt before all that wait: to an agent that takes it while it works, else after a
+    cancel of the running turn.
+    """
+    if conversation.takes_more:
+        conversation.add(sent)
+        host.echo("info", wording.ADDED)
+        return
+    conversation.cancel()
+    conversation.send_first(sent)
+
+
+@verb("send")
+def send(host: Host, args: Args) -> None:
+    """Send the first waiting prompt now."""
+    conversation = host.sessions.conversation(args.get("session"))
+    prompts = conversation.session.queue if conversation is not None else []
+    if conversation is None or not prompts:
+        host.echo("info", wording.NOTHING_TO_SEND)
+        return
+    first = prompts[0]
+
+    def go() -> None:
+        if first in conversation.session.queue:
+            left = [it for it in conversation.session.queue if it is not first]
+            waiting.replace(conversation.session, left)
+            _send_now(host, conversation, first)
+
+    _once_asked(host, conversation.session, 1, go)
+
+
+@verb("begin")
+def begin(host: Host, args: Args) -> None:
+    """The composer of a session to come was opened: start its agent and the session now. If the
+    number belongs to a session that has ended, of an earlier Neovim say, the composer gets that of
+    a new one.
+    """
+    n = int(args["n"])
+    known = host.sessions.conversations.get(n)
+    if known is not None and known.session.status != "closed":
+        return
+    conversation = host.sessions.new(args["cwd"], n=n)
+    if conversation.session.n != n:
+        host.screen.push("composer_moves", n, conversation.session.n)
+    conversation.open()
+
+
+def _meant(host: Host, args: Args) -> Conversation:
+    """The session that a prompt is for, a new one where there is none. What is written for one that
+    was closed goes to one new session, however often that happens.
+    """
+    meant = None if args.get("new") else host.sessions.conversation(args.get("session"))
+    found = meant
+    while found is not None and found.session.status == "closed":
+        found = (
+            None if found.session.heir is None else host.sessions.conversation(found.session.heir)
+        )
+    wanted = args.get("agent")
+    if found is not None and wanted in (None, "", found.session.agent):
+        return found
+    kept = host.history.shown(meant.session) if meant is not None and not wanted else None
+    if meant is not None and kept is not None:
+        return _gone_on(host, meant, kept)
+    found = host.sessions.new(args["cwd"], wanted)
+    if meant is not None and meant.session.status == "closed":
+        meant.session.heir = found.session.n
+        host.echo("info", wording.SESSION_CLOSED.format(session=meant.session.n))
+    return found
+
+
+def _gone_on(host: Host, chat: Conversation, kept: Kept) -> Conversation:
+    """A prompt was written in a chat of the history: the session goes on with it."""
+    from acp_nvim.features.history.history_chats import go_on
+
+    entries = list(chat.session.transcript.entries)
+    found = go_on(host, kept, entries)
+    chat.session.heir = found.session.n
+    return found
+
+
+@verb("cancel")
+def cancel(host: Host, args: Args) -> None:
+    """Cancel the running turn; with `clear` the queue is dropped as well."""
+    conversation = host.sessions.conversation(args.get("session"))
+    child = host.subagents.get(args.get("session"))
+    if child is not None and conversation is not None:
+        host.echo("info", host.subagents.cancel(child, conversation))
+        return
+    already = conversation is not None and conversation.session.status == "cancelling"
+    ending = conversation is not None and conversation.cancel()
+    dismissed = not ending and _dismiss(host, conversation)
+    ends_login = not (ending or dismissed) and _cancel_login(host)
+    held = conversation is not None and not (ending or ends_login) and conversation.hold()
+    cleared = bool(args.get("clear")) and conversation is not None and _clear(conversation)
+    if cleared and (already or not ending):
+        host.echo("info", wording.QUEUE_CLEARED)
+    elif already:
+        host.echo("info", wording.CANCELLING)
+    elif conversation is not None and (held or (ending and conversation.session.queue)):
+        count = len(conversation.session.queue)
+        on_hold = wording.ONE_ON_HOLD if count == 1 else wording.ON_HOLD
+        host.echo("info", on_hold.format(count=count))
+    elif not (ending or dismissed or ends_login):
+        host.echo("info", wording.NOTHING_TO_CANCEL)
+
+
+def _dismiss(host: Host, conversation: Conversation | None) -> bool:
+    """Cancel what is asked outside of a turn, by a login say; False when nothing is."""
+    asked = [host.unscoped_questions.decisions]
+    if conversation is not None:
+        asked.append(conversation.session.decisions)
+    dismissed = [decisions.cancel_all("cancel") for decisions in asked]
+    return any(dismissed)
+
+
+def _cancel_login(host: Host) -> bool:
+    """Cancel logins that agents do not answer; False if there are none."""
+    cancelled = [it for it in host.agents.connections.values() if it.login.cancel()]
+    for connection in cancelled:
+        host.echo("info", wording.LOGIN_CANCELLED.format(agent=connection.title))
+    return bool(cancelled)
+
+
+def _clear(conversation: Conversation) -> bool:
+    session = conversation.session
+    had = bool(session.queue or session.at_agent)
+    waiting.replace(session, ())
+    conversation.take_back()
+    return had
+
+
+@verb("queue")
+def queue(host: Host, args: Args) -> None:
+    """Replace, run or drop the waiting prompts."""
+    if args.get("action") == "hold":
+        _hold(host, args)
+        return
+    conversation = host.sessions.conversation(args.get("session"))
+    if conversation is None:
+        host.echo("info", wording.NO_SESSION)
+        return
+    match args.get("action"):
+        case "run" if not conversation.session.queue:
+            host.echo("info", wording.QUEUE_EMPTY)
+        case "clear" if not (conversation.session.queue or conversation.session.at_agent):
+            host.echo("info", wording.QUEUE_EMPTY)
+        case "run":
+            _once_asked(host, conversation.session, None, conversation.run_queue)
+        case "clear":
+            _clear(conversation)
+            host.echo("info", wording.QUEUE_CLEARED)
+        case "set":
+            _set_queue(conversation, args.get("texts") or [], args.get("shown") or [])
+
+
+def _hold(host: Host, args: Args) -> None:
+    """Let prompts of an earlier Neovim wait in a session, a new one where there is none."""
+    conversation = host.sessions.conversation(args.get("session"))
+    if conversation is None:
+        conversation = host.sessions.new(args["prompts"][0]["cwd"])
+        if host.settings().chat.open:
+            host.screen.push("open_chat", conversation.session.n)
+    held = [prompt_of(host, one) for one in args["prompts"]]
+    waiting.put_held(conversation.session, held)
+    for prompt in held:
+        host.screen.push("taken", prompt.delivery)
+
+
+def _set_queue(conversation: Conversation, texts: list[str], shown: list[str]) -> None:
+    """Let these wait in place of the ``shown`` ones. What has come since stays behind them, what
+    has gone since is not sent again, and a prompt whose words did not change keeps its attachments.
+    Those that the agent has already come first, and are asked for back where they are missing.
+    """
+    known = Counter(map(str.strip, shown))
+    for prompt in list(conversation.session.at_agent):
+        label = prompt.label.strip()
+        was_shown = _counted(known, label)
+        if label in (text.strip() for text in texts):
+            texts = [text for text in texts if text.strip() != label]
+        elif was_shown:
+            conversation.take_back(prompt)
+    before: list[Prompt] = []
+    fresh: list[Prompt] = []
+    for prompt in conversation.session.queue:
+        (before if _counted(known, prompt.label.strip()) else fresh).append(prompt)
+    after: list[Prompt] = []
+    for text in texts:
+        same = next((item for item in before if item.label.strip() == text.strip()), None)
+        if same is not None:
+            before.remove(same)
+            after.append(same)
+        elif not _counted(known, text.strip()):
+            after.append(Prompt(text))
+    waiting.replace(conversation.session, [*after, *fresh])
+
+
+def _counted(known: Counter[str], label: str) -> bool:
+    """Whether there is one more of these, which is taken off."""
+    there = known[label] > 0
+    known[label] -= there
+    return there

@@ -1,0 +1,178 @@
+"""Pending edits in the shapes that Lua shows: rows of hunks, quickfix items, files to review."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from acp_nvim import wording
+from acp_nvim.edits.hunks import Hunk
+from acp_nvim.edits.pending import Parked, Pending
+from acp_nvim.edits.text import EMPTY, Text
+from acp_nvim.files.bytes import obstacles
+from acp_nvim.files.ports import AgentSession
+from acp_nvim.session.session import Session
+
+Table = dict[str, Any]
+MAX_MARKED: Final = 5000
+"""Hunks of one file that are marked and listed; a note counts the rest."""
+
+
+class ReviewView:
+    """The port `View` of the workspace: frames, and events of the sessions concerned."""
+
+    def __init__(
+        self,
+        push: Callable[..., None],
+        notice: Callable[[str], None],
+        session: Callable[[int], Session],
+    ) -> None:
+        """``push`` queues a frame operation; ``notice`` tells of what concerns no session;
+        ``session`` finds one by our number.
+        """
+        self._push = push
+        self._notice = notice
+        self._session = session
+
+    def hunks(self, path: str, entry: Pending | None, tick: int | None) -> None:
+        if entry is None:
+            self._push("hunks", path, [], {"kind": "modified", "conflict": False})
+        else:
+            self._push("hunks", path, rows(entry), meta(entry, tick))
+
+    def pending(self, paths: Sequence[str]) -> None:
+        self._push("pending", list(paths))
+
+    def next_hunk(self, place: tuple[str, int] | None) -> None:
+        self._push("next_hunk", *(place or ()))
+
+    def summary(
+        self, session: AgentSession, entries: Sequence[Pending], *, silent: bool = False
+    ) -> None:
+        edits = [summary(entry) for entry in entries]
+        self._session(session.n).review_edits(edits, silent=silent)
+
+    def edited(
+        self, session: AgentSession, path: str, kind: str, source: str, conflict: bool
+    ) -> None:
+        data = {"path": path, "kind": kind, "source": source, "conflict": conflict}
+        self._session(session.n).event("AcpEdit", **data)
+
+    def checkpoints(self, session: AgentSession, labels: Mapping[int, str]) -> None:
+        listed = [{"n": n, "label": label} for n, label in labels.items()]
+        self._session(session.n).keep_checkpoints(listed)
+
+    def warn(self, session: AgentSession, text: str) -> None:
+        self._session(session.n).notice("warning", text)
+
+    def inform(self, session: AgentSession, text: str) -> None:
+        self._session(session.n).notice("info", text)
+
+    def notice(self, text: str) -> None:
+        self._notice(text)
+
+    def tell(self, text: str) -> None:
+        self._push("echo", "info", text)
+
+
+def rows(entry: Pending) -> list[Table]:
+    """Return the hunks for `acp.review.inline`; none for a file that is gone."""
+    if entry.live is None:
+        return []
+    found: list[Table] = []
+    for hunk in entry.hunks[:MAX_MARKED]:
+        removed = entry.removed_lines(hunk)
+        kind = "changed" if removed and hunk.lines else "added" if hunk.lines else "removed"
+        first, last = hunk.new_start, hunk.new_end
+        found.append({"first": first, "last": last, "removed": list(removed), "kind": kind})
+    return found
+
+
+def note(entry: Pending) -> str:
+    """Return changes that no line shows: line ends, a BOM, the final newline, something else in
+    place of the file.
+    """
+    found = [] if entry.named else [wording.PART_UNNAMED]
+    found += [entry.relaid] if entry.relaid else []
+    if entry.live is None and (instead := obstacles.describe(entry.path)):
+        found.append(f"{instead} is there now")
+    if entry.base and entry.live and entry.base.eol != entry.live.eol and entry.base != EMPTY:
+        found.append("final newline added" if entry.live.eol else "final newline removed")
+    if (more := entry.summary().hunks - MAX_MARKED) > 0:
+        found.append(f"{more} more hunks, not marked")
+    return ", ".join(found)
+
+
+def meta(entry: Pending, tick: int | None) -> Table:
+    """Return the file's part of the operation `hunks`; ``tick`` is the changedtick of their
+    rows.
+    """
+    found: Table = {"kind": entry.kind, "conflict": entry.conflict}
+    if note(entry):
+        found["note"] = note(entry)
+    return found if tick is None else found | {"tick": tick}
+
+
+def summary(entry: Pending) -> Table:
+    """One entry of `state().edits`."""
+    counts = entry.summary()
+    told = {"note": note(entry)} if note(entry) else {}
+    return told | {
+        "path": counts.path,
+        "hunks": counts.hunks,
+        "added": counts.added,
+        "removed": counts.removed,
+        "kind": counts.kind,
+        "conflict": counts.conflict,
+        "named": entry.named,
+    }
+
+
+def quickfix(entry: Pending) -> list[Table]:
+    """Return an item for each hunk (`:help setqflist-what`); one for a file that is gone or in
+    conflict.
+    """
+    if entry.conflict:
+        text = wording.PART_OVERTAKEN if entry.overtaken else wording.PART_UNSAVED
+        return [{"filename": entry.path, "lnum": 1, "text": text, "type": "W"}]
+    if entry.live is None:
+        instead = obstacles.describe(entry.path)
+        text = f"deleted: {instead} is there now" if instead else "deleted"
+        return [{"filename": entry.path, "lnum": 1, "text": text, "type": "I"}]
+    found = [_item(entry, hunk) for hunk in entry.hunks[:MAX_MARKED]]
+    if note(entry) or not found:
+        empty = f"renamed from {entry.origin}" if entry.origin else "created, empty"
+        text = note(entry) or empty
+        found.insert(0, {"filename": entry.path, "lnum": 1, "text": text, "type": "I"})
+    return found
+
+
+def _item(entry: Pending, hunk: Hunk) -> Table:
+    removed = entry.removed_lines(hunk)
+    shown = next((line.strip() for line in (*hunk.lines, *removed) if line.strip()), "")
+    text = f"+{len(hunk.lines)} -{len(removed)} {shown}".rstrip()
+    item: Table = {"filename": entry.path, "lnum": hunk.new_start + 1, "text": text, "type": "I"}
+    return item | {"end_lnum": hunk.new_end} if hunk.new_end > hunk.new_start + 1 else item
+
+
+def parked_items(parked: Parked) -> list[Table]:
+    """Quickfix items of edits that the file lacks."""
+    named = wording.PART_PARKED_ON.format(branch=parked.branch, text="{text}")
+    line = named if parked.branch else wording.PART_PARKED
+    return [item | {"text": line.format(text=item["text"])} for item in quickfix(parked.entry)]
+
+
+def review(entry: Pending, loaded: bool) -> Table:
+    """A file of the review; `live` is left out where a buffer shows it."""
+    found = summary(entry)
+    found["base"] = _lines(entry.base)
+    found["base_eol"] = entry.base.eol if entry.base else True
+    if not loaded:
+        found["live"] = _lines(entry.live)
+    if entry.conflict:
+        found["theirs"] = _lines(entry.theirs)
+    return found
+
+
+def _lines(text: Text | None) -> list[str]:
+    return list(text.lines) if text else []

@@ -1,0 +1,83 @@
+"""Tells the workspace which files the tool calls of a session name."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+
+from acp_nvim.files.bytes.disk import GRAIN_NS
+from acp_nvim.files.changes.tool_call_files import ToolCallFiles
+from acp_nvim.files.changes.turns import Turn
+from acp_nvim.session.calls.named_files import CHANGING, READING, diffs, named
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.questions.requests import commands
+from acp_nvim.session.session import Session
+
+
+class ToolCallWatch:
+    """Hears of each tool call, in wire order; nothing here waits."""
+
+    def __init__(self, files: ToolCallFiles) -> None:
+        self._files = files
+
+    def plain_calls(self, session: Session, calls: Iterable[ToolCall]) -> None:
+        """Tool calls that name no file were announced or changed."""
+        turn = self._files.turn(session)
+        if turn is not None:
+            calls = list(calls)
+            for call in calls:
+                turn.mentions.add_title(call.title, session.cwd)
+                _judge(turn, call, [])
+            self._files.unnamed(turn, [call for call in calls if call.kind not in READING])
+
+    def command(self, session: Session, line: str, directory: str) -> None:
+        """A terminal runs a command."""
+        turn = self._files.turn(session)
+        if turn is not None:
+            turn.mentions.add_command(line, directory)
+            turn.git.start(line, time.time_ns() - GRAIN_NS)
+
+    def works_at(self, session: Session, path: str) -> None:
+        """One of the editor's tools works at a file."""
+        turn = self._files.turn(session)
+        if turn is not None:
+            turn.mentions.add_paths([os.path.realpath(path)])
+
+    def tool_call(self, session: Session, call: ToolCall) -> None:
+        """A tool call was announced or changed."""
+        turn = self._files.turn(session)
+        if turn is None:
+            return
+        state = (call.status, call.title, call.locations, call.content, call.raw_input)
+        is_news = turn.reported.get(call) != state
+        paths = named(call, session.cwd)
+        if is_news:
+            turn.reported[call] = state
+            _mention(turn, call, paths, session.cwd)
+        if call.kind in READING:
+            if call.kind == "read" and turn.user_saves:
+                self._files.reads(turn, call, paths, is_completed=call.status == "completed")
+            return
+        if not is_news:
+            return
+        given = diffs(call, session.cwd) if call.finished and paths else ()
+        self._files.named(turn, call, paths, given)
+
+
+def _mention(turn: Turn, call: ToolCall, paths: list[str], cwd: str) -> None:
+    """Note the files that a call names, in its commands and its title too."""
+    turn.mentions.add_paths(paths)
+    turn.mentions.add_title(call.title, cwd)
+    if call.raw_input or call.finished:
+        found = commands(call)
+        _judge(turn, call, [command.line for command in found])
+        for command in found:
+            directory = os.path.join(cwd, command.cwd or "")  # noqa: PTH118
+            turn.mentions.add_command(command.line, directory)
+
+
+def _judge(turn: Turn, call: ToolCall, lines: list[str]) -> None:
+    """Note whether a call may run git: commands without git, and mere changes of files, do not."""
+    is_harmless = bool(lines) or call.kind in CHANGING
+    turn.git.judge(call, (*lines, call.title), is_harmless=is_harmless)

@@ -1,0 +1,370 @@
+"""Verbs about pending edits, remarks and checkpoints."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from acp_nvim import wording
+from acp_nvim.agent.prompts.conversation import Conversation
+from acp_nvim.app import Host
+from acp_nvim.edits.pending import Pending
+from acp_nvim.edits.text import Text
+from acp_nvim.features.checkpoints import rewinding
+from acp_nvim.features.permissions import verbs as decide
+from acp_nvim.features.prompts.comments import understood
+from acp_nvim.features.review import review_view
+from acp_nvim.files.bytes.file_format import clean
+from acp_nvim.files.checkpoints.store import names
+from acp_nvim.files.review.decisions import Verdict
+from acp_nvim.session.session import Session
+from acp_nvim.verbs import Args, verb
+
+MOST: Final = 20
+"""Lines of an answer that are shown; of more the rest is counted."""
+
+
+def _real(host: Host, args: Args) -> str:
+    """The file that is meant; one that is pending is meant also where its path is a link by now."""
+    path = str(args["path"])
+    return path if host.workspace.edits.ledger.get(path) else os.path.realpath(path)
+
+
+def _say(host: Host, notes: list[str]) -> None:
+    """Lines for the user; several of them go to |:messages|, the first one is shown."""
+    if len(notes) == 1:
+        host.echo("info", notes[0])
+    elif notes:
+        more = [wording.PART_MORE.format(count=len(notes) - MOST)] if len(notes) > MOST else []
+        host.screen.push("echo", "info", [*notes[:MOST], *more])
+
+
+def _session(host: Host, args: Args) -> int | None:
+    return args.get("session") or host.sessions.current
+
+
+@verb("edited")
+@verb("saved")
+@verb("leaving")
+def heard(host: Host, args: Args) -> None:
+    """Taken in by `buffer_events` as they arrive."""
+
+
+@verb("opened")
+async def opened(host: Host, args: Args) -> None:
+    """A buffer shows a file with pending edits: watch it and show them."""
+    edits = host.workspace.edits
+    async with edits.alone(str(args["path"])):
+        await edits.sync(str(args["path"]))
+    edits.show(str(args["path"]))
+
+
+@verb("disk_changed")
+async def disk_changed(host: Host, args: Args) -> None:
+    """While turns run a file is found changed on disk; whoever saves its buffer waits for this."""
+    path, same, lines = str(args["path"]), None, args.get("lines")
+    shown = None if lines is None else clean(Text(tuple(lines), bool(args["eol"])))
+    try:
+        same = await host.workspace.check_changed(path, shown)
+    finally:
+        await host.bridge.call("acp.buffers.disk_changes", "looked", path, same)
+
+
+@verb("refresh")
+async def refresh(host: Host, args: Args) -> None:
+    """Neovim got the focus back, a command has run, a file was saved."""
+    await host.workspace.refresh([c.session for c in host.sessions.conversations.values()])
+
+
+# -- decisions ------------------------------------------------------------------------------------
+
+
+@verb("accept")
+async def accept(host: Host, args: Args) -> None:
+    """Keep a hunk, a file's, or all."""
+    await _decide(host, args, "accept")
+
+
+@verb("reject")
+async def reject(host: Host, args: Args) -> None:
+    """Put the base's lines back in place of a hunk, a file's, or all."""
+    await _decide(host, args, "reject")
+
+
+async def _decide(host: Host, args: Args, verdict: Verdict) -> None:
+    review = host.workspace
+    scope = args.get("scope", "hunk")
+    if scope == "hunk":
+        row, tick = int(args.get("line", 1)) - 1, args.get("tick")
+        notes = await review.decisions.hunk(verdict, _real(host, args), row, tick)
+    else:
+        await review.caught_up(running=verdict == "reject")  # nothing is accepted unseen
+        await review.persistence.adopt()
+        entries = _meant(host, args)
+        left = 0
+        if verdict == "reject" and scope == "all":
+            agreed = await _agreed(host, args)
+            entries, left = agreed, len(_meant(host, args)) - len(agreed)
+        if left and not entries:
+            notes = [wording.NOT_REJECTED]
+        else:
+            done = _decided(verdict, entries)
+            done += wording.PART_LEFT_PENDING.format(count=left) if left else ""
+            notes = await review.decisions.files(verdict, entries) or [done]
+        host.screen.push("next_hunk", *(review.edits.next_hunk(str(args.get("path", "")), 0) or ()))
+    _say(host, notes)
+
+
+def _meant(host: Host, args: Args) -> Sequence[Pending]:
+    """The file of that path, or all of the session."""
+    edits = host.workspace.edits
+    if args["scope"] != "file":
+        return edits.files(_session(host, args))
+    entry = edits.ledger.get(_real(host, args))
+    return [entry] if entry else []
+
+
+async def _agreed(host: Host, args: Args) -> list[Pending]:
+    """Return the files that the user wants to reject: they are asked once about those that the
+    agent has not named.
+    """
+    spared, agreed = set[str](), set[str]()
+    while True:
+        entries = _meant(host, args)
+        unnamed = (it.path for it in entries if not it.named)
+        open_ = sorted(path for path in unnamed if path not in spared | agreed)
+        if not open_:
+            return [entry for entry in entries if entry.path not in spared]
+        conversation = host.sessions.conversation(_session(host, args))
+        cwd = conversation.session.cwd if conversation is not None else os.sep
+        answers = (wording.OPTION_REJECT_TOO, wording.OPTION_LEAVE_PENDING)
+        question = wording.UNNAMED.format(files=names(open_, cwd, MOST))
+        answer = await host.choose(question, answers, "reject")
+        if answer is None:
+            return []
+        (spared if answer else agreed).update(open_)
+
+
+def _decided(verdict: Verdict, entries: Sequence[Pending]) -> str:
+    """What was done with files of which maybe none is in view; all of them may be gone by now."""
+    if not entries:
+        return wording.NO_EDITS
+    hunks = sum(max(len(entry.hunks), 1) for entry in entries)
+    count = f"{hunks} hunk{'' if hunks == 1 else 's'}"
+    files = f"{len(entries)} files" if len(entries) > 1 else Path(entries[0].path).name
+    return wording.DECIDED.format(done=f"{verdict}ed".capitalize(), hunks=count, files=files)
+
+
+@verb("unreject")
+async def unreject(host: Host, args: Args) -> None:
+    """Take the last reject back."""
+    paths = host.workspace.edits.ledger.unreject_paths()
+    names = ", ".join(Path(path).name for path in paths)
+    _say(
+        host, await host.workspace.decisions.unreject() or [wording.UNREJECTED.format(files=names)]
+    )
+
+
+@verb("base_written")
+def base_written(host: Host, args: Args) -> None:
+    """The user wrote the base side of the review: what equals the live text is accepted."""
+    path = _real(host, args)
+    text = clean(Text(tuple(args.get("lines") or [""]), bool(args.get("eol", True))))
+    host.workspace.edits.ledger.rebased(path, text)
+    host.workspace.edits.changed(path)
+
+
+# -- seeing ---------------------------------------------------------------------------------------
+
+
+@verb("workspace")
+def workspace(host: Host, args: Args) -> None:
+    """The user is in a workspace that a Neovim has left edits in, on the file `path`."""
+    host.workspace.open(str(args["root"]), str(args.get("path") or ""))
+
+
+@verb("journal_changed")
+async def journal_changed(host: Host, args: Args) -> None:
+    """A journal has changed, by us or by another Neovim."""
+    await host.workspace.persistence.exchange()
+
+
+@verb("parked")
+async def parked(host: Host, args: Args) -> None:
+    """Edits that the files lack, into the quickfix list."""
+    await host.workspace.sync_all()
+    found = host.workspace.edits.ledger.parked().values()
+    items = [item for parked in found for one in parked for item in review_view.parked_items(one)]
+    if items:
+        host.screen.push("quickfix", items, wording.PARKED_TITLE)
+    else:
+        host.echo("info", wording.NOTHING_PARKED)
+
+
+@verb("drop_parked")
+def drop_parked(host: Host, args: Args) -> None:
+    """Give up the parked edits of a file, or of all."""
+    held = host.workspace.edits.ledger.parked()
+    paths = [_real(host, args)] if args.get("path") else list(held)
+    paths = [path for path in paths if path in held]
+    if not paths:
+        host.echo("info", wording.NOTHING_PARKED)
+        return
+    host.workspace.drop_parked(paths)
+    files = Path(paths[0]).name if len(paths) == 1 else f"{len(paths)} files"
+    host.echo("info", wording.PARKED_DROPPED.format(files=files))
+
+
+@verb("edits")
+async def edits(host: Host, args: Args) -> None:
+    """Pending hunks of all files into the quickfix list."""
+    found = await _fresh(host)
+    items = [item for entry in found for item in review_view.quickfix(entry)]
+    host.screen.push("quickfix", items, wording.EDITS_TITLE)
+
+
+@verb("review")
+async def review(host: Host, args: Args) -> None:
+    """The files to review, the one that was asked for first; or what a permission would write: the
+    one that is named, and where nothing is pending the oldest that there is.
+    """
+    if args.get("permission") is not None:
+        await decide.propose(host, str(args["permission"]))
+        return
+    found = await _fresh(host)
+    wanted = _real(host, args) if args.get("path") else None
+    if wanted is not None and all(entry.path != wanted for entry in found):
+        host.echo("info", wording.NOTHING_IN.format(file=Path(wanted).name))
+        return
+    if not found:
+        await decide.propose_oldest(host)
+        return
+    found.sort(key=lambda entry: entry.path != wanted)
+    buffers = host.workspace.edits.buffers
+    files = [review_view.review(entry, buffers.get(entry.path) is not None) for entry in found]
+    host.screen.push("review", files)
+
+
+async def _fresh(host: Host) -> list[Pending]:
+    """All entries, as files and buffers are now."""
+    ledger = host.workspace.edits.ledger
+    await host.workspace.caught_up()
+    await host.workspace.sync_all()
+    return ledger.files()
+
+
+@verb("comment")
+def comment(host: Host, args: Args) -> None:
+    """A remark on the hunk under the cursor, or on the line (`context`); it goes with the next
+    prompt, also with one that is sent at once.
+    """
+    path = _real(host, args)
+    made = understood(args, path, host.workspace.edits.ledger.get(path))
+    host.comments.add(made)
+    conversation = host.sessions.conversation(_session(host, args))
+    if conversation is not None:
+        conversation.session.notice(
+            "info", wording.COMMENTED_AS.format(place=made.place, text=made.text)
+        )
+    else:
+        host.echo("info", wording.COMMENTED.format(place=made.place))
+
+
+# -- checkpoints ----------------------------------------------------------------------------------
+
+
+@verb("checkpoints")
+async def checkpoints(host: Host, args: Args) -> None:
+    """What is kept of the current session, with what changed since."""
+    session = _whose(host, args)
+    if session is not None and not host.options.files().checkpoints:
+        host.echo("info", wording.CHECKPOINTS_OFF)
+    elif session is not None:
+        await _show_checkpoints(host, session)
+
+
+def _whose(host: Host, args: Args) -> Session | None:
+    """The session whose checkpoints are meant; that there is none is said."""
+    conversation = host.sessions.conversation(_session(host, args))
+    conversation = conversation or rewinding.latest_kept(host)
+    if conversation is not None:
+        rewinding.take_up(host, conversation)
+        return conversation.session
+    host.echo("info", wording.NO_SESSION)
+    return None
+
+
+async def _show_checkpoints(host: Host, session: Session) -> None:
+    lines = await host.workspace.rewind.listed(session)
+    host.screen.push("show", f"acp://checkpoints/{session.n}", "acpcheckpoints", lines)
+
+
+@verb("changes")
+async def changes(host: Host, args: Args) -> None:
+    """What changed since the checkpoint before prompt n."""
+    session = _whose(host, args)
+    if session is not None:
+        n = int(args["n"])
+        lines = await host.workspace.rewind.changes(session, n)
+        host.screen.push("show", f"acp://changes/{session.n}/{n}", "diff", lines)
+
+
+@verb("restore")
+async def restore(host: Host, args: Args) -> None:
+    """What agents changed as it was before prompt n, with `every` what the user changed, too;
+    without n the last restore is undone. With `list` the window that lists the checkpoints is
+    brought up to date.
+    """
+    session = _whose(host, args)
+    conversation = None if session is None else host.sessions.conversation(session.n)
+    if session is None or conversation is None:
+        return
+    wanted: Any = args.get("n")
+    rewind, every = host.workspace.rewind, bool(args.get("every"))
+
+    async def ask(question: str, answers: Sequence[str]) -> int | None:
+        return await host.choose(question, answers, "restore")
+
+    notes = None if wanted else await rewinding.undo(host, conversation, ask)
+    if notes is None:
+        notes = await rewind.restore(session, int(wanted) if wanted else None, ask, every=every)
+    if len(notes) > 1:
+        session.notice("warning", notes[0], notes[1:])
+    _say(host, notes)
+    if args.get("list"):
+        await _show_checkpoints(host, session)
+
+
+@verb("rewind")
+async def rewind(host: Host, args: Args) -> None:
+    """Files and conversation as before prompt n; without n the user chooses."""
+    conversation = host.sessions.conversation(_session(host, args))
+    conversation = conversation or await rewinding.latest(host)
+    if conversation is None:
+        host.echo("info", wording.NO_SESSION)
+        return
+    if conversation.session.is_running:
+        host.echo("info", wording.STILL_WORKING_REWIND)
+        return
+    told = await rewinding.recall(host, conversation)
+    n = int(args["n"]) if args.get("n") else await _chosen_prompt(host, conversation, told)
+    if n is None:
+        return
+
+    async def ask(question: str, answers: Sequence[str]) -> int | None:
+        return await host.choose(question, answers, "restore")
+
+    _say(host, await rewinding.rewind(host, conversation, told, n, ask))
+
+
+async def _chosen_prompt(host: Host, conversation: Conversation, told: Session) -> int | None:
+    """Ask before which prompt, the newest first; `told` has what was said."""
+    known = list(reversed(rewinding.prompts(told).items()))
+    if not known:
+        host.echo("info", rewinding.none_known(host, conversation.session))
+        return None
+    labels = [rewinding.label(n, message) for n, message in known]
+    at = await host.choose(wording.REWIND_TO, labels, "rewind")
+    return None if at is None else known[at][0]

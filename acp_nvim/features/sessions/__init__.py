@@ -1,0 +1,1 @@
+"""Sessions: new, stored, restored, their options."""

@@ -1,0 +1,77 @@
+"""Verbs about what an agent lets one choose in a session: its mode, its config options."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from acp_nvim import wording
+from acp_nvim.agent import choices
+from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.prompts.conversation import Conversation
+from acp_nvim.app import Host
+from acp_nvim.protocol.errors import RequestError
+from acp_nvim.protocol.refusals import needs_login
+from acp_nvim.session import options
+from acp_nvim.session.options import NoSuchChoice
+from acp_nvim.verbs import Args, run, verb
+
+
+@verb("mode")
+async def mode(host: Host, args: Args) -> None:
+    """Switch the session's mode: shown at once, said in one line when the agent has done it, taken
+    back in one line when it refuses.
+    """
+    conversation = _open(host, args)
+    if conversation is not None and conversation.connection is not None:
+        mode_id, session = str(args["id"]), conversation.session
+        change = conversation.call(lambda agent: choices.set_mode(session, agent, mode_id))
+        if await _logged_in(host, conversation.connection, "mode", args, change):
+            _say(host, options.mode_said(conversation.session))
+
+
+@verb("option")
+async def option(host: Host, args: Args) -> None:
+    """Set a config option: shown, said and taken back as a mode is."""
+    conversation = _open(host, args)
+    if conversation is not None and conversation.connection is not None:
+        option_id, value, session = str(args["id"]), args["value"], conversation.session
+        change = conversation.call(
+            lambda agent: choices.set_option(session, agent, option_id, value)
+        )
+        if await _logged_in(host, conversation.connection, "option", args, change):
+            _say(host, options.said(conversation.session, str(args["id"])))
+
+
+def _say(host: Host, what: str | None) -> None:
+    if what is not None:
+        host.echo("info", what)
+
+
+async def _logged_in(
+    host: Host, connection: Connection, name: str, args: Args, change: Awaitable[object]
+) -> bool:
+    """Make a change, and return whether it was made; an agent that wants a login first gets it
+    again afterwards.
+    """
+    try:
+        await change
+        return True
+    except NoSuchChoice as error:
+        host.echo("error", wording.FAILED.format(what=name, reason=error))
+    except RequestError as error:
+        if not needs_login(error):
+            raise
+        host.logins.needed(connection, None, lambda: run(host, name, args))
+    return False
+
+
+def _open(host: Host, args: Args) -> Conversation | None:
+    """The session at its agent, or a word why not."""
+    conversation = host.sessions.conversation(args.get("session"))
+    if conversation is None or not conversation.session.id:
+        host.echo("warn", wording.NO_SESSION)
+        return None
+    if conversation.connection is None or not conversation.connection.alive:
+        host.echo("warn", wording.AGENT_NOT_RUNNING.format(agent=conversation.session.agent))
+        return None
+    return conversation

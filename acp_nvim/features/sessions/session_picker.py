@@ -1,0 +1,389 @@
+"""Sessions to choose from, those that are open here and those that agents have stored; and what
+can be done with each.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+import anyio
+
+from acp_nvim import wording
+from acp_nvim.agent.agents import UnknownAgent
+from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.opening.session_setup import Origin, Way
+from acp_nvim.agent.opening.stored import SESSIONS, Stored, listed, merged
+from acp_nvim.agent.prompts.conversation import Conversation
+from acp_nvim.agent.wire.endpoint import ConnectionClosed
+from acp_nvim.app import Host
+from acp_nvim.features.history.history import UnreadableError
+from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
+from acp_nvim.protocol.refusals import needs_login
+from acp_nvim.render.calls.tools import Look
+from acp_nvim.render.margin import fork_history
+from acp_nvim.render.text import one_line
+from acp_nvim.session import options
+from acp_nvim.session.session import Session
+from acp_nvim.session.transcript.entries import Entry as Said
+from acp_nvim.session.transcript.restored import unseen
+
+START_S = 15.0
+"""How long one agent may take to start and list its sessions, in seconds."""
+LIST_S = 3.0
+"""The same of one that runs: it may be at a prompt, and do one thing at a time."""
+STATUS_S = 2.0
+
+Entry = Conversation | Stored
+
+
+# -- what there is --------------------------------------------------------------------------------
+
+
+def opened(host: Host) -> list[Conversation]:
+    """The open sessions, the one used last first."""
+    found = [c for c in host.sessions.conversations.values() if c.session.status != "closed"]
+    return sorted(found, key=lambda c: c.used, reverse=True)
+
+
+async def stored(host: Host, cwd: str) -> list[Stored]:
+    """What agents have stored and the index knows, without what is open."""
+    lists: list[list[Stored]] = []
+    async with anyio.create_task_group() as group:
+        for name in _asked(host):
+            group.start_soon(_list, host, name, lists)
+    remembered = host.sessions.index.read().entries() if host.sessions.index is not None else []
+    known = {(c.session.agent, _known_id(c)) for c in opened(host)}
+    found = merged(lists, remembered, cwd)
+    _titled(host, lists)
+    return [one for one in found if (one.agent, one.id) not in known and _configured(host, one)]
+
+
+def _known_id(conversation: Conversation) -> str:
+    """The agent's id, also of one that is only being loaded or resumed."""
+    session = conversation.session
+    return session.id or (session.brings if session.status == "starting" else "")
+
+
+def _titled(host: Host, lists: Sequence[list[Stored]]) -> None:
+    """An open session takes the title under which its agent lists it, where it has none yet."""
+    titles = {(one.agent, one.id): one.title for sessions in lists for one in sessions}
+    for conversation in opened(host):
+        session = conversation.session
+        title = titles.get((session.agent, session.id))
+        if title and not session.title:
+            session.title = title
+            session.change("title")
+
+
+def _configured(host: Host, one: Stored) -> bool:
+    try:
+        return host.options.spec(one.agent) is not None
+    except UnknownAgent:
+        return False
+
+
+def default_agent(host: Host) -> str:
+    """The current session's agent, else that of new sessions."""
+    conversation = host.sessions.conversation(None)
+    return conversation.session.agent if conversation else host.settings().agent
+
+
+def _asked(host: Host) -> list[str]:
+    """Agents that run, and the one that is started for this."""
+    names = [name for name, one in host.agents.connections.items() if one.alive]
+    return list(dict.fromkeys([default_agent(host), *names]))
+
+
+async def _list(host: Host, name: str, lists: list[list[Stored]]) -> None:
+    """Add what one agent has; one that cannot tell must not keep the others from it."""
+    running = host.agents.connections.get(name)
+    limit = LIST_S if running is not None and running.status == "ready" else START_S
+    try:
+        with anyio.fail_after(limit):
+            lists.append(await _listed(host, name))
+    except (RequestError, ConnectionClosed, RemoteProtocolError, UnknownAgent) as error:
+        host.echo("warn", wording.SESSIONS_NOT_LISTED.format(agent=name, reason=error))
+    except TimeoutError:
+        host.echo("warn", wording.SESSIONS_LATE.format(agent=name, seconds=limit))
+
+
+async def _listed(host: Host, name: str) -> list[Stored]:
+    connection = await host.agents.get(name)
+    if not connection.alive:
+        host.echo("warn", connection.error or connection.exit_summary())
+        return []
+    if not connection.agent.session_capabilities.list:
+        return []
+    try:
+        found = await listed(name, connection.agent)
+        if len(found) >= SESSIONS:
+            host.echo("info", wording.SESSIONS_MANY.format(agent=name, count=SESSIONS))
+        return found
+    except RequestError as error:
+        if not needs_login(error):
+            raise
+        if await connection.login.try_configured():
+            return await listed(name, connection.agent)
+        host.logins.needed(connection, None)
+        return []
+
+
+def waits_for_login(host: Host) -> bool:
+    """Whether the agent that would have been asked wants a login first."""
+    connection = host.agents.connections.get(default_agent(host))
+    return connection is not None and connection.status == "auth_required"
+
+
+# -- how it looks ---------------------------------------------------------------------------------
+
+
+def name(entry: Entry) -> str:
+    """What people call a session."""
+    if isinstance(entry, Stored):
+        return one_line(entry.title, 100) or f"untitled {entry.id[-8:]}"
+    session = entry.session
+    return one_line(session.title or entry.topic, 100) or f"session {session.n}"
+
+
+def label(entry: Entry, cwd: str) -> str:
+    """One line for a list: the title, then what tells it from others."""
+    if isinstance(entry, Stored):
+        facts = [entry.agent, _place(entry.cwd, cwd), _when(entry.time)]
+        facts += ["archived"] if entry.archived else []
+    else:
+        session = entry.session
+        facts = [session.agent, _place(session.cwd, cwd), _state(session)]
+    return f"{name(entry)}  ({', '.join(fact for fact in facts if fact)})"
+
+
+_BUSY = ("starting", "running", "cancelling")
+
+
+def _state(session: Session) -> str:
+    """What an open session is at, and what it waits for: `● running · 1 question`."""
+    words = [f"{'●' if session.status in _BUSY else '○'} {session.status}"]
+    questions = len(list(session.decisions))
+    if questions:
+        words.append(f"{questions} question{'' if questions == 1 else 's'}")
+    if session.queue:
+        words.append(f"{len(session.queue)} queued")
+    return " · ".join(words)
+
+
+def _place(path: str, cwd: str) -> str:
+    """A directory, where it is not the present one."""
+    if not path or path == cwd:
+        return ""
+    home = str(Path.home())
+    return "~" + path[len(home) :] if path.startswith(home + "/") else path
+
+
+def _when(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds)) if seconds > 0 else ""
+
+
+# -- what can be done -----------------------------------------------------------------------------
+
+
+async def _connection(host: Host, entry: Entry) -> Connection | None:
+    """The living connection of an entry's agent; a stored session's agent is started."""
+    if isinstance(entry, Conversation):
+        return entry.connection if entry.is_open else None
+    connection = await host.agents.get(entry.agent)
+    if not connection.alive:
+        host.echo("error", connection.error or connection.exit_summary())
+        return None
+    return connection
+
+
+async def actions(host: Host, entry: Entry) -> list[str]:
+    """The names of what is possible, the likeliest first."""
+    connection = await _connection(host, entry)
+    if isinstance(entry, Conversation):
+        first, last = ["open"], ["rename", "close"]
+    else:
+        first, last = _ways(connection), []
+    if connection is None:
+        return first + last
+    offered = connection.agent.session_capabilities
+    more = [*(["fork"] if offered.fork else []), *last]
+    if isinstance(entry, Stored) and offered.title:
+        more.append("rename")
+    if offered.delete:
+        more.append("delete")
+    if offered.archive:
+        more.append("unarchive" if isinstance(entry, Stored) and entry.archived else "archive")
+    return first + more
+
+
+def _ways(connection: Connection | None) -> list[str]:
+    if connection is None:
+        return []
+    able = connection.agent
+    ways = ["load"] if able.capabilities.load_session is True else []
+    return [*ways, "resume"] if able.session_capabilities.resume else ways
+
+
+async def status(host: Host, entry: Entry) -> str:
+    """`open` or `saved`, and the model that a stored session would have, as far as the agent tells
+    (rfds/session-status, rfds/session-options).
+    """
+    connection = await _connection(host, entry)
+    if connection is None:
+        return ""
+    told = [await _status(connection, entry)]
+    if isinstance(entry, Stored):
+        told.append(await _model(connection, entry))
+    return ", ".join(filter(None, told))
+
+
+async def _model(connection: Connection, entry: Stored) -> str:
+    if not connection.agent.session_capabilities.options:
+        return ""
+    try:
+        with anyio.move_on_after(STATUS_S):
+            found = await connection.agent.session_options(entry.cwd, entry.id)
+            return one_line(options.model_among(found.config_options or ()), 40)
+    except (RequestError, RemoteProtocolError, ConnectionClosed) as error:
+        connection.warnings.count("session/options failed", str(error))
+    return ""
+
+
+async def _status(connection: Connection, entry: Entry) -> str:
+    if not connection.agent.session_capabilities.status:
+        return ""
+    try:
+        with anyio.move_on_after(STATUS_S):
+            return one_line(await connection.agent.session_status(_id(entry)), 20)
+    except (RequestError, RemoteProtocolError, ConnectionClosed) as error:
+        connection.warnings.count("session/status failed", str(error))
+    return ""
+
+
+def _id(entry: Entry) -> str:
+    return entry.id if isinstance(entry, Stored) else entry.session.id
+
+
+async def act(host: Host, entry: Entry, action: str) -> None:
+    """Do what was chosen. Raises what the agent raises."""
+    match action:
+        case "open" if isinstance(entry, Conversation):
+            show(host, entry)
+        case "load" | "resume" | "fork":
+            await _bring(host, entry, cast("Way", action))
+        case "rename":
+            await _rename(host, entry)
+        case "close" if isinstance(entry, Conversation):
+            await _close(host, entry)
+        case "delete":
+            await _delete(host, entry)
+        case "archive" | "unarchive":
+            await _archive(host, entry, action == "archive")
+
+
+def show(host: Host, conversation: Conversation) -> None:
+    """Make a session the current one and show its chat."""
+    host.sessions.make_current(conversation.session.n)
+    host.screen.push("open_chat", conversation.session.n)
+
+
+async def _bring(host: Host, entry: Entry, way: Way) -> None:
+    """A session of ours that is made of one of the agent's."""
+    said = () if way == "load" else await _kept(host, entry)
+    title = name(entry) if isinstance(entry, Conversation) else entry.title or None
+    cwd = entry.cwd if isinstance(entry, Stored) else entry.session.cwd
+    agent = entry.agent if isinstance(entry, Stored) else entry.session.agent
+    origin = Origin(way, _id(entry), before=partial(_before, host, entry, said))
+    conversation = host.sessions.new(cwd, agent, origin, title)
+    conversation.session.brings = "" if way == "fork" else origin.id
+    show(host, conversation)
+    conversation.open()
+
+
+async def _kept(host: Host, entry: Entry) -> Sequence[Said]:
+    """What the history has of a stored session that was not open here."""
+    if isinstance(entry, Conversation) or _closed(host, entry) is not None:
+        return ()
+    try:
+        kept = await host.history.read("session_of", "", entry.agent, entry.id)
+        return () if kept is None else await host.history.read("entries", kept.id) or ()
+    except UnreadableError as error:
+        host.echo("warn", str(error))
+        return ()
+
+
+def _before(host: Host, entry: Entry, said: Sequence[Said]) -> Sequence[Said]:
+    """What was said in the session that is forked or opened again, as far as that is known here:
+    also in one that was open before, and closed, or is kept in the history (``said``).
+    """
+    ours = entry if isinstance(entry, Conversation) else _closed(host, entry)
+    if ours is not None:
+        told = ours.session
+    else:
+        assert isinstance(entry, Stored)
+        told = unseen(entry.agent, entry.cwd, said)
+    return fork_history(told, Look(host.settings().chat.tool_lines, told.cwd))
+
+
+def _closed(host: Host, entry: Stored) -> Conversation | None:
+    """The last that was known here under this id."""
+    key = (entry.agent, entry.id)
+    closed = [c for c in host.sessions.conversations.values() if c.session.status == "closed"]
+    found = [c for c in closed if (c.session.agent, c.session.id) == key]
+    return max(found, key=lambda c: c.used, default=None)
+
+
+async def _rename(host: Host, entry: Entry) -> None:
+    """By the agent, whose spelling counts, where it can; else for us alone."""
+    text = await host.ask_text("Title: ", name(entry))
+    if not text:
+        return
+    connection = await _connection(host, entry)
+    if connection is not None and connection.agent.session_capabilities.title:
+        text = await _set_title(connection, entry, text)
+    if isinstance(entry, Conversation):
+        entry.session.title = text
+        entry.session.change("title")
+        entry.remember()
+    elif host.sessions.index is not None:
+        host.sessions.index.remember(entry.agent, entry.id, entry.cwd, text)
+
+
+async def _set_title(connection: Connection, entry: Entry, text: str) -> str:
+    if isinstance(entry, Stored):
+        return await connection.agent.set_title(entry.id, text)
+    session = entry.session
+    return await entry.call(lambda agent: agent.set_title(session.id, text))
+
+
+async def _close(host: Host, conversation: Conversation) -> None:
+    host.sessions.leave(conversation.session.n)
+    await conversation.close()
+
+
+async def _delete(host: Host, entry: Entry) -> None:
+    """First closed here, then deleted there, also where the agent will not close it."""
+    connection = await _connection(host, entry)
+    if connection is None:
+        return
+    if isinstance(entry, Conversation):
+        try:
+            await _close(host, entry)
+        except RequestError as error:
+            connection.warnings.count("session/close refused", str(error))
+    await connection.agent.delete_session(_id(entry))
+    if host.sessions.index is not None:
+        host.sessions.index.forget(connection.name, _id(entry))
+    host.echo("info", wording.SESSION_DELETED.format(session=name(entry)))
+
+
+async def _archive(host: Host, entry: Entry, archived: bool) -> None:
+    connection = await _connection(host, entry)
+    if connection is not None:
+        await connection.agent.archive_session(_id(entry), archived)
+        done = wording.SESSION_ARCHIVED if archived else wording.SESSION_UNARCHIVED
+        host.echo("info", done.format(session=name(entry)))

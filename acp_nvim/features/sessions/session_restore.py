@@ -1,0 +1,110 @@
+"""Sessions outlive the process of the plugin: Neovim keeps their chats and their state, and the
+next process takes them over. Their agents are started by the next prompt; the sessions are resumed
+then, or loaded, or new ones with the reason stated. Pending edits and checkpoints come from the
+journal (`files/journal/persistence.py`), those of closed sessions as well.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from acp_nvim import wording
+from acp_nvim.agent.opening.initial_options import InitialOptions
+from acp_nvim.agent.opening.session_setup import NEW, Origin
+from acp_nvim.app import Host
+from acp_nvim.features.prompts.comments import understood
+from acp_nvim.session import ids
+from acp_nvim.session.session import Session
+from acp_nvim.session.transcript.entries import Past
+
+GRACE_NS: Final = 1_500_000_000
+"""So long an agent may be at work after its host was killed (`agent/child/reaper.py`)."""
+
+
+class Left(msgspec.Struct, frozen=True):
+    """Neovim's record of a session whose process has gone (`acp.command.session_restore`)."""
+
+    n: int
+    agent: str
+    cwd: str
+    lines: list[str]
+    id: str = ""
+    title: str | None = None
+    mode: str | None = None
+    options: dict[str, str | bool] = msgspec.field(default_factory=dict)
+    error: str | None = None
+    cut: bool = False
+    """A turn ran."""
+    closed: bool = False
+    """By the user: it has edits and checkpoints still, and no more."""
+
+
+def revive(host: Host, past: Mapping[str, Any]) -> None:
+    """Take over from the process before this one: `{instance, run, sessions, elsewhere, roots,
+    current, shown, remarks, notes, died, sent}`.
+
+    ``instance`` names this Neovim, ``run`` counts its hosts, ``elsewhere`` has our numbers of other
+    Neovims' sessions, ``roots`` are the workspaces that were in use, ``shown`` files with marks,
+    ``remarks`` and ``notes`` wait for a prompt; ``died`` is in seconds since 1970; ``sent`` is the
+    file of `features/prompts/sent.py`.
+    """
+    ids.begin(int(past["run"]))
+    if past.get("sent"):
+        host.sent.keep_in(Path(past["sent"]))
+    persistence, again = host.workspace.persistence, int(past["run"]) > 1
+    _begin_journal(host, past.get("instance"))
+    host.foreign_sessions.keep_numbers(past.get("elsewhere") or {})
+    records = [_record(told) for told in past["sessions"]]
+    sessions = [_revived(host, left) for left in records]
+    current = past.get("current")
+    if current in host.sessions.conversations:
+        host.sessions.make_current(current)
+    roots = dict.fromkeys((*(past.get("roots") or ()), *(left.cwd for left in records)))
+    paths = [path for root in roots for path in persistence.open(root, again=again)]
+    _remarks(host, past)
+    for session in sessions:
+        persistence.revived(session)
+    if any(left.cut for left in records):
+        persistence.cut(int((past.get("died") or 0) * 1e9 + GRACE_NS))
+    if again or paths:
+        host.tasks.start_soon(host.workspace.revived, paths, list(past.get("shown") or []))
+
+
+def _begin_journal(host: Host, instance: str | None) -> None:
+    data = host.settings().stdpath.get("data")
+    if data and instance:
+        host.workspace.persistence.begin(Path(data), str(instance))
+
+
+def _record(told: Mapping[str, Any]) -> Left:
+    """A session as Lua tells of it: its empty tables are lists."""
+    return msgspec.convert({**told, "options": told.get("options") or {}}, Left)
+
+
+def _remarks(host: Host, past: Mapping[str, Any]) -> None:
+    """Comments of the user on edits that no agent has been sent."""
+    ledger, found = host.workspace.edits.ledger, []
+    for args in past.get("remarks") or ():
+        path = os.path.realpath(str(args["path"]))
+        found.append(understood(args, path, ledger.get(path)))
+    host.comments.take_over(found, past.get("notes") or ())
+
+
+def _revived(host: Host, left: Left) -> Session:
+    """Make a session from its record, failed unless it was closed."""
+    origin = Origin("again", left.id, InitialOptions(left.mode, left.options, named=False))
+    shown = Past(left.lines) if any(left.lines) else None
+    directories = host.sessions.directories(left.cwd)
+    session = Session(left.n, left.agent, left.cwd, directories, host.observer)
+    session.id, session.title = left.id, left.title
+    session.status = "closed" if left.closed else "failed"
+    session.error = left.error
+    host.sessions.take_up(session, origin if left.id else NEW, shown)
+    if left.cut:
+        session.notice("error", left.error or wording.TURN_CUT)
+    return session

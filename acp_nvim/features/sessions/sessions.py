@@ -1,0 +1,185 @@
+"""The sessions of a host by our number: new ones, those of before, the current one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from acp_nvim import wording
+from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.opening.session_setup import NEW, Origin
+from acp_nvim.agent.opening.stored import IndexFile
+from acp_nvim.agent.prompts.conversation import Conversation
+from acp_nvim.agent.settings import Settings
+from acp_nvim.features.history.history import History
+from acp_nvim.features.sessions.subagent_registry import SubagentRegistry
+from acp_nvim.files.ports import SessionInfo
+from acp_nvim.files.workspace import Workspace
+from acp_nvim.nvim import garbage
+from acp_nvim.nvim.screen import Screen
+from acp_nvim.session.session import Session, SessionObserver
+from acp_nvim.session.transcript.entries import Past
+
+Converse = Callable[[Session, Origin], Conversation]
+"""Makes the conversation of a session."""
+
+
+class SessionNumbers:
+    """Gives each session a number, subagents included."""
+
+    def __init__(self) -> None:
+        """The first one is 1."""
+        self._next = 1
+
+    def next(self) -> int:
+        self._next += 1
+        return self._next - 1
+
+    def reach(self, n: int) -> None:
+        """The next number is `n`, or a later one."""
+        self._next = max(self._next, n)
+
+
+class Sessions:
+    """Those that are open, and those that were."""
+
+    def __init__(
+        self,
+        numbers: SessionNumbers,
+        screen: Screen,
+        history: History,
+        workspace: Workspace[Session],
+        subagents: SubagentRegistry,
+        observer: SessionObserver,
+        settings: Callable[[], Settings],
+        converse: Converse,
+    ) -> None:
+        """None yet."""
+        self.conversations: dict[int, Conversation] = {}
+        self.current: int | None = None
+        """The session that commands without a number mean."""
+        self.cwd = str(Path.home())
+        """Where the user worked last: agents are started there."""
+        self.index: IndexFile | None = None
+        """The sessions that can be opened again, once it is known where that is kept."""
+        self._numbers = numbers
+        self._screen = screen
+        self._history = history
+        self._workspace = workspace
+        self._subagents = subagents
+        self._observer = observer
+        self._settings = settings
+        self._converse = converse
+
+    def new(
+        self,
+        cwd: str,
+        agent: str | None = None,
+        origin: Origin = NEW,
+        title: str | None = None,
+        n: int = 0,
+    ) -> Conversation:
+        """Make a session with the next number, `n` or a later one, and make it current; nothing is
+        sent yet.
+
+        `origin` says how `Conversation.open` opens it at the agent.
+        """
+        self.cwd = cwd
+        self._numbers.reach(n)
+        agent = agent or self._settings().agent
+        number = self._numbers.next()
+        session = Session(number, agent, cwd, self.directories(cwd), self._observer)
+        session.title = title
+        conversation = self._begin(session, origin)
+        self._screen.add(session)
+        self._workspace.prepare(session)
+        self.make_current(session.n)
+        return conversation
+
+    def take_up(self, session: Session, origin: Origin, past: Past | None) -> None:
+        """Go on with a session that was open here before this process; its chat shows `past`."""
+        self._numbers.reach(session.n + 1)
+        self._begin(session, origin)
+        if past is not None:
+            self._history.follow(session, None, 1)
+        self._screen.add(session, past)
+
+    def closed(
+        self, agent: str, cwd: str, title: str, directories: Sequence[str] = (), n: int = 0
+    ) -> Session:
+        """Return a closed session, which `take_up` is to show."""
+        session = Session(n or self._numbers.next(), agent, cwd, directories, self._observer)
+        session.title, session.status = title or None, "closed"
+        return session
+
+    def foreign(self, info: SessionInfo, n: int) -> int:
+        """Make a closed session for what another Neovim has there, with this number unless that is
+        0; returns its number.
+        """
+        session = self.closed(info.agent, info.cwd, info.title, info.directories, n)
+        self.take_up(session, NEW, None)
+        session.notice("info", wording.OTHER_SESSION)
+        return session.n
+
+    def _begin(self, session: Session, origin: Origin) -> Conversation:
+        conversation = self.conversations[session.n] = self._converse(session, origin)
+        return conversation
+
+    def directories(self, cwd: str) -> list[str]:
+        """Option `files.directories` for a session there: absolute, each once."""
+        paths = self._settings().files.directories
+        return list(dict.fromkeys(str(Path(cwd, Path(path).expanduser())) for path in paths))
+
+    def work_in(self, cwd: str) -> None:
+        """The user works there."""
+        self.cwd = cwd
+
+    def make_current(self, n: int) -> None:
+        """Commands without a number mean this session from now on."""
+        self.current = n
+        if n in self.conversations:
+            self.conversations[n].mark_used()
+        self._screen.state(["current"], n)
+
+    def leave(self, n: int) -> None:
+        """A session is to be closed, or could not be opened: the one used before it is current,
+        where one is open.
+        """
+        garbage.look_again()
+        self._workspace.files.forget(str(n))
+        others = (c for key, c in self.conversations.items() if key != n)
+        rest = [c for c in others if c.session.status != "closed"]
+        if self.current == n and rest:
+            self.make_current(max(rest, key=lambda c: c.used).session.n)
+
+    def served(self, agent: str) -> list[Conversation]:
+        """The sessions of an agent that are not closed."""
+        ours = (c for c in self.conversations.values() if c.session.agent == agent)
+        return [c for c in ours if c.session.status != "closed"]
+
+    def all(self) -> list[Session]:
+        """All of them, ended ones included."""
+        return [conversation.session for conversation in self.conversations.values()]
+
+    def conversation(self, n: int | None) -> Conversation | None:
+        """Return a session's conversation (a child's is its parent's); without a number the
+        current one's.
+        """
+        key = self.current if n is None else n
+        return None if key is None else self.conversations.get(self._subagents.root(key))
+
+    # -- the list of sessions ---------------------------------------------------------------------
+
+    def keep_index(self, path: Path | None, problem: Callable[[str], None]) -> None:
+        """Keep the index in this file, the first that is named; ``problem`` hears what goes wrong
+        there.
+        """
+        if path is not None and self.index is None:
+            self.index = IndexFile(path, problem)
+
+    def remember(self, session: Session, connection: Connection, topic: str) -> None:
+        """Keep a session for the list, where its agent can open it again."""
+        capable = connection.agent.capabilities.load_session is True
+        capable = capable or bool(connection.agent.session_capabilities.resume)
+        if self.index is not None and capable:
+            self.index.remember(session.agent, session.id, session.cwd, session.title or topic)

@@ -1,0 +1,110 @@
+"""Verbs about sessions: new, the current one, and the picker of open and stored ones."""
+
+from __future__ import annotations
+
+import msgspec
+
+from acp_nvim import wording
+from acp_nvim.agent.opening.stored import Stored
+from acp_nvim.app import Host
+from acp_nvim.features.sessions import session_picker
+from acp_nvim.protocol.errors import RequestError
+from acp_nvim.protocol.refusals import needs_login
+from acp_nvim.verbs import Args, run, spawn, verb
+
+
+@verb("new")
+def new(host: Host, args: Args) -> None:
+    """Open a new session and its chat."""
+    conversation = host.sessions.new(args["cwd"], args.get("agent"))
+    host.screen.push("open_chat", conversation.session.n)
+    conversation.open()
+
+
+@verb("current")
+def current(host: Host, args: Args) -> None:
+    """The user went to the chat or the composer of a session."""
+    n = int(args["session"])
+    if n in host.sessions.conversations and n != host.sessions.current:
+        host.sessions.make_current(n)
+
+
+@verb("picked")
+def picked(host: Host, args: Args) -> None:
+    """An answer to `Host.choose`."""
+    host.asking.answered(args.get("id"), args.get("index"))
+
+
+@verb("typed")
+def typed(host: Host, args: Args) -> None:
+    """An answer to `Asking.ask_text` or `ask_secret`."""
+    host.asking.answered(args.get("id"), args.get("text"))
+
+
+@verb("sessions")
+async def sessions(host: Host, args: Args) -> None:
+    """Pick a session, then what to do with it, unless `action` says that."""
+    cwd = str(args["cwd"])
+    host.sessions.work_in(cwd)
+    entries: list[session_picker.Entry] = [*session_picker.opened(host)]
+    entries += await session_picker.stored(host, cwd)
+    if not entries:
+        if not session_picker.waits_for_login(host):
+            host.echo("info", wording.NO_SESSION)
+            return
+        agent = session_picker.default_agent(host)
+        host.logins.wait(agent, lambda: run(host, "sessions", args))
+        return
+    at = await host.choose(
+        "Sessions", [session_picker.label(entry, cwd) for entry in entries], "session"
+    )
+    if at is not None:
+        await _act(host, entries[at], cwd, args.get("action"))
+
+
+async def _act(host: Host, entry: session_picker.Entry, cwd: str, action: str | None) -> None:
+    """Do this with an entry, or ask what to do. `open` is what leads into it: a stored one is
+    loaded or resumed.
+    """
+    if isinstance(entry, Stored):
+        entry = msgspec.structs.replace(entry, cwd=entry.cwd or cwd)
+    actions = await session_picker.actions(host, entry)
+    if not actions:
+        host.echo(
+            "warn", wording.SESSION_WITHOUT_ACTIONS.format(session=session_picker.name(entry))
+        )
+        return
+    if action is not None:
+        wanted = actions[0] if action == "open" else action
+        if wanted in actions:
+            await _do(host, entry, wanted)
+        else:
+            can = ", ".join(actions)
+            host.echo(
+                "warn",
+                wording.SESSION_ACTIONS.format(
+                    session=session_picker.name(entry), action=wanted, actions=can
+                ),
+            )
+        return
+    status = await session_picker.status(host, entry)
+    prompt = session_picker.name(entry) + (f" ({status})" if status else "")
+    at = await host.choose(prompt, actions, "session_action")
+    if at is not None:
+        await _do(host, entry, actions[at])
+
+
+async def _do(host: Host, entry: session_picker.Entry, action: str) -> None:
+    """Do it; where the agent wants a login first, after that."""
+    try:
+        await session_picker.act(host, entry, action)
+    except RequestError as error:
+        name = entry.agent if isinstance(entry, Stored) else entry.session.agent
+        connection = host.agents.connections.get(name)
+        if not needs_login(error) or connection is None:
+            raise
+        host.logins.needed(
+            connection,
+            None,
+            lambda: spawn(host, "sessions", session_picker.act(host, entry, action)),
+        )

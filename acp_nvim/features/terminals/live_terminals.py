@@ -1,0 +1,111 @@
+"""The terminals that some window shows: their output goes to Neovim with the frames, and only then.
+
+A new window gets the earlier output first; output that a window cannot take in time is left out in
+the middle, never at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from msgspec import Struct
+
+from acp_nvim import wording
+from acp_nvim.session.output.terminal import Terminal
+
+Op = list[Any]
+
+SHARE: Final = 8
+"""Neovim's terminal takes text so many times slower than a chat does."""
+CLEARED: Final = "\x1b[0m\x1b[H\x1b[2J\x1b[3J"
+"""Empties a terminal whose output was replaced."""
+ENDED: Final = "ended"
+LEAST: Final = 2 << 10
+MOST: Final = 32 << 10
+"""Bytes for one terminal in one frame."""
+BEHIND: Final = 64 << 10
+KEPT: Final = 16 << 10
+"""A window that is more than `BEHIND` bytes behind goes on `KEPT` bytes before the end."""
+
+
+class _View(Struct):
+    terminal: Terminal
+    sent: int = 0
+    shown: bool = True
+    ended: bool = False
+    resets: int = 0
+
+
+class TerminalViews:
+    """Terminal buffers that exist in Neovim, by our session number and the terminal's id."""
+
+    def __init__(self, find: Callable[[int, str], Terminal | None]) -> None:
+        self._find = find
+        self._views: dict[tuple[int, str], _View] = {}
+
+    def show(self, n: int, id: str, *, fresh: bool) -> bool:
+        """Begin to send a terminal's output; `fresh` if its buffer is new and empty. Return False
+        if there is no such terminal.
+        """
+        terminal = self._find(n, id)
+        if terminal is None:
+            return False
+        view = self._views.get((n, id))
+        if fresh or view is None:
+            view = self._views[n, id] = _View(terminal)
+        view.shown = True
+        return True
+
+    def hide(self, n: int, id: str) -> None:
+        """No window shows it any more; its buffer stays."""
+        view = self._views.get((n, id))
+        if view is not None:
+            view.shown = False
+
+    def forget(self, n: int, id: str) -> None:
+        """Its buffer is gone."""
+        self._views.pop((n, id), None)
+
+    def collect(self, budget: int) -> tuple[list[Op], bool]:
+        """Return the operations of the next frame, and whether more waits. `budget` is that of the
+        frame, in characters of chat.
+        """
+        ops: list[Op] = []
+        more = False
+        most = min(max(budget // SHARE, LEAST), MOST)
+        for (n, id), view in self._views.items():
+            if not view.shown:
+                continue
+            text = _next(view, most)
+            if text:
+                ops.append(["terminal", n, id, text])
+            more = more or view.sent < view.terminal.replay.end
+        return ops, more
+
+
+def _next(view: _View, most: int) -> str:
+    """Return the next text for a view, with a note about left out output and about the end."""
+    terminal, replay = view.terminal, view.terminal.replay
+    text = ""
+    if view.ended and terminal.running:
+        view.ended = False
+    if view.resets != terminal.resets:
+        view.resets, view.ended = terminal.resets, False
+        text += CLEARED if view.sent else ""
+        view.sent = max(view.sent, replay.start)
+    if replay.end - view.sent > BEHIND and view.sent > 0:
+        there = replay.line_after(replay.end - KEPT)
+        text += _note(wording.PART_BYTES_LEFT_OUT.format(count=there - view.sent))
+        view.sent = there
+    if view.sent < replay.end:
+        part, view.sent = replay.since(view.sent, most)
+        text += part
+    if not terminal.running and not view.ended and view.sent == replay.end:
+        view.ended = True
+        text += _note(terminal.ended or ENDED)
+    return text
+
+
+def _note(words: str) -> str:
+    return f"\x1b[0m\r\n\x1b[2m[{words}]\x1b[0m\r\n"

@@ -1,0 +1,88 @@
+"""Verbs: the agents' terminals, looked at, typed into and stopped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from acp_nvim import wording
+from acp_nvim.agent.serving.terminals import AgentTerminals
+from acp_nvim.app import Host
+from acp_nvim.render.text import one_line
+from acp_nvim.session.output.terminal import Terminal
+from acp_nvim.session.session import Session
+from acp_nvim.verbs import Args, verb
+
+
+@verb("terminals")
+def terminals(host: Host, args: Args) -> None:
+    """Let the user choose among the terminals of all sessions: the current one's first, the newest
+    first.
+    """
+    sessions = sorted(
+        host.screen.sessions.values(), key=lambda s: (s.n != host.sessions.current, s.n)
+    )
+    items = [
+        _item(session, terminal, more=len(sessions) > 1)
+        for session in sessions
+        for terminal in reversed(list(session.terminals))
+    ]
+    if items:
+        host.screen.push("terminals", items)
+    else:
+        host.echo("info", wording.NO_TERMINALS)
+
+
+def _item(session: Session, terminal: Terminal, *, more: bool) -> dict[str, Any]:
+    status = "running" if terminal.running else terminal.ended or "ended"
+    where = f" · session {session.n}" if more else ""
+    return {
+        "session": session.n,
+        "id": terminal.id,
+        "label": f"{one_line(terminal.launch.command, 80)} · {status}{where}",
+    }
+
+
+def open_terminal(host: Host, session: Session, id: str) -> None:
+    """Open a terminal's buffer, as the user asked."""
+    terminal = session.terminals.get(id)
+    if terminal is None:
+        host.echo("info", wording.TERMINAL_UNKNOWN.format(terminal=one_line(id, 60)))
+    else:
+        host.screen.push("terminal_open", session.n, id, terminal.ours)
+
+
+@verb("terminal_open")
+def terminal_open(host: Host, args: Args) -> None:
+    """Open a terminal by session and id."""
+    session = host.screen.sessions.get(int(args["session"]))
+    if session is not None:
+        open_terminal(host, session, str(args["id"]))
+
+
+@verb("terminal_view")
+def terminal_view(host: Host, args: Args) -> None:
+    """A terminal's buffer is shown (`fresh`: it is a new one), hidden or gone."""
+    n, id = int(args["session"]), str(args["id"])
+    match args["what"]:
+        case "shown":
+            if host.terminal_views.show(n, id, fresh=bool(args.get("fresh"))):
+                host.pace.wake()
+        case "hidden":
+            host.terminal_views.hide(n, id)
+        case _:
+            host.terminal_views.forget(n, id)
+
+
+@verb("terminal_input")
+def terminal_input(host: Host, args: Args) -> None:
+    """Keys that the user typed in Terminal mode."""
+    served = _server(host, args)
+    if served is not None:
+        served.write(str(args["id"]), str(args["keys"]).encode("utf-8", "surrogateescape"))
+
+
+def _server(host: Host, args: Args) -> AgentTerminals | None:
+    conversation = host.sessions.conversation(int(args["session"]))
+    if conversation is None or conversation.connection is None:
+        return None
+    return conversation.connection.terminals

@@ -1,0 +1,1 @@
+"""The editor's own tools, as the host offers them."""

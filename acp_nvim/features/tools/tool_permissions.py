@@ -1,0 +1,310 @@
+"""Questions about changes that an agent asks for by the editor's own tools (port `Permissions`),
+and about calls of the user's tools (port `CallPermissions`).
+
+Each is a tool call of ours in the session, with a permission request of ours: the user's rules, the
+card, its review in diff mode and the events are those of an agent's own permissions.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from types import MappingProxyType
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+
+from acp_nvim import wording
+from acp_nvim.agent.serving.answering import decision_id, wait
+from acp_nvim.agent.serving.judging import judge
+from acp_nvim.agent.settings import Settings
+from acp_nvim.edits.hunks import diff
+from acp_nvim.edits.text import EMPTY, Text, keys
+from acp_nvim.edits.unified import unified
+from acp_nvim.files.writes.change_set import FileChange
+from acp_nvim.protocol import schema
+from acp_nvim.session.calls import call_updates, own_tools
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.questions import requests
+from acp_nvim.session.questions.decisions import CANCELLED, Decision, Outcome
+from acp_nvim.session.questions.proposals import WHOLE
+from acp_nvim.session.questions.questions import permission_decision, rule_case
+from acp_nvim.session.questions.requests import Command
+from acp_nvim.session.questions.rules import Action, Case
+from acp_nvim.session.session import Session
+from acp_nvim.tools.changing.change_ports import Proposed, Run
+
+OPTIONS: Final = (
+    schema.PermissionOption("allow_once", wording.OPTION_ALLOW, "allow_once"),
+    schema.PermissionOption("allow_always", wording.OPTION_ALLOW_EDITS, "allow_always"),
+    schema.PermissionOption("reject_once", "Refuse", "reject_once"),
+)
+
+
+ONCE: Final = (OPTIONS[0], OPTIONS[2])
+"""The options about commands: no grant for the session."""
+
+EDITS: Final = ""
+NOTHING: Final = "-"
+BY_RULE: Final = "a rule of the user refuses"
+
+
+class _Question(msgspec.Struct, frozen=True):
+    """What is asked. ``verdict`` is what the user's rules say; ``about`` is what `allow_always`
+    allows: `EDITS`, `NOTHING`, or calls of the tool of that name.
+    """
+
+    options: Sequence[schema.PermissionOption]
+    verdict: Action | None
+    about: str
+    guarded: Mapping[str, str] = {}
+    shown: ToolCall | None = None
+    """The agent's own tool call."""
+
+
+class ToolPermissions:
+    """See `Permissions` and `CallPermissions`. Remembers what each session may do without a
+    question.
+    """
+
+    def __init__(self, settings: Callable[[], Settings]) -> None:
+        self._settings = settings
+        self._allowed: set[tuple[int, str]] = set()
+
+    @asynccontextmanager
+    async def asked(self, session: Session, proposed: Proposed) -> AsyncIterator[str]:
+        call = call_updates.upsert(session, _call(session, proposed))
+        if proposed.runs is not None:
+            verdict = self._run_action(session, call, proposed.runs)
+            question = _Question(ONCE, verdict, NOTHING, shown=proposed.shown)
+        else:
+            verdict = self._action(session, call, proposed.changes, proposed.guarded)
+            question = _Question(OPTIONS, verdict, EDITS, proposed.guarded, proposed.shown)
+        async with self._put(session, call, question) as why_not:
+            yield why_not
+
+    def forbidden(self, session: Session, changes: Sequence[FileChange]) -> str:
+        call = ToolCall("", kind="edit", content=list(_diffs(changes)), raw_input=_patch(changes))
+        return BY_RULE if self._action(session, call, changes) == "deny" else ""
+
+    @asynccontextmanager
+    async def asked_to_call(
+        self,
+        session: Session,
+        name: str,
+        arguments: Mapping[str, Any],
+        shown: ToolCall | None = None,
+        *,
+        executes: bool = False,
+    ) -> AsyncIterator[str]:
+        call = call_updates.upsert(session, _use(name, arguments, executes=executes))
+        call.call_user_tool(name)
+        verdict = self._call_action(session, call, [requests.name(name)] if executes else [])
+        question = _Question(_options(name), verdict, name, shown=shown)
+        async with self._put(session, call, question) as why_not:
+            yield why_not
+
+    @asynccontextmanager
+    async def _put(
+        self, session: Session, call: ToolCall, question: _Question
+    ) -> AsyncIterator[str]:
+        """Put a question about a call; what the body does is the call."""
+        if question.shown is not None:
+            own_tools.asks(session, question.shown, call)
+        decision = self._decision(session, call, question)
+        session.ask(decision, call)
+        why_not = ""
+        try:
+            outcome = await wait(decision)
+            why_not = self._refused(session, question, decision, outcome)
+            _update(session, call, "failed" if why_not else "in_progress")
+            yield why_not
+        except Exception as error:
+            _update(session, call, "failed", *([] if why_not else [str(error)]))
+            raise
+        except BaseException:
+            _update(session, call, "cancelled")
+            raise
+        _update(session, call, "completed")
+
+    def _decision(self, session: Session, call: ToolCall, question: _Question) -> Decision:
+        asked = schema.PermissionToolCall(call.id)
+        request = schema.RequestPermissionRequest(session.id, asked, list(question.options))
+        decision = permission_decision(decision_id(), call, request)
+        decision.guarded = question.guarded
+        action = question.verdict
+        allowed = (session.n, question.about) in self._allowed and not question.guarded
+        if session.root.status == "cancelling":
+            decision.resolve(CANCELLED, "cancel")
+        elif action in ("allow", "deny"):
+            option = decision.first("allow_once" if action == "allow" else "reject_once")
+            decision.resolve(Outcome("selected", option), "rule")
+        elif action is None and allowed:
+            decision.resolve(Outcome("selected", decision.first("allow_always")), "session")
+        return decision
+
+    def _run_action(self, session: Session, call: ToolCall, runs: Run) -> Action | None:
+        """Return the verdict of the user's rules about commands; none about edits counts."""
+        case = rule_case(call, session.agent, session.cwd)
+        named = [requests.name(name) for name in runs.commands]
+        told = [one for one in case.commands if one.argv not in {it.argv for it in named}]
+        case = msgspec.structs.replace(case, commands=[*named, *told])
+        return judge(case, session, self._settings())
+
+    def _action(
+        self,
+        session: Session,
+        call: ToolCall,
+        changes: Sequence[FileChange],
+        guarded: Mapping[str, str] = MappingProxyType({}),
+    ) -> Action | None:
+        """What the user's rules say: of edits, and of deletions and moves where there are some."""
+        settings = self._settings()
+        case = rule_case(call, session.agent, session.cwd)
+        kinds = {"edit", *(_kind(change) for change in changes)}
+        found = {
+            judge(msgspec.structs.replace(case, kind=kind), session, settings) for kind in kinds
+        }
+        if "deny" in found:
+            return "deny"
+        if found == {"allow"}:
+            return "ask" if guarded else "allow"
+        return None if found == {None} else "ask"
+
+    def _call_action(
+        self, session: Session, call: ToolCall, commands: Sequence[Command]
+    ) -> Action | None:
+        """What they say of a call. The agent may add any argument: a rule about paths or commands
+        can forbid by them, not allow.
+        """
+        settings = self._settings()
+        case = rule_case(call, session.agent, session.cwd)
+        case = msgspec.structs.replace(case, commands=[*commands, *case.commands])
+        bare = Case(
+            case.kind,
+            commands=commands,
+            agent=case.agent,
+            cwd=case.cwd,
+            roots=case.roots,
+            texts=case.texts,
+        )
+        whole, bare_one = (judge(it, session, settings) for it in (case, bare))
+        if "deny" in (whole, bare_one):
+            return "deny"
+        if whole == "ask":
+            return "ask"
+        return bare_one if whole == "allow" else None
+
+    def _refused(
+        self, session: Session, question: _Question, decision: Decision, outcome: Outcome
+    ) -> str:
+        """Why not, for the model; empty where it was allowed."""
+        option = outcome.option
+        if option is None:
+            return "the user cancelled"
+        if option.kind == "allow_always":
+            self._allowed.add((session.n, question.about))
+        if option.kind.startswith("allow"):
+            return ""
+        return BY_RULE if decision.by == "rule" else "the user refused"
+
+
+def _id() -> str:
+    """An id that no agent can guess: it could change what the question shows else."""
+    return f"nvim-{secrets.token_urlsafe(12)}"
+
+
+# -- the tool call --------------------------------------------------------------------------------
+
+
+def _options(name: str) -> list[schema.PermissionOption]:
+    """What can be answered about a call of the user's tool."""
+    always = wording.OPTION_ALLOW_TOOL.format(tool=name)
+    return [
+        msgspec.structs.replace(it, name=always) if it.kind == "allow_always" else it
+        for it in OPTIONS
+    ]
+
+
+def _use(name: str, arguments: Mapping[str, Any], *, executes: bool) -> schema.ToolCall:
+    """A call of the user's tool as a tool call of ours."""
+    return schema.ToolCall(
+        _id(),
+        f"Call {name}",
+        kind="execute" if executes else "other",
+        status="pending",
+        raw_input=dict(arguments),
+    )
+
+
+def _call(session: Session, proposed: Proposed) -> schema.ToolCall:
+    if proposed.runs is not None:
+        return _run(proposed, proposed.runs)
+    return schema.ToolCall(
+        _id(),
+        proposed.title,
+        kind="edit",
+        status="pending",
+        content=list(_diffs(proposed.changes)),
+        locations=list(_locations(proposed)),
+        raw_input=_patch(proposed.changes),
+        meta={WHOLE: True},
+    )
+
+
+def _run(proposed: Proposed, runs: Run) -> schema.ToolCall:
+    return schema.ToolCall(
+        _id(),
+        proposed.title,
+        kind="execute",
+        status="pending",
+        locations=list(_locations(proposed)),
+        raw_input={"commands": [[name] for name in runs.commands], **runs.told},
+    )
+
+
+def _update(session: Session, call: ToolCall, status: Any, *said: str) -> None:
+    """Set the status of our call, unless it is over; say what went wrong."""
+    if call.finished or session.tool_calls.get(call.id) is not call:
+        return
+    texts = [schema.Content(schema.TextContent(text)) for text in said]
+    content = [*call.content, *texts] if texts else UNSET
+    call_updates.upsert(session, schema.ToolCallUpdate(call.id, status=status, content=content))
+
+
+def _diffs(changes: Sequence[FileChange]) -> Iterator[schema.Diff]:
+    for it in changes:
+        if it.after is not None and it.origin is None:
+            yield schema.Diff(it.path, str(it.after), None if it.before is None else str(it.before))
+
+
+def _locations(proposed: Proposed) -> Iterator[schema.ToolCallLocation]:
+    for it in proposed.changes:
+        hunks = diff(keys(it.before), keys(it.after)) if it.after is not None else ()
+        yield schema.ToolCallLocation(it.path, hunks[0].new_start + 1 if hunks else 1)
+    if proposed.path is not None and not proposed.changes:
+        yield schema.ToolCallLocation(proposed.path)
+
+
+def _patch(changes: Sequence[FileChange]) -> dict[str, str] | None:
+    """What no diff says, as a patch that the card and its review can read: files that go, and those
+    that move.
+    """
+    rows: list[str] = []
+    for it in changes:
+        if it.after is None:
+            rows.append(f"*** Delete File: {it.path}")
+        elif it.origin is not None:
+            rows += [f"*** Update File: {it.origin}", f"*** Move to: {it.path}"]
+            rows += _rows(it.before or EMPTY, it.after)
+    return {"patch": "\n".join(["*** Begin Patch", *rows, "*** End Patch", ""])} if rows else None
+
+
+def _rows(before: Text, after: Text) -> list[str]:
+    return [row for row in unified(before, after) if not row.startswith("\\ ")]
+
+
+def _kind(change: FileChange) -> str:
+    return "delete" if change.after is None else "move" if change.origin is not None else "edit"

@@ -1,0 +1,113 @@
+"""The editor's own tools: which there are, and how sessions are offered them."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import anyio
+
+from acp_nvim import wording
+from acp_nvim.agent.opening.session_params import OWN
+from acp_nvim.agent.serving.servers import OwnServer, Way
+from acp_nvim.protocol import schema
+from acp_nvim.session.session import Session
+from acp_nvim.tasks import Tasks
+from acp_nvim.tools.server import relay
+from acp_nvim.tools.server.door import Door, Entrance
+from acp_nvim.tools.server.over_acp import McpOverAcp
+from acp_nvim.tools.server.toolbox import Toolbox
+
+PATIENCE_S: Final = 30.0
+"""How long an agent may take to connect after its first prompt, in seconds."""
+LATE: Final = ("tutor",)
+"""Agents that connect when they need a tool, not before."""
+RELAY: Final = str(Path(relay.__file__).resolve())
+
+
+class EditorTools:
+    """The `OwnTools` of all sessions of a host."""
+
+    def __init__(
+        self,
+        toolbox: Toolbox,
+        door: Door,
+        over_acp: McpOverAcp,
+        tasks: Tasks,
+        patience_s: float = PATIENCE_S,
+    ) -> None:
+        self._toolbox = toolbox
+        self._door = door
+        self._over_acp = over_acp
+        self.message = over_acp.message
+        self._tasks = tasks
+        self._patience_s = patience_s
+        self._prompted: set[str] = set()
+
+    def offer(self, session: Session, wanted: bool | Sequence[str], way: Way) -> OwnServer | None:
+        """See `OwnTools`. Where nothing can listen the session goes without. Tools are loaded while
+        the agent opens the session: not before, and not when it has a prompt.
+        """
+        self.withdraw(session)
+        if wanted:
+            asyncio.get_running_loop().call_soon(self._toolbox.load)
+        if way == "acp":
+            id = self._over_acp.admit(session, wanted)
+            return None if id is None else OwnServer(schema.McpServerAcp(OWN, id), [id])
+        try:
+            entrance = self._door.admit(session, wanted)
+        except OSError as error:
+            session.notice("warning", wording.TOOLS_NOT_OFFERED.format(reason=error))
+            return None
+        if entrance is None:
+            return None
+        return OwnServer(_by_relay(entrance), [entrance.token])
+
+    def prompted(self, session: Session) -> None:
+        """A prompt goes to the agent: after the first one it should connect before long."""
+        if session.agent in LATE:
+            return
+        if session.tools is not None and session.key not in self._prompted:
+            self._prompted.add(session.key)
+            if not session.tools.ever:
+                self._tasks.start_soon(self._look_later, session)
+
+    async def _look_later(self, session: Session) -> None:
+        await anyio.sleep(self._patience_s)
+        use = session.tools
+        if use is not None and not use.ever and not session.is_over:
+            agent = session.transcript.speaker or session.agent.capitalize()
+            session.notice("info", wording.TOOLS_NOT_CONNECTED.format(agent=agent))
+
+    def refresh(self) -> None:
+        """There are other tools than before: the state of the sessions that have some says so."""
+        self._door.refresh()
+        self._over_acp.refresh()
+
+    def cancel(self, session: Session) -> None:
+        """End the calls of a session whose turn is cancelled."""
+        self._toolbox.cancel(session)
+
+    def withdraw(self, session: Session) -> None:
+        """End what a session was offered."""
+        self._door.withdraw(session)
+        self._over_acp.withdraw(session)
+
+    def close(self) -> None:
+        """End all of it."""
+        self._door.close()
+
+    def lines(self) -> Iterator[str]:
+        """What `:Acp info` says of clients that were refused."""
+        if self._door.refused:
+            counts = ", ".join(f"{n} {kind}" for kind, n in sorted(self._door.refused.items()))
+            yield f"editor's tools, refused: {counts}"
+
+
+def _by_relay(entrance: Entrance) -> schema.McpServerStdio:
+    variables = {"ACP_NVIM_SOCKET": entrance.address, "ACP_NVIM_TOKEN": entrance.token}
+    env = [schema.EnvVariable(name, value) for name, value in variables.items()]
+    return schema.McpServerStdio(OWN, sys.executable, ["-I", "-S", RELAY], env)

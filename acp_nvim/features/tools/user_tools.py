@@ -1,0 +1,42 @@
+"""The functions of the user's tools, which run in Neovim (port `Runner`)."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from acp_nvim.nvim.bridge import NvimError
+from acp_nvim.session.session import Session
+from acp_nvim.tools.server.tool import ToolError
+from acp_nvim.tools.server.user_tools import Answer, UserTool
+
+MODULE: Final = "acp.tools.user_tools"
+
+
+def told(tools: Any) -> list[UserTool]:
+    """Return the tools that Lua has told. `msgspec.ValidationError`."""
+    return msgspec.convert(tools or [], list[UserTool])
+
+
+class Calls(Protocol):
+    """The part of `AsyncCalls` that is needed here."""
+
+    async def call(self, module: str, function: str, *args: Any) -> Any:
+        """Run a function of Lua that answers later."""
+        ...
+
+
+class NvimUserTools:
+    """See `Runner`."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    async def run(self, session: Session, name: str, arguments: str) -> Answer:
+        context = {"session": session.n, "cwd": session.cwd, "agent": session.agent}
+        try:
+            found = await self._calls.call(MODULE, "run", name, arguments, context)
+        except NvimError as error:
+            raise ToolError(str(error)) from error
+        return msgspec.convert(found, Answer)

@@ -1,0 +1,20 @@
+"""Verbs about the editor's own tools for agents."""
+
+from __future__ import annotations
+
+from acp_nvim.app import Host
+from acp_nvim.features.tools.user_tools import told
+from acp_nvim.verbs import Args, verb
+
+
+@verb("async_reply")
+def async_reply(host: Host, args: Args) -> None:
+    """A function that answers later has answered."""
+    error = args.get("error")
+    host.async_calls.replied(args["id"], args.get("value"), None if error is None else str(error))
+
+
+@verb("user_tools")
+def user_tools(host: Host, args: Args) -> None:
+    """The user's own tools, all of them, after each change."""
+    host.user_tools.take(told(args.get("tools")))

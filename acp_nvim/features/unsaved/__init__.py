@@ -1,0 +1,1 @@
+"""Unsaved text, for agents that read files on disk."""

@@ -1,0 +1,172 @@
+"""Option `files.unsaved`: agents that read files on disk learn of what is not saved there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from anyio import to_thread
+
+from acp_nvim import wording
+from acp_nvim.edits.text import Text
+from acp_nvim.files.buffers.unsaved_diff import Told, UnsavedFile, unsaved_files
+from acp_nvim.files.ports import FileOptions
+from acp_nvim.session.calls.named_files import named
+from acp_nvim.session.calls.own_tools import own_tool
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.prompts import Prompt, Variable
+from acp_nvim.session.session import Session
+
+NAME: Final = "unsaved"
+"""Of the variable that goes with the prompt."""
+HEAD: Final = "Unsaved changes in the user's editor; the files on disk are without them:"
+
+
+class Editor(Protocol):
+    """What is asked of the editor."""
+
+    async def unsaved(self) -> dict[str, Text]:
+        """The texts of all buffers with unsaved edits, by path."""
+        ...
+
+    async def save(self, paths: Sequence[str]) -> Mapping[str, str]:
+        """Save these buffers as the user would. Returns why, by path of those that could not be."""
+        ...
+
+
+class UnsavedChanges:
+    """What each session's agent knows of unsaved text."""
+
+    def __init__(
+        self,
+        editor: Editor,
+        options: Callable[[], FileOptions],
+        choose: Callable[[str, Sequence[str], str], Awaitable[int | None]],
+    ) -> None:
+        """``choose`` puts a question to the user, with its answers and its kind."""
+        self._editor = editor
+        self._options = options
+        self._choose = choose
+        self._readers: set[str] = set()
+        self._others: set[str] = set()
+        """Agents that have had a turn, and read nothing through the editor."""
+        self._disk_readers: set[str] = set()
+        """Agents that read files on disk, and perhaps others through the editor."""
+        self._seen: dict[int, set[str]] = {}
+        """Files that the agent of a session has read through the editor in its turn."""
+        self._first: dict[int, int] = {}
+        """The index of the first tool call of the turn of a session."""
+        self._told: dict[int, dict[str, Told]] = {}
+        self._joined: dict[int, list[UnsavedFile]] = {}
+
+    def reads(self, session: Session, path: str) -> None:
+        """The session's agent reads a file through the editor, so it sees unsaved text."""
+        self._readers.add(session.agent)
+        self._seen.setdefault(session.root.n, set()).add(os.path.realpath(path))
+
+    def turn_ended(self, session: Session) -> None:
+        """A turn is over: an agent that has read files of its tool calls by other ways does not see
+        unsaved text.
+        """
+        first, seen = self._first.get(session.n, 0), self._seen.pop(session.n, set())
+        calls = [session.tool_calls.at(index) for index in range(first, len(session.tool_calls))]
+        self._first[session.n] = len(session.tool_calls)
+        if any(_reads_past_editor(session, call, seen) for call in calls):
+            self._disk_readers.add(session.agent)
+        if not self._sees_unsaved(session):
+            self._others.add(session.agent)
+
+    def _sees_unsaved(self, session: Session) -> bool:
+        """Whether the session's agent reads all files through the editor, as far as is known."""
+        return session.agent in self._readers - self._disk_readers
+
+    async def join(
+        self,
+        session: Session,
+        prompt: Prompt,
+        texts: Mapping[str, Text] | None = None,
+        *,
+        embeds: bool,
+    ) -> None:
+        """Put what the agent does not know yet into a prompt that is about to be sent. ``texts``
+        are those of all buffers with unsaved edits, None where nobody has asked yet.
+
+        ``embeds``: it goes as a resource, which nobody takes for the user's words. To another agent
+        it would be text among theirs: it goes once the agent is known not to read here.
+        """
+        prompt.attachments = [it for it in prompt.attachments if not _is_ours(it)]
+        self._joined.pop(session.n, None)
+        self._first[session.n] = len(session.tool_calls)
+        how = self._options().unsaved
+        waits = how == "attach" and not embeds and session.agent not in self._others
+        if how == "ignore" or self._sees_unsaved(session) or waits:
+            return
+        found = await self._found(session, texts)
+        named = [file.name for file in found if file.told]
+        if how == "ask" and named:
+            how = await self._asked(named)
+        if how == "save" and named:
+            await self._save(session, found)
+            found = await self._found(session, None)
+        if found and how != "ignore" and not prompt.text.startswith("/"):
+            patches = "".join(file.patch for file in found)
+            if patches and not _has_diff(prompt):
+                added = Variable(NAME, f"{HEAD}\n\n{patches}")
+                prompt.attachments = [*prompt.attachments, added]
+            self._joined[session.n] = found
+
+    async def _save(self, session: Session, found: Sequence[UnsavedFile]) -> None:
+        problems = await self._editor.save([file.path for file in found if file.told])
+        for path, why in problems.items():
+            session.notice("warning", wording.NOT_SAVED.format(file=path, reason=why))
+
+    async def _found(self, session: Session, texts: Mapping[str, Text] | None) -> list[UnsavedFile]:
+        told = self._told.get(session.n, {})
+        if texts is None:
+            texts = await self._editor.unsaved()
+        if not texts and not told:
+            return []
+        scope = session.cwd, session.roots, self._options()
+        return await to_thread.run_sync(unsaved_files, texts, told, *scope)
+
+    async def _asked(self, names: Sequence[str]) -> Any:
+        """What the user wants done; nothing where they dismiss the question."""
+        ways = ("attach", "save", "ignore")
+        listed = ", ".join(names)
+        words = [wording.UNSAVED_ATTACH, wording.UNSAVED_SAVE, wording.UNSAVED_IGNORE]
+        picked = await self._choose(wording.UNSAVED_ASK.format(files=listed), words, "unsaved")
+        return "ignore" if picked is None else ways[picked]
+
+    def went(self, session: Session) -> None:
+        """The prompt has gone: the agent knows what went with it."""
+        told = self._told.setdefault(session.n, {})
+        for file in self._joined.pop(session.n, ()):
+            if file.told is None:
+                told.pop(file.path, None)
+            else:
+                told[file.path] = file.told
+
+    def forget(self, session: Session) -> None:
+        """Nobody knows what the agent was told: it is told all again."""
+        self._told.pop(session.n, None)
+        self._joined.pop(session.n, None)
+
+
+def _reads_past_editor(session: Session, call: ToolCall, seen: Container[str]) -> bool:
+    """Whether a tool call has read a file that the agent has not ``seen`` through the editor."""
+    if call.kind != "read" or call.status != "completed" or own_tool(call, session.tools):
+        return False
+    return any(path not in seen and os.path.isfile(path) for path in named(call, session.cwd))  # noqa: PTH113
+
+
+def _has_diff(prompt: Prompt) -> bool:
+    """Whether variable `{diff}`, which has unsaved changes as well, goes with a prompt. It is
+    resolved at the moment of sending, as nothing else is.
+    """
+    named = any(isinstance(it, Variable) and it.name == "diff" for it in prompt.attachments)
+    return named or prompt.late is not None
+
+
+def _is_ours(item: object) -> bool:
+    return isinstance(item, Variable) and item.name == NAME

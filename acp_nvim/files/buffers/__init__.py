@@ -1,0 +1,1 @@
+"""Files in buffers, and the texts that agents have read."""

@@ -1,0 +1,206 @@
+"""The texts of all watched buffers, kept current by the regions that the user changes.
+
+Stands between the workspace and the editor's buffers: each text that passes is remembered in
+`TrackedFile.buffer`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import msgspec
+
+from acp_nvim.edits.hunks import apply, diff
+from acp_nvim.edits.text import Text
+from acp_nvim.files.buffers import buffer_state
+from acp_nvim.files.buffers.buffer_state import News
+from acp_nvim.files.buffers.tracked_file import TrackedFiles
+from acp_nvim.files.bytes.disk import settled_signature, signature_of
+from acp_nvim.files.bytes.file_format import Format, clean
+from acp_nvim.files.bytes.paths import Place
+from acp_nvim.files.bytes.text_fit import restored
+from acp_nvim.files.ports import BufferEdit, Buffers, BufferText, Change, Closed, Save, Written
+
+
+class BufferCache:
+    """`Buffers` with a memory."""
+
+    def __init__(
+        self, inner: Buffers, files: TrackedFiles, listener: Callable[[str, News], None]
+    ) -> None:
+        """``listener`` hears of changes that no agent made through the editor, by real path."""
+        self._inner = inner
+        self._files = files
+        self._listener = listener
+
+    def get(self, path: str) -> BufferText | None:
+        """The loaded buffer of a file as far as it is known."""
+        return self._files.buffer(path).text
+
+    def is_stale(self, path: str) -> bool:
+        """Whether the buffer has changed, and has to be read."""
+        return self._files.buffer(path).is_stale
+
+    # ---- read
+
+    async def read(self, place: Place) -> BufferText | Closed:
+        """See `Buffers`. A buffer that the user vouches for is as it is known."""
+        state = self._files.buffer(place.real)
+        if state.text is not None and state.is_vouched:
+            return state.text
+        signature = settled_signature(place.real)
+        live = self._found(place.real, await self._inner.read(place))
+        file = self._files[place.real]
+        file.shows(buffer_state.asked(file.buffer, state, signature))
+        return live
+
+    async def mirrored(self, place: Place) -> BufferText | Closed:
+        """As `read`, for who only reads: without asking, where all that became of the buffer since
+        it was last asked for was told.
+
+        Neovim tells each change of a watched buffer on the one channel on which it tells all that
+        the user does, and before that (`acp.buffers.watch`, `flush_all`): when an agent has a
+        prompt, an answer or a decision, the changes that the user made before are here, and no
+        agent can know of later ones. Two things are not told: changes of the file, which a clean
+        buffer follows, so its signature is compared; and what is no text (`acp.buffers.watch`,
+        `doubt`, names those options and events), after which it is asked again.
+        """
+        state = self._files.buffer(place.real)
+        if state.text is None or state.is_stale or state.mirrors is None:
+            return await self.read(place)
+        if state.mirrors != signature_of(place.real):
+            return await self.read(place)
+        return state.text
+
+    async def load(self, place: Place, file_format: Format | None = None) -> BufferText | Closed:
+        return self._found(place.real, await self._inner.load(place, file_format))
+
+    async def peek(self, path: str) -> BufferText | Closed:
+        """The buffer as it is, not brought up to date with its file."""
+        state = self._files.buffer(path)
+        if state.text is not None and state.is_vouched:
+            return state.text
+        return (await self.glance(path))[0]
+
+    async def glance(self, path: str) -> tuple[BufferText | Closed, str | None]:
+        """As `peek`, with the file's signature when the editor last read or wrote it."""
+        live, signature = await self._inner.glance(Place(path, path))
+        return self._found(path, live), signature
+
+    def _found(self, path: str, live: BufferText | Closed) -> BufferText | Closed:
+        file = self._files[path]
+        state, live, news = buffer_state.found(file.buffer, live)
+        file.shows(state)
+        self._tell(path, news)
+        return live
+
+    @contextmanager
+    def vouched(self, path: str, tick: int | None) -> Iterator[bool]:
+        """The user decides on the buffer as it was at this changedtick. Yields whether that is the
+        known text: then it is not read again meanwhile, until it changes. For a write Neovim
+        compares the changedtick, and the file.
+        """
+        if tick is None:
+            yield False
+            return
+        self._change(path, vouched=tick)
+        try:
+            yield self._files.buffer(path).is_vouched
+        finally:
+            self._change(path, vouched=None)
+
+    def distrust(self, path: str) -> None:
+        """What the user vouched for is not so: the buffer is read again."""
+        if self._files.buffer(path).vouched is not None:
+            self._change(path, vouched=None)
+
+    # ---- changed by us
+
+    async def write(self, place: Place, live: BufferText, change: Change) -> Written:
+        """Make a change and remember the buffer, as `Buffers.write`; adds `Written.asked`."""
+        written = await self._inner.write(place, live, change)
+        file = self._files[place.real]
+        known = written.live is not None and (written.gone or file.buffer.text is not None)
+        if written.live is not None and known:
+            if written.gone:
+                self._change(place.real, text=None)
+            else:
+                self.put(place.real, written.live)
+            if written.outcome == "done":
+                asked = clean(Text(tuple(apply(live.raw.lines, change.hunks)), change.eol))
+                written = msgspec.structs.replace(written, asked=asked)
+        return written
+
+    async def take(
+        self, path: str, live: BufferText, after: Text, modified: bool, signature: str | None
+    ) -> str:
+        """Enter a change of the file on disk into its buffer, by hunks; nothing is saved.
+
+        ``signature`` is the file's when it was read. Returns the outcome: ``done``, ``moved``
+        (buffer or file changed again), ``busy`` (Neovim allows no edit now) or why not.
+        """
+        hunks = restored(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
+        written = await self._inner.take(live, hunks, after, modified, signature)
+        if written.live is not None:
+            self.put(path, written.live)
+        return written.why if written.outcome == "failed" else written.outcome
+
+    async def unsaved(self) -> dict[str, Text]:
+        return await self._inner.unsaved()
+
+    async def obstacles(self, paths: Sequence[str], save: Save) -> dict[str, str]:
+        return await self._inner.obstacles(paths, save)
+
+    async def mark_conflict(self, live: BufferText) -> None:
+        await self._inner.mark_conflict(live)
+
+    async def set_format(self, path: str, live: BufferText, file_format: Format) -> None:
+        await self._inner.set_format(live, file_format)
+        if self.get(path) is live:
+            self.put(path, msgspec.structs.replace(live, format=file_format))
+
+    async def vacate(self, path: str, live: BufferText) -> None:
+        """The file is gone: its buffer is emptied, and gone unless a window shows it. One that the
+        user has changed since ``live`` stays as it is.
+        """
+        await self._inner.vacate(live)
+        if self.get(path) in (live, None):
+            self._change(path, text=None)
+        await self.read(Place(path, path))
+
+    def put(self, path: str, live: BufferText) -> None:
+        """Remember the buffer after a change of ours."""
+        vouched = self._files.buffer(path).vouched
+        self._change(path, text=live, vouched=None if vouched is None else live.tick)
+
+    def ended(self, path: str, eol: bool) -> bool:
+        """A save has given the text this end; whether it had the other one."""
+        file = self._files[path]
+        after = buffer_state.ended(file.buffer, eol)
+        if after is file.buffer:
+            return False
+        file.shows(after)
+        return True
+
+    def _change(self, path: str, **fields: object) -> None:
+        file = self._files[path]
+        file.shows(msgspec.structs.replace(file.buffer, **fields))
+
+    # ---- reported by Neovim
+
+    def doubted(self, path: str) -> None:
+        """Something became of a watched buffer that no region tells (`buffer_state.doubted`)."""
+        file = self._files[path]
+        file.shows(buffer_state.doubted(file.buffer))
+
+    def heard(self, edit: BufferEdit) -> None:
+        """A watched buffer has changed (`buffer_state.heard`)."""
+        file = self._files[edit.path]
+        state, news = buffer_state.heard(file.buffer, edit)
+        file.shows(state)
+        self._tell(edit.path, news)
+
+    def _tell(self, path: str, news: Sequence[News]) -> None:
+        for one in news:
+            self._listener(path, one)

@@ -1,0 +1,171 @@
+"""The state of one file's buffer, and its transitions.
+
+Neovim reports each change of a watched buffer by its region (`acp.buffers.watch`). Where that does
+not suffice, the buffer has to be read again. Everything here is a pure function of values.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from acp_nvim.edits.text import Text
+from acp_nvim.files.bytes.file_format import clean
+from acp_nvim.files.ports import BufferEdit, BufferText, Closed
+
+
+class BufferState(msgspec.Struct, frozen=True):
+    """The known state of a buffer."""
+
+    text: BufferText | None = None
+    """The loaded buffer as last heard of; None: there is none, or it is not known."""
+    is_stale: bool = False
+    """It has changed, and has to be read."""
+    is_undone: bool = False
+    """That change was an undo or a redo, and nothing else."""
+    is_reread: bool = False
+    """Neovim has read the file again."""
+    missed: tuple[int, int] | None = None
+    """Buffer and changedtick of a change that was heard of before its text arrived."""
+    mirrors: str | None = None
+    """The file's signature when the editor last said that `text` is up to date with it, as long as
+    all that has changed since was told; None: it has to be asked.
+    """
+    doubts: int = 0
+    """How often something became of the buffer that no region tells."""
+    vouched: int | None = None
+    """The changedtick that the user saw when they decided: while the buffer has it, it need not be
+    read again.
+    """
+
+    @property
+    def is_vouched(self) -> bool:
+        """Whether the user saw just this `text`."""
+        return self.text is not None and not self.is_stale and self.text.tick == self.vouched
+
+
+# -- news for the listener ----------------------------------------------------------------------
+
+
+class Typed(msgspec.Struct, frozen=True):
+    """The user changed the buffer to this text, by undo or redo (`undone`) or otherwise."""
+
+    after: Text
+    undone: bool = False
+
+
+class Reread(msgspec.Struct, frozen=True):
+    """Neovim has read the file again, or an undo has brought back that text."""
+
+    before: Text
+    after: Text
+    undone: bool = False
+
+
+class Left(msgspec.Struct, frozen=True):
+    """Neovim has dropped the buffer's text (None: not known), perhaps with unsaved changes."""
+
+    before: Text | None
+    unsaved: bool
+
+
+class Lost(msgspec.Struct, frozen=True):
+    """The buffer has to be read, or is gone."""
+
+
+News = Typed | Reread | Left | Lost
+
+
+def found(
+    state: BufferState, live: BufferText | Closed
+) -> tuple[BufferState, BufferText | Closed, list[News]]:
+    """The buffer was read. Returns its present state: changes that were heard of since Neovim's
+    answer are newer than the answer.
+    """
+    known = state.text
+    if known is not None and isinstance(live, BufferText) and _is_newer(known, live):
+        return state, known, []
+    after = BufferState(vouched=state.vouched, doubts=state.doubts)
+    if isinstance(live, Closed):
+        return after, live, []
+    news: list[News] = []
+    bufnr, tick = state.missed or (0, 0)
+    if bufnr == live.bufnr and tick > live.tick:
+        after = msgspec.structs.replace(after, is_stale=True)
+        news.append(Lost())
+    if known is not None and known.text != live.text:
+        if state.is_reread:
+            news.append(Reread(known.text, live.text, state.is_undone))
+        else:
+            news.append(Typed(live.text, state.is_undone))
+    return msgspec.structs.replace(after, text=live), live, news
+
+
+def heard(state: BufferState, edit: BufferEdit) -> tuple[BufferState, list[News]]:
+    """The editor reports a change."""
+    known = state.text
+    if edit.detached:
+        state = doubted(state)
+        if known is None or known.bufnr != edit.bufnr:
+            return state, []
+        left = Left(None if state.is_stale else known.text, edit.unsaved)
+        return msgspec.structs.replace(state, text=None), [left, Lost()]
+    if known is None or known.bufnr != edit.bufnr:
+        return msgspec.structs.replace(doubted(state), missed=(edit.bufnr, edit.tick)), [Lost()]
+    if edit.reloaded:
+        return _lost(msgspec.structs.replace(state, is_reread=True), edit.undone)
+    if known.tick >= edit.tick:
+        return state, []
+    if known.tick != edit.base:
+        return _lost(state, edit.undone)
+    text = _patched(known, edit)
+    return msgspec.structs.replace(state, text=text), [Typed(text.text, edit.undone)]
+
+
+def doubted(state: BufferState) -> BufferState:
+    """Something became of the buffer that no region tells."""
+    return msgspec.structs.replace(state, mirrors=None, doubts=state.doubts + 1)
+
+
+def asked(state: BufferState, before: BufferState, signature: str | None) -> BufferState:
+    """The editor has brought the buffer up to date with its file, whose signature was this before
+    that; ``before`` is the state when it was asked. What was told meanwhile may be newer.
+    """
+    sure = state.text is not None and not state.is_stale and state.doubts == before.doubts
+    stale = state.text is None or state.text.stale or state.text.gone
+    mirrors = signature if sure and not stale else None
+    return state if state.mirrors == mirrors else msgspec.structs.replace(state, mirrors=mirrors)
+
+
+def ended(state: BufferState, eol: bool) -> BufferState:
+    """A save has given the text this end; the same state where it has it."""
+    live = state.text
+    if live is None or live.text.eol == eol:
+        return state
+    raw, text = Text(live.raw.lines, eol), Text(live.text.lines, eol)
+    text = raw if live.raw is live.text else text
+    return msgspec.structs.replace(state, text=msgspec.structs.replace(live, raw=raw, text=text))
+
+
+def _lost(state: BufferState, undone: bool) -> tuple[BufferState, list[News]]:
+    """The text has to be read. It is one of an undo if nothing else has happened to it."""
+    alone = undone and not state.is_stale
+    return msgspec.structs.replace(doubted(state), is_stale=True, is_undone=alone), [Lost()]
+
+
+def _is_newer(known: BufferText, live: BufferText) -> bool:
+    return known.bufnr == live.bufnr and known.tick > live.tick
+
+
+def _patched(known: BufferText, edit: BufferEdit) -> BufferText:
+    region = Text(tuple(edit.lines), edit.eol)
+    clean_region = clean(region)
+
+    def put(text: Text, lines: tuple[str, ...]) -> Text:
+        return Text((*text.lines[: edit.first], *lines, *text.lines[edit.last :]), edit.eol)
+
+    raw = put(known.raw, region.lines)
+    same = known.raw is known.text and clean_region is region
+    text = raw if same else put(known.text, clean_region.lines)
+    return msgspec.structs.replace(
+        known, tick=edit.tick, raw=raw, text=text, modified=edit.modified
+    )

@@ -1,0 +1,44 @@
+"""Texts that agents read through the editor during turns.
+
+If no store has such a file, this is its content from before the agent changes it on disk.
+"""
+
+from __future__ import annotations
+
+from msgspec import UNSET
+
+from acp_nvim.edits.text import Text
+from acp_nvim.files.buffers.tracked_file import Holds, Stored
+from acp_nvim.files.checkpoints.snapshots import Snapshots
+from acp_nvim.files.review.pending_edits import PendingEdits
+from acp_nvim.tasks import Tasks
+
+
+class ReadTexts:
+    """Keeps the texts, after the answers to the agents."""
+
+    def __init__(self, edits: PendingEdits, snapshots: Snapshots, tasks: Tasks) -> None:
+        self._edits = edits
+        self._snapshots = snapshots
+        self._tasks = tasks
+        self._new: dict[str, Text] = {}
+
+    def add(self, path: str, text: Text) -> None:
+        """Keep a text that an agent was given, unless the file's content is known already."""
+        state, live = self._edits.state(path), self._edits.buffers.get(path)
+        if state.disk is not UNSET or state.in_store or not self._edits.turns.ready():
+            return
+        if live is None or not live.modified:
+            self._new[path] = text
+            if len(self._new) == 1:
+                self._tasks.start_soon(self._keep)
+
+    async def _keep(self) -> None:
+        new, self._new = self._new, {}
+        loose = set(await self._snapshots.loose(self._edits.turns.roots(), list(new)))
+        for path, text in new.items():
+            file, live = self._edits.tracked[path], self._edits.buffers.get(path)
+            if path not in loose:
+                file.hear(Stored())
+            elif file.state.disk is UNSET:
+                file.hear(Holds(text, live.format if live else None))

@@ -1,0 +1,69 @@
+"""Bases for writes of files that an agent has not read.
+
+An agent that has not read a file through the editor knows its text at the start of the turn at
+best. Saves of the user since then are merged with its write.
+"""
+
+from __future__ import annotations
+
+from anyio import to_thread
+from msgspec import UNSET, UnsetType
+
+from acp_nvim.edits.agent_bases import Stale
+from acp_nvim.edits.text import EMPTY, Text
+from acp_nvim.files.bytes.file_format import BinaryError, Format, text_of
+from acp_nvim.files.changes.turns import Turns
+from acp_nvim.files.checkpoints.snapshots import Snapshots
+from acp_nvim.files.checkpoints.store import Unstored
+from acp_nvim.files.ports import AgentSession
+
+UNKNOWN = Stale("it was saved by the user in this turn, and its text before that is not kept")
+
+
+class UnreadFiles:
+    """Texts of files before the user saved them in a running turn."""
+
+    def __init__(self, turns: Turns, snapshots: Snapshots) -> None:
+        self._turns = turns
+        self._snapshots = snapshots
+
+    async def ready(self, path: str) -> None:
+        """Wait until the looks before the turns are done in which the user has saved this file."""
+        for turn in self._turns:
+            if path in turn.user_saves:
+                await turn.ready.wait()
+
+    async def base(
+        self, session: AgentSession, path: str, file_format: Format
+    ) -> Text | Stale | None:
+        """Return the base of a write; None if the user has not saved the file in the turn."""
+        turn = self._turns.get(session)
+        if turn is None or path not in turn.user_saves:
+            return None
+        await self.learn(session, path, file_format)
+        found = turn.user_saves.get(path)
+        if isinstance(found, UnsetType):
+            return UNKNOWN
+        return EMPTY if found is None else found
+
+    async def learn(self, session: AgentSession, path: str, file_format: Format) -> None:
+        """Find the text that a file had before the user saved it in the turn, if it is not known
+        yet and the look before the turn is done.
+        """
+        turn = self._turns.get(session)
+        if turn is not None and turn.ready.is_set() and turn.user_saves.get(path) is UNSET:
+            found = await self._stored(turn.trees, path, file_format)
+            if turn.user_saves.get(path) is UNSET:
+                turn.user_saves[path] = found
+
+    async def _stored(
+        self, trees: dict[str, str], path: str, file_format: Format
+    ) -> Text | UnsetType | None:
+        """Return the text of a file in these trees; UNSET if no store has it."""
+        data = await self._snapshots.content(trees, path)
+        if isinstance(data, Unstored):
+            return UNSET
+        try:
+            return await to_thread.run_sync(text_of, data, file_format)
+        except BinaryError:
+            return UNSET

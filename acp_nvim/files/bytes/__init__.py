@@ -1,0 +1,1 @@
+"""Files on disk: formats, paths, guards, atomic writes."""

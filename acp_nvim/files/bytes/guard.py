@@ -1,0 +1,143 @@
+"""Guards files that an agent may not read or write without a question.
+
+A file is guarded by its name (options `files.secret` and `files.executed`), by another name of it
+(a hard link), and by its content (`key_files`).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final, Literal, Protocol
+
+from anyio import to_thread
+
+from acp_nvim.files.bytes.paths import Place, below, matches
+from acp_nvim.files.checkpoints.store import SKIPPED
+
+Verb = Literal["read", "write"]
+Guarded = Literal["secret", "executed"]
+
+READING: Final = frozenset({"read", "search", "think", "fetch", "switch_mode"})
+"""Kinds of tool calls that write no file (v1/tool-calls#kinds)."""
+MAX_ENTRIES: Final = 50_000
+"""Of the session's directories that are searched for the other names of a file."""
+MAX_NAMED: Final = 100
+"""Of the files that a question names."""
+_STORED: Final = frozenset({"objects", "logs", "refs", "lfs"})
+"""Folders of a git directory that hold nothing which is guarded."""
+
+
+class Globs(Protocol):
+    """The options; `FileOptions` and `FileSettings` are such."""
+
+    @property
+    def secret(self) -> Sequence[str]:
+        """Option `files.secret`."""
+        ...
+
+    @property
+    def executed(self) -> Sequence[str]:
+        """Option `files.executed`."""
+        ...
+
+
+def by_name(where: Place, inside: str | None, verb: Verb, globs: Globs) -> Guarded | None:
+    """Why a question is asked before a file is read or written; None where its name is no reason.
+
+    ``inside`` is as for `matches`.
+    """
+    if verb == "write" and matches(where, inside, globs.executed):
+        return "executed"
+    return "secret" if matches(where, inside, globs.secret) else None
+
+
+def asks(kind: str, paths: Iterable[str], roots: Sequence[str], globs: Globs) -> bool:
+    """Whether a tool call of this kind names a file that is always asked about: no rule that allows
+    answers for the user then. ``paths`` are absolute.
+    """
+    verb: Verb = "read" if kind in READING else "write"
+    places = (Place(path, os.path.realpath(path)) for path in paths if "\0" not in path)
+    return any(by_name(where, below(where.real, roots), verb, globs) for where in places)
+
+
+def reasons(
+    kind: str, paths: Sequence[str], roots: Sequence[str], globs: Globs
+) -> dict[str, Guarded | Literal["outside"]]:
+    """Return why a question about a tool call of this kind names these files: those that are
+    guarded, and those outside of the session's directories. ``paths`` are absolute; of very many
+    only the first are looked at.
+    """
+    verb: Verb = "read" if kind in READING else "write"
+    found: dict[str, Guarded | Literal["outside"]] = {}
+    for path in [path for path in paths if "\0" not in path][:MAX_NAMED]:
+        where = Place(path, os.path.realpath(path))
+        inside = below(where.real, roots)
+        why = by_name(where, inside, verb, globs)
+        if why is not None or inside is None:
+            found[path] = why or "outside"
+    return found
+
+
+async def by_link(where: Place, roots: Sequence[str], verb: Verb, globs: Globs) -> Guarded | None:
+    """As `by_name`, by the other names that the file has within these directories.
+
+    Costs nothing where the file has one name, as nearly all have.
+    """
+    info = _linked(where.real)
+    if info is None or not (globs.secret or globs.executed):
+        return None
+    names = await to_thread.run_sync(_names, info, roots)
+    found = {by_name(Place(name, name), below(name, roots), verb, globs) for name in names}
+    return "executed" if "executed" in found else "secret" if "secret" in found else None
+
+
+def _linked(path: str) -> os.stat_result | None:
+    """Which file it is, where that is a regular one with several names."""
+    try:
+        info = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return None
+    return info if stat.S_ISREG(info.st_mode) and info.st_nlink > 1 else None
+
+
+def _names(wanted: os.stat_result, roots: Sequence[str]) -> list[str]:
+    """The paths below these directories that are this file."""
+    found: list[str] = []
+    for entry in _files(roots):
+        if entry.inode() != wanted.st_ino:
+            continue
+        info = _linked(entry.path)
+        if info is not None and os.path.samestat(info, wanted):
+            found.append(entry.path)
+            if len(found) == wanted.st_nlink:
+                break
+    return found
+
+
+def _files(roots: Sequence[str]) -> Iterator[os.DirEntry[str]]:
+    """All files below these directories but generated ones and git's own."""
+    waiting = deque(os.path.realpath(root) for root in roots)
+    left = MAX_ENTRIES
+    while waiting:
+        folder = waiting.popleft()
+        skipped = _STORED if ".git" in Path(folder).parts else SKIPPED - {".git"}
+        for entry in _entries(folder):
+            left -= 1
+            if left < 0:
+                return
+            if not entry.is_dir(follow_symlinks=False):
+                yield entry
+            elif entry.name not in skipped:
+                waiting.append(entry.path)
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as found:
+            return list(found)
+    except OSError:
+        return []

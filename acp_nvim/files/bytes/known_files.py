@@ -1,0 +1,51 @@
+"""Reads of files with a known state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from acp_nvim.files.buffers.tracked_file import FileState
+from acp_nvim.files.bytes.disk import bytes_of, is_settled, read_signed, signature_of
+from acp_nvim.files.checkpoints.snapshots import FileChange
+
+
+def read_all(paths: Sequence[str]) -> dict[str, tuple[bytes | None, str | None]]:
+    """Contents and signatures of files; unreadable ones are left out."""
+    found: dict[str, tuple[bytes | None, str | None]] = {}
+    for path in paths:
+        with suppress(OSError):
+            found[path] = read_signed(path)
+    return found
+
+
+def compared(
+    known: Mapping[str, FileState],
+) -> tuple[list[FileChange], dict[str, str | None]]:
+    """Return the files that no longer hold their known contents, and the signatures of all that
+    were read for that. The signature of a file that has just been changed is left out, as the
+    file's next change may not alter it.
+    """
+    changes: list[FileChange] = []
+    found: dict[str, str | None] = {}
+    for path, state in known.items():
+        signature = signature_of(path)
+        if state.compared == signature:
+            continue
+        settled = is_settled(path, signature)
+        try:
+            data = bytes_of(path)
+        except OSError:
+            continue
+        if settled:
+            found[path] = signature
+        before = state.disk_bytes()
+        if data != before:
+            changes.append(FileChange(path, before, data))
+    return changes, found
+
+
+def settled_signatures(paths: Sequence[str]) -> dict[str, str | None]:
+    """Return the signatures that are sure to change with the next change of their file."""
+    found = {path: signature_of(path) for path in paths}
+    return {path: it for path, it in found.items() if is_settled(path, it)}

@@ -1,0 +1,84 @@
+"""Whether an agent may use the file of a path: by the session's directories, the file's names, and
+the user's answer.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from typing import Final, Generic, Literal, TypeVar
+
+from acp_nvim.files.bytes.guard import Guarded, Verb, by_link, by_name
+from acp_nvim.files.bytes.paths import Place, below, place
+from acp_nvim.files.bytes.refusals import Refusal
+from acp_nvim.files.ports import AgentSession, FileOptions
+
+S = TypeVar("S", bound=AgentSession)
+
+Why = Guarded | Literal["outside"]
+_ABOUT: Final[dict[Why, str]] = {
+    "outside": "outside of the session's directories",
+    "secret": "a secret file",
+    "executed": "a file that other programs run",
+}
+
+PATH_BYTES: Final = 1000
+"""Neovim ends itself when it writes a file whose name fills its line for messages, 1,024 bytes."""
+
+Ask = Callable[[S, Verb, Place, Why], Awaitable[bool]]
+"""Puts a question to the user, with the path and why it is asked; true when the agent may."""
+
+
+class PathGuard(Generic[S]):
+    """The guard of all ways by which agents come to files."""
+
+    def __init__(self, options: Callable[[], FileOptions], ask: Ask[S]) -> None:
+        """``options`` is read anew for each request."""
+        self._options = options
+        self._ask = ask
+
+    async def allowed(self, session: S, verb: Verb, path: str) -> tuple[Place, Why | None]:
+        """Resolve the path; also returns why the user was asked, if they were. Refusal."""
+        where, why = await self.needed(session, verb, path)
+        if why is not None:
+            await self.question(session, verb, where, why)
+        return where, why
+
+    async def needed(self, session: S, verb: Verb, path: str) -> tuple[Place, Why | None]:
+        """Resolve the path; also returns why the user has to be asked. Refusal where an option
+        forbids it, or Neovim would not survive it.
+        """
+        where = place(path)
+        if len(os.fsencode(where.real)) > PATH_BYTES:
+            raise Refusal("failed", path, f"the path is longer than {PATH_BYTES} bytes")
+        options = self._options()
+        inside = below(where.real, session.roots)
+        if inside is None and options.outside == "deny":
+            raise Refusal("outside", path, "outside of the session's directories")
+        why: Why | None = by_name(where, inside, verb, options)
+        why = why or await by_link(where, session.roots, verb, options)
+        if why is None and inside is None and options.outside == "ask":
+            why = "outside"
+        return where, why
+
+    async def question(self, session: S, verb: Verb, where: Place, why: Why) -> None:
+        """Ask the user; Refusal where they do not allow it."""
+        if not await self._ask(session, verb, where, why):
+            what = f"the user did not allow to {verb} {_ABOUT[why]}"
+            raise Refusal("denied", where.path, what)
+        if place(where.path).real != where.real:
+            raise Refusal("failed", where.path, "leads elsewhere since the user was asked about it")
+
+    async def shows(self, session: S, real: str) -> bool:
+        """Whether lines of a file may stand in an answer without a question."""
+        if not self.lists(session, real):
+            return False
+        where = Place(real, real)
+        return await by_link(where, session.roots, "read", self._options()) is None
+
+    def lists(self, session: S, real: str) -> bool:
+        """Whether a file may be named without a question: `shows` by the path alone."""
+        options, inside = self._options(), below(real, session.roots)
+        if inside is None and options.outside != "allow":
+            return False
+        return by_name(Place(real, real), inside, "read", options) is None

@@ -1,0 +1,182 @@
+"""Which file a path means, and whether an agent may touch it without a question."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from acp_nvim.files.bytes.refusals import Refusal
+from acp_nvim.session.questions.globs import alternatives
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A path as the agent spelled it, and the absolute path with symlinks resolved."""
+
+    path: str
+    real: str
+
+
+def place(path: str) -> Place:
+    """Resolve a path; the file need not exist. Refusal when the path is not absolute."""
+    if "\0" in path:
+        raise Refusal("missing", path, "a path cannot hold a NUL character")
+    if not os.path.isabs(path):  # noqa: PTH117
+        raise Refusal("relative", path, "not an absolute path")
+    return Place(path, os.path.realpath(path))
+
+
+def below(real: str, roots: Sequence[str]) -> str | None:
+    """The part of a resolved path below the first root that holds it; None when outside of all.
+
+    The root itself gives ``''``. Where the spelling does not tell (a file system that folds case,
+    a bind mount), the directories above the path are compared with the roots by their inodes.
+    """
+    folded = os.path.normcase(real)
+    for root in roots:
+        stem = _stem(root)
+        if folded == stem or folded.startswith(stem + os.sep):
+            return real[len(stem) + 1 :]
+    return _below_by_identity(Path(real), [_stem(root) or os.sep for root in roots])
+
+
+def is_below(path: str, root: str) -> bool:
+    """Whether a real path is in a directory, by the spelling alone."""
+    return path.startswith(root.rstrip(os.sep) + os.sep)
+
+
+@lru_cache(maxsize=64)
+def _stem(root: str) -> str:
+    """A root as it was resolved when first asked for, which a later symlink cannot move."""
+    return os.path.normcase(os.path.realpath(root)).rstrip(os.sep)
+
+
+def _below_by_identity(real: Path, roots: Sequence[str]) -> str | None:
+    wanted = {identity for root in roots if (identity := _identity(Path(root))) is not None}
+    for parent in [real, *real.parents] if wanted else []:
+        if _identity(parent) in wanted:
+            return "" if parent == real else str(real.relative_to(parent))
+    return None
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Device and inode; None for what does not exist or cannot be asked."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino
+
+
+def matches(place: Place, inside: str | None, globs: Sequence[str]) -> bool:
+    """Whether one of the globs names this file.
+
+    A glob without a slash matches any part of the path, one with slashes the whole of it, with
+    ``**`` for any number of parts, ``{a,b}`` for either; a glob that is absolute (or begins with
+    ``~``) is compared with the absolute path. One that begins with ``!`` takes away what others
+    name, wherever it stands. ``inside`` is the path below the session's directory,
+    None when it is outside: the name of a directory that the user works in names nothing in it.
+    Case makes no difference. The spelled and the resolved path both count.
+    """
+    if not globs:
+        return False
+    named, spared = _compiled(tuple(globs))
+    relative = real = place.real.replace(os.sep, "/")
+    if inside is not None:
+        relative = "/" + inside.replace(os.sep, "/")
+    if named.match(relative, real) and not spared.match(relative, real):
+        return True
+    name = "/" + place.path.replace(os.sep, "/").rstrip("/").rpartition("/")[2]
+    return not relative.endswith(name) and named.match(name) and not spared.match(name)
+
+
+class _Patterns(msgspec.Struct, frozen=True):
+    """One expression for all globs below a directory, one for all absolute ones."""
+
+    anywhere: re.Pattern[str] | None
+    anchored: re.Pattern[str] | None
+
+    def match(self, relative: str, real: str = "") -> bool:
+        """Whether a path below its directory, or as a whole, is meant."""
+        if self.anywhere is not None and self.anywhere.fullmatch(relative):
+            return True
+        return self.anchored is not None and self.anchored.fullmatch(real) is not None
+
+
+@lru_cache(maxsize=32)
+def _compiled(globs: tuple[str, ...]) -> tuple[_Patterns, _Patterns]:
+    """The patterns that name files, and those that take files away."""
+    written = [one for glob in globs for one in alternatives(glob)]
+    named = [glob for glob in written if not glob.startswith("!")]
+    return _patterns(named), _patterns([glob[1:] for glob in written if glob.startswith("!")])
+
+
+def _patterns(globs: Sequence[str]) -> _Patterns:
+    anywhere, anchored = [], []
+    for glob in globs:
+        expanded = os.path.expanduser(glob).replace(os.sep, "/")  # noqa: PTH111
+        if expanded.startswith("/"):
+            anchored.append(_translate(expanded[1:]))
+        else:
+            below_it = "" if "/" in glob else "(?:/.*)?"
+            anywhere.append(_translate(expanded) + below_it)
+    return _Patterns(_any(anywhere, "(?:.*/)?"), _any(anchored))
+
+
+def _any(patterns: list[str], before: str = "") -> re.Pattern[str] | None:
+    if not patterns:
+        return None
+    return re.compile(f"/{before}(?:" + "|".join(patterns) + ")", re.IGNORECASE | re.DOTALL)
+
+
+_TOKEN = re.compile(r"(?<![^/])\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)
+_FOLDERS: Final = {"**/": "(?:.*?/)??", "**": ".*?"}
+"""Wildcards that match slashes."""
+
+
+def _class(token: str) -> str:
+    """A choice of characters; an invalid one stands for itself."""
+    inner = re.sub(r"[\\\[&|~]", r"\\\g<0>", token[1:-1])
+    written = "[" + ("^" + inner[1:] if inner.startswith("!") else inner) + "]"
+    try:
+        re.compile(written)
+    except re.error:
+        return re.escape(token)
+    return written
+
+
+def _plain(token: str) -> str:
+    """A part of a glob that stands for as many characters as it shows."""
+    if token == "?":
+        return "[^/]"
+    return "(?!/)" + _class(token) if len(token) > 1 else re.escape(token)
+
+
+def _translate(glob: str) -> str:
+    """A glob as a regular expression over a path with slashes.
+
+    Agents write globs, too, so none takes for ever: what a wildcard was followed by is looked for
+    once, and where it is found first is where it stays (``(?>…)``), until the last one.
+    """
+    spans = [("", [""])]  # a wildcard that matches slashes, and the texts between `*` behind it
+    for token in _TOKEN.findall(glob):
+        if token in _FOLDERS:
+            spans.append((_FOLDERS[token], [""]))
+        elif token == "*":
+            spans[-1][1].append("")
+        else:
+            spans[-1][1][-1] += _plain(token)
+    *before, (folders, (first, *rest)) = spans
+    parts = [f"(?>{gap}{one}{_stars(more)})" for gap, (one, *more) in before]
+    parts += [folders, first, _stars(rest[:-1]), *(f"[^/]*?{text}" for text in rest[-1:])]
+    return "".join(parts)
+
+
+def _stars(texts: Sequence[str]) -> str:
+    """Texts with a `*` before each."""
+    return "".join(f"(?>[^/]*?{text})" for text in texts)

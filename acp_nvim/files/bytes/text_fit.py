@@ -1,0 +1,94 @@
+"""Converts between agents' texts and buffers': excerpts, line ends, bytes that are no text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from acp_nvim.edits.hunks import Hunk
+from acp_nvim.edits.text import Text
+from acp_nvim.files.bytes.file_format import codec_of
+
+
+def excerpt(text: Text, line: int | None, limit: int | None) -> str:
+    """Lines of a text, each with its end: ``limit`` of them from the 1-based ``line`` on."""
+    first = max(line or 1, 1) - 1
+    if first == 0 and limit is None:
+        return str(text)
+    count = len(text.lines)
+    end = count if limit is None else min(count, first + limit)
+    if first >= end:
+        return ""
+    content = "\n".join(text.lines[first:end])
+    return content + "\n" if end < count or text.eol else content
+
+
+def fitted(agents: Text, base: Text, dos: bool, bomb: bool) -> Text:
+    """An agent's text in the form of the buffer: without BOM, without the ``\\r`` of line ends.
+
+    Where some lines of the file hold a ``\\r`` as text the agent's are text as well, unless all of
+    its lines have one.
+    """
+    lines = agents.lines
+    if bomb and lines[0].startswith("\ufeff"):
+        lines = (lines[0][1:], *lines[1:])
+    ended = sum(line.endswith("\r") for line in lines) if dos else 0
+    if ended and (ended == len(lines) or not any(line.endswith("\r") for line in base.lines)):
+        lines = tuple(line.removesuffix("\r") for line in lines)
+    return agents if lines is agents.lines else Text(lines, agents.eol)
+
+
+def with_returns(text: Text, live: Text) -> Text:
+    """Return a text with the carriage returns of a file that is open as binary, where they are part
+    of each line. An agent that read the file before has lines without them.
+    """
+    if not all(line.endswith("\r") for line in live.lines):
+        return text
+    if any(line.endswith("\r") for line in text.lines):
+        return text
+    return Text(tuple(line + "\r" for line in text.lines), text.eol)
+
+
+def restored(raw: Sequence[str], clean: Sequence[str], hunks: Sequence[Hunk]) -> list[Hunk]:
+    """Hunks for the raw lines, which have lone surrogates, from those for the clean ones.
+
+    Where an agent changed a part of such a line, the rest of it keeps its bytes.
+    """
+    if raw is clean:
+        return list(hunks)
+    return [_restored(raw, clean, hunk) for hunk in hunks]
+
+
+def _restored(raw: Sequence[str], clean: Sequence[str], hunk: Hunk) -> Hunk:
+    if hunk.growth:
+        return hunk
+    rows = range(hunk.start, hunk.end)
+    lines = tuple(
+        new if raw[row] == clean[row] else _patched(raw[row], clean[row], new)
+        for row, new in zip(rows, hunk.lines, strict=True)
+    )
+    return Hunk(hunk.start, hunk.end, lines, hunk.new_start)
+
+
+def _patched(raw: str, clean: str, new: str) -> str:
+    """The raw line with the changes between the clean one and the new one."""
+    head = tail = 0
+    shorter = min(len(clean), len(new))
+    while head < shorter and clean[head] == new[head]:
+        head += 1
+    while tail < shorter - head and clean[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    return raw[:head] + new[head : len(new) - tail] + raw[len(raw) - tail :]
+
+
+def unencodable(hunks: Sequence[Hunk], encoding: str) -> str:
+    """Why these lines cannot be written in a 'fileencoding'; empty when they can."""
+    codec = codec_of(encoding)
+    if codec is None or codec == "utf-8":
+        return ""
+    for hunk in hunks:
+        for row, line in enumerate(hunk.lines, hunk.new_start + 1):
+            try:
+                line.encode(codec, "surrogatepass" if codec.startswith("utf") else "strict")
+            except UnicodeEncodeError as error:
+                return f"line {row}: {line[error.start]!r} cannot be written in {encoding}"
+    return ""

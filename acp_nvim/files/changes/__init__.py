@@ -1,0 +1,1 @@
+"""Changes that agents make on disk: turns, attribution, watch."""

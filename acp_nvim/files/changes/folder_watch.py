@@ -1,0 +1,210 @@
+"""Whether anything in directories has changed since they were looked at, as the system tells it.
+
+Linux notes each change of a watched directory's files as it is made (inotify), so one short read
+and no look at any file says that nothing has changed: the last look is as good as a new one.
+Nothing waits for these notes and nothing wakes for them; they are read when a prompt is about to be
+sent. Elsewhere, and for very many directories, nothing is known, and whoever asks has to look.
+
+Not told are changes by way of a hard link in another directory, of a mapped file, and on a disk
+that another machine changes.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import weakref
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any, Final
+
+from anyio import to_thread
+
+from acp_nvim.files.bytes.paths import is_below
+
+MOST: Final = 4000
+"""Directories that are watched at a time: what all programs of a user may watch is limited."""
+ATTEMPTS: Final = 4
+"""How often directories are listed that keep coming meanwhile."""
+AT_ONCE: Final = 1 << 16
+
+_MODIFY, _ATTRIB, _FROM, _TO, _CREATE, _DELETE = 0x2, 0x4, 0x40, 0x80, 0x100, 0x200
+_SELF: Final = 0x400 | 0x800
+_OVERFLOW, _IGNORED = 0x4000, 0x8000
+_ONLY_DIRECTORY, _NO_LINK, _NOT_UNLINKED = 0x1000000, 0x2000000, 0x4000000
+_IS_DIRECTORY: Final = 0x40000000
+_MASK: Final = (_MODIFY | _ATTRIB | _FROM | _TO | _CREATE | _DELETE | _SELF) | (
+    _ONLY_DIRECTORY | _NO_LINK | _NOT_UNLINKED
+)
+_EVENT: Final = struct.Struct("iIII")
+RULES: Final = b".gitignore"
+"""Says which directories a look passes over."""
+
+Folders = Callable[[str], Awaitable[Sequence[str] | None]]
+"""Lists the directories below a root that a look goes through; None where there is no look."""
+
+
+class FolderWatch:
+    """The directories below some roots. One loop calls it; `begin` works in threads."""
+
+    def __init__(self, folders: Folders, most: int = MOST) -> None:
+        """Nothing is watched yet."""
+        self._folders = folders
+        self._most = most
+        self._fd: int | None = None
+        self._end: Callable[[], object] = lambda: None
+        """Closes it, at the latest when nobody has this object any more: a user has few of them."""
+        self._add: Callable[[str], int] | None = None
+        self._remove: Callable[[int], int] | None = None
+        self._paths: dict[int, str] = {}
+        """Watched directories by the system's number."""
+        self._watched: dict[str, set[str]] = {}
+        """Those of each root."""
+        self._places: dict[str, tuple[int, int] | None] = {}
+        """Which directory each root was: a directory above it may have been moved."""
+        self._rests: dict[str, bool] = {}
+        """Whether nothing has changed below a root since `begin`."""
+        self._hopeless: set[str] = set()
+        """Roots that cannot be watched; that is not tried again."""
+        self._grown: set[str] = set()
+        """Roots whose directories have to be listed again."""
+
+    async def begin(self, roots: Iterable[str]) -> None:
+        """These directories are about to be looked at, all of them: what changes from here on is
+        noted.
+        """
+        self._read()
+        for root in roots:
+            if root in self._hopeless:
+                continue
+            self._rests[root] = True
+            place = _place(root)
+            if self._places.get(root) != place:
+                self._watched.pop(root, None)
+                self._places[root] = place
+            known = root in self._watched and root not in self._grown
+            if not known and not await self._watch(root):
+                self._forget(root)
+
+    async def again(self, roots: Iterable[str]) -> None:
+        """As `begin`, for those of them that are watched."""
+        await self.begin([root for root in roots if root in self._watched])
+
+    def rest(self, roots: Iterable[str]) -> bool:
+        """Whether nothing has changed below these directories since each was last looked at."""
+        self._read()
+        return all(
+            self._rests.get(root, False) and self._places[root] == _place(root) for root in roots
+        )
+
+    def knows(self, roots: Iterable[str]) -> bool:
+        """Whether all of these directories are watched."""
+        return all(root in self._rests for root in roots)
+
+    def close(self) -> None:
+        """Watch nothing any more."""
+        self._end()
+        self._fd = self._add = self._remove = None
+        for known in (self._paths, self._watched, self._places, self._rests, self._grown):
+            known.clear()
+
+    async def _watch(self, root: str) -> bool:
+        """Watch each directory below a root; False where that cannot be done. A directory is listed
+        once more after it is watched, for those that came in between.
+        """
+        self._grown.discard(root)
+        for _ in range(ATTEMPTS):
+            listed = await self._folders(root)
+            if listed is None or len(listed) > self._most:
+                return False
+            known = self._watched.setdefault(root, set())
+            fresh = [path for path in listed if path not in known]
+            if not fresh:
+                self._watched[root] = set(listed)
+                return True
+            numbers, refused = await to_thread.run_sync(self._enter, fresh)
+            self._paths.update(numbers)
+            known.update(fresh)
+            if refused or len(self._paths) > self._most:
+                return False
+        return False
+
+    def _forget(self, root: str) -> None:
+        """Nothing is known of a root; what is noted of its directories concerns no other."""
+        self._hopeless.add(root)
+        self._watched.pop(root, None)
+        self._rests.pop(root, None)
+        self._grown.discard(root)
+        wanted = set().union(*self._watched.values())
+        for number, path in list(self._paths.items()):
+            if path not in wanted and self._remove is not None:
+                self._remove(number)
+                del self._paths[number]
+
+    def _enter(self, paths: Sequence[str]) -> tuple[dict[int, str], bool]:
+        """Watch these directories, in a thread. Returns them by number, and whether the system has
+        refused one that is there.
+        """
+        found: dict[int, str] = {}
+        if self._add is None and not self._open():
+            return found, True
+        assert self._add is not None
+        for path in paths:
+            number = self._add(path)
+            if number >= 0:
+                found[number] = path
+            elif os.path.isdir(path):  # noqa: PTH112 - else it is gone again
+                return found, True
+        return found, False
+
+    def _open(self) -> bool:
+        try:
+            import ctypes
+
+            library: Any = ctypes.CDLL(None)
+            self._fd = library.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        except (ImportError, OSError, AttributeError):
+            return False  # no Linux, or a Python without ctypes
+        if self._fd is None or self._fd < 0:
+            self._fd = None
+            return False
+        fd, add, remove = self._fd, library.inotify_add_watch, library.inotify_rm_watch
+        self._add = lambda path: int(add(fd, os.fsencode(path), _MASK))
+        self._remove = lambda number: int(remove(fd, number))
+        self._end = weakref.finalize(self, os.close, fd)
+        return True
+
+    # ---- what the system has noted
+
+    def _read(self) -> None:
+        while self._fd is not None:
+            try:
+                data = os.read(self._fd, AT_ONCE)
+            except BlockingIOError:
+                return
+            start = 0
+            while start < len(data):
+                number, mask, _, length = _EVENT.unpack_from(data, start)
+                start += _EVENT.size
+                self._note(number, mask, data[start : start + length].rstrip(b"\0"))
+                start += length
+
+    def _note(self, number: int, mask: int, name: bytes) -> None:
+        path = self._paths.get(number)
+        if mask & _IGNORED:
+            self._paths.pop(number, None)
+        roots = [it for it in self._rests if path is None or path == it or is_below(path, it)]
+        grown = path is None or mask & (_IS_DIRECTORY | _SELF | _IGNORED | _OVERFLOW)
+        for root in roots:
+            self._rests[root] = False
+            if grown or name == RULES:
+                self._grown.add(root)
+                if path is not None:
+                    self._watched.get(root, set()).discard(os.path.join(path, os.fsdecode(name)))  # noqa: PTH118
+
+
+def _place(root: str) -> tuple[int, int] | None:
+    try:
+        info = os.stat(root)  # noqa: PTH116
+    except OSError:
+        return None
+    return info.st_dev, info.st_ino

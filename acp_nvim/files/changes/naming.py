@@ -1,0 +1,59 @@
+"""Whether agents have named the files that changed on disk in their turns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from anyio import to_thread
+
+from acp_nvim import wording
+from acp_nvim.edits.pending import Pending
+from acp_nvim.files.changes.turns import Turn
+from acp_nvim.files.checkpoints.store import names
+from acp_nvim.files.review.pending_edits import PendingEdits
+
+
+class Naming:
+    """Marks pending edits and checkpoints of files that were not named."""
+
+    def __init__(self, edits: PendingEdits) -> None:
+        self._edits = edits
+
+    async def changed(self, turn: Turn, entered: Mapping[str, Pending | None]) -> None:
+        """Mark the files that a turn has changed. ``entered`` has the pending edits before the
+        changes.
+        """
+        lacking = turn.mentions.lacking
+        named = await to_thread.run_sync(turn.mentions.among, entered)
+        for path, was in entered.items():
+            was_named = was is None or was.named or path in lacking
+            self._mark(path, path in named and was_named, path in named)
+            if path not in named and was_named:
+                lacking.add(path)
+            elif path in named:
+                lacking.discard(path)
+
+    async def later(self) -> None:
+        """Take up the names of files that were given after their changes were found."""
+        for turn in self._edits.turns:
+            lacking = turn.mentions.lacking
+            if lacking and turn.mentions.has_news:
+                found = await to_thread.run_sync(turn.mentions.among, list(lacking))
+                lacking -= found
+                for path in found:
+                    self._mark(path, True, True)
+                self._edits.changed(*found)
+
+    def report(self, turn: Turn) -> None:
+        """Say in the chat which files a turn has not named that is over."""
+        lacking = turn.mentions.lacking
+        unnamed = sorted(path for path in lacking if self._edits.ledger.get(path))
+        if unnamed:
+            files = names(unnamed, turn.session.cwd)
+            self._edits.view.inform(turn.session, wording.UNNAMED.format(files=files))
+            lacking.clear()
+
+    def _mark(self, path: str, edit: bool, change: bool) -> None:
+        """Mark the pending edit of a file, and its last change."""
+        self._edits.ledger.named(path, edit)
+        self._edits.checkpoints.name(path, change)

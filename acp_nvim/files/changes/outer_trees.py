@@ -1,0 +1,75 @@
+"""Work trees that are larger than the directories of their sessions.
+
+The part outside of a session's directories is looked at in the background: no prompt waits for it,
+and a tree in which nothing has changed since the last look is not looked at again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from anyio import to_thread
+
+from acp_nvim import wording
+from acp_nvim.files.bytes.disk import changed_at
+from acp_nvim.files.bytes.paths import is_below
+from acp_nvim.files.changes.folder_watch import FolderWatch
+from acp_nvim.files.changes.turns import Turn, roots_above
+from acp_nvim.files.checkpoints.snapshots import FileChange, Snapshots
+from acp_nvim.files.checkpoints.store import names
+from acp_nvim.files.ports import View
+
+TakeUp = Callable[[Sequence[FileChange]], Awaitable[None]]
+
+
+class OuterTrees:
+    """Looks for the changes of agents beside the directories of their sessions."""
+
+    def __init__(self, snapshots: Snapshots, view: View, take_up: TakeUp) -> None:
+        """``take_up`` takes up changes that were made while a turn ran."""
+        self._snapshots = snapshots
+        self._view = view
+        self._take_up = take_up
+        self._watch = FolderWatch(snapshots.folders)
+
+    async def prepare(self, roots: Sequence[str]) -> None:
+        """Look at the trees around these directories (real paths) before there is a turn."""
+        for outer in roots_above(roots):
+            await self._changes(outer, roots)
+
+    async def look(self, turn: Turn, *, is_over: bool) -> None:
+        """Take up the changes since a turn began. When it ``is_over``, changes in a tree that is
+        too large are told in one line.
+        """
+        for outer in turn.outer:
+            changes = await self._changes(outer, turn.roots)
+            recent = await to_thread.run_sync(_since, changes, turn.began)
+            if recent:
+                await self._take_up(recent)
+            if is_over and self._snapshots.is_too_large(outer):
+                await self._tell(outer, turn)
+
+    async def _changes(self, outer: str, roots: Sequence[str]) -> list[FileChange]:
+        if self._watch.rest([outer]) or self._snapshots.is_given_up(outer):
+            return []
+        if self._snapshots.stored([outer]):
+            await self._watch.begin([outer])
+        found = await self._snapshots.look_around(outer)
+        return [it for it in found if not any(is_below(it.path, root) for root in roots)]
+
+    async def _tell(self, outer: str, turn: Turn) -> None:
+        found = await self._snapshots.changed_since(outer, turn.began)
+        paths = [path for path in found if not any(is_below(path, root) for root in turn.roots)]
+        if paths:
+            cwd = turn.session.cwd
+            said = wording.CHANGED_OUTSIDE.format(folder=cwd, files=names(paths, cwd))
+            self._view.warn(turn.session, said)
+
+    def close(self) -> None:
+        """Watch nothing any more."""
+        self._watch.close()
+
+
+def _since(changes: Sequence[FileChange], began: int) -> list[FileChange]:
+    """Return the changes that were made after a time, in nanoseconds. Blocks."""
+    return [change for change in changes if changed_at(change.path) >= began]

@@ -1,0 +1,98 @@
+"""Looks at files when tool calls end, first at those that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import anyio
+from anyio import to_thread
+
+from acp_nvim.files.changes.disk_changes import DiskChanges
+from acp_nvim.files.changes.turn_start import keep
+from acp_nvim.files.changes.turns import Turn
+from acp_nvim.files.checkpoints.snapshots import Snapshots
+from acp_nvim.files.ports import AgentSession, ToolCall
+from acp_nvim.tasks import Tasks
+
+SOON_S: Final = 0.01
+"""How long more tool calls may end before the look after the first of them."""
+SHARE: Final = 4.0
+"""A look at the whole tree is followed by a pause of so many times its length."""
+
+Diff = tuple[str, str | None, str]
+"""A path, the text before (None: there was no file) and after, from a tool call."""
+
+
+class ToolCallFiles:
+    """Hears of each tool call that may change files, in wire order; nothing here waits but its
+    tasks.
+    """
+
+    def __init__(self, disk: DiskChanges, snapshots: Snapshots, tasks: Tasks) -> None:
+        self._disk = disk
+        self._snapshots = snapshots
+        self._tasks = tasks
+
+    def turn(self, session: AgentSession) -> Turn | None:
+        """The session's turn; None while none runs: then nothing is reported."""
+        return self._disk.turns.get(session)
+
+    def unnamed(self, turn: Turn, calls: Iterable[ToolCall]) -> None:
+        """Tool calls that name no file were announced or changed."""
+        if turn.heard(calls):
+            self._ended(turn)
+
+    def named(
+        self, turn: Turn, call: ToolCall, paths: Sequence[str], diffs: Sequence[Diff]
+    ) -> None:
+        """A tool call was announced or changed that names these files (real paths) and, once it
+        has ended, gives these diffs.
+        """
+        turn.heard((call,), paths)
+        if call.finished:
+            if paths:
+                turn.named.update(paths)
+                turn.diffs += diffs
+                turn.ended.set()
+            self._ended(turn)
+        elif paths:
+            self._tasks.start_soon(self._note, turn, paths)
+
+    def reads(
+        self, turn: Turn, call: ToolCall, paths: Iterable[str], *, is_completed: bool
+    ) -> None:
+        """A tool call that reads these files past the editor was announced or changed. Its agent
+        knows their texts as they were when the call was announced.
+        """
+        seen = turn.reads.setdefault(call, {})
+        for path in paths:
+            if path in turn.user_saves:
+                seen.setdefault(path, self._disk.on_disk(path))
+        if is_completed:
+            turn.user_saves.update(turn.reads.pop(call))
+
+    def _ended(self, turn: Turn) -> None:
+        turn.look_again = True
+        if not turn.is_looking:
+            turn.is_looking = True
+            self._tasks.start_soon(self._after_calls, turn)
+
+    async def _note(self, turn: Turn, paths: Sequence[str]) -> None:
+        if not turn.ready.is_set():
+            await to_thread.run_sync(keep, turn.early, paths)
+        await self._snapshots.note(turn.roots, paths)
+
+    async def _after_calls(self, turn: Turn) -> None:
+        """Look until no tool call has ended meanwhile; one task for each turn."""
+        try:
+            while turn.look_again and self._disk.turns.get(turn.session) is turn:
+                await anyio.sleep(SOON_S)
+                turn.look_again, turn.ended = False, anyio.Event()
+                await self._disk.look_at_named(turn)
+                started = anyio.current_time()
+                await self._disk.look(turn.roots)
+                with anyio.move_on_after(SHARE * (anyio.current_time() - started)):
+                    await turn.ended.wait()
+        finally:
+            turn.is_looking = False

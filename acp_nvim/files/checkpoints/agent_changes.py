@@ -1,0 +1,79 @@
+"""Who changed a file since a checkpoint, told by its contents.
+
+Each change by an agent is noted with the marks of the contents before and after. The changes form a
+chain: if it starts with the content at the checkpoint, has no gap and ends with the present one,
+only agents have changed the file. A gap is a change by the user, in whatever program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import Final
+
+import msgspec
+
+from acp_nvim.edits.text import Text, digest
+from acp_nvim.files.bytes.file_format import BinaryError, decode
+from acp_nvim.files.checkpoints.store import UNKNOWN, Unstored
+
+NONE: Final = ""
+"""No file is there."""
+SAME: Final = "="
+"""The content is the same; the mode is not."""
+
+
+Content = Text | bytes | Unstored | None
+
+
+class ContentChange(msgspec.Struct, frozen=True):
+    """The change of a file between two checkpoints by agents, and by the user's decisions on their
+    changes. ``agent``: not by decisions alone; ``gap``: somebody else changed it in between.
+    """
+
+    before: str
+    after: str
+    agent: bool = True
+    gap: bool = False
+
+    def then(self, later: ContentChange) -> ContentChange:
+        """This change, then a later one."""
+        after = self.after if later.after == SAME else later.after
+        before = later.before if self.before == SAME else self.before
+        gap = self.gap or later.gap or not follows(later.before, self.after)
+        return ContentChange(before, after, self.agent or later.agent, gap)
+
+
+def follows(before: str, *marks: str) -> bool:
+    """Whether a change that begins with this content may come right after one of these."""
+    if before == UNKNOWN or UNKNOWN in marks:
+        return False
+    return before == SAME or SAME in marks or before in marks
+
+
+def joined(agent_changes: Iterable[dict[str, ContentChange]]) -> dict[str, ContentChange]:
+    """All these changes in sequence, by path; the earliest come first."""
+    found: dict[str, ContentChange] = {}
+    for one in agent_changes:
+        for path, change in one.items():
+            add(found, path, change)
+    return found
+
+
+def add(agent_changes: dict[str, ContentChange], path: str, change: ContentChange) -> None:
+    """Add the next change of a file."""
+    agent_changes[path] = agent_changes[path].then(change) if path in agent_changes else change
+
+
+def mark(side: Content) -> str:
+    """A name for a content. A text has the same one in all file formats."""
+    if isinstance(side, Unstored):
+        return side.mark
+    if isinstance(side, Text):
+        return "t" + digest(side)
+    if side is None:
+        return NONE
+    try:
+        return "t" + digest(decode(side).text)
+    except BinaryError:
+        return "b" + blake2b(side, digest_size=16).hexdigest()

@@ -1,0 +1,343 @@
+"""The files of a session as they were before each of its prompts.
+
+A checkpoint has the trees of the session's directories (`Snapshots`), the texts of unsaved buffers
+and the pending edits. Files in no tree are kept from when an agent first touched them. Contents are
+in the user's data directory, a directory for each one that is stored.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Container, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from acp_nvim import wording
+from acp_nvim.edits.pending import Pending
+from acp_nvim.edits.text import Text
+from acp_nvim.files.bytes.file_format import Format
+from acp_nvim.files.bytes.paths import is_below
+from acp_nvim.files.checkpoints.agent_changes import Content, ContentChange, add, joined, mark
+from acp_nvim.files.checkpoints.left_out import was_there
+from acp_nvim.files.checkpoints.snapshots import FileChange, Snapshots
+from acp_nvim.files.checkpoints.store import (
+    UNKNOWN,
+    Blob,
+    Change,
+    StoreError,
+    Unstored,
+    blob_mark,
+)
+
+MAX_CHECKPOINTS: Final = 500
+"""Of one session; the oldest go first."""
+
+
+Formats = tuple[Format | None, Format | None]
+"""How a file lay before agents changed it, and how an agent has laid it, as far as that is known.
+"""
+
+
+class Target(msgspec.Struct, frozen=True):
+    """The content that a file gets back; no ``data``: no file. ``mode`` is git's; 0 where the old
+    content is not known: the file is left as it is.
+    """
+
+    path: str
+    data: bytes | None
+    mode: int = 0o100644
+
+
+class Checkpoint(msgspec.Struct, frozen=True):
+    """The files before prompt ``n`` (1: the session's first); ``label`` is how that begins."""
+
+    n: int
+    label: str
+    time: float
+    trees: dict[str, str]
+    """By real path of the directory."""
+    unsaved: dict[str, Text]
+    """Buffers with unsaved edits, by real path."""
+    pending: dict[str, Pending]
+    reasons: list[str]
+    """Why directories are not kept."""
+    touched: dict[str, Text | None] = msgspec.field(default_factory=dict)
+    """Files that no tree holds, as they were when an agent first touched them afterwards."""
+    late: dict[str, Target] = msgspec.field(default_factory=dict)
+    """Files that the agent had changed when the directories were looked at: the prompt did not wait
+    for that, and the trees have the agent's contents.
+    """
+    agent_changes: dict[str, ContentChange] = msgspec.field(default_factory=dict)
+    """The changes by agents until the next checkpoint; for a restore: its own changes."""
+    ends: list[float] = msgspec.field(default_factory=list)
+    """When the prompt's turn was over and all of its agent's changes were taken up; empty before
+    that, and for ever where the host was killed first.
+    """
+    formats: dict[str, Formats] = msgspec.field(default_factory=dict)
+    """Of files with pending edits."""
+    unnamed: set[str] = msgspec.field(default_factory=set)
+    """Files that changed on disk in its turn and that the agent has not named."""
+
+
+class RestoreStep(msgspec.Struct, frozen=True):
+    """One file of a restore: its contents in the trees of then and now."""
+
+    target: Target
+    then: Blob | None = None
+    now: Blob | None = None
+    in_trees: bool = True
+    """``then`` and ``now`` are known."""
+
+    @property
+    def why_not(self) -> str:
+        """Why the file has to be left as it is; empty when it can be brought back."""
+        if self.target.mode == 0:
+            why = self.then.why if self.then else ""
+            return wording.WHY_NOT_KEPT.format(reason=why) if why else wording.WHY_UNKNOWN_THEN
+        if self.now is not None and self.now.why and not self.is_hidden:
+            return wording.WHY_WOULD_BE_LOST.format(reason=self.now.why)
+        return ""
+
+    @property
+    def is_hidden(self) -> bool:
+        """The present trees do not tell whether something is there."""
+        return self.now is not None and not self.now.is_stored and not self.now.id
+
+    def marks(self) -> tuple[set[str], set[str]]:
+        """The names of the contents of then and now, as the trees have them."""
+        return ({blob_mark(self.then)}, {blob_mark(self.now)}) if self.in_trees else (set(), set())
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """The steps of a restore of all files, and the reasons why it cannot do more."""
+
+    steps: list[RestoreStep]
+    touched: dict[str, Text | None]
+    reasons: list[str]
+    agent_changes: dict[str, ContentChange]
+    """The changes by agents since."""
+
+
+class Checkpoints:
+    """By our number of the session."""
+
+    def __init__(self, snapshots: Snapshots) -> None:
+        self._snapshots = snapshots
+        self._made: dict[int, list[Checkpoint]] = {}
+        self._undo: dict[int, list[Checkpoint]] = {}
+
+    def make(
+        self,
+        n: int,
+        label: str,
+        roots: Sequence[str],
+        unsaved: Mapping[str, Text],
+        pending: Sequence[Pending],
+        formats: Mapping[str, Formats],
+    ) -> Checkpoint:
+        """A checkpoint of the state at the last look at the directories; `add` keeps it."""
+        snapshots = self._snapshots
+        return Checkpoint(
+            n,
+            label,
+            time.time(),
+            snapshots.trees(roots),
+            dict(unsaved),
+            {entry.path: entry for entry in pending},
+            snapshots.reasons(roots),
+            formats=dict(formats),
+        )
+
+    def add(self, session: int, checkpoint: Checkpoint) -> None:
+        """Keep a checkpoint."""
+        made = self._made.setdefault(session, [])
+        made.append(checkpoint)
+        del made[:-MAX_CHECKPOINTS]
+
+    def branch(self, session: int, other: int, prompts: Container[int]) -> None:
+        """Give another session those before these prompts. From now on each of the two records the
+        changes of agents in its own.
+        """
+        self._made[other] = [
+            msgspec.structs.replace(
+                it,
+                touched=dict(it.touched),
+                late=dict(it.late),
+                agent_changes=dict(it.agent_changes),
+                ends=list(it.ends),
+            )
+            for it in self.of(session)
+            if it.n in prompts
+        ]
+
+    def go_on(self, session: int, other: int, prompts: Container[int]) -> None:
+        """Another session goes on from all of that one: it can undo its restores as well."""
+        self.branch(session, other, prompts)
+        self._undo[other] = list(self._undo.get(session, []))
+
+    def touched(self, path: str, before: Text | None) -> None:
+        """An agent is about to change a file, or has; its text was this before."""
+        for made in self._made.values():
+            if made:
+                made[-1].touched.setdefault(path, before)
+
+    def record(self, path: str, before: Content, after: Content, agent: bool = True) -> None:
+        """An agent has changed a file; or a decision or a restore of the user's has."""
+        if any(self._made.values()):
+            self.record_change(path, ContentChange(mark(before), mark(after), agent))
+
+    def record_change(self, path: str, change: ContentChange) -> None:
+        """As `record`, of a change that is known by its marks."""
+        for made in self._made.values():
+            if made:
+                add(made[-1].agent_changes, path, change)
+
+    def name(self, path: str, is_named: bool) -> None:
+        """Note whether an agent has named a file that changed on disk."""
+        for made in self._made.values():
+            if made and is_named:
+                made[-1].unnamed.discard(path)
+            elif made:
+                made[-1].unnamed.add(path)
+
+    def lists(self) -> tuple[dict[int, list[Checkpoint]], dict[int, list[Checkpoint]]]:
+        """All checkpoints, and the states before restores, by session; both oldest first."""
+        return self._made, self._undo
+
+    def of(self, session: int) -> Sequence[Checkpoint]:
+        """All of a session, oldest first."""
+        return self._made.get(session, [])
+
+    def get(self, session: int, n: int) -> Checkpoint | None:
+        """The one before prompt ``n``."""
+        return next((c for c in self._made.get(session, []) if c.n == n), None)
+
+    def restored(self, session: int, present: Checkpoint) -> None:
+        """A restore was made; this is the state before it."""
+        self._undo.setdefault(session, []).append(present)
+        del self._undo[session][:-MAX_CHECKPOINTS]
+
+    def last_undo(self, session: int) -> Checkpoint | None:
+        """The state before the last restore; None when there is none to undo."""
+        return next(reversed(self._undo.get(session, [])), None)
+
+    def undone(self, session: int) -> None:
+        """The last restore is undone."""
+        self._undo[session].pop()
+
+    async def since(self, checkpoint: Checkpoint, now: Mapping[str, str]) -> list[str]:
+        """The files that changed since, by the trees of now. StoreError."""
+        paths: dict[str, None] = dict.fromkeys(checkpoint.late)
+        for root, tree in checkpoint.trees.items():
+            found = await self._changes(checkpoint, root, now.get(root, tree), tree)
+            paths |= dict.fromkeys(change.path for change in found)
+        return list(paths)
+
+    async def plan(
+        self, session: int, checkpoint: Checkpoint, now: Mapping[str, str], undo: bool = False
+    ) -> Plan:
+        """Plan how the files get back to a checkpoint; ``undo``: to the state before a restore."""
+        steps: list[RestoreStep] = []
+        reasons = list(checkpoint.reasons)
+        if not checkpoint.trees and not reasons:
+            reasons.append("the files had not been looked at yet before that prompt")
+        for root in checkpoint.trees:
+            if root not in now:
+                reasons += self._snapshots.reasons([root]) or [f"{root} is not looked at any more"]
+                continue
+            try:
+                steps += await self._steps(checkpoint, root, now[root], reasons)
+            except StoreError as error:
+                reasons.append(str(error))
+        presents = {step.target.path: step.now for step in steps}
+        steps = [it for it in steps if it.target.path not in checkpoint.late]
+        steps += [
+            RestoreStep(late, None, presents.get(late.path), in_trees=False)
+            for late in checkpoint.late.values()
+        ]
+        later = [it for it in self._made.get(session, []) if it.time >= checkpoint.time]
+        if undo:
+            return Plan(steps, dict(checkpoint.touched), reasons, checkpoint.agent_changes)
+        touched = await self._touched(checkpoint, later, {step.target.path for step in steps})
+        agent_changes = joined(it.agent_changes for it in later)
+        unnamed = {path for one in later for path in one.unnamed}
+        for path in (*unnamed, *await self._unattributed(later, now)):
+            add(agent_changes, path, ContentChange(UNKNOWN, UNKNOWN))
+        return Plan(steps, touched, reasons, agent_changes)
+
+    async def _unattributed(
+        self, checkpoints: Sequence[Checkpoint], now: Mapping[str, str]
+    ) -> list[str]:
+        """Files that have changed after prompts whose turns were cut off: nobody knows who changed
+        them.
+        """
+        found: list[str] = []
+        ends: list[Mapping[str, str]] = [*(it.trees for it in checkpoints[1:]), now]
+        for one, then in zip(checkpoints, ends, strict=False):
+            for root, tree in one.trees.items() if not one.ends else ():
+                with suppress(StoreError):
+                    changes = await self._changes(one, root, then.get(root, tree), tree)
+                    found += [it.path for it in changes if it.path not in one.agent_changes]
+        return found
+
+    async def _touched(
+        self, checkpoint: Checkpoint, later: Sequence[Checkpoint], held: Container[str]
+    ) -> dict[str, Text | None]:
+        """Files that no tree holds, as they were when an agent touched them first."""
+        touched: dict[str, Text | None] = {}
+        for one in later:
+            for path, text in one.touched.items():
+                touched.setdefault(path, text)
+        rest = [path for path in touched if path not in held]
+        loose = await self._snapshots.loose(list(checkpoint.trees), rest)
+        return {path: touched[path] for path in loose}
+
+    async def _changes(
+        self, checkpoint: Checkpoint, root: str, now: str, then: str
+    ) -> list[Change]:
+        """The differences between now and then in a directory, without nested directories of their
+        own and files that have only been stored since.
+        """
+        inner = [other for other in checkpoint.trees if is_below(other, root)]
+        return [
+            it
+            for it in await self._snapshots.differences(root, now, then)
+            if not was_there(it.path, it.after, it.before)
+            and not any(is_below(it.path, other) for other in inner)
+        ]
+
+    async def _steps(
+        self, checkpoint: Checkpoint, root: str, now: str, reasons: list[str]
+    ) -> list[RestoreStep]:
+        changes = await self._changes(checkpoint, root, now, checkpoint.trees[root])
+        wanted = [(it.path, it.after) for it in changes if it.after and it.after.is_stored]
+        contents = await self._snapshots.contents(root, wanted)
+        steps: list[RestoreStep] = []
+        for change in changes:
+            blob: Blob | None = change.after
+            if blob is None:
+                target = Target(change.path, None)
+            elif not blob.is_stored:
+                target = Target(change.path, None, 0)
+            elif change.path in contents:
+                target = Target(change.path, contents[change.path], blob.mode)
+            else:
+                reasons.append(f"{Path(change.path).name}: its content is no longer kept")
+                continue
+            steps.append(RestoreStep(target, blob, change.before))
+        return steps
+
+
+def targets(changes: Iterable[FileChange]) -> dict[str, Target]:
+    """The contents before these changes, by path."""
+    found: dict[str, Target] = {}
+    for it in changes:
+        if isinstance(it.before, Unstored):
+            found[it.path] = Target(it.path, None, 0)
+        else:
+            mode = 0o100755 if it.executable else 0o100644
+            found[it.path] = Target(it.path, it.before, mode)
+    return found

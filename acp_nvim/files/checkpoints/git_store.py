@@ -1,0 +1,593 @@
+"""Stored trees of a directory, by git's plumbing alone.
+
+A store finds the changes since its last look, and keeps the contents, so that a tree can be
+compared and restored later. Everything in it may block: call it in a worker thread.
+
+An index and an object directory of our own; the user's objects are only read, as alternates. So
+git's stat cache tells what changed, `.gitignore` holds, unchanged files cost nothing, and the
+user's index, refs, stash and hooks are never touched. No program of the repository runs, and a
+file is stored with its bytes on disk (`PrivateGit`). A directory that is in no repository has a
+store of the same kind, for which `SKIPPED` directories are ignored as well.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import struct
+import tempfile
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+from acp_nvim.files.bytes.disk import changed_at
+from acp_nvim.files.changes.git_tree import MOVES, SECOND_NS, HeadMove, moves_in
+from acp_nvim.files.checkpoints import left_out, plain_tree, private_git
+from acp_nvim.files.checkpoints.left_out import LeftOut, Marks
+from acp_nvim.files.checkpoints.private_git import ANY, GitError, PrivateGit
+from acp_nvim.files.checkpoints.store import (
+    MAX_INDEX,
+    Blob,
+    Brought,
+    Change,
+    LimitError,
+    Room,
+    Scan,
+    content,
+    is_beyond_link,
+)
+
+ATTEMPTS: Final = 5
+"""How often one file is taken in that changes while git reads it."""
+LEFT: Final = 20
+"""Commits that HEAD has left which are asked for files that are gone."""
+_LITERAL: Final = {"GIT_LITERAL_PATHSPECS": "1"}
+_NO_FILE: Final = "0" * 6
+_DIFFER: Final = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
+_REWRITTEN: Final = ":(exclude,attr:!filter !working-tree-encoding)"
+"""Leaves the files whose bytes are not their blob's by any means that git can be told."""
+_LINE_ENDS: Final = ":(exclude,attr:!text !crlf !eol !ident)"
+"""Leaves the files whose bytes may be longer or shorter than their blob's."""
+_RULES: Final = ".gitignore"
+IGNORED: Final = Blob("", 0, "ignored by git")
+_UNREAD: Final = re.compile(rb"^warning: could not open directory '(.*)': ", re.MULTILINE)
+
+
+class GitStore:
+    """Files at or below ``root``, which is in a work tree or in no repository."""
+
+    def __init__(
+        self, root: str, home: Path, own: Path | None = None, most_new: int | None = None
+    ) -> None:
+        """``home`` is where git writes, ``own`` all that this program writes for itself: who works
+        in their home directory has both below the root. ``most_new`` is the limit of files that git
+        does not know; then ``root`` has to be in a work tree. StoreError, also without git.
+        """
+        self._most_new = most_new
+        self._root = os.path.realpath(root)
+        try:
+            repository = private_git.find(self._root, os.environ)
+        except GitError:
+            if most_new is not None:
+                raise
+            repository = private_git.alone(self._root, os.environ)
+        self._is_plain = repository.is_alone
+        self._top = repository.top
+        self._resting: dict[str, plain_tree.Signature] | None = None
+        """Signatures of the files before the last whole look, if they are few."""
+        # One of this process: another may have been killed while git wrote to its own.
+        self._index = home / f"index-{os.getpid()}"
+        self._git = PrivateGit(repository, home, os.environ, self._index)
+        self._home = home
+        top = os.path.realpath(self._top)
+        self._spec = os.path.relpath(self._root, top)
+        self._own_folder = os.path.realpath(own or home)
+        self._own = os.path.relpath(self._own_folder, top) + os.sep
+        self._tree = ""
+        self._marks = Marks(home / "out")
+        self._out: dict[str, Blob] = {}
+        """Files that our index lacks, by absolute path."""
+        self._closed: frozenset[str] = frozenset()
+        """Directories that git could not read."""
+        self._nested: list[str] = []
+        self._links: set[str] | None = None
+        """The paths of submodules, once known."""
+
+    @property
+    def root(self) -> str:
+        """The directory, absolute, symlinks resolved."""
+        return self._root
+
+    def scan(self, paths: Sequence[str] | None = None) -> Scan:
+        """Look at everything, or at these files only. StoreError."""
+        otherwise = [] if self._tree else self._start()
+        whole = paths is None or not self._tree
+        resting = self._signatures() if whole else None
+        room = Room()
+        room.sort(self._chosen(otherwise) if whole else map(self._path, self._inside(paths or ())))
+        self._take(room)
+        before, self._tree = self._tree, self._tree_name()
+        changes = left_out.news(self.differences(before, self._tree)) if before else []
+        told = [path for path, blob in self._out.items() if blob.is_missed]
+        self._resting = resting
+        return Scan(self._tree, changes, told, list(room.fitting), self._nested)
+
+    def is_unchanged(self) -> bool:
+        """Whether the next look finds nothing, as far as that is known at once: in a small
+        directory that is in no repository.
+        """
+        return self._resting is not None and self._resting == self._signatures()
+
+    def _signatures(self) -> dict[str, plain_tree.Signature] | None:
+        return plain_tree.signatures(self._root, self._own_folder) if self._is_plain else None
+
+    def held(self) -> list[str]:
+        """The files (absolute paths) of the present tree. StoreError."""
+        return [self._path(name) for name in self._listed(["ls-files", "-z"])]
+
+    def folders(self) -> list[str]:
+        """The directories that git goes through below the root. StoreError."""
+        asked = ["ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory"]
+        passed = {self._path(name).rstrip(os.sep) for name in self._listed(asked)}
+        found = [self._root]
+        for path in found:  # it grows meanwhile
+            with suppress(OSError), os.scandir(path) as entries:
+                found += [
+                    entry.path
+                    for entry in entries
+                    if entry.is_dir(follow_symlinks=False)
+                    and entry.name != ".git"
+                    and entry.path not in passed
+                ]
+        return found
+
+    def skipped(self, paths: Sequence[str]) -> list[str]:
+        """Those of these files (below the root), there or not, that `scan` passes over. Git has no
+        word about a path beyond a link, where a scan finds nothing.
+        """
+        inside = self._inside(path for path in paths if not _is_beyond_link(path))
+        listed = self._run(["ls-files", "-z", "--", *inside], env=_LITERAL) if inside else b""
+        held = {os.fsdecode(name) for name in listed.split(b"\0")}
+        asked = b"".join(os.fsencode(name) + b"\0" for name in inside if name not in held)
+        if not asked:
+            return []
+        ignored = self._run(["check-ignore", "--no-index", "-z", "--stdin"], asked, fine=(0, 1))
+        return [self._path(os.fsdecode(name)) for name in ignored.split(b"\0") if name]
+
+    def differences(self, old: str, new: str) -> list[Change]:
+        """The differences between two trees. StoreError."""
+        if old == new:
+            return []
+        (old, was_out), (new, is_out) = self._marks.parts(old), self._marks.parts(new)
+        found = self._raw_differences(old, new)
+        if any(os.path.basename(it.path) == _RULES for it in found):  # noqa: PTH119
+            found = self._with_ignored(found, old, new)
+        return left_out.differences(found, was_out, is_out)
+
+    def _with_ignored(self, changes: Sequence[Change], old: str, new: str) -> list[Change]:
+        """Files that one tree lacks since its rules have git ignore them are not known in it."""
+        came = self._ignored(old, [it.path for it in changes if it.before is None])
+        went = self._ignored(new, [it.path for it in changes if it.after is None])
+        return [
+            Change(
+                it.path,
+                IGNORED if it.path in came else it.before,
+                IGNORED if it.path in went else it.after,
+            )
+            for it in changes
+        ]
+
+    def _ignored(self, tree: str, paths: Sequence[str]) -> set[str]:
+        """The files that git ignores by the rules in a tree."""
+        folders = {folder for path in paths for folder in Path(self._name(path)).parents}
+        if not paths:
+            return set()
+        rules = [str(folder / _RULES) for folder in sorted(folders)]
+        listed = self._run(["ls-tree", "-z", "--full-tree", tree, "--", *rules], env=_LITERAL)
+        with tempfile.TemporaryDirectory(dir=self._home) as scratch:
+            for mode, kind, oid, name in _tree(listed):
+                if kind == "blob" and mode != "120000":
+                    place = Path(scratch, name)
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    place.write_bytes(self._run(["cat-file", "blob", oid]))
+            asked = b"".join(os.fsencode(self._name(path)) + b"\0" for path in paths)
+            check = ["check-ignore", "--no-index", "-z", "--stdin"]
+            there = {"GIT_WORK_TREE": scratch}
+            found = self._run(check, asked, fine=(0, 1), env=there).split(b"\0")
+        return {self._path(os.fsdecode(name)) for name in found if name}
+
+    def _raw_differences(self, old: str, new: str) -> list[Change]:
+        if old == new:
+            return []
+        found = self._run([*_DIFFER, old, new])
+        return [
+            Change(self._path(name), _blob(modes[0], ids[0]), _blob(modes[1], ids[1]))
+            for modes, ids, name in _raw(found)
+        ]
+
+    def at(self, tree: str, path: str) -> Blob | None:
+        """The content of one file in a tree; None if the tree has no such file. StoreError."""
+        tree, out = self._marks.parts(tree)
+        listed = self._run(
+            ["ls-tree", "-z", "--full-tree", tree, "--", self._name(path)], env=_LITERAL
+        )
+        found = [_blob(mode, oid) for mode, kind, oid, _ in _tree(listed) if kind == "blob"]
+        return found[0] if found else out.get(path)
+
+    def contents(self, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
+        """The stored bytes by absolute path, as in the work tree; lost ones are missing."""
+        empty = {path: b"" for path, blob in wanted if blob.fifo}
+        wanted = [(path, blob) for path, blob in wanted if not blob.fifo]
+        if not wanted:
+            return empty
+        asked = "".join(f"{blob.id}\n" for _, blob in wanted).encode()
+        answers = _batch(self._run(["cat-file", "--batch", "--buffer"], asked, fine=ANY))
+        found = zip((path for path, _ in wanted), answers, strict=False)
+        return empty | {path: data for path, data in found if data is not None}
+
+    def head(self) -> str:
+        """The commit that HEAD names; empty before the first one, or without a repository."""
+        if self._is_plain:
+            return ""
+        return private_git.head(self._git.repository, os.environ)
+
+    def moved_at(self) -> int:
+        """When HEAD was moved last, in nanoseconds; 0 where no log tells."""
+        try:
+            return os.stat(self._git.repository.moves).st_mtime_ns  # noqa: PTH116
+        except OSError:
+            return 0
+
+    def has_committed(self, since: str) -> bool:
+        """Whether HEAD has come from the commit ``since`` by more than checkouts and resets, which
+        put other commits there and make none; also where no log tells.
+        """
+        try:
+            with open(self._git.repository.moves, "rb") as log:  # noqa: PTH123
+                log.seek(max(os.fstat(log.fileno()).st_size - MOVES, 0))
+                lines = log.read().splitlines()
+        except OSError:
+            return True
+        for line in reversed(lines):
+            commits, _, act = line.partition(b"\t")
+            if since and commits.split(b" ", 2)[1:2] == [since.encode()]:
+                return False
+            if not act.startswith((b"checkout:", b"reset:")):
+                return True
+        return True
+
+    def brought(
+        self, paths: Sequence[str], since: int, by_agent: Callable[[HeadMove], bool]
+    ) -> dict[str, list[Brought]]:
+        """Return the contents that the user's checkouts, commits and pulls since a time (in
+        nanoseconds) have given these files.
+        """
+        found: dict[str, list[Brought]] = {}
+        if self._is_plain:
+            return found
+        log = Path(self._git.repository.moves)
+        moves = moves_in(log, since)
+        for is_agents, group in groupby(moves, by_agent):
+            if is_agents:
+                continue
+            run = list(group)
+            contents = self.committed(paths, "", run[-1].new)
+            gone = [path for path in paths if path not in contents]
+            for left in list(dict.fromkeys(move.old for move in run))[-LEFT:]:
+                contents |= self.committed(gone, left, run[-1].new) if gone else {}
+            for path, data in contents.items():
+                found.setdefault(path, []).append(Brought(data, run[-1].last))
+        stashed = moves_in(log.parent / "refs" / "stash", since)[-1:]
+        if stashed and not by_agent(stashed[0]):
+            for path, data in self.committed(paths, "").items():
+                until = stashed[0].last + SECOND_NS  # the files come after the log
+                found.setdefault(path, []).append(Brought(data, until))
+        return found
+
+    def changed_since(self, since: int) -> list[str]:
+        """Return the files that have changed since a time, in nanoseconds, and are not as in the
+        user's index; nothing is stored.
+        """
+        self._git.copy_index()
+        try:
+            found = [self._path(name) for name in self._changed()]
+        finally:
+            self._index.unlink(missing_ok=True)
+        return [path for path in found if changed_at(path) >= since]
+
+    def committed(self, paths: Sequence[str], since: str, to: str = "") -> dict[str, bytes | None]:
+        """The contents in the commit ``to`` ("": HEAD) of those of these files that are others
+        there than in the commit ``since`` ("": before the first); None for those that are in that
+        and no more in ``to``.
+
+        Of a file under a filter only the content on disk is known, if git takes it for committed.
+        """
+        listed = map(self._name, paths)
+        since = since or self._run(["hash-object", "-t", "tree", "--stdin"]).decode().strip()
+        try:
+            found = _raw(
+                self._run([*_DIFFER, since, to or self.head(), "--", *listed], env=_LITERAL)
+            )
+        except GitError:
+            return {}  # that commit is gone
+        blobs = {name: _blob(modes[1], ids[1]) for modes, ids, name in found}
+        there = {name: blob for name, blob in blobs.items() if blob}
+        contents: dict[str, bytes | None] = dict.fromkeys(blobs.keys() - there.keys())
+        with tempfile.TemporaryDirectory(dir=self._home) as scratch:
+            filtered = self._git.filtered(list(there))
+            index = {"GIT_INDEX_FILE": str(Path(scratch, "index"))}
+            plain = {name: blob for name, blob in there.items() if name not in filtered}
+            contents |= self._written(plain, Path(scratch, "out"), index)
+            if filtered:
+                self._git.copy_index(Path(scratch, "index"))
+                contents |= self._clean({name: there[name] for name in filtered}, index)
+        by_path = {self._path(name): data for name, data in contents.items()}
+        return {path: by_path[path] for path in paths if path in by_path}
+
+    # ---- within
+
+    def _start(self) -> list[str]:
+        """Begin with the user's index: its stat cache spares reading what did not change.
+
+        Returns the files of which it does not have the bytes. Those are no longer in ours.
+        """
+        if self._index.exists():
+            return []
+        user = Path(self._git.repository.index)
+        if self._is_plain or not user.is_file():
+            return []
+        count = _entries(user)
+        if count > MAX_INDEX:
+            raise LimitError(f"{self._top} has {count} files, the limit is {MAX_INDEX}")
+        try:
+            self._git.copy_index()
+            names = self._otherwise()
+            if names:
+                given = b"".join(os.fsencode(name) + b"\0" for name in names)
+                self._run(["update-index", "--force-remove", "-z", "--stdin"], given)
+        except BaseException:
+            self._index.unlink(missing_ok=True)
+            raise
+        return names
+
+    def _otherwise(self) -> list[str]:
+        """Files that git has written, or would enter, with a conversion: their blobs in the user's
+        index are not their bytes, though nothing has changed.
+        """
+        entries = self._tracked(_REWRITTEN)
+        names = {name for _, name in entries}
+        lines = self._tracked() if self._git.repository.converts() else self._tracked(_LINE_ENDS)
+        asked = b"".join(oid + b"\n" for oid, _ in lines)
+        check = ["cat-file", "--batch-check=%(objectsize)", "--buffer"]
+        sizes = self._run(check, asked).split(b"\n") if lines else []
+        stem = self._top.rstrip(os.sep) + os.sep
+        for (_, name), size in zip(lines, sizes, strict=False):
+            if b"%d" % _size(stem + name) != size:
+                names.add(name)
+        return [name for name in names if _size(stem + name) >= 0]
+
+    def _tracked(self, *spec: str) -> list[tuple[bytes, str]]:
+        """Object name and path of each tracked file below the root that a pathspec leaves."""
+        root = [] if self._spec == "." else [f":(literal){self._spec}"]
+        listed = self._git.run(["ls-files", "-s", "-z", "--", *root, *spec], converting=True)
+        files = (entry for entry in listed.split(b"\0") if entry.startswith(b"100"))
+        entries = (entry.split(b"\t", 1) for entry in files)
+        return [(meta.split(b" ", 2)[1], os.fsdecode(name)) for meta, name in entries]
+
+    def _written(
+        self, blobs: Mapping[str, Blob], out: Path, index: Mapping[str, str]
+    ) -> dict[str, bytes]:
+        """The contents of blobs (by name) as git writes them: with line ends and encoding. It does
+        so elsewhere.
+        """
+        if not blobs:
+            return {}
+        listed = b"".join(
+            f"{blob.mode:o} {blob.id}\t".encode() + os.fsencode(name) + b"\0"
+            for name, blob in blobs.items()
+        )
+        run = self._git.run
+        run(["update-index", "-z", "--index-info"], listed, env=index, converting=True)
+        checkout = ["checkout-index", "-a", "-q", f"--prefix={out}/"]
+        run(checkout, fine=ANY, env=index, converting=True)
+        found = {name: _content(out / name) for name in blobs}
+        return {name: data for name, data in found.items() if data is not None}
+
+    def _clean(self, blobs: Mapping[str, Blob], index: Mapping[str, str]) -> dict[str, bytes]:
+        """The bytes on disk of the files that an index has as these blobs, where they have not
+        changed since.
+        """
+        env = {**index, **_LITERAL}
+        run = self._git.run
+        listed = run(["ls-files", "-s", "-z", "--", *blobs], env=env)
+        changed = run(["diff-files", "--name-only", "-z", "--", *blobs], env=env).split(b"\0")
+        found: dict[str, bytes] = {}
+        for entry in filter(None, listed.split(b"\0")):
+            meta, raw = entry.split(b"\t", 1)
+            name = os.fsdecode(raw)
+            data = _content(Path(self._top, name))
+            same = meta.split(b" ")[1] == blobs[name].id.encode() and raw not in changed
+            if same and data is not None:
+                found[name] = data
+        return found
+
+    def _chosen(self, others: Iterable[str]) -> list[str]:
+        """The files that may have changed, with those that were left out so far."""
+        return sorted({*map(self._path, (*self._changed(), *others)), *self._out})
+
+    def _take(self, room: Room) -> None:
+        """Bring the index up to date with these files."""
+        links: dict[str, bool] = {}
+        away = [
+            path for path in [*room.fitting, *room.out, *room.gone] if self._is_away(path, links)
+        ]
+        for path in [*room.fitting, *room.gone, *away]:
+            self._out.pop(path, None)
+        held = [path for path in room.out if path not in self._out and path not in away]
+        self._out |= {path: out for path, out in room.out.items() if path not in away}
+        folders = [path for path in room.gone if os.path.lexists(path)]
+        lost = {*away, *held, *folders}
+        self._drop(sorted(lost))
+        self._take_in(sorted(self._name(path) for path in {*room.fitting, *room.gone} - lost))
+
+    def _is_away(self, path: str, links: dict[str, bool]) -> bool:
+        """Whether a file is not in the work tree any more, since a directory is a link now."""
+        parent = os.path.dirname(path)  # noqa: PTH120
+        if parent not in links:
+            links[parent] = is_beyond_link(path)
+        return links[parent]
+
+    def _drop(self, paths: Sequence[str]) -> None:
+        """Take files out of the index, whatever stands there."""
+        if paths:
+            given = b"".join(os.fsencode(self._name(path)) + b"\0" for path in paths)
+            self._run(["update-index", "--force-remove", "-z", "--stdin"], given)
+
+    def _tree_name(self) -> str:
+        """The name of the present tree."""
+        tree = self._run(["write-tree", "--missing-ok"]).decode().strip()
+        folders = self._closed.union(self._nested)
+        return self._marks.marked(tree, LeftOut(dict(self._out), folders))
+
+    def _take_in(self, names: Sequence[str], attempts: int = ATTEMPTS) -> None:
+        """Enter files (relative to the top) into the index as they are.
+
+        One that vanishes or changes under git's hands has git refuse all of them: the halves are
+        entered each for itself then.
+        """
+        if not names:
+            return
+        given = b"".join(os.fsencode(name) + b"\0" for name in names)
+        try:
+            self._run(["update-index", "--add", "--remove", "--replace", "-z", "--stdin"], given)
+        except GitError:
+            if attempts == 1:
+                raise
+            half = len(names) // 2
+            self._take_in(names[:half])
+            self._take_in(names[half:], attempts if half else attempts - 1)
+
+    def _changed(self) -> list[str]:
+        """Files that are not as the index has them, and new ones, relative to the top."""
+        if self._is_plain:
+            plain_tree.check_count(self._root, self._own_folder)
+        differ = ["diff-files", "--name-only", "-z", "--no-renames", "--ignore-submodules=all"]
+        new = ["ls-files", "--others", "--exclude-standard", "-z"]
+        with ThreadPoolExecutor(2) as both:  # each walks the whole tree
+            parts = list(both.map(self._listed, (differ, new)))
+        if self._most_new is not None and len(parts[1]) > self._most_new:
+            raise LimitError(f"git does not know {len(parts[1])} files of {self._top}")
+        names = {name for part in parts for name in part if not name.startswith(self._own)}
+        if self._links is None:
+            staged = (entry.split("\t", 1) for entry in self._listed(["ls-files", "-s", "-z"]))
+            self._links = {name for mode, name in staged if mode.startswith("160000")}
+        inner = {name.rstrip("/") for name in names if name.endswith("/")} | self._links
+        self._nested = sorted(
+            self._path(name) for name in inner if os.path.lexists(Path(self._top, name, ".git"))
+        )
+        return sorted(name for name in names if not name.endswith("/"))
+
+    def _listed(self, args: Sequence[str]) -> list[str]:
+        found, said = self._git.heard([*args, *self._where()], env=_LITERAL)
+        if "--others" in args:
+            self._closed = self._unread(said)
+        return [os.fsdecode(name) for name in found.split(b"\0") if name]
+
+    def _unread(self, said: bytes) -> frozenset[str]:
+        """The directories that git says it cannot read; the root for one whose name it changes."""
+        found = [self._path(os.fsdecode(name).rstrip("/")) for name in _UNREAD.findall(said)]
+        return frozenset(path if os.path.lexists(path) else self._root for path in found)
+
+    def _where(self) -> list[str]:
+        return [] if self._spec == "." else ["--", self._spec]
+
+    def _inside(self, paths: Iterable[str]) -> list[str]:
+        stem = self._root.rstrip(os.sep) + os.sep
+        inside = [self._name(path) for path in paths if path.startswith(stem)]
+        return [name for name in inside if ".git" not in Path(name).parts]
+
+    def _name(self, path: str) -> str:
+        return os.path.relpath(path, self._top)
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self._top, name)  # noqa: PTH118
+
+    def _run(
+        self,
+        args: Sequence[str],
+        given: bytes = b"",
+        fine: Container[int] = (0,),
+        env: Mapping[str, str] | None = None,
+    ) -> bytes:
+        return self._git.run(args, given, fine=fine, env=env)
+
+
+def _entries(index: Path) -> int:
+    """How many entries an index has, by its header (`gitformat-index`)."""
+    with index.open("rb") as file:
+        header = file.read(12)
+    return struct.unpack(">4sII", header)[2] if len(header) == 12 else 0
+
+
+def _content(path: Path) -> bytes | None:
+    """The bytes of a file, or where a link points to; None where there is neither."""
+    try:
+        return content(str(path), path.lstat().st_mode)
+    except OSError:
+        return None
+
+
+def _size(path: str) -> int:
+    """Bytes of a regular file; -1 where there is none."""
+    try:
+        info = os.lstat(path)
+    except OSError:
+        return -1
+    return info.st_size if stat.S_ISREG(info.st_mode) else -1
+
+
+def _batch(answers: bytes) -> Iterator[bytes | None]:
+    """The contents that `cat-file --batch` prints, None for missing ones."""
+    at = 0
+    while (end := answers.find(b"\n", at)) >= 0:
+        words = answers[at:end].split(b" ")
+        at = end + 1
+        if len(words) == 3 and words[1] == b"blob":
+            size = int(words[2])
+            yield answers[at : at + size] if len(answers) > at + size else None
+            at += size + 1
+        else:
+            yield None
+
+
+def _raw(found: bytes) -> Iterable[tuple[tuple[str, str], tuple[str, str], str]]:
+    """Modes, object names and path of each record of `--raw -z`."""
+    parts = iter(found.split(b"\0"))
+    for meta in parts:
+        if meta.startswith(b":"):
+            old_mode, new_mode, old, new, _ = meta[1:].decode().split(" ")
+            yield (old_mode, new_mode), (old, new), os.fsdecode(next(parts))
+
+
+def _tree(listed: bytes) -> Iterable[tuple[str, str, str, str]]:
+    """Mode, kind, object name and path of each entry that `ls-tree -z` gives."""
+    for entry in listed.split(b"\0"):
+        if entry:
+            meta, name = entry.split(b"\t", 1)
+            mode, kind, oid = meta.decode().split()
+            yield mode, kind, oid, os.fsdecode(name)
+
+
+def _blob(mode: str, oid: str) -> Blob | None:
+    """None for no file, and for a submodule, whose files are its own repository's."""
+    return None if mode in (_NO_FILE, "160000") else Blob(oid, int(mode, 8))
+
+
+def _is_beyond_link(path: str) -> bool:
+    """Whether a directory of a path (its root resolved) has become a link."""
+    above = os.path.dirname(path)  # noqa: PTH120
+    return os.path.realpath(above) != above

@@ -1,0 +1,126 @@
+"""Files that exist but are not in a tree: files over the limits, FIFOs, unreadable directories.
+
+A path that such a tree lacks may have been there all the same. A `Marks.marked` name joins the name
+of a store's tree and that of its `LeftOut`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from acp_nvim.files.checkpoints.store import Blob, Change, read_packed, signature_of, write_packed
+
+NOT_ENTERED: Final = "in a folder that was not looked into"
+_MARK: Final = "+"
+
+
+class LeftOut(msgspec.Struct, frozen=True):
+    """``files`` by absolute path; ``folders`` are directories whose files are not known."""
+
+    files: dict[str, Blob] = {}
+    folders: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        """Whether anything was left out."""
+        return bool(self.files or self.folders)
+
+    def get(self, path: str) -> Blob | None:
+        """The blob for a path that the tree lacks; None: no file was there."""
+        found = self.files.get(path)
+        if found is None and self.hides(path):
+            return Blob("", 0, NOT_ENTERED)
+        return found
+
+    def hides(self, path: str) -> bool:
+        """Whether the path is in a directory that was not looked into."""
+        if not self.folders:
+            return False
+        return any(str(parent) in self.folders for parent in Path(path).parents)
+
+
+class _Stored(msgspec.Struct, frozen=True):
+    files: dict[bytes, Blob]
+    folders: list[bytes]
+
+
+class Marks:
+    """The `LeftOut`s of a store's trees, each in a file named by its content."""
+
+    def __init__(self, home: Path) -> None:
+        """``home`` is their directory."""
+        self._home = home
+        self._known: dict[str, LeftOut] = {"": LeftOut()}
+
+    def marked(self, tree: str, out: LeftOut) -> str:
+        """The name of a tree that lacks this. StoreError where that cannot be written."""
+        if not out:
+            return tree
+        files = {os.fsencode(path): out.files[path] for path in sorted(out.files)}
+        folders = sorted(os.fsencode(path) for path in out.folders)
+        data = msgspec.msgpack.encode(_Stored(files, folders))
+        name = blake2b(data, digest_size=20).hexdigest()
+        if name not in self._known:
+            write_packed(self._home / name, data, sync=True)
+            self._known[name] = out
+        return f"{tree}{_MARK}{name}"
+
+    def parts(self, name: str) -> tuple[str, LeftOut]:
+        """The tree and its `LeftOut`. StoreError when that is no longer stored."""
+        tree, _, mark = name.partition(_MARK)
+        if mark not in self._known:
+            self._known[mark] = self._read(mark)
+        return tree, self._known[mark]
+
+    def _read(self, mark: str) -> LeftOut:
+        found = read_packed(self._home / mark, _Stored)
+        files = {os.fsdecode(path): blob for path, blob in found.files.items()}
+        return LeftOut(files, frozenset(map(os.fsdecode, found.folders)))
+
+
+def differences(changes: Iterable[Change], old: LeftOut, new: LeftOut) -> list[Change]:
+    """The ``changes`` between two trees, with the files that these lack. A file counts as changed
+    only where that is known.
+    """
+    found = {change.path: change for change in changes}
+    for path in old.files.keys() | new.files.keys():
+        change = found.get(path)
+        before = old.files.get(path) or (change.before if change else None)
+        after = new.files.get(path) or (change.after if change else None)
+        if before == after:
+            found.pop(path, None)
+        else:
+            found[path] = Change(path, before, after)
+    return [_hidden(found[path], old, new) for path in sorted(found)]
+
+
+def _hidden(change: Change, old: LeftOut, new: LeftOut) -> Change:
+    """A change with blobs for the sides that are in unreadable directories."""
+    path, before, after = change.path, change.before, change.after
+    if (before is None and old.hides(path)) or (after is None and new.hides(path)):
+        return Change(path, before or old.get(path), after or new.get(path))
+    return change
+
+
+def was_there(path: str, then: Blob | None, now: Blob | None) -> bool:
+    """Whether a file that the old tree left out is the same in the new tree: only stored since."""
+    if then is None or now is None or then.is_stored or not now.is_stored or not then.id:
+        return False
+    return then.id == signature_of(path)
+
+
+def news(changes: Iterable[Change]) -> list[Change]:
+    """The real changes from one look to the next. A file that could not be read in one of them
+    counts as unchanged.
+    """
+    return [
+        it
+        for it in changes
+        if not any(side and side.why == NOT_ENTERED for side in (it.before, it.after))
+        and not was_there(it.path, it.before, it.after)
+    ]

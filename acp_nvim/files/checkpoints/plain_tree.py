@@ -1,0 +1,64 @@
+"""Files below a directory that is in no repository, without those that are generated."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Final
+
+from acp_nvim.files.checkpoints.store import MAX_FILES, SKIPPED, LimitError
+
+FEW: Final = 32
+"""Most entries of a tree whose signatures are compared, which takes tens of microseconds."""
+
+Signature = tuple[int, int, int, int, int]
+
+
+def check_count(root: str, own: str) -> None:
+    """Raise `LimitError` if there are more than `MAX_FILES` files; ``own`` is left out."""
+    count = 0
+    for entry in _below(root, own):
+        count += not entry.is_dir(follow_symlinks=False)
+        if count > MAX_FILES:
+            raise LimitError(f"{root} has more than {MAX_FILES} files and no repository")
+
+
+def signatures(root: str, own: str) -> dict[str, Signature] | None:
+    """Return a signature of each file; None if there are more than `FEW` entries, or one cannot be
+    read.
+    """
+    found: dict[str, Signature] = {}
+    try:
+        for count, entry in enumerate(_below(root, own, strict=True), 1):
+            if count > FEW:
+                return None
+            if not entry.is_dir(follow_symlinks=False):
+                info = entry.stat(follow_symlinks=False)
+                times = info.st_mtime_ns, info.st_ctime_ns
+                found[entry.path] = (*times, info.st_size, info.st_ino, info.st_mode)
+    except OSError:
+        return None
+    return found
+
+
+def _below(root: str, own: str, *, strict: bool = False) -> Iterator[os.DirEntry[str]]:
+    """All entries but those in `SKIPPED` directories and in ``own``. Raises
+    OSError if ``strict``.
+    """
+    waiting = [root]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                found = list(entries)
+        except OSError:
+            if strict:
+                raise
+            continue
+        yield from found
+        waiting += [
+            entry.path
+            for entry in found
+            if entry.is_dir(follow_symlinks=False)
+            and entry.name not in SKIPPED
+            and entry.path != own
+        ]

@@ -1,0 +1,423 @@
+"""Git that runs no program which a repository names.
+
+Whoever can write to `.git/config`, `.git/hooks` or `.gitattributes` (an agent, the author of a
+clone) names programs there for git to run: filters, hooks, fsmonitor, textconv and external diffs,
+the transport of a promisor remote. So git works in a git directory of our own. The user's objects
+are alternates of it, the index is a copy; of the config a few harmless values are taken over.
+
+In the user's repository `rev-parse` and `config` run: they read refs and config, nothing else; and
+`update-ref`, without hooks, where the user asks for notes (`git_notes.py`).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import weakref
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from acp_nvim import wording
+from acp_nvim.files.bytes import private_files
+from acp_nvim.files.checkpoints.store import OLDER, SKIPPED, StoreError
+
+TIMEOUT_S: Final = 30.0
+ANY: Final = range(256)
+_FLAGS: Final = frozenset({"true", "false", "yes", "no", "on", "off", "1", "0"})
+_STAT: Final = {
+    **dict.fromkeys(
+        (
+            *("core.filemode", "core.ignorecase", "core.precomposeunicode", "core.symlinks"),
+            *("core.trustctime", "core.sparsecheckout", "core.sparsecheckoutcone"),
+        ),
+        _FLAGS,
+    ),
+    "core.checkstat": frozenset({"default", "minimal"}),
+}
+"""Options of the user's repository that say how its files compare with its index, and the values
+that are taken over.
+"""
+_CONVERSION: Final = {
+    "core.autocrlf": _FLAGS | {"input"},
+    "core.eol": frozenset({"lf", "crlf", "native"}),
+}
+"""Those that say which line ends git writes."""
+_PATHS: Final = {"core.excludesfile": "ignore", "core.attributesfile": "attributes"}
+"""Those that name a file, and its default name below the user's `git` folder."""
+_OURS: Final = {
+    "core.bare": "false",
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.untrackedCache": "false",
+    "core.splitIndex": "false",
+    "core.safecrlf": "false",
+    "core.protectHFS": "false",
+    "core.protectNTFS": "false",
+    "core.loosecompression": "1",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "protocol.allow": "never",
+    "submodule.recurse": "false",
+}
+CAREFUL: Final = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
+AS_STORED: Final = "* -text -crlf !eol -ident !filter !working-tree-encoding\n"
+"""Attributes by which git takes the bytes of a file as they are on disk."""
+
+
+class GitError(StoreError):
+    """Git ran, and said no."""
+
+
+class Repository(msgspec.Struct, frozen=True):
+    """Where a repository of the user has what, absolute, and its harmless options."""
+
+    top: str
+    index: str
+    objects: str
+    moves: str
+    """The log of HEAD."""
+    exclude: str
+    attributes: str
+    object_format: str
+    options: dict[str, str]
+    is_alone: bool = False
+    """There is none: the directory ``top`` is in no repository, and the paths name nothing."""
+
+    def converts(self) -> bool:
+        """Whether files without any attribute may have other line ends than their blobs."""
+        return self.options.get("core.autocrlf", "false") not in ("false", "no", "off", "0")
+
+
+def environment(env: Mapping[str, str]) -> dict[str, str]:
+    """The environment for git: no variable of git's own, no program from the current directory,
+    and nothing is fetched, whatever config says.
+    """
+    kept = {key: value for key, value in env.items() if not key.startswith("GIT_")}
+    folders = kept.get("PATH", os.defpath).split(os.pathsep)
+    kept["PATH"] = os.pathsep.join(path for path in folders if os.path.isabs(path))  # noqa: PTH117
+    return kept | {
+        "LC_ALL": "C",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ALLOW_PROTOCOL": "",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+    }
+
+
+def find(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> Repository:
+    """The repository whose work tree holds a directory. StoreError where there is none, or no
+    git.
+    """
+    env = environment(env)
+    where = ["rev-parse", "--path-format=absolute", "--show-toplevel", "--show-object-format"]
+    for name in ("index", "objects", "logs/HEAD", "info/exclude", "info/attributes"):
+        where += ["--git-path", name]
+    found = call([*CAREFUL, *where], directory, env, timeout=timeout)
+    told = os.fsdecode(found).removesuffix("\n").split("\n")
+    if len(told) != len(Repository.__struct_fields__) - 2:
+        raise StoreError(f"git does not say where the repository of {directory} is")
+    top, object_format, index, objects, moves, exclude, attributes = told
+    return Repository(
+        top,
+        index,
+        objects,
+        moves,
+        exclude,
+        attributes,
+        object_format if object_format == "sha256" else "sha1",
+        _options(top, env, timeout),
+    )
+
+
+def alone(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> Repository:
+    """Return what stands for the repository of a directory that is in none."""
+    nowhere = environment(env) | {"GIT_DIR": os.devnull}
+    options = _options(directory, nowhere, timeout)
+    return Repository(
+        top=directory,
+        index=os.devnull,
+        objects=os.devnull,
+        moves=os.devnull,
+        exclude=os.devnull,
+        attributes=os.devnull,
+        object_format="sha1",
+        options=options,
+        is_alone=True,
+    )
+
+
+def head(repository: Repository, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> str:
+    """The commit that HEAD names; empty before the first one."""
+    args = [*CAREFUL, "rev-parse", "--verify", "--quiet", "HEAD"]
+    try:
+        return call(args, repository.top, environment(env), timeout=timeout).decode().strip()
+    except StoreError:
+        return ""
+
+
+def listed(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> list[str]:
+    """The files below a directory that its repository tracks or does not ignore, absolute.
+    StoreError where there is no repository, or it cannot be read so.
+    """
+    repository = find(directory, env, timeout)
+    with scratch(repository, env) as own:
+        exclude = Path(own["GIT_DIR"]) / "exclude"
+        _stand_in(repository.options["core.excludesfile"], exclude)
+        ask = [*CAREFUL, "ls-files", "-z", "--cached", "--others", "--deduplicate"]
+        ask.append("--exclude-per-directory=.gitignore")
+        ask += [
+            f"--exclude-from={path}"
+            for path in (exclude, repository.exclude)
+            if Path(path).exists()
+        ]
+        found = call(ask, directory, own, timeout=timeout)
+    names = map(os.fsdecode, filter(None, found.split(b"\0")))
+    return [os.path.join(directory, name) for name in names]  # noqa: PTH118
+
+
+@contextmanager
+def scratch(repository: Repository, env: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """The environment for git in a directory of ours that is there for a moment: it knows the
+    user's objects and index, and no ref or config. What is made there is made in the user's.
+    """
+    with tempfile.TemporaryDirectory(prefix="acp-git-") as folder:
+        private_files.directory(Path(folder) / "refs")
+        _put(Path(folder) / "HEAD", b"ref: refs/heads/none\n")
+        version = _line("core.repositoryformatversion", "1")
+        lines = version + _line("extensions.objectformat", repository.object_format)
+        _put(Path(folder) / "config", lines.encode())
+        yield environment(env) | {
+            "GIT_DIR": folder,
+            "GIT_WORK_TREE": repository.top,
+            "GIT_INDEX_FILE": repository.index,
+            "GIT_OBJECT_DIRECTORY": repository.objects,
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "HOME": folder,
+        }
+
+
+def _options(top: str, env: Mapping[str, str], timeout: float) -> dict[str, str]:
+    """The options that matter to us, with safe values only; paths are absolute."""
+    names = [name.partition(".")[2] for name in (*_STAT, *_CONVERSION, *_PATHS)]
+    ask = [*CAREFUL, "config", "-z", "--get-regexp", rf"^core\.({'|'.join(names)})$"]
+    options: dict[str, str] = {}
+    for item in call(ask, top, env, fine=(0, 1), timeout=timeout).split(b"\0"):
+        key, has_value, value = os.fsdecode(item).partition("\n")
+        value = value if has_value else "true"
+        good = {**_STAT, **_CONVERSION}.get(key)
+        if key in _PATHS or (good is not None and value.lower() in good):
+            options[key] = value
+    folder = env.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111
+    for key, name in _PATHS.items():
+        path = os.path.expanduser(options.get(key, f"{folder}/git/{name}"))  # noqa: PTH111
+        options[key] = os.path.join(top, path) if path else os.devnull  # noqa: PTH118
+    return options
+
+
+def _alternates(repository: Repository, home: Path) -> str:
+    """Directories of objects that are only read: the user's, and former ones of ours."""
+    older = home / OLDER / "objects"
+    users = [] if repository.is_alone else [repository.objects]
+    return os.pathsep.join([*users, *([str(older)] if older.is_dir() else [])])
+
+
+class PrivateGit:
+    """Two git directories of our own for a work tree: one in which files are their bytes, and one
+    in which git converts line ends, `$Id$` and encodings as in the user's. Neither knows a filter.
+    """
+
+    def __init__(
+        self,
+        repository: Repository,
+        home: Path,
+        env: Mapping[str, str],
+        index: Path,
+        timeout: float = TIMEOUT_S,
+    ) -> None:
+        """``home`` is for what git writes; ``index`` is to be ours."""
+        self.repository = repository
+        self.index = index
+        self._timeout = timeout
+        objects = home / "objects"
+        private_files.directory(objects)
+        # Its name is not to be guessed: who works in their home directory has it below the root,
+        # where an agent may write.
+        self._folder = Path(tempfile.mkdtemp(prefix="git-", dir=home))
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        self._env = environment(env) | {
+            "GIT_WORK_TREE": repository.top,
+            "GIT_INDEX_FILE": str(index),
+            "GIT_OBJECT_DIRECTORY": str(objects),
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": _alternates(repository, home),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "HOME": str(self._folder),
+            "XDG_CONFIG_HOME": str(self._folder),
+        }
+        self._plain = self._make("plain")
+        _put(self._plain / "info" / "attributes", AS_STORED.encode())
+        self._converting = self._make("converting", _CONVERSION)
+        _stand_in(repository.attributes, self._converting / "info" / "attributes")
+
+    def _make(self, name: str, further: Container[str] = ()) -> Path:
+        """A git directory with config of ours alone."""
+        repository = self.repository
+        folder = self._folder / name
+        for inner in ("refs", "info"):
+            private_files.directory(folder / inner)
+        _put(folder / "HEAD", b"ref: refs/heads/none\n")
+        taken = {
+            key: value
+            for key, value in repository.options.items()
+            if key in _STAT or key in _PATHS or key in further
+        }
+        config = {**taken, **_OURS, "core.repositoryformatversion": "1"}
+        config["extensions.objectformat"] = repository.object_format
+        lines = [_line(key, value) for key, value in config.items()]
+        _put(folder / "config", b"".join(map(os.fsencode, lines)))
+        exclude = folder / "info" / "exclude"
+        if repository.is_alone:
+            _put(exclude, "".join(f"{name}/\n" for name in sorted(SKIPPED)).encode())
+        else:
+            _stand_in(repository.exclude, exclude)
+        return folder
+
+    def copy_index(self, place: Path | None = None) -> None:
+        """Begin with the user's index, if there is one: its stat cache spares reading what did not
+        change. ``place`` is where it goes, ours by default.
+        """
+        user = Path(self.repository.index)
+        if not user.is_file():
+            return
+        for shared in user.parent.glob("sharedindex.*"):  # a split index names one
+            for folder in (self._plain, self._converting):
+                _copy(shared, folder / shared.name)
+        # With its time: entries younger than the index are compared by content ("racy git").
+        _copy(user, place or self.index)
+
+    def run(
+        self,
+        args: Sequence[str],
+        given: bytes = b"",
+        *,
+        fine: Container[int] = (0,),
+        env: Mapping[str, str] | None = None,
+        converting: bool = False,
+    ) -> bytes:
+        """What git prints, run at the top of the work tree. StoreError."""
+        return self.heard(args, given, fine=fine, env=env, converting=converting)[0]
+
+    def heard(
+        self,
+        args: Sequence[str],
+        given: bytes = b"",
+        *,
+        fine: Container[int] = (0,),
+        env: Mapping[str, str] | None = None,
+        converting: bool = False,
+    ) -> tuple[bytes, bytes]:
+        """The same, with its warnings."""
+        folder = self._converting if converting else self._plain
+        env = {**self._env, "GIT_DIR": str(folder), **(env or {})}
+        try:
+            done = _done(args, self.repository.top, env, given, fine, self._timeout)
+        except GitError:
+            raise
+        except StoreError:  # it was killed, and its lock would keep the next one out
+            Path(f"{env['GIT_INDEX_FILE']}.lock").unlink(missing_ok=True)
+            raise
+        return done.stdout, done.stderr
+
+    def filtered(self, names: Sequence[str]) -> set[str]:
+        """Those of these files (relative to the top) that are under a filter."""
+        if not names:
+            return set()
+        given = b"".join(os.fsencode(name) + b"\0" for name in names)
+        told = self.run(["check-attr", "-z", "--stdin", "filter"], given, converting=True)
+        parts = iter(told.split(b"\0"))
+        return {
+            os.fsdecode(name)
+            for name, _, value in zip(parts, parts, parts, strict=False)
+            if value not in (b"unspecified", b"unset")
+        }
+
+
+def call(
+    args: Sequence[str],
+    cwd: str,
+    env: Mapping[str, str],
+    given: bytes = b"",
+    fine: Container[int] = (0,),
+    timeout: float = TIMEOUT_S,
+) -> bytes:
+    """What `git` prints. StoreError where it does not run, GitError where it fails."""
+    return _done(args, cwd, env, given, fine, timeout).stdout
+
+
+def _done(
+    args: Sequence[str],
+    cwd: str,
+    env: Mapping[str, str],
+    given: bytes,
+    fine: Container[int],
+    timeout: float,
+) -> subprocess.CompletedProcess[bytes]:
+    name = next(arg for arg in args if not arg.startswith("-") and "=" not in arg)
+    try:
+        done = subprocess.run(
+            ["git", *args],
+            cwd=cwd,
+            env=env,
+            input=given,
+            capture_output=True,
+            timeout=timeout,
+            check=False,
+            umask=0o077,
+        )
+    except FileNotFoundError as error:
+        if error.filename == cwd:
+            raise StoreError(f"git {name}: {error}") from error
+        raise StoreError(wording.WHY_NO_GIT) from error
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise StoreError(f"git {name}: {error}") from error
+    if done.returncode not in fine:
+        words = done.stderr.decode(errors="replace").strip().split("\n")[0]
+        raise GitError(f"git {name}: {words or done.returncode}")
+    return done
+
+
+def _put(path: Path, data: bytes) -> None:
+    """Write a new file that only the user may read."""
+    with open(path, "wb", opener=private_files.opener) as file:
+        file.write(data)
+
+
+def _copy(file: Path, place: Path) -> None:
+    """Copy a file with its time, for the user alone."""
+    _put(place, file.read_bytes())
+    shutil.copystat(file, place)
+    place.chmod(private_files.FILE)
+
+
+def _line(key: str, value: str) -> str:
+    """An option as a config file has it (`git-config`, "Syntax")."""
+    section, _, name = key.partition(".")
+    quoted = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'[{section}]\n\t{name} = "{quoted}"\n'
+
+
+def _stand_in(path: str, place: Path) -> None:
+    """Have git find a file of the user's at a place of ours, also once it has changed."""
+    try:
+        place.symlink_to(path)
+    except OSError:  # Windows, mostly: as it is now
+        if Path(path).is_file():
+            shutil.copyfile(path, place)

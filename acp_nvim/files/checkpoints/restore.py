@@ -1,0 +1,425 @@
+"""Restores files and buffers to a checkpoint: chooses the files, then writes them.
+
+A restore concerns the files that agents changed, unless all are asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Container, Coroutine, Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from anyio import to_thread
+
+from acp_nvim import wording
+from acp_nvim.edits.hunks import diff
+from acp_nvim.edits.merge import Conflict, merge
+from acp_nvim.edits.text import Text
+from acp_nvim.files.buffers.tracked_file import AgentFormat, Holds, UserFormat
+from acp_nvim.files.bytes import disk, nofollow, obstacles
+from acp_nvim.files.bytes.disk import signature_of
+from acp_nvim.files.bytes.file_format import (
+    BinaryError,
+    Format,
+    encode,
+    fitting,
+    format_change,
+    text_of,
+)
+from acp_nvim.files.bytes.nofollow import Rights, spot
+from acp_nvim.files.bytes.obstacles import Blocked
+from acp_nvim.files.bytes.paths import Place
+from acp_nvim.files.bytes.refusals import Refusal
+from acp_nvim.files.checkpoints.agent_changes import SAME, Content, ContentChange, follows, mark
+from acp_nvim.files.checkpoints.checkpoints import Checkpoint, Plan, RestoreStep, Target
+from acp_nvim.files.checkpoints.rights import usual
+from acp_nvim.files.checkpoints.snapshots import Snapshots
+from acp_nvim.files.checkpoints.snapshots import present as content_of
+from acp_nvim.files.checkpoints.store import UNKNOWN, Unstored, blob_mark
+from acp_nvim.files.ports import BufferText
+from acp_nvim.files.review.pending_edits import PendingEdits
+from acp_nvim.files.writes.file_writer import Refused, refused_why
+
+ATTEMPTS: Final = 5
+
+# -- which files ----------------------------------------------------------------------------------
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """The files of a restore."""
+
+    steps: list[RestoreStep]
+    touched: dict[str, Text | None]
+    """Files that no tree holds, with their texts."""
+    unsaved: list[str]
+    """Files whose buffers get unsaved text back, or lose it."""
+    contents: dict[str, Content]
+    """The present contents of all these files, unsaved text in place of its file."""
+    shared: list[str]
+    """Those of them that the user has changed as well."""
+    unknown: frozenset[str]
+    """Those of ``shared`` of which it is not known who has changed them."""
+    users: list[str]
+    """Files that only the user has changed: they stay."""
+    notes: list[str]
+    """Why files cannot be brought back."""
+
+    def without(self, paths: Iterable[str]) -> Choice:
+        """A restore that leaves these files as they are."""
+        left = set(paths)
+        return msgspec.structs.replace(
+            self,
+            steps=[step for step in self.steps if step.target.path not in left],
+            touched={path: text for path, text in self.touched.items() if path not in left},
+            unsaved=[path for path in self.unsaved if path not in left],
+            users=sorted({*self.users, *left}),
+        )
+
+
+def choose(plan: Plan, then: Checkpoint, now: Checkpoint, *, every: bool, undo: bool) -> Choice:
+    """Choose what agents have changed between ``then`` and ``now``; with ``every`` also what only
+    the user has, with ``undo`` all that a restore has changed. Reads the files; blocks.
+    """
+    changes = plan.agent_changes
+
+    def is_wanted(path: str) -> bool:
+        return every or (path in changes and (undo or changes[path].agent))
+
+    wanted = [step for step in plan.steps if is_wanted(step.target.path)]
+    steps = {step.target.path: step for step in wanted if not step.why_not}
+    buffers = sorted(then.unsaved.keys() | now.unsaved.keys())
+    unsaved = [path for path in buffers if is_wanted(path)]
+    paths = dict.fromkeys((*steps, *plan.touched, *unsaved))
+    contents = {path: now.unsaved.get(path) or content_of(path) for path in paths}
+    shared = (
+        []
+        if every
+        else sorted(
+            path
+            for path in paths
+            if path in changes and _is_shared(path, plan, steps.get(path), then, contents[path])
+        )
+    )
+    candidates = {*(step.target.path for step in plan.steps), *buffers}
+    return Choice(
+        list(steps.values()),
+        plan.touched,
+        unsaved,
+        contents,
+        shared,
+        frozenset(p for p in shared if UNKNOWN in (changes[p].before, changes[p].after)),
+        sorted(path for path in candidates if not is_wanted(path)),
+        [_left(step.target.path, step.why_not) for step in wanted if step.why_not],
+    )
+
+
+def _is_shared(
+    path: str, plan: Plan, step: RestoreStep | None, then: Checkpoint, now: Content
+) -> bool:
+    """Whether somebody else than agents has changed a file."""
+    old_marks, new_marks = step.marks() if step else (set[str](), set[str]())
+    if step is not None:
+        old_marks.add(mark(step.target.data))
+    else:
+        old_marks.add(mark(plan.touched[path] if path in plan.touched else content_of(path)))
+    if path in then.unsaved:
+        old_marks.add(mark(then.unsaved[path]))
+    new_marks.add(mark(now))
+    if new_marks & old_marks:
+        return False  # it has the old content again: nothing is lost
+    change = plan.agent_changes[path]
+    is_chain = follows(change.before, *old_marks) and follows(change.after, *new_marks)
+    return change.gap or not is_chain
+
+
+def _left(path: str, reason: str) -> str:
+    return wording.LEFT.format(file=Path(path).name, reason=reason)
+
+
+def in_order(steps: Iterable[RestoreStep]) -> list[RestoreStep]:
+    """Files go, the innermost first, before others come to their places."""
+    going = [step for step in steps if step.target.data is None]
+    coming = [step for step in steps if step.target.data is not None]
+    going.sort(key=lambda step: step.target.path.count(os.sep), reverse=True)
+    return [*going, *coming]
+
+
+def question(paths: list[str], unknown: Container[str], cwd: str, since: str) -> str:
+    """Names the files that the user has changed as well as an agent, or may have."""
+    parts = [
+        (wording.PART_YOURS_TOO, [path for path in paths if path not in unknown]),
+        (wording.PART_UNKNOWN_AUTHOR, [path for path in paths if path in unknown]),
+    ]
+    said = [
+        text.format(", ".join(os.path.relpath(path, cwd) for path in named))
+        for text, named in parts
+        if named
+    ]
+    return wording.RESTORE_SHARED.format(since=since, changes=", and ".join(said))
+
+
+# -- carried out ----------------------------------------------------------------------------------
+
+
+class Restoring:
+    """Carries out restores, and their undoing."""
+
+    def __init__(self, edits: PendingEdits, snapshots: Snapshots) -> None:
+        self._edits = edits
+        self._snapshots = snapshots
+
+    async def carry_out(
+        self, choice: Choice, then: Checkpoint, present: Checkpoint
+    ) -> tuple[list[str], int]:
+        """Bring the files back to ``then``; ``present`` gets the contents that undo that. Returns
+        notes for the user, and how many files have changed.
+        """
+        notes: list[str] = []
+        done: set[str] = set()
+        judged = choice.contents
+        for step in in_order(choice.steps):
+            path = step.target.path
+            await self._try(self._step(step, then, present, judged[path]), path, done, notes)
+        for path, text in choice.touched.items():
+            data = None if text is None else encode(text, self._format(path))
+            work = self._file(Target(path, data), then, judged[path])
+            await self._try(work, path, done, notes)
+        for path in choice.unsaved:
+            before = None if path in done else judged[path]
+            await self._try(self._buffer(path, then, before), path, done, notes)
+        self._edits.changed(*done)
+        for path in present.agent_changes.keys() - done:
+            del present.agent_changes[path]
+        for path, change in present.agent_changes.items():
+            self._edits.checkpoints.record_change(path, change)
+        return notes, len(done)
+
+    async def _try(
+        self, work: Coroutine[Any, Any, bool], path: str, done: set[str], notes: list[str]
+    ) -> None:
+        try:
+            if await work:
+                done.add(path)
+        except (Refused, Refusal) as error:
+            notes.append(_left(path, refused_why(error)))
+        except (Blocked, OSError) as error:
+            notes.append(_left(path, getattr(error, "strerror", None) or str(error)))
+
+    def _format(self, path: str) -> Format:
+        live = self._edits.buffers.get(path)
+        return live.format if live else self._edits.state(path).user_format or Format()
+
+    async def _step(
+        self, step: RestoreStep, then: Checkpoint, present: Checkpoint, judged: Content
+    ) -> bool:
+        """Restore one file of the trees. A present content that they lack is saved first."""
+        path = step.target.path
+        if step.is_hidden:
+            data = await to_thread.run_sync(content_of, path)
+            if isinstance(data, Unstored):
+                raise Refused(wording.WHY_WOULD_BE_LOST.format(reason=data.why))
+            mode = 0o100755 if os.access(path, os.X_OK) else 0o100644
+            present.late[path] = Target(path, data, mode)
+        return await self._file(step.target, then, judged)
+
+    async def _file(self, target: Target, checkpoint: Checkpoint, judged: Content) -> bool:
+        """Restore bytes and mode on disk, then the buffer, then the pending edits. Refused where
+        the file is no longer as it was ``judged``.
+        """
+        place = Place(target.path, target.path)
+        rights = self._snapshots.rights(target.path)
+        found = await self._edits.buffers.peek(place.real)
+        live = found if isinstance(found, BufferText) else None
+        if live is not None and live.modified:
+            if live.text != judged:
+                raise Refused(wording.WHY_CHANGED)
+            changed = await to_thread.run_sync(_put, place, target, rights)
+        else:
+            changed = await to_thread.run_sync(_put_unchanged, place, target, rights, judged)
+        data = target.data if stat.S_ISREG(target.mode) else None
+        try:
+            buffer = live.format if live else None
+            if live is not None and live.is_void and data is not None:
+                buffer = fitting(live.format, data)
+            reformat = format_change(buffer, data, data)
+            file_format = reformat.applied_to(buffer)[1] if reformat and buffer else None
+            text = text_of(data, file_format)
+        except BinaryError:
+            return changed
+        self._edits.tracked[place.real].hear(Holds(text, reformat.new if reformat else None))
+        if live is not None and text is None:
+            await self._edits.buffers.vacate(place.real, live)
+        elif live is not None and text is not None:
+            await self._follow(place, live, text)
+            if file_format is not None and file_format != live.format:
+                await self._edits.buffers.set_format(place.real, live, file_format)
+                await self._edits.buffers.read(place)
+        self._pend(place.real, text, checkpoint)
+        now = self._edits.buffers.get(place.real)
+        if now is not None and now.modified:
+            self._edits.ledger.part(place.real)
+            self._edits.ledger.user_edited(place.real, now.text)
+        return changed
+
+    def _pend(self, path: str, text: Text | None, checkpoint: Checkpoint) -> None:
+        """What was pending is so again, and is rejected to what the file was before that."""
+        file = self._edits.tracked[path]
+        user, agent = checkpoint.formats.get(path, (None, None))
+        file.hear(UserFormat(user))
+        if agent is not None:
+            file.hear(AgentFormat(agent))
+        self._edits.ledger.restored(path, text, checkpoint.pending.get(path))
+
+    async def _follow(self, place: Place, live: BufferText, text: Text) -> None:
+        """Bring the buffer up to date with the file. Text that the user has typed since ``live``
+        stays in it, unsaved.
+        """
+        before = live.text
+        for _ in range(ATTEMPTS):
+            result = merge(before, live.text, text)
+            if isinstance(result, Conflict):
+                break
+            signature = await to_thread.run_sync(signature_of, place.real)
+            outcome = await self._edits.buffers.take(
+                place.real,
+                live,
+                result.text,
+                modified=result.text != text,
+                signature=signature,
+            )
+            if outcome == "done":
+                return
+            found = await self._edits.buffers.peek(place.real)
+            if not isinstance(found, BufferText):
+                return
+            live = found
+        raise Refused(wording.WHY_BUFFER_STAYS)
+
+    async def _buffer(self, path: str, checkpoint: Checkpoint, judged: Content) -> bool:
+        """Unsaved edits as they were; where there were none, the buffer is as its file. ``judged``
+        is the content that was, None if its file has been restored since.
+        """
+        place = Place(path, path)
+        live = await self._edits.buffers.load(place)
+        if not isinstance(live, BufferText):
+            raise Refused(live.why or wording.WHY_NOT_LOADED)
+        if live.modified and live.text != judged:
+            raise Refused(wording.WHY_CHANGED)
+        signature = await to_thread.run_sync(signature_of, path)
+        text = checkpoint.unsaved.get(path)
+        if text is None:
+            if not live.modified:
+                return False
+            text = await to_thread.run_sync(
+                disk.saved, place, self._edits.options().message_bytes, live.format
+            )
+        if not diff(live.text.lines, text.lines) and live.text.eol == text.eol:
+            return False
+        unsaved = path in checkpoint.unsaved
+        outcome = await self._edits.buffers.take(
+            path, live, text, modified=unsaved, signature=signature
+        )
+        if outcome != "done":
+            raise Refused(wording.WHY_BUFFER_OUTCOME.format(outcome=outcome))
+        self._pend(path, text, checkpoint)
+        return True
+
+
+def _put_unchanged(place: Place, target: Target, rights: Rights | None, judged: Content) -> bool:
+    """Write the target if the file still has the content that was judged. Refused."""
+    if content_of(place.real) != judged:
+        raise Refused(wording.WHY_CHANGED)
+    return _put(place, target, rights)
+
+
+def _put(place: Place, target: Target, rights: Rights | None) -> bool:
+    """Write the target; False where nothing changes. A file that comes back gets ``rights``.
+    Blocked, Refusal, and OSError as of `spot`.
+    """
+    path = place.real
+    if target.data is None:
+        return _delete(path)
+    if stat.S_ISREG(target.mode):
+        return _write(place, target.data, rights, executable=bool(target.mode & 0o100))
+    if stat.S_ISLNK(target.mode) and _points_to(Path(path)) == target.data:
+        return False
+    if obstacles.is_file(path):
+        nofollow.remove(path)
+    obstacles.make_way(path)
+    obstacles.put(path, target.mode, target.data)
+    return True
+
+
+def _delete(path: str) -> bool:
+    """Delete a file. A folder stays."""
+    obstacles.check_above(path)
+    try:
+        with spot(path) as at:
+            info = at.info()
+            if info is None or stat.S_ISDIR(info.st_mode):
+                return False
+            at.unlink()
+            return True
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def _write(place: Place, data: bytes, rights: Rights | None, *, executable: bool) -> bool:
+    rights = rights or usual(executable)
+    info = nofollow.info(place.real)
+    if info is None or not stat.S_ISREG(info.st_mode):
+        obstacles.make_way(place.real)
+        info = None
+    same = info is not None and _holds(place.real, data)
+    if not same:
+        disk.write(place, data, rights)
+    mode = Rights.of(info).mode if info else rights.mode
+    wanted = mode | 0o111 if executable else mode & ~0o111
+    if info is not None and mode != wanted:
+        nofollow.give(place.real, Rights(wanted, info.st_uid, info.st_gid))
+    return not same or mode != wanted
+
+
+def _holds(path: str, data: bytes) -> bool:
+    with spot(path) as at, at.open() as file:
+        return file.read() == data
+
+
+def _points_to(path: Path) -> bytes | None:
+    return os.fsencode(path.readlink()) if path.is_symlink() else None
+
+
+def expected(choice: Choice, then: Checkpoint) -> dict[str, ContentChange]:
+    """The changes that a restore is going to make. Reads some of the files."""
+    steps = {step.target.path: step for step in choice.steps}
+    found: dict[str, ContentChange] = {}
+    for path, content in choice.contents.items():
+        step = steps.get(path)
+        marks = _special_marks(step)
+        if marks is None:
+            marks = mark(content), mark(_after(path, step, choice, then))
+        found[path] = ContentChange(*marks, agent=False)
+    return found
+
+
+def _after(path: str, step: RestoreStep | None, choice: Choice, then: Checkpoint) -> Content:
+    """The content of a buffer, or else of its file, after the restore."""
+    if path in choice.unsaved and path in then.unsaved:
+        return then.unsaved[path]
+    if step is not None:
+        return step.target.data
+    return choice.touched[path] if path in choice.touched else content_of(path)
+
+
+def _special_marks(step: RestoreStep | None) -> tuple[str, str] | None:
+    """The marks of a step that changes only a mode, or concerns a link or a FIFO."""
+    if step is None or not step.in_trees:
+        return None
+    now, then = step.now, step.then
+    if now and then and now.id == then.id and not now.fifo:
+        return SAME, SAME
+    special = any(blob and (blob.link or blob.fifo) for blob in (now, then))
+    return (blob_mark(now), blob_mark(then)) if special else None

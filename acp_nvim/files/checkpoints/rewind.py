@@ -1,0 +1,310 @@
+"""Checkpoints made before prompts, listed, and brought back: files and buffers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+from anyio import to_thread
+
+from acp_nvim import wording
+from acp_nvim.edits.agent_bases import Act
+from acp_nvim.edits.text import Text
+from acp_nvim.files.bytes.paths import Place, is_below
+from acp_nvim.files.changes.disk_changes import DiskChanges
+from acp_nvim.files.checkpoints import checkpoint_diff
+from acp_nvim.files.checkpoints.agent_changes import Content
+from acp_nvim.files.checkpoints.checkpoints import Checkpoint, Checkpoints
+from acp_nvim.files.checkpoints.restore import Choice, Restoring, choose, expected, question
+from acp_nvim.files.checkpoints.snapshots import Snapshots
+from acp_nvim.files.checkpoints.store import StoreError, names
+from acp_nvim.files.ports import AgentSession, BusyError, Claim
+from acp_nvim.files.review.pending_edits import PendingEdits
+
+LABEL: Final = 60
+"""Characters of a prompt that a checkpoint is called by."""
+ANSWERS: Final = (wording.OPTION_RESTORE_TOO, wording.OPTION_KEEP)
+Ask = Callable[[str, Sequence[str]], Awaitable[int | None]]
+"""Asks a question with these answers; returns the index of the chosen one."""
+
+
+class Rewind:
+    """Makes and restores the checkpoints of all sessions."""
+
+    def __init__(
+        self,
+        edits: PendingEdits,
+        checkpoints: Checkpoints,
+        disk_changes: DiskChanges,
+        snapshots: Snapshots,
+        claim: Claim,
+    ) -> None:
+        """``claim`` sees to it that no other Neovim decides in the workspaces of directories."""
+        self.checkpoints = checkpoints
+        self._claim = claim
+        self._edits = edits
+        self._restoring = Restoring(edits, snapshots)
+        self._disk = disk_changes
+        self._snapshots = snapshots
+        self._prompts: dict[int, tuple[object, int]] = {}
+
+    def number(self, session: AgentSession, prompt: object) -> int:
+        """A prompt goes out, perhaps once more; returns its number, 1 for the session's first."""
+        last, n = self._prompts.get(session.n, (None, 0))
+        if last is not prompt:
+            n += 1
+        self._prompts[session.n] = prompt, n
+        return n
+
+    def last(self, session: AgentSession) -> int:
+        """The number of the newest prompt that went out; 0 before the first."""
+        return self._prompts.get(session.n, (None, 0))[1]
+
+    def branch(self, session: AgentSession, other: AgentSession, n: int) -> None:
+        """``other`` goes on from ``session`` as it was before prompt ``n``: its prompts have the
+        numbers that follow, and the checkpoints before it are its own as well.
+        """
+        self.checkpoints.branch(session.n, other.n, range(n))
+        self._prompts[other.n] = None, n - 1
+        self._show(other)
+
+    def go_on(
+        self, session: AgentSession, last: int, earlier: int | None, prompts: Container[int]
+    ) -> None:
+        """``session`` has had so many prompts in other processes. The checkpoints before these
+        ``prompts`` of a session with our number ``earlier`` are its own as well.
+        """
+        if earlier is not None:
+            self.checkpoints.go_on(earlier, session.n, prompts)
+        self._prompts[session.n] = None, last
+        self._show(session)
+
+    def labels(self, n: int) -> dict[int, str]:
+        """The beginnings of the prompts of the session with our number ``n`` that checkpoints were
+        made before.
+        """
+        return {kept.n: kept.label for kept in self.checkpoints.of(n)}
+
+    async def keep(
+        self,
+        session: AgentSession,
+        n: int,
+        label: str,
+        unsaved: Mapping[str, Text] | None = None,
+    ) -> Checkpoint:
+        """Keep the state before prompt ``n``; `complete` it after a look at the directories.
+        ``unsaved`` are all texts with unsaved edits, where they are known.
+        """
+        checkpoint = await self._present(session, n, label, unsaved)
+        self.checkpoints.add(session.n, checkpoint)
+        self._show(session)
+        return checkpoint
+
+    def revived(self, session: AgentSession) -> None:
+        """A session with checkpoints of another process goes on."""
+        numbers = [checkpoint.n for checkpoint in self.checkpoints.of(session.n)]
+        self._prompts[session.n] = None, max(numbers, default=0)
+        self._show(session)
+
+    def _show(self, session: AgentSession) -> None:
+        self._edits.view.checkpoints(session, self.labels(session.n))
+
+    def complete(self, checkpoint: Checkpoint, session: AgentSession) -> None:
+        """The directories have been looked at."""
+        checkpoint.trees.clear()
+        checkpoint.trees.update(self._snapshots.trees(session.roots))
+        checkpoint.reasons[:] = self._snapshots.reasons(session.roots)
+
+    async def _present(
+        self,
+        session: AgentSession,
+        n: int,
+        label: str,
+        unsaved: Mapping[str, Text] | None = None,
+    ) -> Checkpoint:
+        roots = [Place(root, root).real for root in session.roots]
+        words = " ".join(label.split())
+        pending = self._edits.ledger.files()
+        states = {entry.path: self._edits.state(entry.path) for entry in pending}
+        return self.checkpoints.make(
+            n,
+            words if len(words) <= LABEL else words[: LABEL - 1] + "…",
+            session.roots,
+            await self._unsaved(roots, unsaved),
+            pending,
+            {path: (state.user_format, state.agent_format) for path, state in states.items()},
+        )
+
+    async def _unsaved(
+        self, roots: Sequence[str], known: Mapping[str, Text] | None = None
+    ) -> dict[str, Text]:
+        """Buffers with unsaved edits below these directories."""
+        found = await self._edits.buffers.unsaved() if known is None else known
+        return {
+            path: text
+            for path, text in found.items()
+            if any(is_below(path, root) for root in roots)
+        }
+
+    # ---- seeing
+
+    async def listed(self, session: AgentSession) -> list[str]:
+        """The checkpoints of a session with the files changed since, newest first: a line each,
+        and lines below it for files that were not kept.
+        """
+        kept = self.checkpoints.of(session.n)
+        if not kept:
+            return [wording.NO_CHECKPOINTS]
+        await self._disk.look(session.roots)
+        now = self._snapshots.trees(session.roots)
+        width = max(len(checkpoint.label) for checkpoint in kept)
+        lines: list[str] = []
+        for checkpoint in reversed(kept):
+            lines += await self._line(session, checkpoint, now, width)
+        return lines
+
+    async def changes(self, session: AgentSession, n: int) -> list[str]:
+        """The changes since the checkpoint before prompt ``n``, as a unified diff."""
+        checkpoint = self.checkpoints.get(session.n, n)
+        if checkpoint is None:
+            return [self._missing(session, n)]
+        await self._disk.look(session.roots)
+        present = await self._present(session, n, "")
+        plan = await self.checkpoints.plan(session.n, checkpoint, present.trees)
+        found = await to_thread.run_sync(
+            checkpoint_diff.rows, checkpoint, present, plan, session.cwd
+        )
+        return found or [wording.UNCHANGED.format(n=n)]
+
+    async def _line(
+        self, session: AgentSession, checkpoint: Checkpoint, now: dict[str, str], width: int
+    ) -> list[str]:
+        at = time.strftime("%H:%M:%S", time.localtime(checkpoint.time))
+        head = f"{checkpoint.n:3}  {at}  {checkpoint.label:<{width}}"
+        try:
+            paths = await self.checkpoints.since(checkpoint, now)
+            changed = names(paths, session.cwd)
+            became = f"{len(paths)} changed: {changed}" if paths else wording.PART_UNCHANGED
+        except StoreError as error:
+            became = str(error)
+        return [f"{head}  {became}", *(f"     {reason}" for reason in checkpoint.reasons)]
+
+    # ---- bringing back
+
+    async def restore(
+        self, session: AgentSession, n: int | None, ask: Ask, *, every: bool = False
+    ) -> list[str]:
+        """Restore the files that agents changed to before prompt ``n``, with ``every`` also the
+        user's; None: undo the last restore. ``ask`` names the files that both changed.
+        """
+        spared: set[str] = set()
+        agreed: dict[str, Content] = {}
+        while True:
+            if session.is_running:
+                return [wording.STILL_WORKING]
+            await self._disk.over(session)
+            try:
+                async with self._claim([session.cwd, *session.roots]):
+                    done = await self._attempt(session, n, spared, agreed, every=every)
+            except BusyError:
+                return [wording.OTHER_NEOVIM_BUSY]
+            if not isinstance(done, Choice):
+                return done
+            unanswered = _unanswered(done, spared, agreed)
+            since_then = "the restore" if n is None else f"prompt {n}"
+            words = question(unanswered, done.unknown, session.cwd, since_then)
+            answer = await ask(words, ANSWERS)
+            if answer is None:
+                return [wording.NOT_RESTORED]
+            if answer == 0:
+                agreed.update({path: done.contents[path] for path in unanswered})
+            else:
+                spared.update(unanswered)
+
+    async def _attempt(
+        self,
+        session: AgentSession,
+        n: int | None,
+        spared: AbstractSet[str],
+        agreed: Mapping[str, Content],
+        *,
+        every: bool,
+    ) -> list[str] | Choice:
+        """Restore the files, unless there is one that the user has to be asked about: then they
+        stay, and the choice has it.
+        """
+        await self._disk.look(session.roots)
+        async with self._edits.alone():
+            then = self._then(session, n)
+            if then is None:
+                return [wording.NO_RESTORE if n is None else self._missing(session, n)]
+            await self._snapshots.look(session.roots)
+            present, choice = await self._chosen(session, then, every=every, undo=n is None)
+            if _unanswered(choice, spared, agreed):
+                return choice
+            return await self._restore(session, n, then, present, choice.without(spared))
+
+    def _then(self, session: AgentSession, n: int | None) -> Checkpoint | None:
+        if n is None:
+            return self.checkpoints.last_undo(session.n)
+        return self.checkpoints.get(session.n, n)
+
+    async def _chosen(
+        self, session: AgentSession, then: Checkpoint, *, every: bool, undo: bool
+    ) -> tuple[Checkpoint, Choice]:
+        """The present state, and the restore of it."""
+        present = await self._present(session, then.n, f"before restore {then.n}")
+        plan = await self.checkpoints.plan(session.n, then, present.trees, undo)
+        for path in plan.touched:
+            present.touched[path] = await self._edits.sync(path)
+        choice = await to_thread.run_sync(
+            lambda: choose(plan, then, present, every=every, undo=undo)
+        )
+        choice.notes.extend(plan.reasons)
+        return present, choice
+
+    async def _restore(
+        self,
+        session: AgentSession,
+        n: int | None,
+        then: Checkpoint,
+        present: Checkpoint,
+        choice: Choice,
+    ) -> list[str]:
+        present.agent_changes.update(await to_thread.run_sync(expected, choice, then))
+        if n is not None:  # before anything is done: a restore that is cut can be undone
+            self.checkpoints.restored(session.n, present)
+        act = Act.DECIDED if n is not None else Act.RETURNED
+        async with self._edits.carrying_out(choice.contents, act):
+            notes, count = await self._restoring.carry_out(choice, then, present)
+        if n is None:
+            self.checkpoints.undone(session.n)
+        await self._snapshots.look(list(then.trees))  # the restore is no agent's change
+        back = wording.RESTORED.format(n=then.n)
+        what = wording.RESTORE_UNDONE if n is None else back
+        changed = wording.PART_FILE_CHANGED if count == 1 else wording.PART_FILES_CHANGED
+        said = what + changed.format(count=count)
+        if choice.users and n is not None:
+            said += wording.PART_YOURS_STAY.format(count=len(choice.users))
+        return [said, *notes, *choice.notes]
+
+    def _missing(self, session: AgentSession, n: int) -> str:
+        kept = self.checkpoints.of(session.n)
+        if not kept:
+            return wording.NO_CHECKPOINTS
+        first, last = kept[0].n, kept[-1].n
+        line = wording.ONE_CHECKPOINT if first == last else wording.NO_CHECKPOINT
+        return line.format(n=n, first=first, last=last)
+
+
+def _unanswered(
+    choice: Choice, spared: AbstractSet[str], agreed: Mapping[str, Content]
+) -> list[str]:
+    """The files that both changed and that the user has not been asked about as they are now."""
+    return [
+        path
+        for path in choice.shared
+        if path not in spared and (path not in agreed or agreed[path] != choice.contents[path])
+    ]

@@ -1,0 +1,78 @@
+"""Checkpoints as records of a journal (`edits.records`), and back.
+
+Contents in the stores are only named: they are on disk already.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from acp_nvim.edits.records import Reader, Writer, decoded, encoded
+from acp_nvim.edits.serialize import Entry, SessionKeys, entry, pending
+from acp_nvim.files.bytes.file_format import Format
+from acp_nvim.files.checkpoints.agent_changes import ContentChange
+from acp_nvim.files.checkpoints.checkpoints import Checkpoint, Target
+
+
+class Record(msgspec.Struct, frozen=True, array_like=True):
+    """A `Checkpoint`: paths in bytes, texts and contents by their names."""
+
+    n: int
+    label: str
+    time: float
+    trees: list[tuple[bytes, str]]
+    unsaved: list[tuple[bytes, bytes]]
+    pending: list[Entry]
+    reasons: list[str]
+    touched: list[tuple[bytes, bytes]]
+    late: list[tuple[bytes, bytes, int]]
+    agent_changes: list[tuple[bytes, str, str, bool, bool]] = []
+    ends: list[float] = []
+    formats: list[tuple[bytes, Format | None, Format | None]] = []
+    unnamed: list[bytes] = []
+
+
+def record(writer: Writer, sessions: SessionKeys, made: Checkpoint) -> Record:
+    return Record(
+        made.n,
+        made.label,
+        made.time,
+        [(encoded(root), tree) for root, tree in made.trees.items()],
+        [(encoded(path), writer.text(path, text)) for path, text in made.unsaved.items()],
+        [entry(writer, sessions, one) for one in made.pending.values()],
+        made.reasons,
+        [(encoded(path), writer.text(path, text)) for path, text in made.touched.items()],
+        [(encoded(it.path), writer.data(it.data), it.mode) for it in made.late.values()],
+        [
+            (encoded(path), it.before, it.after, it.agent, it.gap)
+            for path, it in made.agent_changes.items()
+        ],
+        made.ends,
+        [(encoded(path), *formats) for path, formats in made.formats.items()],
+        [encoded(path) for path in sorted(made.unnamed)],
+    )
+
+
+def checkpoint(reader: Reader, sessions: SessionKeys, record: Record) -> Checkpoint:
+    """The checkpoint of a record. Raises `Lost`."""
+    entries = [pending(reader, sessions, one) for one in record.pending]
+    unsaved = {decoded(path): reader.text(name) for path, name in record.unsaved}
+    late = [Target(decoded(path), reader.data(name), mode) for path, name, mode in record.late]
+    return Checkpoint(
+        record.n,
+        record.label,
+        record.time,
+        {decoded(root): tree for root, tree in record.trees},
+        {path: text for path, text in unsaved.items() if text is not None},
+        {one.path: one for one in entries},
+        record.reasons,
+        {decoded(path): reader.text(name) for path, name in record.touched},
+        {target.path: target for target in late},
+        {
+            decoded(path): ContentChange(before, after, agent, gap)
+            for path, before, after, agent, gap in record.agent_changes
+        },
+        record.ends,
+        {decoded(path): (user, agent) for path, user, agent in record.formats},
+        {decoded(path) for path in record.unnamed},
+    )

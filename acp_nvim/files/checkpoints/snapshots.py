@@ -1,0 +1,525 @@
+"""The contents of files before an agent worked on them, and the changes since.
+
+Each directory of a session has a store with its trees. Files in no store (ignored ones, those
+outside) are read when a tool call names them. All of it runs in worker threads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import anyio
+import msgspec
+from anyio import to_thread
+
+from acp_nvim import wording
+from acp_nvim.files.bytes.disk import bytes_of
+from acp_nvim.files.bytes.nofollow import Rights, SizeError
+from acp_nvim.files.bytes.paths import is_below
+from acp_nvim.files.changes.git_tree import HeadMove
+from acp_nvim.files.checkpoints import store as limits
+from acp_nvim.files.checkpoints.pruning import StoreLock
+from acp_nvim.files.checkpoints.rights import UnusualRights
+from acp_nvim.files.checkpoints.store import (
+    UNREADABLE,
+    Blob,
+    Brought,
+    Change,
+    LimitError,
+    Scan,
+    StoreError,
+    Unstored,
+    blob_mark,
+    names,
+    too_large,
+)
+
+if TYPE_CHECKING:
+    from acp_nvim.files.checkpoints.git_store import GitStore
+
+MAX_NESTED: Final = 20
+"""Repositories within one work tree (submodules too) that are looked at."""
+MAX_SINGLE: Final = 500
+"""Files outside of the stores that are remembered at a time."""
+
+ByAgent = Callable[[HeadMove], bool]
+"""Tells whether an agent has moved HEAD."""
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+Side = bytes | Unstored | None
+"""A path at one time; None: no file was there."""
+UNKNOWN_CONTENT: Final = Unstored("not kept")
+
+
+class Link(msgspec.Struct, frozen=True):
+    """A symbolic link that was at a path: its mode, where it pointed, its mark."""
+
+    mode: int
+    target: bytes
+    mark: str
+
+
+class FileChange(msgspec.Struct, frozen=True):
+    """A file (absolute real path) that has changed; None: there was, or is, none.
+
+    Both sides are equal where the file was another one in between, as the store has it.
+    ``executable`` and ``rights`` are those of the file before; None: the rights of a new file.
+    ``link`` was there if there was no file.
+    """
+
+    path: str
+    before: Side
+    after: Side
+    executable: bool = False
+    rights: Rights | None = None
+    link: Link | None = None
+
+
+class Snapshots:
+    """The stores of all directories in use, by their real path."""
+
+    def __init__(self, home: Callable[[str], Path], notice: Callable[[str], None]) -> None:
+        """``home`` gives the directory for the copies of a directory, two levels below the one for
+        all of our own files; ``notice`` hears each breach of a limit, once.
+        """
+        self._home = home
+        self._notice = notice
+        self._stores: dict[str, GitStore] = {}
+        self._trees: dict[str, str] = {}
+        self._reasons: dict[str, StoreError] = {}
+        self._locks: dict[str, anyio.Lock] = {}
+        self._in_use: dict[str, StoreLock] = {}
+        """As long as this process lives nobody prunes these stores."""
+        self._quiet = set[str]()
+        """Work trees around directories of sessions: nothing is said of their limits."""
+        self._single: dict[str, bytes | None] = {}
+        self._programs: set[str] = set()
+        """Those of `_single` that can be executed."""
+        self._unusual_rights = UnusualRights()
+        self._warned: set[str] = set()
+        self._left_out: dict[str, set[str]] = {}
+        """Files that were left out of the last look, by directory."""
+        self._nested: dict[str, list[str]] = {}
+        self._real: dict[str, str] = {}
+        """Where the directories were at the last `retry`."""
+
+    def within(self, roots: Iterable[str]) -> list[str]:
+        """Real paths of these directories and of the repositories in them, the innermost first."""
+        found: set[str] = set()
+        waiting = [self._real.get(root) or self._resolved(root) for root in roots]
+        while waiting:
+            root = waiting.pop()
+            if root not in found:
+                found.add(root)
+                waiting += self._nested.get(root, ())
+        return sorted(found, key=lambda root: (-len(root), root))
+
+    def _resolved(self, root: str) -> str:
+        self._real[root] = real = os.path.realpath(root)
+        return real
+
+    def by_root(
+        self, roots: Iterable[str], paths: Iterable[str]
+    ) -> tuple[dict[str, list[str]], list[str]]:
+        """The files by the innermost of these directories that holds them; those in none."""
+        by: dict[str, list[str]] = {}
+        rest = list(paths)
+        for root in self.within(roots):
+            by[root] = [path for path in rest if is_below(path, root)]
+            rest = [path for path in rest if not is_below(path, root)]
+        return {root: inside for root, inside in by.items() if inside}, rest
+
+    def looked(self, roots: Iterable[str]) -> bool:
+        """Whether all of these directories have been looked at, or cannot be."""
+        return all(root in self._trees or root in self._reasons for root in self.within(roots))
+
+    async def look(
+        self,
+        roots: Sequence[str],
+        paths: Sequence[str] | None = None,
+        rest: list[Change] | None = None,
+    ) -> list[FileChange]:
+        """The changes since the last look: below these directories, or of these files only.
+        ``rest`` gets those that are not reviewed: modes, links, files beyond the limit.
+        """
+        others: list[Change] = []
+        changes: list[FileChange] = []
+        if paths is None:
+            done: set[str] = set()
+            while fresh := [root for root in self.within(roots) if root not in done]:
+                for root in fresh:
+                    if not self._is_unchanged(root):
+                        found, left = await self._locked(root, self._look, None)
+                        changes, others = [*changes, *found], [*others, *left]
+                done.update(fresh)
+        else:
+            for root, inside in self.by_root(roots, paths)[0].items():
+                found, left = await self._locked(root, self._look, inside)
+                changes, others = [*changes, *found], [*others, *left]
+        chosen = list(self._single) if paths is None else [p for p in paths if p in self._single]
+        if chosen:
+            changes += await to_thread.run_sync(self._look_single, chosen)
+        if rest is not None:
+            rest += others
+        return changes
+
+    async def look_around(self, outer: str) -> list[FileChange]:
+        """Return the changes since the last look at a work tree that is larger than a session's
+        directory. Nothing is said of files that are left out.
+        """
+        self._quiet.add(outer)
+        return (await self._locked(outer, self._look, None))[0]
+
+    def is_given_up(self, root: str) -> bool:
+        """Whether a directory cannot be stored."""
+        return root in self._reasons
+
+    def is_too_large(self, root: str) -> bool:
+        """Whether that is because of its size."""
+        return isinstance(self._reasons.get(root), LimitError)
+
+    async def changed_since(self, root: str, since: int) -> list[str]:
+        """Return the files of a work tree that cannot be stored that have changed since a time, in
+        nanoseconds.
+        """
+        return await self._locked(root, self._changed_since, since)
+
+    async def folders(self, root: str) -> list[str] | None:
+        """The directories that a look at one with a store goes through; None: there is no store."""
+        return await self._locked(root, self._folders, None) if root in self._stores else None
+
+    def stored(self, roots: Iterable[str]) -> bool:
+        """Whether all of these directories have a store, and a tree in it."""
+        return all(root in self._stores and root in self._trees for root in roots)
+
+    def singles(self) -> Iterable[str]:
+        """The files that are in no store and are looked at all the same."""
+        return self._single
+
+    async def note(self, roots: Sequence[str], paths: Iterable[str]) -> None:
+        """A tool call names these files: read those that are in no store."""
+        rest = await self.loose(roots, [path for path in paths if path not in self._single])
+        if rest:
+            await to_thread.run_sync(self._read_single, rest)
+
+    async def loose(self, roots: Sequence[str], paths: Iterable[str]) -> list[str]:
+        """The files that are in no store of the directories."""
+        kept, rest = self.by_root(roots, paths)
+        for root, inside in kept.items():
+            if root in self._stores:
+                rest += await self._locked(root, self._skipped, inside)
+        return rest
+
+    async def holds(self, roots: Sequence[str], path: str) -> bool:
+        """Whether the next look at a file can tell if its content has changed."""
+        if path in self._single:
+            return True
+        if not any(root in self._stores for root in self.by_root(roots, [path])[0]):
+            return False
+        size = await to_thread.run_sync(_size, path)
+        return size <= limits.MAX_FILE_BYTES and not await self.loose(roots, [path])
+
+    def is_single(self, path: str) -> bool:
+        """Whether a file is read by name, since it is in no store."""
+        return path in self._single
+
+    def single(self, path: str) -> bytes | None:
+        """The last known content of a file that is in no store; None also for other files."""
+        return self._single.get(path)
+
+    def rights(self, path: str) -> Rights | None:
+        """The rights that a file had; None for those of a new file, or unknown ones."""
+        return self._unusual_rights.get(path)
+
+    def trees(self, roots: Sequence[str]) -> dict[str, str]:
+        """The trees of the last look, by real path of the directory; only those with a store."""
+        found = {root: self._trees.get(root) for root in self.within(roots)}
+        return {root: tree for root, tree in found.items() if tree}
+
+    def reasons(self, roots: Sequence[str]) -> list[str]:
+        """Why directories are not stored."""
+        found = [self._reasons.get(root) for root in self.within(roots)]
+        return [str(reason) for reason in found if reason]
+
+    def retry(self, roots: Sequence[str]) -> None:
+        """Try again with directories that could not be stored for a reason that may have passed, or
+        that are links to others now.
+        """
+        self._real.clear()
+        for root in self.within(roots):
+            if not isinstance(self._reasons.get(root), LimitError):
+                self._reasons.pop(root, None)
+
+    async def differences(self, root: str, old: str, new: str) -> list[Change]:
+        """The differences between two trees of a directory. StoreError."""
+        return await to_thread.run_sync(self._store(root).differences, old, new)
+
+    async def contents(self, root: str, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
+        """Stored bytes by path; lost ones are missing. StoreError."""
+        return await to_thread.run_sync(self._store(root).contents, wanted)
+
+    async def content(self, trees: Mapping[str, str], path: str) -> Side:
+        """The content of a file in one of these trees, by directory; Unstored where none knows."""
+        inside = [root for root in trees if is_below(path, root) and root in self._stores]
+        if not inside:
+            return UNKNOWN_CONTENT
+        root = max(inside, key=len)
+        try:
+            blob = await to_thread.run_sync(self._store(root).at, trees[root], path)
+            if blob is None:
+                return UNKNOWN_CONTENT if await self.loose([root], [path]) else None
+            if not blob.is_stored or blob.link or blob.fifo:
+                return UNKNOWN_CONTENT
+            found = await self.contents(root, [(path, blob)])
+        except StoreError:
+            return UNKNOWN_CONTENT
+        return found.get(path, UNKNOWN_CONTENT)
+
+    async def committed(
+        self, root: str, paths: Sequence[str], known: str | None
+    ) -> tuple[str, int, dict[str, bytes | None]]:
+        """HEAD's commit, when it became that in nanoseconds (0: not known), and those of these
+        files that it changed, if it is another one than ``known`` and was not just checked out.
+        """
+        store = self._stores.get(root)
+        if store is None:
+            return "", 0, {}
+
+        def ask() -> tuple[str, int, dict[str, bytes | None]]:
+            head = store.head()
+            if not head or known is None or known == head or not paths:
+                return head, 0, {}
+            if not store.has_committed(known):
+                return head, 0, {}
+            return head, store.moved_at(), store.committed(paths, known)
+
+        return await to_thread.run_sync(ask)
+
+    async def brought(
+        self, roots: Iterable[str], paths: Iterable[str], since: int, by_agent: ByAgent
+    ) -> dict[str, list[Brought]]:
+        """Return the contents that the user's checkouts, commits and pulls since a time (in
+        nanoseconds) have given these files.
+        """
+        found: dict[str, list[Brought]] = {}
+
+        def ask(root: str, inside: Sequence[str]) -> dict[str, list[Brought]]:
+            try:
+                return self._stores[root].brought(inside, since, by_agent)
+            except StoreError:  # a commit is gone again
+                return {}
+
+        for root, inside in self.by_root(roots, paths)[0].items():
+            if root in self._stores:
+                found |= await self._locked(root, ask, inside)
+        return found
+
+    async def _locked(self, root: str, work: Callable[[str, P], R], paths: P) -> R:
+        """One at a time for each directory, in a worker thread."""
+        async with self._locks.setdefault(root, anyio.Lock(fast_acquire=True)):
+            return await to_thread.run_sync(work, root, paths)
+
+    def _is_unchanged(self, root: str) -> bool:
+        """Whether a small directory is as it was: not worth waiting for a thread."""
+        store, lock = self._stores.get(root), self._locks.get(root)
+        looking = lock is not None and lock.locked()
+        return store is not None and not looking and store.is_unchanged()
+
+    # ---- in a worker thread
+
+    def _look(
+        self, root: str, paths: Sequence[str] | None
+    ) -> tuple[list[FileChange], list[Change]]:
+        try:
+            store = self._open(root)
+            if store is None:
+                return [], []
+            if paths is not None:
+                inside = [path for path in paths if path not in self._single]
+                skipped = set(store.skipped(inside))
+                self._read_single(skipped)
+                paths = [path for path in inside if path not in skipped]
+                if not paths:
+                    return [], []
+            learnt = root in self._trees
+            scan = store.scan(paths)
+            self._trees[root] = scan.tree
+            self._nested[root] = scan.nested[:MAX_NESTED]
+            self._warn_limits(root, scan)
+            changes = [change for change in scan.changes if change.path not in self._single]
+            found = self._split(store, changes)
+            self._unusual_rights.learn(scan.read if learnt else store.held())
+            return found
+        except StoreError as error:
+            self._give_up(root, error)
+        except OSError as error:  # the disk is full, or no directory of ours can be made
+            where = f": {error.filename}" if error.filename else ""
+            self._give_up(root, StoreError(f"{error.strerror or error}{where}"))
+        return [], []
+
+    def _folders(self, root: str, _: None) -> list[str] | None:
+        try:
+            return self._store(root).folders()
+        except StoreError:
+            return None  # the next look says why
+
+    def _split(
+        self, store: GitStore, changes: Sequence[Change]
+    ) -> tuple[list[FileChange], list[Change]]:
+        """The changes to review, and the rest."""
+        files = [it for it in changes if _is_file(it.before) or _is_file(it.after)]
+        if len(files) > limits.MAX_CHANGES:
+            self._warn(wording.MANY_CHANGES.format(count=len(files), reviewed=limits.MAX_CHANGES))
+        loaded = list(map(self._with_rights, _loaded(store, files[: limits.MAX_CHANGES])))
+        reviewed = {change.path for change in loaded}
+        return loaded, [it for it in changes if it.path not in reviewed]
+
+    def _warn_limits(self, root: str, scan: Scan) -> None:
+        if root in self._quiet:
+            return
+        if len(scan.nested) > MAX_NESTED:
+            left = names(scan.nested[MAX_NESTED:], root)
+            limit = f"more than {MAX_NESTED} repositories"
+            self._warn(wording.MANY_REPOSITORIES.format(limit=limit, left=left))
+        known = self._left_out.get(root, set())
+        fresh = [path for path in scan.left_out if path not in known]
+        self._left_out[root] = set(scan.left_out)
+        if fresh:
+            most = f"{limits.MAX_FILE_BYTES >> 20} MiB a file"
+            self._warn(wording.OVER_LIMITS.format(limit=most, files=names(fresh, root)))
+
+    def _open(self, root: str) -> GitStore | None:
+        if root in self._stores or root in self._reasons:
+            return self._stores.get(root)
+        home = self._home(root)
+        self._in_use[root] = StoreLock(home)
+        own = home.parents[1]
+        from acp_nvim.files.checkpoints.git_store import GitStore
+
+        most = limits.MAX_AROUND if root in self._quiet else None
+        self._stores[root] = GitStore(root, home, own, most)
+        return self._stores[root]
+
+    def _give_up(self, root: str, reason: StoreError) -> None:
+        """A directory that cannot be stored now is not tried again before the next `retry`."""
+        self._stores.pop(root, None)
+        self._reasons[root] = reason
+        if root not in self._quiet:
+            self._warn(wording.NO_STORE.format(reason=reason))
+
+    def _changed_since(self, root: str, since: int) -> list[str]:
+        from acp_nvim.files.checkpoints.git_store import GitStore
+
+        home = self._home(root)
+        try:
+            return GitStore(root, home, home.parents[1]).changed_since(since)
+        except StoreError:
+            return []
+
+    def _skipped(self, root: str, paths: Sequence[str]) -> list[str]:
+        try:
+            return self._store(root).skipped(paths)
+        except StoreError as error:
+            self._give_up(root, error)
+            return list(paths)
+
+    def _read_single(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            if len(self._single) >= MAX_SINGLE:
+                self._single.pop(next(iter(self._single)))
+            try:
+                self._single[path] = bytes_of(path)
+                self._unusual_rights.learn([path])
+                if os.access(path, os.X_OK):
+                    self._programs.add(path)
+            except OSError as error:
+                self._warn(wording.NOT_KEPT.format(file=path, reason=error.strerror))
+
+    def _look_single(self, paths: Iterable[str]) -> list[FileChange]:
+        changes: list[FileChange] = []
+        for path in paths:
+            before = self._single[path]
+            try:
+                after = bytes_of(path)
+            except OSError as error:
+                self._warn(wording.NOT_KEPT.format(file=path, reason=error.strerror))
+                continue
+            if after != before:
+                change = FileChange(path, before, after, path in self._programs)
+                changes.append(self._with_rights(change))
+                self._single[path] = after
+                self._unusual_rights.learn([path])
+        return changes
+
+    def _with_rights(self, change: FileChange) -> FileChange:
+        rights = self._unusual_rights.get(change.path)
+        return change if rights is None else msgspec.structs.replace(change, rights=rights)
+
+    def _store(self, root: str) -> GitStore:
+        if root not in self._stores:
+            raise self._reasons.get(root) or StoreError(wording.WHY_NO_STORE.format(folder=root))
+        return self._stores[root]
+
+    def _warn(self, text: str) -> None:
+        if text not in self._warned:
+            self._warned.add(text)
+            self._notice(text)
+
+
+def _size(path: str) -> int:
+    """Bytes of a file; 0 where there is none."""
+    try:
+        return os.stat(path).st_size  # noqa: PTH116
+    except OSError:
+        return 0
+
+
+def _is_file(blob: Blob | None) -> bool:
+    """Whether this is a file, stored or not."""
+    return blob is not None and not blob.link and not blob.fifo
+
+
+def _loaded(store: GitStore, changes: Sequence[Change]) -> list[FileChange]:
+    """The contents of both sides of changes that have a file on one side."""
+    wanted = [(it.path, it.before) for it in changes if it.before and it.before.is_stored]
+    kept = store.contents(wanted)
+    found: list[FileChange] = []
+    for change in changes:
+        before = _before(change.before, kept.get(change.path))
+        if change.before is not None and before is None:
+            continue
+        after = present(change.path)
+        if isinstance(after, bytes) and (link := _link(change.before, kept.get(change.path))):
+            found.append(FileChange(change.path, None, after, link=link))
+            continue
+        if before != after or not change.same_bytes:  # else it has changed back since
+            executable = change.before is not None and bool(change.before.mode & 0o100)
+            found.append(FileChange(change.path, before, after, executable))
+    return found
+
+
+def _link(blob: Blob | None, target: bytes | None) -> Link | None:
+    if blob is None or not blob.link or target is None:
+        return None
+    return Link(blob.mode, target, blob_mark(blob))
+
+
+def _before(blob: Blob | None, data: bytes | None) -> Side:
+    if blob is None or _is_file(blob):
+        return Unstored(blob.why) if blob and not blob.is_stored else data
+    return Unstored("a symbolic link" if blob.link else "a FIFO", blob_mark(blob))
+
+
+def present(path: str) -> bytes | Unstored | None:
+    """A file as it is; None where there is none."""
+    try:
+        return bytes_of(path)
+    except SizeError:
+        return Unstored(too_large())
+    except OSError:
+        return Unstored(UNREADABLE.why)

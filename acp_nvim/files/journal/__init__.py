@@ -1,0 +1,1 @@
+"""State that outlives Neovim and is shared by several."""

@@ -1,0 +1,247 @@
+"""The journal of one workspace on disk: pending edits and checkpoints outlive Neovim in it.
+
+A folder in `stdpath('data')/acp/workspaces` has the file `journal`, to which every process of that
+workspace appends (`edits.log`), `lock`, which is locked by whoever writes and is free again when
+that process is killed, and `pending` as long as there is anything to decide: Lua looks for that
+before it starts a process. Only the user may read any of it: texts may be secret.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from acp_nvim.edits.log import framed, joined, read_on
+from acp_nvim.files.bytes import private_files
+
+if sys.platform != "win32":
+    import fcntl
+
+MODE: Final = 0o600
+NOTES: Final = "writes."
+"""What the names of files of notes begin with (`write_notes.py`)."""
+SLACK: Final = 1024 * 1024
+"""Bytes that may be superseded before all is written anew, at the least; else as many as count."""
+
+
+class News(msgspec.Struct, frozen=True):
+    """What is in the file that was not read yet."""
+
+    batches: list[bytes] = []
+    fresh: bool = False
+    """It is another file than before: these are all records that count."""
+    damaged: bool = False
+    is_cut: bool = False
+    """It ends before, or cannot be read up to, the place where it was complete once."""
+    removed: bool = False
+    """Somebody has removed it: nothing of it was taken back by that."""
+
+
+class JournalFile:
+    """The files of one journal. All of it blocks, and may raise OSError."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.path = folder / "journal"
+        self.marker = folder / "pending"
+        self._lock = -1
+        self._reading = -1
+        """The file as it was last read: kept open, so that no other one gets its number."""
+        self._offset = 0
+        self._least = 0
+        """How large it was when all was written anew."""
+
+    # -- one writer at a time ---------------------------------------------------------------------
+
+    def try_lock(self) -> bool:
+        """Become the only process that writes; False while another one does."""
+        if self._lock < 0 or not _is_at(self._lock, self.folder / "lock"):
+            self._close_lock()
+            private_files.directory(self.folder)
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+            self._lock = os.open(self.folder / "lock", flags, MODE)
+        if sys.platform == "win32":
+            return True
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def unlock(self) -> None:
+        """Let others write."""
+        if self._lock >= 0 and sys.platform != "win32":
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """Read and write no more."""
+        self._close_lock()
+        self._stop_reading()
+
+    def _close_lock(self) -> None:
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    # -- reading ----------------------------------------------------------------------------------
+
+    def has_news(self) -> bool:
+        """Whether another process has written since the last `read`."""
+        try:
+            info = self.path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return self._reading >= 0
+        if self._reading < 0 or not _is_at(self._reading, self.path):
+            return True
+        return info.st_size != self._offset
+
+    def read(self, *, locked: bool) -> News:
+        """What others have written since the last call. ``locked``: nobody writes now, a part of a
+        record is one of a process that was killed.
+        """
+        noted = self._noted_size()
+        was_there = self._reading >= 0
+        fresh = not was_there or not _is_at(self._reading, self.path)
+        if fresh:
+            self._stop_reading()
+            try:
+                self._reading = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            except (FileNotFoundError, NotADirectoryError):
+                return News(removed=was_there)
+        size = os.fstat(self._reading).st_size
+        if size < self._offset:
+            fresh, self._offset = True, 0
+        data = _read(self._reading, self._offset, size)
+        batches, lost, end = read_on(data)
+        if fresh:
+            self._least = size if was_there else 0  # who comes to a long one shortens it
+        torn = end < len(data) and (locked or (fresh and not batches))
+        is_cut = self._offset + end < noted
+        self._offset = size if locked else self._offset + end
+        return News(batches, fresh, lost > 0 or torn, is_cut=is_cut)
+
+    def _stop_reading(self) -> None:
+        if self._reading >= 0:
+            os.close(self._reading)
+        self._reading, self._offset = -1, 0
+
+    # -- writing, by whoever has the lock ---------------------------------------------------------
+
+    @property
+    def is_new(self) -> bool:
+        """Whether there was no file at the last `read`."""
+        return self._reading < 0
+
+    @property
+    def is_long(self) -> bool:
+        """Whether much of it is superseded."""
+        return self._offset > 2 * self._least + SLACK
+
+    def append(self, batch: bytes) -> None:
+        """Add records: all of them are read by others, or none. Where the disk is full the file
+        stays as it was.
+        """
+        handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        with os.fdopen(handle, "wb", buffering=0) as file:
+            size = os.fstat(handle).st_size
+            try:
+                _fill(handle, framed(batch))
+            except OSError:
+                file.truncate(size)
+                raise
+        self._offset = os.fstat(self._reading).st_size
+
+    def replace(self, batches: Sequence[bytes]) -> None:
+        """Hold these records and no others; a crash leaves the old ones or these."""
+        data = joined(batches)
+        private_files.directory(self.folder)
+        fresh = self.folder / f"journal.{os.getpid()}.new"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        try:
+            handle = os.open(fresh, flags, MODE)
+            with os.fdopen(handle, "wb", buffering=0) as file:
+                _fill(file.fileno(), data)
+                os.fsync(file.fileno())
+            if self.marker.exists():
+                self._note_size(0)
+            fresh.replace(self.path)
+        except OSError:
+            with suppress(OSError):
+                fresh.unlink()
+            raise
+        self._stop_reading()
+        self._reading = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        self._offset = self._least = len(data)
+
+    def has_notes(self) -> bool:
+        """Whether a process notes its writes beside it, or has left such notes."""
+        return any(self.folder.glob(f"{NOTES}*"))
+
+    def remove(self) -> None:
+        """Leave no file behind that has nothing to say."""
+        self.mark(pending=False)
+        with suppress(FileNotFoundError, NotADirectoryError):
+            self.path.unlink()
+        self._stop_reading()
+
+    def mark(self, *, pending: bool) -> None:
+        """Say whether there is anything to decide, and how many bytes of the file are complete."""
+        if pending:
+            private_files.directory(self.folder)
+            self._note_size(self._offset)
+        else:
+            with suppress(FileNotFoundError, NotADirectoryError):
+                self.marker.unlink()
+
+    def _note_size(self, size: int) -> None:
+        handle = os.open(self.marker, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, MODE)
+        try:
+            os.pwrite(handle, b"%020d" % size, 0)
+        finally:
+            os.close(handle)
+
+    def _noted_size(self) -> int:
+        """How many bytes were complete when the marker was written; 0: it is not known."""
+        try:
+            return int(self.marker.read_bytes() or 0)
+        except (OSError, ValueError):
+            return 0
+
+    def set_aside(self) -> Path:
+        """Keep the file under another name; returns that."""
+        aside = self.folder / time.strftime("journal.%Y%m%d-%H%M%S")
+        self._stop_reading()
+        self.path.replace(aside)
+        return aside
+
+
+def _is_at(handle: int, path: Path) -> bool:
+    """Whether an open file is still the one at this path."""
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def _read(handle: int, start: int, end: int) -> bytes:
+    parts: list[bytes] = []
+    while start < end:
+        part = os.pread(handle, end - start, start)
+        if not part:
+            break
+        parts.append(part)
+        start += len(part)
+    return b"".join(parts)
+
+
+def _fill(handle: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(handle, view) :]

@@ -1,0 +1,496 @@
+"""Pending edits, rejects and checkpoints belong to the workspace: a journal keeps them, from which
+the next Neovim goes on, and which all Neovims of that workspace have in common.
+
+Whoever changes something adds it to the journal, shortly afterwards, while it holds the journal's
+lock; whoever has the lock first takes over what others have added. Each process has its own live
+text of a file: what another one says of it is carried over to that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    nullcontext,
+)
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+import msgspec
+from anyio import to_thread
+
+from acp_nvim import wording
+from acp_nvim.edits.pending import Pending
+from acp_nvim.files.buffers.tracked_file import ConflictOver
+from acp_nvim.files.bytes import disk, roots
+from acp_nvim.files.bytes.paths import Place
+from acp_nvim.files.bytes.refusals import Refusal
+from acp_nvim.files.checkpoints.rewind import Rewind
+from acp_nvim.files.journal.replica import FILE, NOTHING, WRITES, Key, NewerVersionError, Replica
+from acp_nvim.files.journal.session_keys import SessionKeys
+from acp_nvim.files.journal.shared_state import SharedState, in_order
+from acp_nvim.files.ports import AgentSession, BusyError, OtherSessions, Seen
+from acp_nvim.files.review.commits import Commits
+from acp_nvim.files.review.pending_edits import PendingEdits
+from acp_nvim.files.writes.agent_write import Lands
+from acp_nvim.tasks import Tasks
+
+if TYPE_CHECKING:
+    from acp_nvim.files.writes.landings import Landings
+
+DELAY_S: Final = 0.003
+"""The answer to an agent's request comes first."""
+SHARE: Final = 4.0
+"""Writing is followed by a pause of so many times its length, but not of more than `PAUSE_S`."""
+PAUSE_S: Final = 0.5
+KEPT_S: Final = 0.5
+"""How long the screen may wait for the journal, once: not again before that is up to date."""
+RETRY_S: Final = 5.0, 300.0
+"""First and longest pause before what could not be written is tried again, though nothing else
+happens.
+"""
+CLAIM_S: Final = 3.0
+"""How long a decision waits for another Neovim."""
+WAIT_S: Final = 0.005, 0.1
+"""First and longest pause between two attempts to get the lock."""
+TOGETHER: Final = 20
+"""Files that are compared before the first of them are shown."""
+
+
+class Persistence:
+    """The journals of all workspaces in use, by their root."""
+
+    def __init__(
+        self,
+        edits: PendingEdits,
+        rewind: Rewind,
+        commits: Commits,
+        tasks: Tasks,
+        sessions: Callable[[], Iterable[AgentSession]],
+        others: OtherSessions,
+        problem: Callable[[str], None],
+    ) -> None:
+        """``others`` takes up sessions of other Neovims; ``problem`` hears why something cannot be
+        read or written.
+        """
+        self.cut_until = 0
+        """Until when an agent may have been at work that the host before this one had started, in
+        nanoseconds.
+        """
+        self.keys = SessionKeys(others)
+        self._edits = edits
+        self._rewind = rewind
+        self._state = SharedState(edits, rewind, commits, sessions, self.keys)
+        self._tasks = tasks
+        self._sessions = sessions
+        self._others = others
+        self._problem = problem
+        self._data: Path | None = None
+        self._locks: dict[str, anyio.Lock] = {}
+        self._landings: dict[str, Landings] = {}
+        self._touched, self._hurry = anyio.Event(), anyio.Event()
+        self._written, self._writing = anyio.Event(), anyio.Event()
+        """Set at the end of the next exchange, and of the one that runs or was the last."""
+        self._writing.set()
+        self._is_late = False
+        """Whether the screen has waited in vain."""
+        self._failing = set[str]()
+        """The roots whose journals could not be read or written the last time."""
+        self._followed = set[str]()
+        self._is_closing = False
+
+    # -- life -------------------------------------------------------------------------------------
+
+    def cut(self, until: int) -> None:
+        """An agent may have been at work until then, under the host before this one."""
+        self.cut_until = until
+
+    def begin(self, data: Path, instance: str) -> None:
+        """Keep journals below `stdpath('data')/acp` from now on; ``instance`` names this Neovim."""
+        if self._data is None:
+            self._data = data
+            self.keys.belong_to(instance)
+            self._tasks.start_soon(self._run)
+
+    def open(self, directory: str, first: str = "", *, again: bool = False) -> list[str]:
+        """Take over the journal of the workspace of a directory, unless that is done; blocks.
+
+        Returns the files with edits. Their texts are compared later, that of ``first`` before the
+        others. ``again``: this Neovim had it already, in another process.
+        """
+        root = self._state.root(directory)
+        if self._data is None or root in self._state.replicas.keys() | self._state.left_alone:
+            return []
+        folder = roots.folder(self._data, root)
+        replica = self._state.replicas[root] = Replica(root, folder, self.keys)
+        self._locks[root] = anyio.Lock(fast_acquire=True)
+        keys = self._first_read(replica)
+        if root in self._state.left_alone:
+            return []
+        if replica.file.has_notes() or any(kind == WRITES for kind, _ in keys):
+            self._landings_of(replica).take_left()
+        for key in in_order(keys):
+            self._state.take_over(replica, key)
+        paths = [name for kind, name in keys if kind == FILE]
+        if not again:
+            self._edits.restored.update(paths)
+        for path in paths:
+            replica.own[FILE, path] = self._state.file_value(path)
+        if root in self._landings:
+            paths += set(self._landings[root].lacking()) - set(paths)
+        self._settle(replica)
+        if keys:
+            self._follow(replica)
+        self._show_sessions()
+        paths.sort(key=lambda path: path != first)
+        return paths
+
+    def _first_read(self, replica: Replica) -> list[Key]:
+        try:
+            keys = replica.read(locked=False)
+            if replica.is_cut and replica.file.try_lock():
+                try:
+                    keys += replica.read(locked=True)
+                finally:
+                    replica.file.unlock()
+            if keys or not replica.damaged:
+                return keys
+            replica.settle()
+            self._problem(wording.JOURNAL_DAMAGED.format(path=replica.set_aside()))
+        except NewerVersionError:
+            self._leave(replica)
+        except OSError as error:
+            self._failed(replica.root, error)
+        return []
+
+    def _leave(self, replica: Replica) -> None:
+        """The journal is a newer version's: neither read nor written by this process any more."""
+        self._state.left_alone.add(replica.root)
+        del self._state.replicas[replica.root]
+        replica.file.close()
+        self._problem(wording.JOURNAL_NEWER.format(path=replica.file.path))
+
+    def _settle(self, replica: Replica) -> None:
+        if replica.settle():
+            self._problem(wording.RECORDS_DAMAGED.format(path=replica.set_aside()))
+            self.touch()
+
+    def touch(self) -> None:
+        """Something may have changed."""
+        self._touched.set()
+
+    async def kept(self) -> None:
+        """Wait until the journal has what agents have written here, a moment at most: what the user
+        sees pending outlives Neovim, however soon that is killed.
+        """
+        if self._data is None or self._failing or self._is_late:
+            return
+        if not self._edits.ledger.has_untold:
+            return
+        is_due = self._touched.is_set()
+        if is_due:
+            self._hurry.set()
+        with anyio.move_on_after(KEPT_S) as waiting:
+            await (self._written if is_due else self._writing).wait()
+        self._is_late = waiting.cancelled_caught
+
+    async def _run(self) -> None:
+        """Write until cancelled."""
+        retry, longest = RETRY_S
+        while True:
+            with anyio.move_on_after(retry if self._failing else math.inf):
+                await self._touched.wait()
+            await self._pause(DELAY_S)
+            self._touched, self._hurry = anyio.Event(), anyio.Event()
+            self._written, self._writing = anyio.Event(), self._written
+            began = anyio.current_time()
+            await self.exchange()
+            self._writing.set()
+            self._is_late = self._is_late and self._edits.ledger.has_untold
+            retry = min(2 * retry, longest) if self._failing else RETRY_S[0]
+            await self._pause(min(PAUSE_S, SHARE * (anyio.current_time() - began)))
+
+    async def _pause(self, seconds: float) -> None:
+        """Rest so long, unless somebody waits."""
+        with anyio.move_on_after(seconds):
+            await self._hurry.wait()
+
+    async def close(self) -> None:
+        """This process ends: what is not written yet is."""
+        self._is_closing = True
+        with anyio.move_on_after(CLAIM_S):
+            await self.exchange()
+        for replica in self._state.replicas.values():
+            try:
+                replica.close()
+            except OSError as error:
+                self._failed(replica.root, error)
+        self._state.replicas.clear()
+        for landings in self._landings.values():
+            landings.close()
+
+    def abandon(self) -> None:
+        """Read and write no more, as if the process were killed."""
+        for replica in self._state.replicas.values():
+            replica.file.close()
+        self._state.replicas.clear()
+        for landings in self._landings.values():
+            landings.abandon()
+
+    # -- with others ------------------------------------------------------------------------------
+
+    async def exchange(self) -> None:
+        """Take over what other Neovims have written, and write what is new here."""
+        for replica in list(self._state.replicas.values()):
+            if await self._is_due(replica):
+                try:
+                    async with self._held(replica, CLAIM_S):
+                        pass
+                except BusyError:
+                    self.touch()
+
+    async def _is_due(self, replica: Replica) -> bool:
+        """Whether there is anything to take over or to write."""
+        async with self._locks[replica.root]:  # a thread may be reading the file
+            try:
+                values = self._state.values(replica.root)
+                landings = self._landings.get(replica.root)
+                is_due = replica.file.has_news() or replica.differs(values)
+                return is_due or (landings is not None and landings.has_left)
+            except OSError as error:
+                self._failed(replica.root, error)
+                return False
+
+    def claim(self, paths: Iterable[str]) -> AbstractAsyncContextManager[Seen]:
+        """Be the only Neovim that decides edits of these files. Gives what the user saw of those
+        that another one has changed. BusyError: another one is at it.
+        """
+        return self._claimed({root for path in paths if (root := self._state.home(path))})
+
+    def claim_workspaces(self, directories: Iterable[str]) -> AbstractAsyncContextManager[Seen]:
+        """The same of all files in the workspaces of these directories."""
+        return self._claimed({self._state.root(directory) for directory in directories})
+
+    @asynccontextmanager
+    async def _claimed(self, wanted: Iterable[str]) -> AsyncIterator[Seen]:
+        seen: Seen = {}
+        async with AsyncExitStack() as stack:
+            for root in sorted(wanted):
+                if (replica := self._state.replicas.get(root)) is not None:
+                    seen |= await stack.enter_async_context(self._held(replica, CLAIM_S))
+            yield seen
+
+    @asynccontextmanager
+    async def _held(self, replica: Replica, patience: float) -> AsyncIterator[Seen]:
+        """Hold the journal: first all news are taken over, in the end what is new is written.
+        Where that cannot be done, all else goes on.
+        """
+        async with self._locks[replica.root]:
+            is_left = replica.root in self._state.left_alone
+            is_locked = not is_left and await self._try(replica, self._lock, patience)
+            try:
+                seen = await self._try(replica, self._take_news) if is_locked else None
+                yield seen or {}
+                if is_locked and replica.root not in self._state.left_alone:
+                    await self._try(replica, self._publish)
+            finally:
+                replica.file.unlock()
+
+    async def _lock(self, replica: Replica, patience: float) -> bool:
+        pause, longest = WAIT_S
+        until = anyio.current_time() + patience
+        while not replica.file.try_lock():
+            if anyio.current_time() > until:
+                raise BusyError
+            await anyio.sleep(pause)
+            pause = min(2 * pause, longest)
+        self._follow(replica)
+        return True
+
+    def _follow(self, replica: Replica) -> None:
+        """The folder is there: hear of changes of others in it."""
+        if replica.root not in self._followed:
+            self._followed.add(replica.root)
+            self._others.follow(replica.root, str(replica.file.folder))
+
+    async def _try(self, replica: Replica, work: Callable[..., Any], *args: Any) -> Any:
+        """Do it, and report the first failure."""
+        try:
+            return await work(replica, *args)
+        except BusyError:
+            raise
+        except Exception as error:
+            self._failed(replica.root, error)
+            return None
+
+    def _failed(self, root: str, error: Exception) -> None:
+        """Say why a workspace's journal cannot be read or written, for the first failure."""
+        has_warned = bool(self._failing)
+        self._failing.add(root)
+        if has_warned:
+            return
+        if isinstance(error, OSError) and error.filename:
+            reason = f"{error.strerror}: {error.filename}"
+        elif isinstance(error, OSError) and error.strerror:
+            reason = error.strerror
+        else:
+            reason = str(error) or type(error).__name__
+        self._problem(wording.JOURNAL_FAILED.format(reason=reason))
+
+    def landing(self, session: AgentSession, path: str) -> AbstractContextManager[Lands]:
+        """An agent's write of a file, which the ledger has afterwards, unless it is not made. It is
+        the agent's also where this process is killed before the journal has it.
+        """
+        replica = self._state.replicas.get(self._state.home(path))
+        if replica is None:
+            return nullcontext(lambda *_: None)
+        return self._landings_of(replica).landing(session, path)
+
+    def _landings_of(self, replica: Replica) -> Landings:
+        """Imported when they are first needed."""
+        from acp_nvim.files.writes.landings import Landings
+
+        if replica.root not in self._landings:
+            made = Landings(replica, self._edits, self.keys, self._failed)
+            self._landings[replica.root] = made
+        return self._landings[replica.root]
+
+    async def _publish(self, replica: Replica) -> None:
+        now, landings = self._state.values(replica.root), self._landings.get(replica.root)
+        if landings is None:
+            await to_thread.run_sync(replica.write, now)
+        else:
+            mark, now = landings.mark(), landings.marked(now)
+            await to_thread.run_sync(replica.write, now)
+            landings.published(mark, now)
+        self._failing.discard(replica.root)
+        for (kind, path), value in now.items():
+            if kind == FILE:
+                self._edits.ledger.told(path, value.entry)
+
+    async def _take_news(self, replica: Replica) -> Seen:
+        if not replica.file.has_news():
+            return {}
+        try:
+            keys = await to_thread.run_sync(partial(replica.read, locked=True))
+        except NewerVersionError:
+            self._leave(replica)
+            return {}
+        paths = [name for kind, name in keys if kind == FILE]
+        edits = self._edits
+        async with edits.alone(*paths):
+            seen = {path: edits.ledger.get(path) for path in paths}
+            rejects = list(edits.ledger.rejects)
+            for key in in_order(keys):
+                self._state.take_over(replica, key)
+            fresh = [level for level in edits.ledger.rejects if level not in rejects]
+            self._keep_unsaved(seen, {one.before.path for level in fresh for one in level})
+            with edits.together():
+                for path in paths if not self._is_closing else ():
+                    await self._hear(replica, path)
+                edits.changed(*paths)
+        self._settle(replica)
+        self._show_sessions()
+        return seen
+
+    def _keep_unsaved(self, seen: Seen, rejected: Iterable[str]) -> None:
+        """Other Neovims have ``rejected`` the edits of these files. An unsaved buffer here still
+        has them: they stay pending in it.
+        """
+        edits = self._edits
+        for path in rejected:
+            buffer, was = edits.buffers.get(path), seen.get(path)
+            if was and buffer and buffer.modified and edits.ledger.get(path) is None:
+                edits.ledger.keep(path, was)
+
+    async def _hear(self, replica: Replica, path: str) -> None:
+        """Carry over what others know of a file to its text here. They need not hear of that,
+        unless edits were parked or are in conflict: each has its own text.
+        """
+        before = self._state.file_value(path)
+        is_known = before == replica.own.get((FILE, path), NOTHING)
+        await self._edits.sync(path)
+        after = self._state.file_value(path)
+        told = after.parked == before.parked and after.in_conflict == before.in_conflict
+        if is_known and told and after == NOTHING:
+            replica.own.pop((FILE, path), None)
+        elif is_known and told:
+            replica.own[FILE, path] = after
+
+    async def catch_up(self, paths: Sequence[str], marked: Iterable[str] = ()) -> None:
+        """Compare files that a process before this one had edits of with their texts now. Neovim
+        still shows hunks of the ``marked`` files.
+        """
+        edits = self._edits
+        trees = edits.trees.read(paths)
+        known = edits.ledger.files()
+        edits.view.pending([entry.path for entry in known])
+        await to_thread.run_sync(_count, known)
+        for at in range(0, len(paths), TOGETHER):
+            some = paths[at : at + TOGETHER]
+            with edits.together():
+                for path in some:
+                    await self._catch_up(path)
+                edits.changed(*some)
+        edits.trees.known.update(trees)
+        edits.changed(*marked)
+        self.touch()
+
+    async def _catch_up(self, path: str) -> None:
+        root = self._state.home(path)
+        async with self._locks[root], self._edits.alone(path):
+            if root in self._landings:
+                await self._landings[root].adopt(path)
+            await self._edits.sync(path)
+            await self._settle_conflict(path)
+
+    async def adopt(self) -> None:
+        """Know all writes that a process before this one was killed over: somebody wants to know
+        what is pending.
+        """
+        for root, landings in list(self._landings.items()):
+            for path in list(landings.unknown):
+                async with self._locks[root], self._edits.alone(path):
+                    await landings.adopt(path)
+
+    async def _settle_conflict(self, path: str) -> None:
+        """A conflict is over where buffer and file are one text again: the user has saved."""
+        entry, live = self._edits.ledger.get(path), self._edits.buffers.get(path)
+        if entry is None or not entry.conflict or live is None or not self._is_apart(path):
+            return
+        try:
+            stored = await to_thread.run_sync(
+                disk.saved, Place(path, path), self._edits.options().message_bytes, live.format
+            )
+        except Refusal:
+            return
+        if stored == entry.live:
+            self._edits.tracked[path].hear(ConflictOver())
+            self._edits.ledger.resolved(path, stored)
+
+    def _is_apart(self, path: str) -> bool:
+        """Whether buffer and file were in conflict."""
+        return self._edits.state(path).conflict_base is not msgspec.UNSET
+
+    def revived(self, session: AgentSession) -> None:
+        """A session goes on here that has edits and checkpoints."""
+        self._edits.revived(session)
+        self._rewind.revived(session)
+
+    def _show_sessions(self) -> None:
+        """Sessions of other Neovims show what they have."""
+        for session in self._sessions():
+            if not self.keys.is_ours(self.keys.key(session.n)):
+                self._rewind.revived(session)
+
+
+def _count(entries: Sequence[Pending]) -> None:
+    """Compare old and new texts of many files now, in a thread: each is shown with its counts."""
+    for entry in entries:
+        entry.summary()

@@ -1,0 +1,79 @@
+"""Names sessions for all Neovims of a workspace. Those of others have a number here, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from acp_nvim.files.ports import AgentSession, OtherSessions, SessionInfo
+
+UNKNOWN = SessionInfo()
+
+
+class SessionKeys:
+    """Keys `{Neovim}.{number there}`, and our numbers."""
+
+    def __init__(self, others: OtherSessions) -> None:
+        self.instance = ""
+        """The name of this run of Neovim."""
+        self.infos: dict[str, SessionInfo] = {}
+        """Of sessions of others, by key."""
+        self._others = others
+        self._numbers: dict[str, int] = {}
+        self._keys: dict[int, str] = {}
+
+    def belong_to(self, instance: str) -> None:
+        """This run of Neovim has this name."""
+        self.instance = instance
+
+    def key(self, n: int) -> str:
+        """The key of the session with our number."""
+        return self._keys.get(n) or f"{self.instance}.{n}"
+
+    def number(self, key: str) -> int:
+        """Our number of the session with that key; a new one where it is another Neovim's."""
+        owner, _, n = key.rpartition(".")
+        if owner == self.instance and n.isdigit():
+            return int(n)
+        if key not in self._numbers:
+            found = self._others.take_up(key, self.infos.get(key, UNKNOWN))
+            self._numbers[key], self._keys[found] = found, key
+        return self._numbers[key]
+
+    def learn(self, key: str, info: SessionInfo) -> None:
+        """Another Neovim has a session of this key."""
+        self.infos[key] = info
+
+    def others(self, agent: str, session_id: str) -> list[int]:
+        """Our numbers of other Neovims' sessions that are this one of the agent's."""
+        same = (agent, session_id)
+        found = [key for key, info in self.infos.items() if (info.agent, info.id) == same]
+        return [self.number(key) for key in found]
+
+    def is_ours(self, key: str) -> bool:
+        """Whether a session belongs to this Neovim."""
+        return key.rpartition(".")[0] == self.instance
+
+    def described(
+        self, numbers: Iterable[int], sessions: Iterable[AgentSession]
+    ) -> dict[str, SessionInfo]:
+        """What others are told of these sessions, by key."""
+        ours = {it.n: it for it in sessions}
+        found: dict[str, SessionInfo] = {}
+        for n in numbers:
+            key, session = self.key(n), ours.get(n)
+            if not self.is_ours(key):
+                found[key] = self.infos.get(key, UNKNOWN)
+            elif session is not None:
+                found[key] = info_of(session)
+        return found
+
+
+def info_of(session: AgentSession) -> SessionInfo:
+    """What others are told of a session."""
+    return SessionInfo(
+        session.agent,
+        session.title or "",
+        session.cwd,
+        list(session.directories),
+        session.id,
+    )

@@ -1,0 +1,334 @@
+"""What a process has in a workspace, as the values of its journal: made of the ledger, the tracked
+files and the checkpoints, and taken over into them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
+from typing import Any, Final
+
+import msgspec
+
+from acp_nvim.edits.merge import Merged, merge, overlaid
+from acp_nvim.edits.pending import Pending, Reject
+from acp_nvim.files.buffers.tracked_file import FileState, TakenOver
+from acp_nvim.files.bytes import roots
+from acp_nvim.files.bytes.paths import is_below
+from acp_nvim.files.checkpoints.checkpoints import Checkpoint
+from acp_nvim.files.checkpoints.rewind import Rewind
+from acp_nvim.files.journal.replica import (
+    CHECKPOINT,
+    FILE,
+    HEAD,
+    NOTHING,
+    REJECT,
+    SESSION,
+    TREE,
+    UNDO,
+    WRITES,
+    FileValue,
+    Key,
+    Replica,
+    Values,
+)
+from acp_nvim.files.journal.session_keys import SessionKeys
+from acp_nvim.files.ports import AgentSession, SessionInfo
+from acp_nvim.files.review.commits import Commits
+from acp_nvim.files.review.pending_edits import PendingEdits
+
+MOVING: Final = 3
+"""How many of a session's latest checkpoints may still grow."""
+
+
+class SharedState:
+    """The values of this process, by workspace."""
+
+    def __init__(
+        self,
+        edits: PendingEdits,
+        rewind: Rewind,
+        commits: Commits,
+        sessions: Callable[[], Iterable[AgentSession]],
+        keys: SessionKeys,
+    ) -> None:
+        self.replicas: dict[str, Replica] = {}
+        """The journals in use, by root."""
+        self.left_alone = set[str]()
+        """Roots whose journal a newer version has written, or that was moved and cannot be found
+        now: what is new there is in memory alone.
+        """
+        self._edits = edits
+        self._rewind = rewind
+        self._commits = commits
+        self._sessions = sessions
+        self._keys = keys
+        self._frozen: dict[int, tuple[Checkpoint, Checkpoint]] = {}
+        self._named: dict[int, tuple[Any, str]] = {}
+        self._began, self._count = time.time_ns(), 0
+        self._roots: dict[str, str] = {}
+
+    def root(self, directory: str) -> str:
+        """The root of the workspace of a directory, as it was when that was first asked."""
+        if directory not in self._roots:
+            self._roots[directory] = roots.root_of(directory)
+        return self._roots[directory]
+
+    # -- to the journal ---------------------------------------------------------------------------
+
+    def home(self, path: str) -> str:
+        """The root whose journal has a file: the one that has it already, else the innermost, also
+        where that is a newer version's.
+        """
+        for root, replica in self.replicas.items():
+            if (FILE, path) in replica.stored:
+                return root
+        inside = [root for root in (*self.replicas, *self.left_alone) if is_below(path, root)]
+        if inside:
+            return max(inside, key=len)
+        entry = self._edits.ledger.get(path)
+        writers = {it.n: it for it in self._sessions()}
+        for n in sorted(entry.writers if entry else ()):
+            if n in writers and (root := self.root(writers[n].cwd)) in self.replicas:
+                return root
+        return next(iter(self.replicas), "")
+
+    def values(self, root: str) -> Values:
+        """The present values of a workspace: all of it in one go of the loop."""
+        ledger = self._edits.ledger
+        pictures, values = ledger.pictures(), Values()
+        kept = {file.path for file in self._edits.tracked if _is_kept(file.state)}
+        for path in [*pictures, *(kept - pictures.keys())]:
+            if self.home(path) == root and (value := self.file_value(path)) != NOTHING:
+                values[FILE, path] = value
+        for level in ledger.rejects:
+            if self.home(level[0].before.path) == root:
+                values[REJECT, self._name(level)] = level
+        values |= self._checkpoints(root)
+        if not values:
+            return values
+        trees = self._edits.trees.known.items()
+        values |= {(TREE, top): mark for top, mark in trees if _overlap(top, root)}
+        heads = self._commits.heads.items()
+        values |= {(HEAD, it): head for it, head in heads if _overlap(it, root)}
+        numbers = set(_numbers(values.values())) | {
+            self._keys.number(name.partition(":")[0])
+            for kind, name in values
+            if kind in (CHECKPOINT, UNDO)
+        }
+        described = self._keys.described(numbers, self._sessions())
+        return values | {(SESSION, key): info for key, info in described.items()}
+
+    def file_value(self, path: str) -> FileValue:
+        """What is known of a file."""
+        edits, state = self._edits.ledger.picture(path), self._edits.state(path)
+        return FileValue(
+            edits.entry,
+            edits.settled,
+            edits.history,
+            edits.parked,
+            state.user_format,
+            state.agent_format,
+            state.conflict_base,
+            state.rights,
+            state.displaced,
+        )
+
+    def _checkpoints(self, root: str) -> Values:
+        frozen: dict[int, tuple[Checkpoint, Checkpoint]] = {}
+        values = Values()
+        for kind, lists in zip((CHECKPOINT, UNDO), self._rewind.checkpoints.lists(), strict=True):
+            for n, found in lists.items():
+                if self._session_root(n) == root:
+                    for made, kept in zip(found, self._freeze(found, frozen), strict=True):
+                        values[kind, f"{self._keys.key(n)}:{self._name(made)}"] = kept
+        self._frozen = {**self._frozen, **frozen}
+        return values
+
+    def _session_root(self, n: int) -> str:
+        """The workspace of a session."""
+        found = next((it for it in self._sessions() if it.n == n), None)
+        cwd = found.cwd if found else self._keys.infos.get(self._keys.key(n), _NO_INFO).cwd
+        return self.root(cwd) if cwd else ""
+
+    def _freeze(
+        self, found: list[Checkpoint], frozen: dict[int, tuple[Checkpoint, Checkpoint]]
+    ) -> Iterator[Checkpoint]:
+        """Copies of checkpoints, which may still grow: the same one as long as nothing changes."""
+        settled = len(found) - MOVING
+        for at, checkpoint in enumerate(found):
+            known = self._frozen.get(id(checkpoint))
+            if (
+                known is None
+                or known[0] is not checkpoint
+                or (at >= settled and known[0] != known[1])
+            ):
+                known = checkpoint, _copy(checkpoint)
+            frozen[id(checkpoint)] = known
+            yield known[1]
+
+    def _name(self, value: Any, name: str = "") -> str:
+        """The name of a value that has none of its own, the same in all processes."""
+        known = self._named.get(id(value))
+        if known is None or known[0] is not value:
+            self._count += 1
+            known = value, name or f"{self._keys.instance}.{self._began}.{self._count}"
+            self._named[id(value)] = known
+        return known[1]
+
+    # -- from the journal -------------------------------------------------------------------------
+
+    def take_over(self, replica: Replica, key: Key) -> None:
+        """Another process has changed this value."""
+        kind, name = key
+        value = replica.value(key)
+        if kind == FILE:
+            self._take_file(replica, name, value or NOTHING)
+        elif kind == REJECT:
+            self._take_reject(name, value)
+        elif kind in (CHECKPOINT, UNDO):
+            self._take_checkpoint(kind, name, value, replica.own.get(key))
+        elif kind == SESSION and value is not None:
+            self._keys.learn(name, value)
+        elif kind == HEAD and value is not None:
+            self._commits.heads.setdefault(name, value)
+        elif kind == TREE and value is not None:
+            self._edits.trees.known.setdefault(name, value)
+        replica.take(key, value)
+        if value is None:
+            replica.own.pop(key, None)
+        elif kind in (CHECKPOINT, UNDO):
+            replica.own[key] = _copy(value)
+        elif kind not in (FILE, WRITES):
+            replica.own[key] = value
+
+    def _take_file(self, replica: Replica, path: str, theirs: FileValue) -> None:
+        ledger = self._edits.ledger
+        key, mine, before = (FILE, path), ledger.get(path), ledger.untold(path)
+        if path in ledger.on_disk and theirs.entry is not None:
+            self._take_file_on_disk(replica, path, theirs)
+        elif before is None or mine is None:
+            self._install(path, theirs)
+            replica.own[key] = self.file_value(path)
+        else:
+            self._install(path, theirs._replace(entry=merged(before, mine, theirs.entry)))
+            replica.own[key] = theirs
+
+    def _take_file_on_disk(self, replica: Replica, path: str, theirs: FileValue) -> None:
+        """Take over the edits of a file on disk, whose buffer here holds unsaved changes."""
+        ledger = self._edits.ledger
+        mine, before = ledger.get(path), ledger.untold(path)
+        stored, entry = ledger.on_disk.get(path), theirs.entry
+        if mine is not None and stored is not None:
+            entry = merged(stored, mine, theirs.entry)
+        on_disk = theirs.entry
+        if before is not None and stored is not None:
+            on_disk = merged(before, stored, theirs.entry)
+        self._install(path, theirs._replace(entry=entry))
+        ledger.on_disk.put(path, on_disk)
+        replica.own[FILE, path] = theirs if before is not None else self.file_value(path)
+
+    def _install(self, path: str, value: FileValue) -> None:
+        self._edits.ledger.take_file(path, value.edits)
+        if value.formats != self.file_value(path).formats:
+            self._edits.tracked[path].hear(TakenOver(*value.formats))
+
+    def _take_reject(self, name: str, level: list[Reject] | None) -> None:
+        ledger = self._edits.ledger
+        kept = [it for it in ledger.rejects if self._name(it) != name]
+        if level:
+            self._name(level, name)
+            kept.append(level)
+        ledger.take_rejects(kept)
+
+    def _take_checkpoint(
+        self, kind: str, name: str, made: Checkpoint | None, before: Checkpoint | None
+    ) -> None:
+        """``before`` is what this process last wrote or took over of it."""
+        key, _, own = name.partition(":")
+        lists = self._rewind.checkpoints.lists()[kind == UNDO]
+        found = lists.setdefault(self._keys.number(key), [])
+        known = next((it for it in found if self._name(it) == own), None)
+        if made is None:
+            found[:] = [it for it in found if it is not known]
+        elif known is None:
+            self._name(made, own)
+            found.append(made)
+        else:
+            _grow(known, made, before or known)
+
+
+def merged(before: Pending, mine: Pending, theirs: Pending | None) -> Pending:
+    """The pending edits of a file that an agent here has changed since this process knew what
+    another one has made of them: what is ``before`` the agent's writes, then ``mine``. Where that
+    one knows of none any more, all of it was decided.
+    """
+    writers = mine.writers | theirs.writers if theirs is not None else mine.writers
+    if mine.base is None and before.live is None:
+        return mine  # a new file
+    if mine.live is None or before.live is None:
+        return msgspec.structs.replace(mine, writers=writers)
+    known = theirs.edited(before.live) if theirs is not None else None
+    decided = before.live if known is None else known.base
+    if before.base is None or mine.base is None or decided is None:
+        return msgspec.structs.replace(mine, base=decided, writers=writers)
+    found = merge(before.base, mine.base, decided)
+    base = found.text if isinstance(found, Merged) else overlaid(before.base, mine.base, decided)
+    return msgspec.structs.replace(mine, base=base, writers=writers)
+
+
+def _copy(checkpoint: Checkpoint) -> Checkpoint:
+    """A checkpoint with copies of all that may still grow."""
+    growing = ("trees", "reasons", "touched", "late", "agent_changes", "ends", "unnamed")
+    fields = {name: copy(getattr(checkpoint, name)) for name in growing}
+    return msgspec.structs.replace(checkpoint, **fields)
+
+
+def _grow(checkpoint: Checkpoint, other: Checkpoint, before: Checkpoint) -> None:
+    """Add what another process knows of the same checkpoint. What has not changed here since
+    ``before`` becomes as it is there, so that no two processes write their own for ever.
+    """
+    for name in ("trees", "touched", "late", "agent_changes"):
+        mine, theirs, known = (getattr(it, name) for it in (checkpoint, other, before))
+        for key, value in theirs.items():
+            if key not in mine or (key in known and mine[key] == known[key]):
+                mine[key] = value
+    if checkpoint.unnamed == before.unnamed:
+        checkpoint.unnamed.clear()
+    checkpoint.unnamed.update(other.unnamed)
+    if checkpoint.reasons == before.reasons:
+        checkpoint.reasons[:] = other.reasons
+    if not checkpoint.ends or checkpoint.ends == before.ends:
+        checkpoint.ends[:] = other.ends
+
+
+def in_order(keys: Iterable[Key]) -> list[Key]:
+    """Sessions first: all others name them."""
+    return sorted(keys, key=lambda key: key[0] != SESSION)
+
+
+def _overlap(some: str, other: str) -> bool:
+    return some == other or is_below(some, other) or is_below(other, some)
+
+
+def _is_kept(state: FileState) -> bool:
+    """Whether a file's state matters also where nothing is pending."""
+    known = state.user_format or state.agent_format or state.rights
+    return known is not None or state.conflict_base is not msgspec.UNSET
+
+
+def _numbers(values: Iterable[Any]) -> Iterator[int]:
+    """Our numbers of the sessions that have written what is pending, or was."""
+    for value in values:
+        entries: list[Pending] = []
+        if isinstance(value, FileValue):
+            entries = [*value.history, *(it.entry for it in value.parked)]
+            entries += [value.entry] if value.entry else []
+        elif isinstance(value, list):
+            entries = [it.before for it in value]
+        for entry in entries:
+            yield from entry.writers
+
+
+_NO_INFO: Final = SessionInfo()

@@ -1,0 +1,1 @@
+"""Pending edits, decisions, commits."""

@@ -1,0 +1,72 @@
+"""A commit of the user's accepts the pending hunks that it contains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import msgspec
+
+from acp_nvim.edits.pending import Pending
+from acp_nvim.files.bytes.file_format import BinaryError, format_change, text_of
+from acp_nvim.files.checkpoints.snapshots import Snapshots
+from acp_nvim.files.checkpoints.store import StoreError
+from acp_nvim.files.review.pending_edits import PendingEdits
+
+HEARD_NS: Final = 200_000_000
+"""How long an agent may be at work already before its tool call is heard of."""
+
+
+class Commits:
+    """Remembers the HEADs of work trees."""
+
+    def __init__(
+        self, edits: PendingEdits, snapshots: Snapshots, by_agent: Callable[[int], bool]
+    ) -> None:
+        """``by_agent`` tells whether an agent was at work at that time, in nanoseconds."""
+        self._by_agent = by_agent
+        self._edits = edits
+        self._snapshots = snapshots
+        self.heads: dict[str, str] = {}
+        """The commits at the last check, by real path."""
+
+    async def check(self, roots: Iterable[str]) -> None:
+        """Accept the pending hunks that the user committed below these directories (real paths)
+        since the last check.
+        """
+        roots = self._snapshots.within(roots)
+        pending = self._snapshots.by_root(roots, [e.path for e in self._edits.ledger.files()])[0]
+        for root in roots:
+            paths, known = pending.get(root, []), self.heads.get(root)
+            try:
+                head, at, texts = await self._snapshots.committed(root, paths, known)
+            except StoreError:
+                continue  # an unborn or broken HEAD has committed nothing
+            self.heads[root] = head or known or ""
+            if self._by_agent(at) or self._by_agent(at + HEARD_NS):
+                continue
+            for path, data in texts.items():
+                async with self._edits.alone(path):
+                    await self._edits.sync(path)
+                    self._committed(path, data)
+
+    def _committed(self, path: str, data: bytes | None) -> None:
+        live = self._edits.buffers.get(path)
+        try:
+            text = text_of(data, live.format if live else None)
+        except BinaryError:
+            return
+        ledger = self._edits.ledger
+        entry = ledger.get(path)
+        ledger.committed(path, text)
+        if entry is not None and entry.relaid and not self._has_agents_format(path, data):
+            left = ledger.get(path) or Pending(path, entry.live, entry.live, entry.live)
+            left = msgspec.structs.replace(left, relaid=entry.relaid, writers=entry.writers)
+            ledger.reinstated(path, entry.live, left)
+        self._edits.changed(path)
+
+    def _has_agents_format(self, path: str, data: bytes | None) -> bool:
+        """Whether these bytes have the format that the agent has given the file."""
+        agents = self._edits.state(path).agent_format
+        found = format_change(agents, data, data)
+        return found is None or not found.is_change

@@ -1,0 +1,408 @@
+"""The files that agents and the user share: the interface for the editor."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any, Final, Generic, TypeVar
+
+import anyio
+from anyio import to_thread
+
+from acp_nvim import wording
+from acp_nvim.edits.text import Text
+from acp_nvim.files.buffers.tracked_file import NeovimRead, SavedIdle
+from acp_nvim.files.bytes import disk, roots
+from acp_nvim.files.bytes.disk import GRAIN_NS, signature_of
+from acp_nvim.files.bytes.path_guard import Ask
+from acp_nvim.files.bytes.paths import Place
+from acp_nvim.files.bytes.refusals import Refusal
+from acp_nvim.files.changes.disk_changes import DiskChanges
+from acp_nvim.files.changes.git_tree import moves_of
+from acp_nvim.files.changes.tool_call_files import ToolCallFiles
+from acp_nvim.files.changes.turn_start import ANNOUNCED_S, EarlyLooks, TurnStart
+from acp_nvim.files.changes.turns import HEARD_NS, Turn, Turns
+from acp_nvim.files.checkpoints.checkpoints import Checkpoint, Checkpoints, targets
+from acp_nvim.files.checkpoints.pruning import prune
+from acp_nvim.files.checkpoints.rewind import Rewind
+from acp_nvim.files.checkpoints.snapshots import Snapshots
+from acp_nvim.files.journal.persistence import Persistence
+from acp_nvim.files.ports import (
+    AgentSession,
+    Authorship,
+    Buffers,
+    FileOptions,
+    OtherSessions,
+    Seen,
+    View,
+)
+from acp_nvim.files.review.commits import Commits
+from acp_nvim.files.review.decisions import ReviewDecisions
+from acp_nvim.files.review.pending_edits import PendingEdits
+from acp_nvim.files.writes.agent_files import AgentFiles, Amends, OnLocation
+from acp_nvim.files.writes.change_set import ChangeSets
+from acp_nvim.tasks import Tasks
+
+PATIENCE_S: Final = 0.05
+"""How long a prompt waits for the look at the files before it."""
+FIRST_S: Final = 2.0
+"""And for the first one ever: what its agent changes meanwhile would pass for what was there."""
+CAUGHT_UP_S: Final = 10.0
+"""How long a command of the user's waits for the looks that are under way."""
+SLOW_S: Final = 1.0
+"""A first look that takes longer than this is reported to the user."""
+
+S = TypeVar("S", bound=AgentSession)
+
+
+class Workspace(Generic[S]):
+    """Pending edits, edits on disk, decisions and checkpoints of all sessions."""
+
+    _pruned = False
+    _settling = False
+    """A look at what the user has saved is about to begin."""
+
+    def __init__(
+        self,
+        buffers: Buffers,
+        view: View,
+        options: Callable[[], FileOptions],
+        sessions: Callable[[], Iterable[S]],
+        tasks: Tasks,
+        amends: Callable[[PendingEdits], Amends[S]],
+        ask: Ask[S],
+        on_location: OnLocation[S],
+        others: OtherSessions,
+        authorship: Authorship,
+    ) -> None:
+        """``amends`` is made for the edits; ``ask`` and ``on_location`` go to `AgentFiles`;
+        ``others`` shows what other Neovims have; ``authorship`` is for option `blame`.
+        """
+        self._data: Path | None = None
+        self._options, self._sessions = options, sessions
+        self._tasks, self._notice = tasks, view.notice
+        self.snapshots = Snapshots(self._home, view.notice)
+        self._checkpoints = checkpoints = Checkpoints(self.snapshots)
+        turns = Turns(buffers.announce)
+        self.edits = PendingEdits(
+            buffers, view, options, sessions, checkpoints, turns, self._touch, authorship
+        )
+        self.disk = DiskChanges(self.edits, self.snapshots, tasks)
+        self.commits = Commits(self.edits, self.snapshots, self._by_agent)
+        self.tool_calls = ToolCallFiles(self.disk, self.snapshots, tasks)
+        self.early_looks = EarlyLooks(turns, self.disk.look_before, tasks)
+        self.rewind = Rewind(self.edits, checkpoints, self.disk, self.snapshots, self._claim)
+        self.persistence = Persistence(
+            self.edits, self.rewind, self.commits, tasks, sessions, others, view.notice
+        )
+        self.decisions = ReviewDecisions(self.edits, self.disk.before_use, self.persistence.claim)
+        self._amends = amends(self.edits)
+        self.files = AgentFiles(
+            self.edits, self.disk, self.persistence, self._amends, ask, on_location
+        )
+        self.change_sets = ChangeSets(self.edits, self.files, self.disk.before_write)
+        self._open_checkpoints: dict[int, tuple[Checkpoint | None, anyio.Event]] = {}
+        """The checkpoints of the turns that run, by our number of the session."""
+        tasks.start_soon(self.edits.run, self.disk.before_use)
+
+    def keep_in(self, data: Path | None) -> None:
+        """Checkpoints go below this directory, ``stdpath('data')/acp``; None: not known."""
+        self._data = data
+
+    def _home(self, root: str) -> Path:
+        """The directory of the copies of a directory of sessions, the same for all Neovims."""
+        cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser()
+        return (self._data or cache / "acp") / "checkpoints" / roots.name(root)
+
+    def _touch(self) -> None:
+        """The journal has to be written."""
+        self.persistence.touch()
+
+    def _claim(self, directories: Sequence[str]) -> AbstractAsyncContextManager[Seen]:
+        """Nobody else decides in these workspaces."""
+        return self.persistence.claim_workspaces(directories)
+
+    def _by_agent(self, at: int) -> bool:
+        """Whether a tool call ran at that time, in nanoseconds; or perhaps, under a host that was
+        killed.
+        """
+        if at <= self.persistence.cut_until:
+            return True
+        return any(turn.called(at) for turn in self.disk.turns.ready())
+
+    # ---- hooks
+
+    def saved_idle(self, path: str) -> None:
+        """The user saved a file while no agent was at work."""
+        self.edits.tracked[path].hear(SavedIdle())
+        if not self._settling:
+            self._settling = True
+            self._tasks.start_soon(self._settle)
+
+    async def _settle(self) -> None:
+        self._settling = False
+        for session in self._sessions():
+            await self.disk.settle([Place(root, root).real for root in session.roots])
+
+    def saved_elsewhere(self, path: str) -> None:
+        """The user saved a buffer's text, or a part of it, in another file."""
+        self._tasks.start_soon(self.disk.before_write, path)
+
+    async def check_changed(self, path: str, neovim_text: Text | None = None) -> str | None:
+        """Neovim finds a file changed; returns its signature if the text is the same after all.
+
+        ``neovim_text`` is the text that Neovim has read by itself.
+        """
+        if neovim_text is not None:
+            self.edits.tracked[path].hear(NeovimRead(neovim_text))
+        signature = await to_thread.run_sync(signature_of, path)
+        roots = [root for session in self._sessions() for root in session.roots]
+        same = await self.disk.unchanged(path, roots)
+        if neovim_text is None:
+            same = same and await self._is_shown(path)
+        if neovim_text is not None and self.edits.state(path).neovim_read is neovim_text:
+            self.edits.tracked[path].hear(NeovimRead(None))
+        return signature if same else None
+
+    async def _is_shown(self, path: str) -> bool:
+        """Whether a known clean buffer has the text of its file: that has not changed since the
+        last look, but that look may have been later than what the buffer has read.
+        """
+        live = self.edits.buffers.get(path)
+        if live is None or live.modified:
+            return path not in self.disk.by_git
+        limit = self._options().message_bytes
+        try:
+            place = Place(path, path)
+            return await to_thread.run_sync(disk.saved, place, limit, live.format) == live.text
+        except Refusal:  # a link, or no text: nobody reads it into the buffer either
+            return True
+
+    def prepare(self, session: S) -> None:
+        """A session is made: its files are looked at while its agent starts."""
+        self.open(session.cwd)
+        if not self.snapshots.looked(session.roots):
+            self._tasks.start_soon(self._prepare, session)
+
+    async def _prepare(self, session: S) -> None:
+        await self.disk.look(session.roots)
+        roots = [Place(root, root).real for root in session.roots]
+        await self.commits.check(roots)
+        await self.disk.outer.prepare(roots)
+
+    def open(self, directory: str, first: str = "") -> None:
+        """The user works in this directory, on the file ``first``: what former Neovims have left
+        there, and others have, is shown.
+        """
+        paths = self.persistence.open(directory, first)
+        if paths:
+            self._tasks.start_soon(self.revived, paths)
+
+    async def revived(self, paths: Sequence[str], marked: Iterable[str] = ()) -> None:
+        """Edits of another process go on: take up the changes of their files meanwhile, after the
+        look before a prompt that is on its way.
+        """
+        await self.early_looks.rest()
+        await self.persistence.catch_up(paths, marked)
+        prepared: set[tuple[str, ...]] = set()
+        for session in list(self._sessions()) if self.edits.ledger.files() else ():
+            if tuple(session.roots) not in prepared:
+                prepared.add(tuple(session.roots))
+                await self._prepare(session)
+
+    def drop_parked(self, paths: Sequence[str]) -> None:
+        """The user gives up the parked edits of these files."""
+        self.edits.ledger.drop_parked(paths)
+        self.persistence.touch()
+
+    def turn_comes(self, session: S) -> None:
+        """A prompt waits until its session is open."""
+        self.early_looks.expect(session)
+
+    async def turn_began(
+        self,
+        session: S,
+        prompt: object | None,
+        label: str,
+        unsaved: Mapping[str, Text] | None = None,
+        *,
+        under_way: bool = False,
+    ) -> Mapping[str, Text] | None:
+        """A prompt is about to be sent: the present contents are those before it. The same prompt
+        may be sent again; there is none where the agent begins by itself, and no checkpoint then.
+        ``under_way``: the agent has it already. ``unsaved`` are the texts with unsaved edits by
+        path, where they are known. Returns them; None where they were not looked at.
+        """
+        checkpoint = None
+        if prompt is not None:
+            n = self.rewind.number(session, prompt)
+            wanted = self._options().checkpoints
+            checkpoint = await self.rewind.keep(session, n, label, unsaved) if wanted else None
+        begun = anyio.Event()
+        if prompt is not None:
+            self._open_checkpoints[session.n] = checkpoint, begun
+        self.persistence.touch()
+        turn = self.disk.enter(session)
+        if not turn.at_work:
+            turn.user_saves.clear()
+        try:
+            await self._start(turn, checkpoint, begun, under_way=under_way or prompt is None)
+        except BaseException:  # it never becomes a turn
+            turn.given_up()
+            self.disk.leave(session)
+            begun.set()
+            raise
+        return unsaved if checkpoint is None else checkpoint.unsaved
+
+    async def _start(
+        self, turn: Turn, checkpoint: Checkpoint | None, begun: anyio.Event, *, under_way: bool
+    ) -> None:
+        """Do what a prompt waits for; with the agent it is from here on, or already."""
+        sent = time.time_ns() - HEARD_NS if under_way else None
+        if sent is not None:
+            turn.sent(sent, looked=False)
+        with anyio.move_on_after(ANNOUNCED_S):
+            await self.disk.turns.announce()
+        start = await self.disk.remember(turn, sent)  # earlier saves have been reported by now
+        looked = self.early_looks.take(turn.session) or self.disk.rests(turn)
+        if looked:
+            self._look_done(start, checkpoint)
+            begun.set()
+        else:
+            is_first = not self.snapshots.looked(turn.roots)
+            patience = max(PATIENCE_S, FIRST_S) if is_first else PATIENCE_S
+            looked = await self._briefly(patience, self._begin, start, checkpoint, begun)
+        if sent is None:
+            start.goes(time.time_ns() - GRAIN_NS, looked=looked)
+
+    async def _briefly(
+        self, patience: float, work: Callable[..., Awaitable[None]], *args: Any
+    ) -> bool:
+        """Start the work, and wait for it so many seconds; returns whether it is done."""
+        done = anyio.Event()
+
+        async def run() -> None:
+            try:
+                await work(*args)
+            finally:
+                done.set()
+
+        self._tasks.start_soon(run)
+        with anyio.move_on_after(patience):
+            await done.wait()
+        return done.is_set()
+
+    async def _begin(
+        self, start: TurnStart, checkpoint: Checkpoint | None, begun: anyio.Event
+    ) -> None:
+        """Look at the files before the prompt; of many files the look goes on after the prompt is
+        sent. ``begun`` is set when the checkpoint is whole.
+        """
+        try:
+            await self._look_before(start, checkpoint)
+        finally:
+            self.disk.turn_starts.done(start)
+            begun.set()
+
+    async def _look_before(self, start: TurnStart, checkpoint: Checkpoint | None) -> None:
+        turn, session = start.turn, start.turn.session
+        if not self.snapshots.looked(turn.roots):
+            self._tasks.start_soon(self._warn_if_slow, turn)
+        try:
+            if not await self.early_looks.wait(session):
+                await self.disk.begin(turn)
+        finally:
+            turn.ready.set()
+        self._look_done(start, checkpoint)
+        await self.disk.begun(start)
+        if checkpoint is not None:
+            checkpoint.late.update(targets(start.late))
+            self.persistence.touch()
+
+    def _look_done(self, start: TurnStart, checkpoint: Checkpoint | None) -> None:
+        """The look before the prompt is done."""
+        turn = start.turn
+        turn.trees = self.snapshots.trees(turn.session.roots)
+        turn.ready.set()
+        self.disk.turn_starts.done(start)
+        if checkpoint is not None:
+            self.rewind.complete(checkpoint, turn.session)
+            self.persistence.touch()
+        self._tasks.start_later(self._tidy, turn.session)
+        if turn.outer:
+            self._tasks.start_later(self._look_around, turn)
+
+    async def _look_around(self, turn: Turn) -> None:
+        await self.disk.outer.look(turn, is_over=False)
+
+    async def _tidy(self, session: AgentSession) -> None:
+        """Work that no prompt waits for."""
+        await self.commits.check(Place(root, root).real for root in session.roots)
+        if not self._pruned:
+            self._pruned = True
+            await to_thread.run_sync(prune, self._home("").parent)
+
+    async def _warn_if_slow(self, turn: Turn) -> None:
+        with anyio.move_on_after(SLOW_S):
+            await turn.ready.wait()
+            return
+        self._notice(wording.MANY_FILES)
+
+    async def turn_ended(self, session: S, *, own: bool = False) -> None:
+        """The agent has answered the prompt, or is gone. ``own``: it had begun by itself."""
+        turn = self.disk.turns.get(session)
+        if turn is not None:
+            turn.answered()  # the user may know of the end before the next line is done
+        self._learn_trees(turn)
+        await self._amends.ended(session, self.disk.before_use)
+        kept = None if own else self._open_checkpoints.pop(session.n, None)
+        opened = kept or (None, None)
+        await self._briefly(PATIENCE_S, self._end, session, *opened)
+
+    def _learn_trees(self, turn: Turn | None) -> None:
+        """An agent's turn ends: what git does from now on is the user's. Trees that the user has
+        moved meanwhile are compared after the last look.
+        """
+        trees = self.edits.trees
+        marks = trees.read(entry.path for entry in self.edits.ledger.files())
+        for top, mark in marks.items():
+            moves = [] if turn is None else moves_of(top, turn.began)
+            if all(map(self.disk.by_agent, moves)):
+                trees.known[top] = mark
+
+    async def _end(
+        self, session: S, checkpoint: Checkpoint | None, begun: anyio.Event | None
+    ) -> None:
+        try:
+            await self.disk.end(session)
+            trees = self.edits.trees
+            if any(trees.moved(entry.path)[0] for entry in self.edits.ledger.files()):
+                await self.edits.compare(self.disk.before_use)
+            if begun is not None:
+                await begun.wait()  # a restore counts on the checkpoint from now on
+            if checkpoint is not None:
+                checkpoint.ends.append(time.time())
+                self.persistence.touch()
+            await self.commits.check(Place(root, root).real for root in session.roots)
+        finally:
+            self.disk.leave(session)
+
+    async def refresh(self, sessions: Iterable[S]) -> None:
+        """Files may have changed while nobody looked: commits, edits by other programs."""
+        roots = {Place(root, root).real for session in sessions for root in session.roots}
+        await self.sync_all()  # first: a commit is compared with the texts as they are
+        await self.commits.check(sorted(roots))
+
+    async def caught_up(self, *, running: bool = True) -> None:
+        """Take up what agents have done so far, right before the user decides or looks at it;
+        without ``running`` only what was done in turns that have ended.
+        """
+        await self._briefly(CAUGHT_UP_S, lambda: self.disk.caught_up(running=running))
+
+    async def sync_all(self) -> None:
+        """Bring all entries up to date with their files."""
+        await self.persistence.adopt()
+        await self.edits.compare(self.disk.before_use)

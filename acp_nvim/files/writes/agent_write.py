@@ -1,0 +1,317 @@
+"""One write of an agent: merged with the text as it is now, put into the buffer, saved, verified.
+
+The base of the merge is the text that the agent last saw (`edits.agent_bases`), else the file as
+saved. The whole change is made or nothing is; every failure is a `Refusal`, also where the file
+turns out not to hold the saved text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from typing import Final
+
+import anyio
+import msgspec
+from anyio import to_thread
+from msgspec import UNSET, UnsetType
+
+from acp_nvim.edits.agent_bases import Act, AgentBases, Stale
+from acp_nvim.edits.hunks import Hunk, diff
+from acp_nvim.edits.merge import Conflict, Merged, merge
+from acp_nvim.edits.text import EMPTY, Text, rows
+from acp_nvim.files.buffers.buffer_cache import BufferCache
+from acp_nvim.files.bytes import disk
+from acp_nvim.files.bytes.file_format import Decoded, Format, encode
+from acp_nvim.files.bytes.paths import Place
+from acp_nvim.files.bytes.refusals import Reason, Refusal
+from acp_nvim.files.bytes.text_fit import fitted, restored, unencodable, with_returns
+from acp_nvim.files.ports import BufferText, Change, Closed, FileOptions, Written
+
+PATIENCE_S: Final = 10.0
+"""How long a write is tried again while the buffer keeps changing or allows no edit."""
+PAUSE_S: Final = 0.05
+"""The pause before Neovim is asked again for an edit that it does not allow now."""
+
+Amend = Callable[[str, Text], Text]
+"""The text to write to a file (by real path) in place of this one."""
+
+Unread = Callable[[str, Format], Awaitable[Text | Stale | None]]
+"""The base for a file (by real path) that the agent has not read; None: its saved text."""
+
+Lands = Callable[[Text | None, Text, Sequence[Hunk]], None]
+"""Called right before a file gets an agent's text: the one before (None: there is no such file),
+the agent's, and the hunks between them.
+"""
+
+_REASONS: Final[dict[str, Reason]] = {
+    "readonly": "readonly",
+    "conflict": "conflict",
+    "directory": "directory",
+}
+
+
+GONE: Final = "all lines of this text were taken out of the file since; read it again"
+UNVERIFIED: Final = "the file does not hold what was written; its buffer does"
+
+
+class Made(msgspec.Struct, frozen=True):
+    """A write that was made."""
+
+    before: Text | None
+    """None: there was no such file."""
+    after: Text
+    line: int
+    """The first line that changed, 1-based."""
+    asked: Text
+    """The text to write. ``after`` differs if an autocommand changed it."""
+    saved: bool = True
+    """Whether the file has the text; option `files.save` may leave it to the user."""
+    failed: str = ""
+    """Why the file does not hold the text although it was saved."""
+
+
+class AgentWrite:
+    """A write in the making; `run` once.
+
+    ``base`` and ``believed`` then are the texts the agent has in mind, before and after, and
+    ``present`` is the text in the file.
+    """
+
+    def __init__(
+        self,
+        buffers: BufferCache,
+        options: FileOptions,
+        where: Place,
+        content: Text,
+        bases: AgentBases,
+        session: str,
+        amend: Amend,
+        lands: Lands,
+        unread: Unread,
+        given: Text | UnsetType | None = UNSET,
+    ) -> None:
+        """``bases`` has the text that the ``session`` last saw. With ``given`` that is the base
+        instead, whatever was seen; None: there must be no such file.
+        """
+        self.believed = self.base = self.present = content
+        self._buffers = buffers
+        self._options = options
+        self._where = where
+        self._content = content
+        self._bases = bases
+        self._session = session
+        self._amend = amend
+        self._lands = lands
+        self._unread = unread
+        self._given = given
+        self._created = False
+        self._fresh = False
+
+    async def run(self) -> Made | None:
+        """Make the change. None when there is nothing to change."""
+        live = await self._buffers.read(self._where)
+        if isinstance(live, BufferText):
+            self._found(live)
+            return await self._into_buffer(live)
+        stored = disk.stored(self._where, self._limit, live.fileencodings, live.fileformats)
+        self._created = stored is None
+        self._check_given()
+        if stored is None:
+            self._bases.changed(self._where.real, None, Act.REPLACED)
+        else:
+            self._bases.found(self._where.real, iter((stored.text,)), Act.REPLACED)
+            if not await self._changes(stored):
+                return None
+        live = await self._buffers.load(self._where, stored.format if stored else None)
+        if isinstance(live, BufferText):
+            self._fresh = True
+            return await self._into_buffer(live)
+        return await self._past_neovim(stored or Decoded(EMPTY, Format()), live)
+
+    def _found(self, live: BufferText) -> None:
+        """Bring the agent's base up to date with the file."""
+        if live.absent:
+            self._created = True
+            self._bases.changed(self._where.real, None, Act.REPLACED)
+        else:
+            self._bases.found(self._where.real, self._present(live), Act.TYPED)
+        self._check_given()
+
+    def _check_given(self) -> None:
+        """Refuse where there is a file that was to be created, or none to be changed."""
+        if self._given is None and not self._created:
+            raise self._refuse("conflict", "there is such a file already")
+        if isinstance(self._given, Text) and self._created:
+            raise self._refuse("conflict", "the file is gone")
+
+    @property
+    def _limit(self) -> int:
+        return self._options.message_bytes
+
+    def _refuse(self, reason: Reason, why: str) -> Refusal:
+        return Refusal(reason, self._where.path, why)
+
+    def _merged(self, base: Text, live: Text, file_format: Format) -> Merged:
+        """Merge the agent's change to the base into the live text; sets `believed` to its text in
+        the form of the buffer.
+        """
+        content = self._content
+        if file_format.binary:
+            base, content = with_returns(base, live), with_returns(content, live)
+        self.base, self.present = base, live
+        self.believed = fitted(content, base, file_format.dos, file_format.bomb)
+        merged = merge(base, live, self.believed)
+        if isinstance(merged, Conflict):
+            raise self._refuse("conflict", f"{merged.reason}; read it again")
+        if _has_nothing_of(merged.text, self.believed):
+            raise self._refuse("conflict", GONE)
+        return self._amended(live, merged)
+
+    def _amended(self, live: Text, merged: Merged) -> Merged:
+        """The merged text with the user's changes to the proposal. The agent does not know of them:
+        its next write is a change to `believed`, so they stay.
+        """
+        text = self._amend(self._where.real, merged.text)
+        same = text == merged.text
+        return merged if same else Merged(diff(live.lines, text.lines), text)
+
+    async def _changes(self, stored: Decoded) -> bool:
+        """Whether writing changes the file as it is stored."""
+        base = await self._known([stored.text], stored.format) or stored.text
+        merged = self._merged(base, stored.text, stored.format)
+        return merged.text != stored.text
+
+    # ---- by way of the buffer
+
+    async def _into_buffer(self, live: BufferText) -> Made | None:
+        deadline = anyio.current_time() + PATIENCE_S
+        while True:
+            merged = self._merged(await self._base(live), live.text, live.format)
+            if merged.text == live.text and not (self._created or self._unsaved(live)):
+                return None
+            written = await self._attempt(live, merged)
+            if written.outcome == "done" and written.live is not None:
+                before = None if self._created else live.text
+                made = self._made(before, written.live.text, merged)
+                return msgspec.structs.replace(
+                    made,
+                    asked=written.asked or made.after,
+                    saved=written.saved or written.asked is None,
+                    failed="" if written.held else UNVERIFIED,
+                )
+            if anyio.current_time() > deadline:
+                reason: Reason = "busy" if written.outcome == "busy" else "failed"
+                raise self._refuse(reason, written.why or "the buffer keeps changing")
+            if written.outcome == "busy":
+                await anyio.sleep(PAUSE_S)
+            live = await self._again(live)
+
+    def _unsaved(self, live: BufferText) -> bool:
+        """Whether the text is to be saved, whether or not this changes it."""
+        return live.modified and self._options.save == "always"
+
+    async def _base(self, live: BufferText) -> Text:
+        """The text that the agent has changed."""
+        if self._created and (self._fresh or live.absent):
+            return live.text
+        found = await self._known(self._present(live), live.format)
+        return found or list(self._present(live))[-1]
+
+    def _present(self, live: BufferText) -> Iterator[Text]:
+        """The live text, and the one that is saved where it is another."""
+        yield live.text
+        if live.modified and not self._fresh:
+            yield disk.saved(self._where, self._limit, live.format)
+
+    async def _known(self, present: Iterable[Text], file_format: Format) -> Text | None:
+        """The text that the agent last saw, or else that of the start of its turn where the user
+        has saved the file since; None where neither is known.
+        """
+        if not isinstance(self._given, UnsetType):
+            return self._given
+        found = self._bases.base_of(self._session, self._where.real, present)
+        if found is None:
+            found = await self._unread(self._where.real, file_format)
+        if isinstance(found, Stale):
+            raise self._refuse("conflict", f"{found.reason}; read it again")
+        return found
+
+    async def _attempt(self, live: BufferText, merged: Merged) -> Written:
+        """Try once. Comes back when it is done, the buffer moved, or Neovim allows no edit."""
+        hunks = _hunks(live, merged)
+        lacking = unencodable(hunks, live.format.encoding)
+        if lacking:
+            raise self._refuse("failed", lacking)
+        if live.stale and disk.saved(self._where, self._limit, live.format) != live.text:
+            return Written("busy", "Neovim cannot reload the changed file right now")
+        change = Change(
+            hunks,
+            eol=merged.text.eol,
+            empty=merged.text == EMPTY,
+            save=self._options.save,
+            autocmds=self._options.autocmds,
+            fresh=self._fresh,
+            synced=live.stale,
+            unsaved=self._created,
+            verify=self._where,
+        )
+        self._lands(None if self._created else live.text, merged.text, merged.hunks)
+        written = await self._buffers.write(self._where, live, change)
+        if written.outcome not in {"done", "moved", "busy"}:
+            raise self._refuse(_REASONS.get(written.outcome, "failed"), written.why)
+        return written
+
+    async def _again(self, live: BufferText) -> BufferText:
+        """The buffer as it is now."""
+        again = await self._buffers.load(self._where)
+        if isinstance(again, Closed):
+            raise self._refuse("failed", again.why or "the buffer is gone")
+        self._fresh = self._fresh and (again.bufnr, again.text) == (live.bufnr, live.text)
+        self._created = self._created and disk.read(self._where, self._limit) is None
+        if not again.absent:
+            self._bases.found(self._where.real, self._present(again), Act.TYPED)
+        return again
+
+    # ---- past it
+
+    async def _past_neovim(self, stored: Decoded, closed: Closed) -> Made:
+        """Write the file where Neovim cannot load it."""
+        if closed.taken:
+            raise self._refuse("failed", closed.why)
+        known = None
+        if not self._created:
+            known = await self._known([stored.text], stored.format)
+        base = known or stored.text
+        merged = self._merged(base, stored.text, stored.format)
+        try:
+            data = encode(merged.text, stored.format)
+        except UnicodeEncodeError as error:
+            raise self._refuse("failed", f"cannot be written: {error.reason}") from error
+        self._lands(None if self._created else stored.text, merged.text, merged.hunks)
+        await to_thread.run_sync(disk.write, self._where, data)
+        if disk.read(self._where, None) != data:
+            raise self._refuse("failed", "the file does not hold what was written")
+        return self._made(None if self._created else stored.text, merged.text, merged)
+
+    def _made(self, before: Text | None, after: Text, merged: Merged) -> Made:
+        """The result. The agent is taken to know the edits of autocommands."""
+        if after != merged.text:
+            known = merge(merged.text, after, self.believed)
+            self.believed = known.text if isinstance(known, Merged) else self.believed
+        self.present = after
+        self.base = EMPTY if self._created else self.base
+        line = merged.hunks[0].new_start + 1 if merged.hunks else 1
+        return Made(before, after, line, after)
+
+
+def _has_nothing_of(text: Text, written: Text) -> bool:
+    """Whether none of the written lines is in a text, blank ones left aside."""
+    lines = {line for line in written.lines if line.strip()} or set(rows(written))
+    return bool(lines) and lines.isdisjoint(rows(text))
+
+
+def _hunks(live: BufferText, merged: Merged) -> list[Hunk]:
+    """The merge's hunks for the buffer as it is, bytes that are no UTF-8 included."""
+    if not merged.hunks and live.text == EMPTY and merged.text.eol:
+        return [Hunk(0, 1, ("",), 0)]  # no byte becomes one newline
+    return restored(live.raw.lines, live.text.lines, merged.hunks)

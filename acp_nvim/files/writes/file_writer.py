@@ -1,0 +1,192 @@
+"""Makes a text that of a file, or deletes the file, with its buffer: for decisions and restores."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import anyio
+from anyio import to_thread
+
+from acp_nvim import wording
+from acp_nvim.edits.hunks import diff
+from acp_nvim.edits.text import EMPTY, Text
+from acp_nvim.files.buffers.tracked_file import Holds, Removed, UserFormat
+from acp_nvim.files.bytes import disk, nofollow, obstacles
+from acp_nvim.files.bytes.disk import bytes_of
+from acp_nvim.files.bytes.file_format import (
+    BinaryError,
+    Decoded,
+    Format,
+    decode,
+    encode,
+    format_to_write,
+)
+from acp_nvim.files.bytes.nofollow import Rights
+from acp_nvim.files.bytes.paths import Place
+from acp_nvim.files.bytes.refusals import Refusal
+from acp_nvim.files.bytes.text_fit import restored, unencodable
+from acp_nvim.files.ports import BufferText, Change, Closed, Written
+from acp_nvim.files.review.pending_edits import PendingEdits
+from acp_nvim.files.writes.agent_write import PATIENCE_S, PAUSE_S
+
+ATTEMPTS: Final = 20
+"""How often a text is written to a buffer that keeps changing; one that is busy is waited for."""
+
+
+class Refused(Exception):
+    """A file could not be written or deleted; the message says why in one line."""
+
+
+class FileWriter:
+    """Writes and deletes files of the ledger."""
+
+    def __init__(self, edits: PendingEdits) -> None:
+        self._edits = edits
+
+    async def remove(self, path: str) -> None:
+        """Delete the file; its buffer is emptied, and gone unless a window shows it."""
+        live = self._edits.buffers.get(path)
+        file = self._edits.tracked[path]
+        file.hear(UserFormat(await self._format_of(path)))
+        try:
+            was = await to_thread.run_sync(nofollow.remove, path)
+        except OSError as error:
+            raise Refused(f"it cannot be deleted, {error.strerror}") from error
+        if was is not None:
+            file.hear(Removed(Rights.of(was)))
+        await to_thread.run_sync(obstacles.come_back, file)
+        file.hear(Holds(None, None))
+        self._edits.ledger.on_disk.drop(path)
+        if live is not None:
+            await self._edits.buffers.vacate(path, live)
+
+    async def put(
+        self,
+        path: str,
+        before: Text | None,
+        after: Text,
+        whole: bool = False,
+        agents_format: Format | None = None,
+    ) -> None:
+        """Make this the text of the file, by hunks in its buffer, saved as after an agent's write.
+
+        ``before`` is what a file that exists must hold; with ``whole`` nothing of an agent's is
+        left in it afterwards, ``agents_format`` is the format to write. Raises Refused and Refusal;
+        nothing has changed then.
+        """
+        place = Place(path, path)
+        for _ in range(ATTEMPTS):
+            live, stored = await self._loaded(place)
+            there = await _is_there(path)
+            known = live if isinstance(live, BufferText) else stored
+            present = known.format if known and there else None
+            users = self._edits.state(path).user_format
+            file_format = agents_format or format_to_write(users, present, before, after, whole)
+            if isinstance(live, Closed):
+                disk_format = file_format or present or Format()
+                await self._put_on_disk(place, before, after, disk_format, live)
+                return
+            if before is not None and live.text != before:
+                raise Refused(wording.WHY_CHANGED)
+            if file_format is not None and file_format != live.format:
+                await self._edits.buffers.set_format(path, live, file_format)
+                live = await self._edits.buffers.read(place)
+                if isinstance(live, Closed):
+                    continue
+            written = await self._write(place, live, after, fresh=stored is not None, there=there)
+            if written.outcome == "done":
+                if written.asked is not None and written.live is not None:
+                    self._edits.ledger.formatted(path, after, written.live.text)
+                    if written.saved:
+                        self._edits.ledger.on_disk.drop(path)
+                        self._edits.tracked[path].hear(Holds(written.live.text, live.format))
+                return
+            self._edits.buffers.distrust(path)
+        raise Refused("the buffer keeps changing")
+
+    async def _format_of(self, path: str) -> Format | None:
+        """The format of a file on disk; None where there is none, or no text."""
+        live = self._edits.buffers.get(path)
+        data = await to_thread.run_sync(read_or_none, path)
+        if live is not None or data is None:
+            return live.format if live else None
+        try:
+            return decode(data).format
+        except BinaryError:
+            return None
+
+    async def _loaded(self, place: Place) -> tuple[BufferText | Closed, Decoded | None]:
+        """The buffer; where it has just been loaded, also the text that was read."""
+        live = await self._edits.buffers.read(place)
+        if isinstance(live, BufferText):
+            return live, None
+        limit = self._edits.options().message_bytes
+        stored = disk.stored(place, limit, live.fileencodings, live.fileformats)
+        fresh = await self._edits.buffers.load(place, stored.format if stored else None)
+        return fresh, stored or Decoded(EMPTY, Format())
+
+    async def _write(
+        self, place: Place, live: BufferText, after: Text, fresh: bool, there: bool
+    ) -> Written:
+        """Try once; the outcome is ``done``, or ``moved`` if the buffer has changed."""
+        options = self._edits.options()
+        hunks = restored(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
+        lacking = unencodable(hunks, live.format.encoding)
+        if lacking:
+            raise Refused(lacking)
+        change = Change(
+            hunks,
+            eol=after.eol,
+            empty=after == EMPTY,
+            save=options.save if there or options.save == "never" else "always",
+            autocmds=options.autocmds,
+            fresh=fresh,
+            synced=live.stale,
+            rights=None if there else self._edits.state(place.real).rights,
+        )
+        deadline = anyio.current_time() + PATIENCE_S
+        written = await self._edits.buffers.write(place, live, change)
+        while written.outcome == "busy" and anyio.current_time() < deadline:
+            await anyio.sleep(PAUSE_S)
+            written = await self._edits.buffers.write(place, live, change)
+        if written.outcome not in ("done", "moved"):
+            raise Refused(written.why)
+        return written
+
+    async def _put_on_disk(
+        self, place: Place, before: Text | None, after: Text, file_format: Format, closed: Closed
+    ) -> None:
+        """Write past Neovim, which cannot load the file."""
+        if closed.taken:
+            raise Refused(closed.why)
+        limit = self._edits.options().message_bytes
+        now = disk.stored(place, limit, closed.fileencodings, closed.fileformats)
+        if (now.text if now else None) != before:
+            raise Refused(wording.WHY_CHANGED)
+        try:
+            data = encode(after, file_format)
+        except UnicodeEncodeError as error:
+            raise Refused(f"it cannot be written: {error.reason}") from error
+        rights = self._edits.state(place.real).rights
+        await to_thread.run_sync(disk.write, place, data, rights)
+        self._edits.tracked[place.real].hear(Holds(after, file_format))
+
+
+def refused_why(error: Refused | Refusal) -> str:
+    """The reason alone, in one line."""
+    return error.why if isinstance(error, Refusal) else str(error)
+
+
+async def _is_there(path: str) -> bool:
+    try:
+        return await to_thread.run_sync(nofollow.info, path) is not None
+    except OSError as error:
+        raise Refused(error.strerror or str(error)) from error
+
+
+def read_or_none(path: str) -> bytes | None:
+    """The bytes of a file; None also where it cannot be read."""
+    try:
+        return bytes_of(path)
+    except OSError:
+        return None

@@ -1,0 +1,47 @@
+"""What Neovim tells of buffers, as events of the workspace (`lua/acp/buffers/`).
+
+These verbs are taken in as they arrive, before the answers to requests that were sent after them:
+what the user did before Neovim answered is known when the answer is.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from acp_nvim.files.bytes.file_format import Format
+from acp_nvim.files.ports import BufferEdit
+from acp_nvim.files.workspace import Workspace
+from acp_nvim.session.session import Session
+
+VERBS: Final = frozenset({"edited", "doubted", "saved", "leaving"})
+
+
+def on_buffer_event(workspace: Workspace[Session], verb: str, args: dict[str, Any]) -> None:
+    """Take in one of `VERBS`."""
+    if verb == "edited":
+        known = {name: value for name, value in args.items() if value is not None}
+        workspace.edits.buffers.heard(msgspec.convert(known, BufferEdit))
+    elif verb == "doubted":
+        workspace.edits.buffers.doubted(str(args["path"]))
+    elif verb == "saved":
+        _saved(workspace, str(args["path"]), args)
+    else:
+        workspace.edits.leave()
+        workspace.persistence.touch()
+
+
+def _saved(workspace: Workspace[Session], path: str, args: dict[str, Any]) -> None:
+    edits = workspace.edits
+    if args.get("stamp"):
+        edits.save_signed(path, args["stamp"], bool(args.get("coded")))
+    if args.get("idle"):
+        workspace.saved_idle(path)
+    elif "bufnr" in args:
+        encoding, bomb, ends = args.get("layout", ["", False, "unix"])
+        layout = Format(encoding or "utf-8", bool(bomb), ends == "dos", ends == "mac")
+        lines, eol = args.get("lines"), bool(args.get("eol", True))
+        edits.saved(path, lines, eol, layout, bool(args.get("unaware")))
+    else:  # a buffer's text, or part of it, in another file
+        workspace.saved_elsewhere(path)

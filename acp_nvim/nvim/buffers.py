@@ -1,0 +1,268 @@
+"""Neovim's buffers over the bridge: the port `Buffers` of the workspace.
+
+One Lua call per operation. A buffer's text crosses the pipe once per changedtick: what did not
+change since is served from here, after one small round trip that asks.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+import msgspec
+from anyio import to_thread
+
+from acp_nvim.edits.hunks import Hunk, apply, diff
+from acp_nvim.edits.text import EMPTY, Text, size
+from acp_nvim.files.bytes.disk import holds
+from acp_nvim.files.bytes.file_format import Format, clean
+from acp_nvim.files.bytes.paths import Place
+from acp_nvim.files.ports import BufferText, Change, Closed, Save, Written
+from acp_nvim.nvim.async_calls import Caller
+from acp_nvim.nvim.bridge import NvimError
+
+MODULE: Final = "acp.buffers.live"
+OUTSIDE: Final = "acp.buffers.disk_changes"
+MAX_BYTES: Final = 64 * 1024 * 1024
+EOL, MODIFIED, DOS, BOMB, NO_BYTES, STALE, MAC, BINARY = 1, 2, 4, 8, 16, 32, 64, 128
+GONE, NEW = 256, 512
+
+
+class NvimBuffers:
+    """Loaded buffers. `_known` is a cache of their texts, by the resolved path of the file."""
+
+    def __init__(self, bridge: Caller, max_bytes: int = MAX_BYTES) -> None:
+        self._bridge = bridge
+        self._max = max_bytes
+        self._bytes = 0
+        self._known: OrderedDict[str, BufferText] = OrderedDict()
+        self._homes: dict[int, list[str]] = {}
+        """Directories of sessions, as Neovim was told, by our number."""
+        self._announced: list[str] = []
+        """The directories in which turns run, as Neovim knows or will know before all else."""
+        self._heard = 0
+        """The last prompt that came with the news that Neovim expects its turn."""
+
+    async def read(self, place: Place) -> BufferText | Closed:
+        """The loaded buffer of a file; see `Buffers`."""
+        known = self._known.get(place.real)
+        bufnr, tick = (known.bufnr, known.tick) if known else (0, 0)
+        answer = await self._bridge.call(MODULE, "read", place.path, place.real, bufnr, tick)
+        return self._taken(place, answer, known)
+
+    async def load(self, place: Place, file_format: Format | None = None) -> BufferText | Closed:
+        """The buffer of a file, loaded where it was not; see `Buffers`."""
+        encodings = () if file_format is None else (_fileencodings(file_format),)
+        answer = await self._bridge.call(MODULE, "load", place.path, place.real, *encodings)
+        return self._taken(place, answer, None)
+
+    async def glance(self, place: Place) -> tuple[BufferText | Closed, str | None]:
+        answer = await self._bridge.call(OUTSIDE, "peek", place.path, place.real)
+        signature = answer[5] if answer[0] and len(answer) > 5 else None
+        return self._taken(place, answer, None), signature
+
+    async def take(
+        self,
+        live: BufferText,
+        hunks: Sequence[Hunk],
+        after: Text,
+        modified: bool,
+        signature: str | None,
+    ) -> Written:
+        """See `Buffers`. Neovim asks nothing about the file afterwards."""
+        want = {"eol": after.eol, "empty": after == EMPTY, "modified": modified}
+        rows = _rows(hunks)
+        args = live.bufnr, live.tick, rows, want, signature
+        answer = await self._bridge.call(OUTSIDE, "take", *args)
+        outcome, why, snapshot = [*answer, None, None][:3]
+        return Written(outcome, why or "", False, None if snapshot is None else _text(snapshot, []))
+
+    async def write(self, place: Place, live: BufferText, change: Change) -> Written:
+        """Apply a change; see `Buffers`."""
+        want: dict[str, Any] = {
+            "eol": change.eol,
+            "empty": change.empty,
+            "save": change.save,
+            "autocmds": change.autocmds,
+            "fresh": change.fresh,
+            "synced": change.synced,
+        }
+        if change.unsaved and change.save == "never":
+            want["modified"] = True
+        if change.rights is not None:
+            want["rights"] = msgspec.structs.asdict(change.rights)
+        outcome, why, saved, answer, stamp, gone = await self._write(
+            live, _rows(change.hunks), want
+        )
+        if answer is None:
+            return Written(outcome, why)
+        if outcome == "done":
+            after = _text(answer, apply(live.raw.lines, change.hunks), live.raw is live.text)
+            held = await self._verified(change.verify, after, stamp)
+            return Written("done", "", saved, after, held, gone)
+        return Written(outcome, why, False, await self._restored(live, _text(answer, [])))
+
+    async def obstacles(self, paths: Sequence[str], save: Save) -> dict[str, str]:
+        found: dict[str, str] = await self._bridge.call(MODULE, "obstacles", list(paths), save)
+        return found
+
+    async def mark_conflict(self, live: BufferText) -> None:
+        await self._bridge.call(OUTSIDE, "part", live.bufnr)
+
+    async def set_format(self, live: BufferText, file_format: Format) -> None:
+        options = {
+            "fileencoding": file_format.encoding,
+            "bomb": file_format.bomb,
+            "fileformat": file_format.fileformat,
+        }
+        await self._bridge.call(OUTSIDE, "lay", live.bufnr, options)
+
+    async def vacate(self, live: BufferText) -> None:
+        await self._bridge.call(OUTSIDE, "vacate", live.bufnr, live.tick)
+
+    async def unsaved(self) -> dict[str, Text]:
+        try:
+            found = await self._bridge.call(OUTSIDE, "unsaved")
+        except NvimError:
+            return {}  # Neovim is closing
+        return texts_of(found) or {}
+
+    async def save(self, paths: Sequence[str]) -> dict[str, str]:
+        """Save these buffers as the user would, their autocommands included. Returns why, by path
+        of those that could not be.
+        """
+        return dict(await self._bridge.call(OUTSIDE, "save", list(paths)))
+
+    async def announce(self, roots: Sequence[str]) -> None:
+        if list(roots) == self._announced:
+            return
+        self._announced = list(roots)
+        with suppress(NvimError):  # Neovim is closing
+            await self._bridge.call(OUTSIDE, "turns", list(roots), self._heard)
+
+    def settle(self, n: int, roots: Sequence[str]) -> None:
+        """A session's turns run in these directories: Neovim is told so, once."""
+        if self._homes.get(n) != list(roots):
+            self._homes[n] = list(roots)
+            self._bridge.tell(OUTSIDE, "home", n, list(roots))
+
+    def expects(self, n: int, number: int) -> None:
+        """A prompt has come, and Neovim acts as if its turn ran already: no need to tell it."""
+        self._heard = number
+        self._announced = sorted({*self._announced, *self._homes.get(n, ())})
+
+    async def _verified(self, place: Place | None, live: BufferText, stamp: str | None) -> bool:
+        """Whether the file holds what was saved, as far as one read of it in a worker thread tells.
+        What is heard of the buffer meanwhile is newer than this write (`BufferCache`).
+        """
+        if place is None or stamp is None:
+            return True
+        return await to_thread.run_sync(holds, place, live, stamp)
+
+    async def _write(
+        self, live: BufferText, rows: list[Any], want: dict[str, Any]
+    ) -> tuple[Any, Any, Any, Any, Any, bool]:
+        answer = await self._bridge.call(MODULE, "write", live.bufnr, live.tick, rows, want)
+        outcome, why, saved, snapshot, stamp, gone = [*answer, *[None] * 5][:6]
+        return outcome, why or "", bool(saved), snapshot, stamp, bool(gone)
+
+    async def _restored(self, before: BufferText, now: BufferText) -> BufferText:
+        """The buffer with the lines it had, where an undo did not bring them back."""
+        hunks = diff(now.raw.lines, before.raw.lines)
+        if not hunks:
+            return now
+        eol = before.raw.eol
+        want = {"eol": eol, "empty": before.raw == EMPTY, "modified": before.modified}
+        answer = (await self._write(now, _rows(hunks), want))[3]
+        return now if answer is None else _text(answer, list(before.raw.lines))
+
+    def _taken(
+        self, place: Place, answer: list[Any], known: BufferText | None
+    ) -> BufferText | Closed:
+        """What Lua answered, remembered. Without lines it is the known text."""
+        if answer[0] == 0:
+            self._forget(place.real)
+            why, taken = [*answer[3:], None, None][:2]
+            return Closed(answer[1], answer[2], why or "", bool(taken))
+        if known is not None and answer[1] == known.tick and answer[0] == known.bufnr:
+            fresh = _renewed(known, answer)
+            if fresh is known:
+                self._known.move_to_end(place.real)
+                return known
+        else:
+            fresh = _text(answer, [])
+        self._remember(place.real, fresh)
+        return fresh
+
+    def _remember(self, real: str, text: BufferText) -> None:
+        self._forget(real)
+        self._known[real] = text
+        self._bytes += size(text.raw)
+        while self._bytes > self._max and len(self._known) > 1:
+            self._forget(next(iter(self._known)))
+
+    def _forget(self, real: str) -> None:
+        text = self._known.pop(real, None)
+        if text is not None:
+            self._bytes -= size(text.raw)
+
+
+def _fileencodings(file_format: Format) -> str:
+    return "ucs-bom," * file_format.bomb + file_format.encoding
+
+
+def texts_of(found: Any) -> dict[str, Text] | None:
+    """The texts that Lua tells, by path; None where it tells none."""
+    if found is None:
+        return None
+    return {it["path"]: Text(tuple(it["lines"]), bool(it["eol"])) for it in found}
+
+
+def _rows(hunks: Any) -> list[tuple[int, int, tuple[str, ...]]]:
+    """Hunks as Lua takes them."""
+    found: list[Hunk] = list(hunks)
+    return [(hunk.start, hunk.end, hunk.lines) for hunk in found]
+
+
+def _text(answer: list[Any], expected: list[str], known_clean: bool = False) -> BufferText:
+    """A snapshot of Lua's. Where it brings no lines they are the expected, perhaps clean ones."""
+    bufnr, tick, flags, encoding, lines = [*answer, None][:5]
+    raw = Text(tuple(expected if lines is None else lines), _eol(flags))
+    text = raw if known_clean and lines is None else clean(raw)
+    return _buffer(bufnr, tick, flags, encoding, raw, text)
+
+
+def _renewed(known: BufferText, answer: list[Any]) -> BufferText:
+    """The known text with the options of now; the same object when these are the same, too."""
+    bufnr, tick, flags, encoding = answer[:4]
+    raw, text = known.raw, known.text
+    if raw.eol != _eol(flags):
+        raw = Text(raw.lines, _eol(flags))
+        text = clean(raw)
+    fresh = _buffer(bufnr, tick, flags, encoding, raw, text)
+    return known if fresh == known else fresh
+
+
+def _eol(flags: int) -> bool:
+    return bool(flags & EOL) and not flags & NO_BYTES
+
+
+def _buffer(bufnr: int, tick: int, flags: int, encoding: str, raw: Text, text: Text) -> BufferText:
+    return BufferText(
+        bufnr,
+        tick,
+        raw,
+        text,
+        modified=bool(flags & MODIFIED),
+        format=_format(flags, encoding),
+        stale=bool(flags & STALE),
+        gone=bool(flags & GONE),
+        new=bool(flags & NEW),
+    )
+
+
+def _format(flags: int, encoding: str) -> Format:
+    dos, mac, bomb = bool(flags & DOS), bool(flags & MAC), bool(flags & BOMB)
+    return Format(encoding or "utf-8", bomb, dos, mac, bool(flags & BINARY))

@@ -1,0 +1,57 @@
+"""Events about tool calls and permissions, many in one frame operation.
+
+An agent may ask hundreds of things at once. A table for each event, with the same options in most
+of them, costs Neovim more than all that it shows of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from acp_nvim.nvim.plain import legible, legible_all, plain
+from acp_nvim.session import snapshot
+from acp_nvim.session.changes import Event
+from acp_nvim.session.questions.decisions import Option
+
+Op = list[Any]
+
+
+class Happened:
+    """The operation `happened`: events of a session that follow one another, in their order."""
+
+    def __init__(self, n: int) -> None:
+        self._values: list[Any] = []
+        self._options: list[Any] = []
+        self._known: dict[tuple[Option, ...], int] = {}
+        self.op: Op = ["happened", n, self._values, self._options]
+
+    def add(self, event: Event) -> None:
+        """Add an event of tool calls, of a permission or of its end."""
+        data = event.data
+        if event.name == "AcpToolCall":
+            self._values += ("calls", legible_all(data["calls"]))
+        elif event.name == "AcpPermission":
+            self._values += (
+                "asked",
+                data["id"],
+                _text(data.get("tool_call")),
+                legible(data["title"]),
+                self._number(data["options"]),
+            )
+        else:
+            self._values += ("done", data["id"], data["outcome"], _text(data.get("option")))
+
+    def _number(self, options: Sequence[Option]) -> int:
+        """Where the operation has these options, from 1: once, however many offer them."""
+        key = tuple(options)
+        number = self._known.get(key)
+        if number is None:
+            self._options.append(plain(snapshot.options(options)))
+            number = self._known[key] = len(self._options)
+        return number
+
+
+def _text(value: str | None) -> str | bool:
+    """A text, or False where there is none."""
+    return False if value is None else legible(value)

@@ -1,0 +1,274 @@
+"""The view of all sessions: their documents, and the contents of frames that bring Neovim up to
+date with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from acp_nvim.agent.settings import Settings
+from acp_nvim.features.permissions.proposed_edits import shows_edits
+from acp_nvim.nvim.plain import legible, plain
+from acp_nvim.render import cards
+from acp_nvim.render.calls.tools import Look, entry_of, float_rows
+from acp_nvim.render.document import ENTRY, Document
+from acp_nvim.render.margin import plan_rows
+from acp_nvim.render.rows import decor
+from acp_nvim.session import snapshot
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.output.terminal import Terminal
+from acp_nvim.session.questions.decisions import Decision
+from acp_nvim.session.session import Session
+from acp_nvim.session.state import ALL, take_calls, take_changes
+from acp_nvim.session.transcript.entries import Past
+
+if TYPE_CHECKING:
+    from acp_nvim.nvim.happened import Happened
+
+Op = list[Any]
+
+ASKED = frozenset({"permissions", "elicitations", "questions"})
+"""State of which cards are drawn."""
+
+WRITES = ("edit", "delete", "move")
+"""Kinds of calls whose title says no more than their diffs."""
+
+MANY = ("AcpToolCall", "AcpPermission", "AcpPermissionDone")
+"""Events that are told many at once (`happened.Happened`)."""
+
+NEW_CHILDREN = 10
+"""The most subagents that get their chats in one frame: each costs Neovim some milliseconds."""
+
+EVENTS = ("event", "happened")
+"""Operations that run the user's own handlers: last, when all else is as they will find it."""
+
+
+class Wake(Protocol):
+    """Tells whoever sends the frames that there is something to tell."""
+
+    def __call__(self, urgent: bool = False) -> None:
+        """``urgent`` changes are shown at once."""
+
+
+class Screen:
+    """Collects frame operations: chats first, then state, then pushed ones, then events."""
+
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        wake: Wake,
+        edits_shown: Callable[[Session, Decision], None] = lambda session, decision: None,
+    ) -> None:
+        """`wake` is told that there is something for the next frame (`Pace.wake`), `edits_shown` of
+        each card that is drawn of a permission with edits.
+        """
+        self._edits_shown = edits_shown
+        self.sessions: dict[int, Session] = {}
+        self.documents: dict[int, Document] = {}
+        self._settings = settings
+        self._wake = wake
+        self._status: dict[int, tuple[str, int]] = {}
+        self._known: set[int] = set()
+        self._first: list[Op] = []
+        self._state: list[Op] = []
+        self._pushed: list[Op] = []
+
+    # -- changes ----------------------------------------------------------------------------------
+
+    def add(self, session: Session, past: Past | None = None) -> None:
+        """Show a session from now on; `past` is the text that its chat holds already."""
+        chat = self._settings().chat
+        look = Look(chat.tool_lines, session.cwd)
+        self.sessions[session.n] = session
+        self.documents[session.n] = document = Document(session.n, look, chat.thoughts)
+        if past is not None:
+            session.transcript.entries.append(past)
+            document.adopt(past)
+        if session.root is session:
+            self._first.append(["session", session.n])
+        self._wake()
+
+    def terminal(self, n: int, id: str) -> Terminal | None:
+        """Return a terminal of a session, of a child's as well."""
+        session = self.sessions.get(n)
+        return None if session is None else session.terminals.get(id)
+
+    def is_urgent(self, session: Session) -> bool:
+        """Whether a turn or a question has begun or ended since the last frame."""
+        known = self._status.get(session.n)
+        return known is None or known[0] != session.status or known[1] != len(session.decisions)
+
+    def state(self, path: list[str | int], value: Any) -> None:
+        """Set a value of the snapshot outside of the sessions."""
+        self._state.append(["state", path, plain(value)])
+        self._wake()
+
+    def push(self, *op: Any) -> None:
+        """Queue any other operation."""
+        self._pushed.append(list(op))
+        self._wake(urgent=True)
+
+    def event(self, name: str, **data: Any) -> None:
+        """Queue a `User` event that belongs to no session."""
+        self.push("event", name, plain(data))
+
+    def configured(self) -> None:
+        """The options have changed: chats that are to look otherwise now are drawn again."""
+        chat = self._settings().chat
+        for n, document in self.documents.items():
+            look = Look(chat.tool_lines, self.sessions[n].cwd)
+            if document.restyle(look, chat.thoughts):
+                self.redraw(n)
+
+    def redraw(self, n: int) -> None:
+        """Draw a chat again from its first row."""
+        if n in self.documents:
+            self._first += self.documents[n].redraw(self.sessions[n].transcript)
+            self._wake()
+
+    # -- frames -----------------------------------------------------------------------------------
+
+    def collect(self, budget: int) -> tuple[list[Op], bool]:
+        """Return the next frame and whether text waits that did not fit."""
+        ops, self._first = self._first, []
+        tail: list[Op] = []
+        more, new_children = False, 0
+        for n, session in self.sessions.items():
+            transcript, document = session.transcript, self.documents[n]
+            if not transcript.dirty and not session.changes.pending:
+                continue  # most have nothing to tell
+            if session.root is not session and n not in self._known:
+                new_children += 1
+                if new_children > NEW_CHILDREN:
+                    more = True
+                    continue
+                ops.append(["session", n])
+            self._status[n] = _status(session)
+            if transcript.dirty:
+                drawn, budget = document.draw(transcript, budget)
+                ops += drawn
+                more = more or bool(transcript.dirty)
+            if session.changes.pending:
+                # What waits may stand right behind the text that is drawn, so that does not do.
+                drawn_before = document.drawn - 1 if transcript.dirty else transcript.written
+                events = self._events(session, drawn_before)
+                more = more or session.changes.waits(drawn_before)
+                tail += self._told(session, drawn_before) + events
+        ops += self._state + [op for op in tail if op[0] not in EVENTS] + self._pushed
+        ops += [op for op in tail if op[0] in EVENTS]
+        self._state, self._pushed = [], []
+        return ops, more
+
+    def _told(self, session: Session, drawn: int) -> list[Op]:
+        """State whose text is on the screen; in a session's first frame all of it, however much
+        text waits.
+        """
+        if session.n not in self._known:
+            self._known.add(session.n)
+            drawn = ALL
+        changes = take_changes(session, drawn)
+        ops = [["state", ["sessions", session.n, *p], plain(value)] for p, value in changes]
+        ops += self._views(session, {str(path[0]) for path, _ in changes})
+        first, calls = take_calls(session, drawn) if session.changes.calls else (0, [])
+        if calls:
+            ops.append(["calls", session.n, _calls(calls), first])
+        return ops
+
+    def _events(self, session: Session, drawn: int) -> list[Op]:
+        """Events whose text is on the screen; those of tool calls and permissions that follow one
+        another are one operation. Of the places where the agent works the last one is followed.
+        """
+        ops: list[Op] = []
+        place: list[Op] = []
+        many: Happened | None = None
+        for event in session.changes.take_events(drawn):
+            data = event.data
+            if event.name in MANY and "subagent" not in data:
+                if many is None:
+                    many = _happened(session.n)
+                    ops.append(many.op)
+                many.add(event)
+                continue
+            many = None
+            if event.name == "AcpLocation":
+                place = [["location", session.n, data["path"], data.get("line"), session.roots]]
+            ops.append(["event", event.name, plain(data)])
+        return ops + place
+
+    def _views(self, session: Session, changed: set[str]) -> list[Op]:
+        """Windows that show a part of the state."""
+        ops: list[Op] = []
+        if changed & ASKED and session.root is session:
+            front = [self._card(session, decision) for decision in session.decisions.front]
+            ops.append(["cards", session.n, front, session.decisions.behind])
+        elif "more" in changed and session.root is session:
+            ops.append(["cards_more", session.n, session.decisions.behind])
+        if "plan" in changed:
+            rows = plan_rows(session.plan, left=session.cut.get("plan", 0))
+            ops.append(["plan", session.n, [text for text, _, _ in rows], decor(rows)[0]])
+        return ops
+
+    def _card(self, session: Session, decision: Decision) -> dict[str, Any]:
+        diffs = shows_edits(session, decision)
+        if diffs:
+            self._edits_shown(session, decision)
+        entry = entry_of(decision, session)
+        cwd = (decision.asker or session).cwd
+        rows = float_rows(entry, decision, cwd)
+        more = decision.kind not in WRITES or cards.tells_more(decision, entry, cwd)
+        return {
+            "id": decision.id,
+            "subject": decision.subject,
+            "title": cards.title_text(decision, entry, cwd),
+            "diffs": diffs,
+            "more": more,
+            "head": len(rows) - cards.option_rows(decision),
+            "lines": [text for text, _, _ in rows],
+            "spans": decor(rows)[0],
+            "options": snapshot.options(decision.options),
+        }
+
+    # -- how much waits ---------------------------------------------------------------------------
+
+    @property
+    def turn_runs(self) -> bool:
+        """Whether the turn of any session runs."""
+        return any(session.status == "running" for session in self.sessions.values())
+
+    @property
+    def undrawn(self) -> int:
+        """Characters of text that wait to be drawn, and what else does as if it were text."""
+        return sum(
+            s.transcript.written - self.documents[n].drawn + ENTRY * (len(s.transcript.dirty) - 1)
+            for n, s in self.sessions.items()
+            if s.transcript.dirty
+        )
+
+
+def _calls(calls: Iterable[tuple[int, ToolCall]]) -> list[Any]:
+    """Position, id, title, kind, status and locations of one after the other: what
+    `snapshot.tool_call` has, without a table for each.
+    """
+    told: list[Any] = []
+    for position, call in calls:
+        told += (
+            position,
+            legible(call.id),
+            legible(call.title or call.name or ""),
+            call.kind,
+            call.status,
+            plain(snapshot.locations(call)) if call.locations else False,
+        )
+    return told
+
+
+def _happened(n: int) -> Happened:
+    """Imported late, since no first prompt needs it."""
+    from acp_nvim.nvim.happened import Happened
+
+    return Happened(n)
+
+
+def _status(session: Session) -> tuple[str, int]:
+    return session.status, len(session.decisions)

@@ -1,0 +1,116 @@
+"""What the tools see and show in Neovim, over the bridge: the port `Editor` of the tools."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Sequence
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from acp_nvim.files.bytes.paths import below
+from acp_nvim.nvim.bridge import NvimError
+from acp_nvim.session.session import Session
+from acp_nvim.tools.ports import Diagnostics, OpenBuffer, Quickfix, QuickfixItem
+from acp_nvim.tools.server.tool import ToolError
+
+ROOM: Final = "acp.tools."
+
+
+class Caller(Protocol):
+    """The part of the bridge that is needed here."""
+
+    def call(self, module: str, function: str, *args: Any) -> Awaitable[Any]:
+        """Run ``require(module)[function](...)`` in Neovim."""
+        ...
+
+    def tell(self, module: str, function: str, *args: Any) -> None:
+        """Run the same, where nobody waits for the outcome."""
+        ...
+
+
+class Calls(Protocol):
+    """The part of `AsyncCalls` that is needed here."""
+
+    async def call(self, module: str, function: str, *args: Any) -> Any:
+        """Run a function of Lua that answers later."""
+        ...
+
+
+class ToolEditor:
+    """See `Editor`."""
+
+    def __init__(self, bridge: Caller, calls: Calls) -> None:
+        self._bridge = bridge
+        self._calls = calls
+
+    # ---- turns
+
+    def turn_began(self, session: Session) -> None:
+        """A prompt is about to be sent."""
+        self._bridge.tell(ROOM + "turns", "began", session.n)
+
+    def turn_ended(self, session: Session) -> None:
+        """A turn is over: files that were loaded for it are let go."""
+        self._bridge.tell(ROOM + "turns", "ended", session.n)
+
+    def closed(self, session: Session) -> None:
+        """A session is closed, or its agent gone."""
+        self._bridge.tell(ROOM + "turns", "closed", session.n)
+
+    # ---- the port
+
+    async def diagnostics(
+        self,
+        session: Session,
+        path: str | None,
+        *,
+        severity: int,
+        turn: bool,
+        wait_ms: int,
+        limit: int,
+    ) -> Diagnostics:
+        question: dict[str, Any] = {
+            "session": session.n,
+            "roots": _roots(session),
+            "severity": severity,
+            "turn": turn,
+            "wait_ms": wait_ms,
+            "limit": limit,
+        }
+        if path is not None:
+            question |= {"path": path, "load": below(path, session.roots) is not None}
+        try:
+            found = await self._calls.call(ROOM + "diagnostics", "read", question)
+        except NvimError as error:
+            raise ToolError(str(error)) from error
+        return msgspec.convert(found, Diagnostics)
+
+    async def buffers(self) -> list[OpenBuffer]:
+        return msgspec.convert(await self._call("open_buffers", "list"), list[OpenBuffer])
+
+    async def quickfix(self) -> Quickfix:
+        return msgspec.convert(await self._call("quickfix", "read"), Quickfix)
+
+    async def set_quickfix(self, items: Sequence[QuickfixItem], title: str) -> None:
+        listed = [_given(msgspec.structs.asdict(item)) for item in items]
+        await self._call("quickfix", "set", listed, title)
+
+    async def show(self, session: Session, path: str, first: int, last: int, text: str) -> None:
+        mark = {"session": session.n, "path": path, "first": first, "last": last, "text": text}
+        await self._call("show", "show", mark)
+
+    async def _call(self, module: str, function: str, *args: Any) -> Any:
+        try:
+            return await self._bridge.call(ROOM + module, function, *args)
+        except NvimError as error:
+            raise ToolError(str(error)) from error
+
+
+def _roots(session: Session) -> list[str]:
+    return [os.path.realpath(root) for root in session.roots]
+
+
+def _given(table: dict[str, Any]) -> dict[str, Any]:
+    """Without what is None, which is no nil in Lua."""
+    return {key: value for key, value in table.items() if value is not None}

@@ -1,0 +1,1 @@
+"""Other descriptions of the protocol."""

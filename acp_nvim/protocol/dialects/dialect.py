@@ -1,0 +1,205 @@
+"""Support of agents that follow other descriptions of ACP; no other module knows of them.
+
+A `Dialect` stands where frames enter and leave a connection. Frames of an agent that follows the
+protocol pass unread: only answers to a few requests are checked, and updates from the first frame
+on that shows another description (in the answer to `initialize`, or an update that cannot be read).
+What leaves is translated for agents that want the version in words, which they show by refusing
+the number. `dialect_frames` and `dialect_requests` hold the translations of what enters and
+leaves; this module decides when to ask them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from acp_nvim.protocol import codec, errors, schema
+from acp_nvim.protocol.dialects import frames
+from acp_nvim.protocol.jsonrpc import Event, Id, Notification, Response
+
+Params = Struct | dict[str, Any]
+
+STRING_VERSION: Final = "string protocolVersion"
+
+_OPENING: Final = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
+_LOOKED_AT: Final = _OPENING | {"initialize", "session/prompt"}
+
+
+class Dialect:
+    """The description that one agent follows, learned from its frames. While `active` updates are
+    translated. It is a `translation.Translation`.
+    """
+
+    takes_more = False
+
+    def __init__(
+        self, *, in_words: bool = False, branch_of: Callable[[str], str | None] = lambda cwd: None
+    ) -> None:
+        """``in_words``: the agent wants strings for versions; ``branch_of`` returns the git branch
+        of a folder, which such agents are told.
+        """
+        self.active = in_words
+        self.starts_servers = not in_words
+        self.in_words = in_words
+        self._branch_of = branch_of
+        self._commands: frozenset[str] = frozenset()
+        """The slash commands that the agent has named."""
+        self.traits: dict[str, None] = {}
+        self._prompts: dict[Id, str] = {}
+        self._progress = frames.Progress()
+        self.capabilities: dict[str, Any] = {}
+        """The agent's capabilities as it named them."""
+
+    def __repr__(self) -> str:
+        return f"<Dialect {self.name}>"
+
+    @property
+    def name(self) -> str:
+        """`acp`, with the deviations seen so far: `acp with models`."""
+        return f"acp with {', '.join(self.traits)}" if self.traits else "acp"
+
+    # -- what leaves ------------------------------------------------------------------------------
+
+    def speak_in_words(self) -> None:
+        """The agent refuses numbers for versions: what leaves from now on is translated."""
+        self.in_words, self.starts_servers, self.active = True, False, True
+
+    def leaves(self, method: str, params: Params) -> tuple[str, Params]:
+        """Return a message of ours as it is; translated for an agent that wants words."""
+        return method, self._in_words(method, params) if self.in_words else params
+
+    def _in_words(self, method: str, params: Params) -> Params:
+        from acp_nvim.protocol.dialects import requests
+
+        match params:
+            case schema.InitializeRequest():
+                return requests.initialize(params)
+            case schema.PromptRequest():
+                return requests.prompt(params, self._commands)
+            case Struct() if method in _OPENING:
+                return requests.opening(params, self._branch_of(str(getattr(params, "cwd", ""))))
+            case _:
+                return params
+
+    def sent(self, request_id: Id, method: str, params: Params) -> None:
+        """Remember whose turn a prompt begins, for reading its answer."""
+        if method == "session/prompt":
+            session_id = getattr(params, "session_id", None)
+            self._prompts[request_id] = str(session_id or "")
+            self._progress.plans.pop(str(session_id or ""), None)
+
+    def asks(self, method: str) -> bool:
+        """Whether this agent takes a notification of ours only as a request."""
+        wants_words = self.in_words or STRING_VERSION in self.traits
+        return method == "session/cancel" and wants_words
+
+    # -- what enters ------------------------------------------------------------------------------
+
+    def response(self, response: Response, said: Callable[[str], str]) -> list[Event]:
+        """Return a v1 answer, after the updates that belong before it.
+
+        `said` returns the agent's text in the running turn of a session (by the agent's id), to
+        tell text that stands only beside the stop reason from repeated text.
+        """
+        session_id = self._prompts.pop(response.id, "")
+        method = response.method
+        if method not in _LOOKED_AT or response.result is None:
+            return [response]
+        result = _object(response.result)
+        if result is None:
+            return [response]
+        if method == "session/prompt":
+            return self._ended(response, result, session_id, said)
+        opens = method in _OPENING
+        changed, traits = (frames.opened if opens else frames.initialized)(result)
+        if not opens:
+            self.capabilities = frames.named_capabilities(changed)
+            if frames.is_flat(traits):
+                self.in_words = True
+            self.starts_servers = not self.in_words or frames.takes_servers(changed)
+        if not traits:
+            return [response]
+        self._learn(traits)
+        self.active = self.active or not opens
+        return [Response(response.id, method, _raw(changed), None)]
+
+    def params(self, method: str, raw: Raw, notes: list[str]) -> Any:
+        """Return the params of a request of the agent. Raises `DecodeError`."""
+        return codec.decode_params(method, raw, "client", notes)
+
+    def events(self, events: Iterable[Event]) -> list[Event]:
+        """Return the events with translated updates; only called while `active`."""
+        return [translated for event in events for translated in self._event(event)]
+
+    def odd(self, params: Raw) -> list[Raw]:
+        """Return the v1 updates of one that cannot be read; none when it is just wrong."""
+        found = self._updates(params)
+        if found is None:
+            return []
+        self.active = True
+        return found
+
+    def _event(self, event: Event) -> list[Event]:
+        if type(event) is not Notification or event.method != "session/update":
+            return [event]
+        found = self._updates(event.params)
+        return [event] if found is None else [Notification(event.method, it) for it in found]
+
+    def _updates(self, params: Raw) -> list[Raw] | None:
+        message = _object(params)
+        if message is None:
+            return None
+        session_id, update = frames.addressed(message)
+        self._commands = frames.commands(update) or self._commands
+        translated, trait = frames.update(update, session_id, self._progress)
+        if translated is None:
+            return None
+        self.traits.setdefault(trait)
+        return [_raw({"sessionId": session_id, "update": it}) for it in translated]
+
+    # -- answers ----------------------------------------------------------------------------------
+
+    def _learn(self, traits: Iterable[str]) -> None:
+        self.traits |= dict.fromkeys(traits)
+
+    def _ended(
+        self,
+        response: Response,
+        result: dict[str, Any],
+        session_id: str,
+        said: Callable[[str], str],
+    ) -> list[Event]:
+        """Return the end of a turn: text that stands only there, then the stop reason or the
+        error.
+        """
+        end = frames.ended(result)
+        if not end.traits:
+            return [response]
+        self._learn(end.traits)
+        told = end.says if end.adds_to(said(session_id)) else []
+        apart = {"messageId": self._progress.next_message()} if told else {}
+        before: list[Event] = [
+            Notification(
+                "session/update", _raw({"sessionId": session_id, "update": {**update, **apart}})
+            )
+            for update in told
+        ]
+        if end.error is not None:
+            error = schema.Error(errors.INTERNAL_ERROR, end.error)
+            return [*before, Response(response.id, response.method, None, error)]
+        return [*before, Response(response.id, response.method, _raw(end.result), None)]
+
+
+def _object(raw: Raw) -> dict[str, Any] | None:
+    try:
+        value = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _raw(value: Any) -> Raw:
+    return Raw(msgspec.json.encode(value))

@@ -1,0 +1,1 @@
+"""Tool calls as rows."""

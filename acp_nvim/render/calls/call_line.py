@@ -1,0 +1,176 @@
+"""The one line of a tool call: how it stands, what it did, to what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, get_args
+
+from msgspec import UNSET
+
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.updates import FileChanges
+from acp_nvim.render.calls.titles import own_title
+from acp_nvim.render.diffs import changes
+from acp_nvim.render.markdown import Span
+from acp_nvim.render.rows import Row, Target, pieces, width
+from acp_nvim.render.text import one_line, own_word
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.questions.decisions import Decision
+from acp_nvim.session.transcript.entries import ToolEntry
+
+ICONS = {"pending": "○", "in_progress": "◐", "completed": "✓", "failed": "✗", "cancelled": "⊘"}
+GROUPS = {"completed": "AcpToolCompleted", "failed": "AcpToolFailed", "cancelled": "AcpToolFailed"}
+
+KINDS = frozenset(get_args(schema.ToolKind))
+"""Kinds of tool calls that the protocol knows: their titles say what they do (v1/tool-calls)."""
+
+_CODES = ("exit_code", "exitCode")
+ASSUMED = {"completed": "assumed done", "cancelled": "assumed cancelled"}
+"""Behind a call whose end the agent has not told."""
+_REASON = 80
+"""The most characters of why a call failed."""
+
+
+def call_line(entry: ToolEntry, asks: Decision | None, cwd: str) -> Row:
+    call = entry.call
+    title, verb, beside = own_title(entry, cwd)
+    long = len(title) if title.isascii() else width(title)
+    name = f" ({beside})" if beside else ""
+    if call.name and not call.own:
+        name += _name(call.name, f"{title} {beside}")
+    if call.kind not in KINDS:
+        name += f" ({own_word(call.kind)})"
+    counts = (0, 0)
+    if call.kind == "edit" and asks is None and (edited := edits(call)):
+        counts = edited[1]
+    end = "permission needed" if asks is not None else _ended(entry)
+    before, after, spans = _around(
+        call.status, asks is not None, verb, long, width(name), counts, end
+    )
+    if asks is not None or call.locations or any(counts):
+        return f"{before}{title}{name}{after}", spans, _leads_to(call, asks)
+    return f"{before}{title}{name}{after}", spans, call.index
+
+
+@lru_cache(maxsize=1024)
+def _around(
+    status: str, asks: bool, verb: int, title: int, name: int, counts: tuple[int, int], end: str
+) -> tuple[str, str, tuple[Span, ...]]:
+    """Return the texts before and behind a title, and the spans of the row; given are the widths of
+    the title, of the verb in it and of what stands behind it.
+    """
+    group = "AcpPermission" if asks else GROUPS.get(status, "AcpToolRunning")
+    before, spans, _ = pieces([(ICONS.get(status, "◐") + " ", group)])
+    start = width(before)
+    at = start + title
+    spans += ((start, start + verb, "AcpToolKind"),) if verb else ()
+    spans += ((start + verb, at, "AcpToolTitle"),)
+    spans += ((at, at + name, "AcpMuted"),) if name else ()
+    at += name
+    parts: list[tuple[str, str | None]] = []
+    if any(counts):
+        parts += [(f" +{counts[0]}", "AcpAdded"), (f" -{counts[1]}", "AcpRemoved")]
+    failed = status in ("completed", "failed", "cancelled")
+    told = group if asks or not failed else "AcpToolFailed"
+    told = "AcpMuted" if end == ASSUMED["completed"] else told
+    parts += [(f" · {end}", told)] if end else []
+    after, behind, _ = pieces(parts)
+    return before, after, (*spans, *((a + at, b + at, group) for a, b, group in behind))
+
+
+def edits(call: ToolCall) -> tuple[str, tuple[int, int]] | None:
+    """Return the path of a call's diffs, empty where they are of several files, and how many lines
+    they add and remove; None if it has none.
+    """
+    added = removed = 0
+    paths: set[str] = set()
+    for item in call.content:
+        if item.__class__ is schema.Diff:
+            paths.add(item.path)
+            for hunk in changes(item)[2]:
+                added += len(hunk.lines)
+                removed += hunk.end - hunk.start
+        elif item.__class__ is FileChanges:
+            paths.update(item.paths)
+            added += item.added
+            removed += item.removed
+    if not paths:
+        return None
+    return (paths.pop() if len(paths) == 1 else ""), (added, removed)
+
+
+def _ended(entry: ToolEntry) -> str:
+    """Return in what a call ended other than well."""
+    call = entry.call
+    if call.assumed and call.status in ASSUMED:
+        return ASSUMED[call.status]
+    if call.status == "completed" and not entry.terminals and not call.raw_output:
+        return ""
+    if call.status not in ("completed", "failed"):
+        said = call.status != "cancelled" and call.status in ICONS
+        return "" if said else own_word(call.status)
+    told = _exit(entry)
+    return told or (_reason(call) or "failed" if call.status == "failed" else "")
+
+
+def _exit(entry: ToolEntry) -> str:
+    for terminal in entry.terminals.values():
+        if terminal.signal is not None:
+            return terminal.signal
+        if not terminal.running and terminal.exit_code:
+            return f"exit {terminal.exit_code}"
+    raw = entry.call.raw_output
+    for key in _CODES if isinstance(raw, Mapping) else ():
+        if type(code := raw.get(key)) is int and code:
+            return f"exit {code}"
+    return ""
+
+
+def _reason(call: ToolCall) -> str:
+    """The agent's own words where they are few: of a command they are what it printed."""
+    raw = call.raw_output
+    if isinstance(raw, Mapping) and isinstance(error := raw.get("error"), str):
+        return one_line(error, _REASON)
+    first: Any = call.content[0] if len(call.content) == 1 else None
+    block = first.content if first.__class__ is schema.Content else None
+    if call.kind == "execute" or block.__class__ is not schema.TextContent:
+        return ""
+    text = block.text.strip().strip("`").strip()
+    return one_line(text) if len(text) <= _REASON and "\n" not in text else ""
+
+
+def _leads_to(call: ToolCall, asks: Decision | None) -> Target | int:
+    """Return the target of a call's line: its file, else all of the call."""
+    at = None
+    if call.locations and call.kind != "execute":
+        shows = any(isinstance(item, schema.Diff | schema.Terminal) for item in call.content)
+        at = None if shows else place(call.locations[0])
+    if asks is None and call.kind == "edit" and len(call.content) == 1:
+        at = at or _edited(call, call.content[0])
+    if at is None and asks is None:
+        return call.index
+    target: Target = {"kind": "tool", "call": call.index} | (at or {})
+    return target | ({"decision": asks.id, "first": True} if asks else {})
+
+
+def _edited(call: ToolCall, diff: Any) -> Target | None:
+    """The file of a call's only diff."""
+    if diff.__class__ is not schema.Diff:
+        return None
+    for location in call.locations:
+        if location.path == diff.path and location.line:
+            return place(location)
+    found = changes(diff)[2]
+    return {"kind": "file", "path": diff.path} | ({"line": found[0].new_start + 1} if found else {})
+
+
+def place(location: schema.ToolCallLocation) -> Target:
+    line = location.line if location.line is not UNSET else None
+    return {"kind": "file", "path": location.path} | ({"line": line} if line else {})
+
+
+def _name(name: str, title: str) -> str:
+    """The tool's name, where the title does not contain it (v1/tool-calls)."""
+    name = one_line(name, 60)
+    return f" ({name})" if name and name.lower() not in title.lower() else ""

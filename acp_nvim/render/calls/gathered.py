@@ -1,0 +1,82 @@
+"""The one line of several tool calls of a kind: what they did, how much, to what."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from acp_nvim.render.calls.call_line import edits
+from acp_nvim.render.calls.subject import FILE_VERBS, files
+from acp_nvim.render.calls.titles import done_title, own_title
+from acp_nvim.render.text import one_line, shown_path
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.transcript.entries import ToolEntry
+
+_NOUNS: Final[Mapping[str, tuple[str, str]]] = {
+    "read": ("Read", "file"),
+    "edit": ("Edited", "file"),
+    "delete": ("Deleted", "file"),
+    "move": ("Moved", "file"),
+    "search": ("Searched", "time"),
+    "fetch": ("Fetched", "page"),
+    "execute": ("Ran", "command"),
+}
+_NAME: Final = 60
+"""The most characters of each name."""
+_NAMES: Final = 12
+"""The most names: a window has no room for more."""
+
+
+def gathered_title(entries: Sequence[ToolEntry], cwd: str) -> str:
+    """Return the words for calls of a kind: `Edited 2 files +6 -1 · till.py, README.md`. Files
+    below `cwd`, the session's directory, are named relative to it where two have one name.
+    """
+    calls = [entry.call for entry in entries]
+    verb, noun = _NOUNS[calls[0].kind]
+    subjects = list(dict.fromkeys(it for entry in entries for it in _subjects(entry, cwd)))
+    known, counts = [it for it in subjects if it], _counts(calls)
+    if noun != "file":
+        return _said(verb, noun, len(calls), counts, [one_line(it, _NAME) for it in known])
+    names = _short(known, cwd)
+    if len(subjects) == len(names) == 1:
+        return f"{verb} {names[0]}{counts} · {len(calls)} times"
+    count = len(names) if len(names) == len(subjects) else len(calls)
+    return _said(verb, noun, count, counts, names)
+
+
+def _said(verb: str, noun: str, count: int, counts: str, names: Sequence[str]) -> str:
+    """Leave out names if there are none, and the last ones if there are many."""
+    shown = [*names[:_NAMES], *(["…"] if len(names) > _NAMES else [])]
+    told = f" · {', '.join(shown)}" if shown else ""
+    return f"{verb} {count} {noun}s{counts}{told}"
+
+
+def _counts(calls: Sequence[ToolCall]) -> str:
+    """How many lines all edits add and remove."""
+    found = [it[1] for call in calls if call.kind == "edit" and (it := edits(call))]
+    added, removed = sum(it[0] for it in found), sum(it[1] for it in found)
+    return f" +{added} -{removed}" if added or removed else ""
+
+
+def _subjects(entry: ToolEntry, cwd: str) -> list[str]:
+    """Return the paths of the files that a call is about; of other calls the command or the title.
+    It is empty if there is none.
+    """
+    call = entry.call
+    if call.kind in FILE_VERBS:
+        if found := files(call):
+            return [os.path.join(cwd, path) for path in found]  # noqa: PTH118
+        title, verb = done_title(one_line(call.title), call.kind, "completed")
+        named = title[verb:].strip(" `'\"") if verb else ""
+        return [os.path.join(cwd, named) if named else ""]  # noqa: PTH118
+    title, verb, _ = own_title(entry, cwd)
+    return [title[verb:].strip()]
+
+
+def _short(paths: Sequence[str], cwd: str) -> list[str]:
+    """Return files by their names alone, where no two have the same."""
+    names = [os.path.basename(path) for path in paths]  # noqa: PTH119
+    whole = len(set(names)) < len(names) or not all(names)
+    shown = [shown_path(path, cwd) for path in paths] if whole else names
+    return [one_line(name, _NAME) for name in shown]

@@ -1,0 +1,152 @@
+"""Subject of a tool call: its command, file, pattern or address, if the title omits it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any, Final
+
+from acp_nvim.patterns import late
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.updates import FileChanges
+from acp_nvim.render.text import one_line, shown_path
+from acp_nvim.session import lists
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.questions import requests
+from acp_nvim.session.questions.patches import may_hold_patch, patches_of
+from acp_nvim.session.questions.tool_input import commands_of
+from acp_nvim.session.transcript.entries import ToolEntry
+
+FILE_VERBS: Final = frozenset(("read", "edit", "delete", "move"))
+"""Kinds that do something to a file."""
+_MOST: Final = 3
+"""The most commands or files in one line."""
+_SAY_NOTHING: Final = frozenset(
+    {
+        *("file", "files", "read", "reading", "view", "viewing", "edit", "editing", "edited"),
+        *("write", "writing", "create", "update", "delete", "move", "rename", "fetch", "search"),
+    }
+)
+"""Words of a title that add nothing to the verb of its kind."""
+_PATTERNS: Final = ("pattern", "query", "regex")
+_ADDRESSES: Final = ("url", "uri")
+_ARGUMENTS: Final = late(r"(?P<name>[\w./-]{1,60}): *[\[{]")
+_CUT: Final = late(r"(?:\.\.\.|…)\s*\Z")
+_WORD: Final = late(r"[\w.~-]")
+
+
+def plain_title(call: ToolCall) -> str:
+    """Return the title of a call without the raw input that some agents append as JSON."""
+    found = _ARGUMENTS.match(call.title) if call.raw_input else None
+    return call.title if found is None else found["name"]
+
+
+def subject(entry: ToolEntry, title: str, cwd: str) -> str:
+    """Return the subject of a call on one line; empty if the title contains it or if there is
+    none.
+    """
+    call = entry.call
+    if call.own or call.user_tool:
+        return ""
+    if call.kind in FILE_VERBS:
+        missing = [path for path in files(call) if os.path.basename(path) not in title]  # noqa: PTH119
+        found = [_shown(path, cwd) for path in missing]
+    else:
+        found = [text for text in _texts(entry) if not _contains(title, text)]
+    return _line(found)
+
+
+def _line(found: Sequence[str]) -> str:
+    """Return the first texts on one line, and how many more there are."""
+    more = f", {lists.more(len(found) - _MOST)}" if len(found) > _MOST else ""
+    return ", ".join(one_line(text) for text in found[:_MOST]) + more
+
+
+def patched(call: ToolCall, title: str, cwd: str) -> str:
+    """Return the files of patches in the raw input that the title omits, on one line."""
+    if not may_hold_patch(call.raw_input):
+        return ""
+    paths = [one.path for one in islice(patches_of(call), lists.ITEMS)]
+    missing = [path for path in paths if os.path.basename(path) not in title]  # noqa: PTH119
+    return _line([_shown(path, cwd) for path in dict.fromkeys(missing)])
+
+
+def says_nothing(title: str) -> bool:
+    """Whether a title consists of words like "Read File" that the verb of the kind says too."""
+    words = re.findall(r"[A-Z]?[a-z]+|.", title)
+    return {word.lower() for word in words if word.strip()} <= _SAY_NOTHING
+
+
+def begins(title: str, text: str) -> bool:
+    """Whether a title is only the beginning of a text, cut by the agent."""
+    found = _CUT.search(title)
+    return found is not None and text.startswith(title[: found.start()].partition(": ")[2] or "\0")
+
+
+def files(call: ToolCall) -> list[str]:
+    """Return the files of a call: those of its diffs, else its locations, else its raw input."""
+    found: list[str] = []
+    for item in islice(call.content, lists.ITEMS):
+        if item.__class__ is schema.Diff:
+            found.append(item.path)
+        elif item.__class__ is FileChanges:
+            found += item.paths
+    if not found:
+        found = [location.path for location in call.locations[: lists.ITEMS]]
+    if not found and call.raw_input:
+        found = list(requests.named(call.raw_input))
+    return [path for path in dict.fromkeys(found) if path]
+
+
+def _texts(entry: ToolEntry) -> list[str]:
+    """Return the commands of a call that runs some, the pattern or the address of others."""
+    call = entry.call
+    if call.kind == "search":
+        return _value(call.raw_input, _PATTERNS)
+    if call.kind == "fetch":
+        return _value(call.raw_input, _ADDRESSES)
+    found = commands_of(call.raw_input)
+    if not found and call.kind == "execute":
+        found = [_bare(one.launch.command) for one in entry.terminals.values()]
+    return [line for line in dict.fromkeys(found) if line.strip()]
+
+
+def _bare(line: str) -> str:
+    """Return the line that a shell is started with."""
+    try:
+        return (
+            requests.command(shlex.split(line)).line
+            if requests.is_shell(line.split(None, 1)[0])
+            else line
+        )
+    except (ValueError, IndexError):
+        return line
+
+
+def _value(raw: Any, keys: Sequence[str]) -> list[str]:
+    found = (raw.get(key) for key in keys) if isinstance(raw, Mapping) else ()
+    return [text for text in found if isinstance(text, str) and text.strip()][:1]
+
+
+def _shown(path: str, cwd: str) -> str:
+    whole = os.path.normpath(os.path.join(cwd, path))  # noqa: PTH118
+    return "." if whole == cwd.rstrip("/") else shown_path(whole, cwd)
+
+
+def _contains(title: str, text: str) -> bool:
+    """Whether a title contains a text that no further word character adjoins."""
+    title, text = " ".join(title.split()), " ".join(text.split())
+    at = title.find(text)
+    while at >= 0:
+        before, after = title[:at][-1:], title[at + len(text) :][:2].rstrip(".,:;")
+        if not (_joins(before, text[0]) or _joins(after[:1], text[-1])):
+            return True
+        at = title.find(text, at + 1)
+    return False
+
+
+def _joins(a: str, b: str) -> bool:
+    return bool(a and _WORD.match(a) and _WORD.match(b))

@@ -1,0 +1,124 @@
+"""Short titles of tool calls."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from acp_nvim.patterns import late
+from acp_nvim.render.calls.subject import begins, patched, plain_title, says_nothing, subject
+from acp_nvim.render.text import one_line
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.transcript.entries import ToolEntry
+
+ABOUT_FILES = frozenset(("read", "edit", "delete", "move", "search"))
+"""Kinds whose titles name files. Titles of other kinds may be commands, which are never
+shortened.
+"""
+GATHERED = ABOUT_FILES | {"fetch", "execute"}
+"""Kinds of which several calls that follow one another become one line."""
+
+_VERBS = {
+    "read": ("Read", "Reading", "Read"),
+    "edit": ("Edit", "Editing", "Edited"),
+    "delete": ("Delete", "Deleting", "Deleted"),
+    "move": ("Move", "Moving", "Moved"),
+    "search": ("Search", "Searching", "Searched"),
+    "fetch": ("Fetch", "Fetching", "Fetched"),
+}
+"""Of each kind its verb as what is to be done, is being done, is done. Other kinds have titles that
+may be commands: these are said as they are.
+"""
+_TENSES = {"in_progress": 1, "completed": 2}
+
+_FIRST = late(r"[^\s:]+")
+_QUOTED = late(r"`([^`]+)`")
+_COMMAND = late(r"(?:Running: )?(?:`(?P<quoted>[^`]+)`|(?P<plain>[^`]+))\Z")
+_ABOUT_FILE = late(r"(?i:read|view|list|edit|writ|creat|updat|delet)\w* (?:\w+ )?['\"`]/")
+"""Titles like "Read file '/a/b'", which some agents send under another kind."""
+_PLACE = late(r"[`'\"]?[\w~./-]*[\w~][./][\w./~-]*[`'\"]?(?=$|[\s:,(])|https?://")
+
+
+def short_title(title: str, kind: str, cwd: str) -> str:
+    """Return a title, of a call about files with paths below `cwd` relative to it."""
+    about_files = kind in ABOUT_FILES or (kind != "execute" and _ABOUT_FILE.match(title))
+    if about_files and len(cwd) > 1 and cwd in title:
+        return _below(cwd).sub("", title)
+    return title
+
+
+def shown_title(title: str, kind: str, cwd: str) -> str:
+    """Return a text on one line, cut if it is very long."""
+    return one_line(short_title(title, kind, cwd))
+
+
+@lru_cache(maxsize=16)
+def _below(cwd: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w/.~-]){re.escape(cwd.rstrip('/'))}/(?=[^\s/])")
+
+
+def done_title(title: str, kind: str, status: str) -> tuple[str, int]:
+    """Return a title with the verb of its kind as the status has it, and that verb's length; 0
+    where the title has words of its own.
+    """
+    verbs = _VERBS.get(kind)
+    if verbs is None:
+        return title, 0
+    verb = verbs[_TENSES.get(status, 0)]
+    first = _FIRST.match(title)
+    if first is not None and first[0].capitalize() in verbs:
+        return verb + title[first.end() :].removeprefix(":"), len(verb)
+    if _PLACE.match(title):
+        return f"{verb} {title}", len(verb)
+    return title, 0
+
+
+def command_title(title: str) -> str:
+    """Return the command in the title of a call that runs one, without what agents put around it:
+    marks of Markdown, `Running: `. Every character of the command itself stays.
+    """
+    found = _COMMAND.match(title)
+    return title if found is None else found["quoted"] or found["plain"]
+
+
+class Shown(NamedTuple):
+    """Title of a call on one line."""
+
+    text: str
+    verb: int
+    """Length of the verb at its beginning."""
+    beside: str = ""
+    """The agent's own title, if the text is not that."""
+
+
+def own_title(entry: ToolEntry, cwd: str) -> Shown:
+    """Return the title of a call in the tense of its status, with the command or the file that the
+    agent's title omits.
+    """
+    call = entry.call
+    if call.own:
+        return Shown(one_line(call.own), 0)
+    title = plain_title(call) or call.name or call.id
+    about = subject(entry, title, cwd)
+    if call.kind in _VERBS:
+        return _with_verb(call, title, about, cwd)
+    line = one_line(short_title(title, call.kind, cwd))
+    if not about:
+        shown, changed = command_title(line) if call.kind == "execute" else line, ""
+        if call.raw_input:
+            changed = patched(call, title, cwd)
+        return Shown(f"{shown} · {changed}" if changed else shown, 0)
+    return Shown(about, 0, "" if begins(title, about) else line)
+
+
+def _with_verb(call: ToolCall, title: str, about: str, cwd: str) -> Shown:
+    """Return the title of a call of a kind with a verb of its own."""
+    if about and (says_nothing(title) or " " not in title.strip()):
+        verb = _VERBS[call.kind][_TENSES.get(call.status, 0)]
+        beside = "" if says_nothing(title) else one_line(title)
+        return Shown(f"{verb} {about}", len(verb), beside)
+    shown, verb_length = done_title(shown_title(title, call.kind, cwd), call.kind, call.status)
+    if call.kind in ABOUT_FILES:
+        shown = _QUOTED.sub(r"\1", shown)
+    return Shown(f"{shown} · {about}" if about else shown, verb_length)

@@ -1,0 +1,243 @@
+"""A tool call's raw input as rows of the card that asks about it.
+
+Parts that the call's title, its content or the rows above show already are left out, but only where
+they are the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import islice
+from typing import Any, Final
+
+from msgspec import Struct
+
+from acp_nvim.patterns import late
+from acp_nvim.protocol import schema
+from acp_nvim.render.cutting import FIRST, folded
+from acp_nvim.render.diffs import cut, edit_rows, patch_rows, raw_patch_rows, text_rows
+from acp_nvim.render.json_text import json_rows
+from acp_nvim.render.rows import Row, Target, row
+from acp_nvim.render.text import path_line, shown_path
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.lists import ITEMS
+from acp_nvim.session.questions import tool_input
+from acp_nvim.session.questions.patches import fenced, patches
+from acp_nvim.session.questions.requests import commands
+
+COMPARED = 1 << 18
+"""Most characters of a text that is compared with the texts already shown."""
+
+_FENCE = late(r"```[\w-]*\n(.*?)\n?```", re.DOTALL)
+
+
+class Said(Struct, frozen=True):
+    """What the screen shows already when the raw input is drawn."""
+
+    title: str
+    texts: str
+    diffs: list[schema.Diff]
+    paths: Collection[str]
+    cwd: str
+    whole: Target
+    """The target that opens all of it."""
+    command: str | None = None
+    """The command that the title of the question is."""
+
+
+def _said(
+    call: ToolCall, cwd: str, paths: Collection[str], whole: Target, command: str | None = None
+) -> Said:
+    diffs = [item for item in call.content if isinstance(item, schema.Diff)]
+    return Said(call.title, "\n".join(_texts(call)), diffs, paths, cwd, whole, command)
+
+
+def input_rows(
+    call: ToolCall, cwd: str, paths: Collection[str], whole: Target, command: str | None = None
+) -> list[Row]:
+    """Return rows for the parts of a call's raw input that title and content do not show; `paths`
+    are named by other rows, `command` is the title of the question.
+    """
+    said = _said(call, cwd, paths, whole, command)
+    rows: list[Row] = []
+    for part in _parts(call):
+        rows += _ROWS[type(part)](part, said)
+    return folded(rows, whole)
+
+
+def _parts(call: ToolCall) -> list[tool_input.Part]:
+    """Return the parts as they are to be shown: arguments of the user's tool mean only what that
+    makes of them.
+    """
+    if call.user_tool:
+        return [tool_input.Data(call.raw_input)] if call.raw_input else []
+    return [*_beside(call), *tool_input.parts(call.raw_input, call.id)]
+
+
+def change_rows(call: ToolCall, cwd: str, limit: int | None, whole: Target) -> list[Row]:
+    """Return the patches of a call's raw input that its content does not show, at most `limit`
+    rows of each file.
+    """
+    rows: list[Row] = []
+    said: Said | None = None
+    for part in islice(patches(call.raw_input), ITEMS):
+        said = said or _said(call, cwd, (), whole)
+        if isinstance(part, tool_input.Edit):
+            found = _edit(part, said)
+            rows += [*found[:1], *cut(found[1:], limit, whole)]
+        elif part.files and not _is_shown(part, said):
+            rows += patch_rows(part.files, limit, cwd, whole)
+    return rows
+
+
+def _beside(call: ToolCall) -> list[tool_input.Command]:
+    """Return commands that stand only in the call's `_meta`: rules judge them, so they are
+    shown.
+    """
+    if not call.meta:
+        return []
+    told = commands(call)
+    shown = {one.line for one in told if not one.found.startswith("_meta")}
+    hidden = dict.fromkeys(one.line for one in told if one.line not in shown)
+    return [tool_input.Command(line) for line in hidden]
+
+
+def _texts(call: ToolCall) -> Iterator[str]:
+    for item in call.content:
+        if isinstance(item, schema.Content) and isinstance(item.content, schema.TextContent):
+            yield item.content.text
+
+
+def is_named(path: str, text: str) -> bool:
+    """Whether a text names this very path, not a longer one."""
+    at = text.find(path)
+    while at >= 0:
+        before, after = text[at - 1 : at], text[at + len(path) :][:2].rstrip(".,:;")
+        if not re.match(r"[\w/.~-]", before) and not re.match(r"[\w/.~-]", after):
+            return True
+        at = text.find(path, at + 1)
+    return False
+
+
+def _command(part: tool_input.Command, said: Said) -> list[Row]:
+    if part.line == said.command or _is_said(part.line, said):
+        return []
+    return text_rows(part.line.rstrip("\n"), said.whole, "$ ", "AcpCommand", "  ")
+
+
+def _is_said(line: str, said: Said) -> bool:
+    """Whether the title or a text is this command, on one line; commands of several lines are
+    always drawn.
+    """
+    if "\n" in line or "\t" in line or "  " in line or len(line) > COMPARED:
+        return False
+    if said.title in (line, f"`{line}`"):
+        return True
+    texts = said.texts if len(said.texts) <= COMPARED else ""
+    return line == texts.strip() or line in [text.strip() for text in _FENCE.findall(texts)]
+
+
+def _place(part: tool_input.Place, said: Said) -> list[Row]:
+    if part.path in said.paths or is_named(part.path, said.title):
+        return []
+    if any(diff.path == part.path for diff in said.diffs):
+        return []
+    target = {"kind": "file", "path": part.path} if part.path.startswith("/") else None
+    return [row(shown_path(part.path, said.cwd), "AcpPath", target)]
+
+
+def _prose(part: tool_input.Prose, said: Said) -> list[Row]:
+    text = part.text.strip("\n")
+    if len(text) <= COMPARED and (text in said.texts or text == said.title):
+        return []
+    return text_rows(text, said.whole)
+
+
+def _patch(part: tool_input.Patch, said: Said) -> list[Row]:
+    if _is_shown(part, said):
+        return []
+    if part.files is not None:
+        return folded(patch_rows(part.files, None, said.cwd, said.whole), said.whole, FIRST)
+    title = part.title or part.path
+    head = [row(path_line(title), "AcpPath")] if title else []
+    return head + raw_patch_rows(part.text, said.whole)
+
+
+def _is_shown(part: tool_input.Patch, said: Said) -> bool:
+    """Whether the content shows the same changes."""
+    if len(part.text) > COMPARED:
+        return False
+    if _is_in_diffs(part.text, said.diffs):
+        return True
+    shown = fenced(said.texts, part.path)
+    return any(isinstance(it, tool_input.Patch) and it.files == part.files for it in shown)
+
+
+def _is_in_diffs(patch: str, diffs: list[schema.Diff]) -> bool:
+    """Whether the diffs contain every line that a patch adds or removes, in a file of the patch."""
+    if not diffs:
+        return False
+    new = {line for diff in diffs for line in diff.new_text.splitlines()}
+    old = {line for diff in diffs for line in (diff.old_text or "").splitlines()}
+    paths = [diff.path for diff in diffs]
+    for line in patch.splitlines():
+        sign, text = line[:1], line[1:]
+        if line.startswith("*** "):
+            name = line.partition(": ")[2]
+            if name and not any(f"/{path}".endswith(f"/{name}") for path in paths):
+                return False
+        elif line.startswith(("+++ ", "--- ")):
+            continue
+        elif (sign == "+" and text not in new) or (sign == "-" and text not in old):
+            return False
+    return True
+
+
+def _edit(part: tool_input.Edit, said: Said) -> list[Row]:
+    for diff in said.diffs:
+        old = diff.old_text if isinstance(diff.old_text, str) else ""
+        if diff.path == part.path and part.new in diff.new_text and (part.old or "") in old:
+            return []
+    return edit_rows(part.path, part.old, part.new, said.cwd, said.whole)
+
+
+def _choice(part: tool_input.Choice, said: Said) -> list[Row]:
+    rows = text_rows(part.text, said.whole, "? ", None, "  ")
+    for number, (label, about) in enumerate(part.answers, 1):
+        text = f"{label} — {about}" if about else label
+        rows += text_rows(text, said.whole, f"  {number}. ", None, "     ")
+    return rows
+
+
+def _task(part: tool_input.Task, said: Said) -> list[Row]:
+    status = f" ({part.status})" if part.status else ""
+    return text_rows(part.text + status, said.whole, "- ", None, "  ")
+
+
+def _folder(part: tool_input.Folder, said: Said) -> list[Row]:
+    return [] if part.path == said.cwd else [row(f"in {path_line(part.path)}", "AcpMuted")]
+
+
+def _note(part: tool_input.Note, said: Said) -> list[Row]:
+    word = f"{part.word} " if part.word else ""
+    return text_rows(part.text, said.whole, word, None, "    ")
+
+
+def _gap(part: tool_input.Gap, said: Said) -> list[Row]:
+    return [row(f"… {part.count} more between, <CR> shows all", "AcpMuted", said.whole)]
+
+
+_ROWS: Final[Mapping[type[Any], Callable[[Any, Said], list[Row]]]] = {
+    tool_input.Command: _command,
+    tool_input.Folder: _folder,
+    tool_input.Place: _place,
+    tool_input.Note: _note,
+    tool_input.Prose: _prose,
+    tool_input.Patch: _patch,
+    tool_input.Edit: _edit,
+    tool_input.Choice: _choice,
+    tool_input.Task: _task,
+    tool_input.Gap: _gap,
+    tool_input.Data: lambda part, said: json_rows(part.value, said.whole),
+}

@@ -1,0 +1,437 @@
+"""Tool calls, and what a question shows of the one that it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Any
+
+from msgspec import Struct
+
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.updates import FileChanges
+from acp_nvim.render.calls.call_line import call_line, place
+from acp_nvim.render.calls.tool_input import change_rows
+from acp_nvim.render.cards import ANSWER, UNDER, answered, card, option_rows, whole_target
+from acp_nvim.render.code_text import code_rows, is_one_block, may_hold_code
+from acp_nvim.render.content import annotated, describe, is_aside
+from acp_nvim.render.cutting import folded, head, more
+from acp_nvim.render.diffs import cut, diff_rows, patch_rows, text_rows
+from acp_nvim.render.printed import coloured, is_coloured
+from acp_nvim.render.question_title import title
+from acp_nvim.render.rows import WIDEST, Row, ends, indent, pieces, row
+from acp_nvim.render.terminals import terminal_rows
+from acp_nvim.render.text import one_line, shown_path, visible
+from acp_nvim.session import lists
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.output.tail import printed
+from acp_nvim.session.questions.decisions import Decision
+from acp_nvim.session.questions.patches import fenced, may_hold_diff, may_hold_patch
+from acp_nvim.session.questions.questions import output_of
+from acp_nvim.session.questions.tool_input import Patch, commands_of
+from acp_nvim.session.transcript.entries import ToolEntry
+
+WHOLE = 1 << 30
+"""As `tool_lines`: nothing is cut, no line either."""
+
+_WRITTEN = frozenset(("Edited", "Created", "Updated", "Wrote", "Modified"))
+
+ASKED = 400
+"""How many first rows of its content a call shows while it asks; of the last ones half as many."""
+
+SHORT = WIDEST // 8
+"""A text of at most so many characters has no line to cut: a character becomes eight at most."""
+
+
+class Look(Struct, frozen=True):
+    """Options that the rows of tool calls depend on."""
+
+    tool_lines: int = 8
+    cwd: str = ""
+    """The session's directory: paths below it are shown relative to it."""
+
+
+def words(entry: ToolEntry, look: Look) -> tuple[Row, list[str]] | None:
+    """Return the line of a tool call and the texts of the rows under it, where these are only short
+    texts or none, as they mostly are; the same as `draw`, but faster.
+    """
+    call = entry.call
+    if call.locations or len(call.content) > lists.ITEMS:
+        return None
+    if entry.decisions and not _all_wait(entry):
+        return None
+    if call.raw_input and (not call.content or may_hold_patch(call.raw_input)):
+        return None
+    if not call.content and (entry.terminals or call.raw_output):
+        return None
+    under: list[str] = []
+    for item in call.content:
+        text = _short_text(item, call, look)
+        if text is None:
+            return None
+        if text:
+            under += (UNDER + visible(text).replace("\n", "\n" + UNDER)).split("\n")
+    return call_line(entry, entry.asks if entry.decisions else None, look.cwd), under
+
+
+def _text_of(block: schema.TextContent, call: ToolCall) -> str:
+    """Return a text of a call; that of a command is what the command printed."""
+    return printed(block.text) if call.kind == "execute" else block.text
+
+
+def _all_wait(entry: ToolEntry) -> bool:
+    """Whether the turn of none of its questions has come, so that the chat shows none."""
+    for decision in entry.decisions:  # noqa: SIM110 - this is asked for each of very many
+        if not decision.behind:
+            return False
+    return True
+
+
+def _short_text(item: Any, call: ToolCall, look: Look) -> str | None:
+    """A part of a call's content that is a short text and nothing else; None for any other."""
+    block = item.content if item.__class__ is schema.Content else None
+    if block.__class__ is not schema.TextContent or block.annotations:
+        return None
+    if call.kind == "execute" and is_coloured(block.text):
+        return None
+    text: str = _text_of(block, call).rstrip("\n")
+    if text and (len(text) > SHORT or text.count("\n") >= look.tool_lines):
+        return None
+    return None if may_hold_diff(text) or may_hold_code(text, call) else text
+
+
+def draw(entry: ToolEntry, look: Look) -> list[Row]:
+    """Return the rows of a tool call: its line, then the rows that fold under it. While it asks all
+    that is known of it is shown.
+    """
+    call = entry.call
+    asks = entry.asks if entry.decisions else None
+    permits = asks is not None and asks.subject == "permission" and not asks.behind
+    if asks is not None and permits and look.tool_lines != WHOLE:
+        rows = card(asks, entry, look.cwd, content_rows(entry, asks, look.cwd), chat=True)
+        return rows + _decisions(entry, look, asks)
+    limit = look.tool_lines
+    rows = [call_line(entry, asks, look.cwd)]
+    inside = indent(change_rows(call, look.cwd, limit, whole_target(call, None)), UNDER)
+    items, left = _drawn(call, whole=False, uncut=look.tool_lines == WHOLE)
+    said = _only_diff(items) if asks is None and call.kind == "edit" else None
+    named = next(iter(_paths([said])), "")
+    for at, item in items:
+        if item.__class__ is schema.Content:
+            if not named or not _repeats(item.content, named):
+                inside += _block(at, item.content, call, limit, look.cwd, UNDER)
+        else:
+            found = _content(at, item, entry, limit, look.cwd)
+            inside += indent(_without_head(found) if item is said else found, UNDER)
+    if left:
+        inside.append(row(UNDER + lists.more(left), "AcpMuted", call.index))
+    if not call.content:
+        told = _own_terminals(entry, limit, look.cwd)
+        inside += indent(told or _commands(call, limit), UNDER)
+    if text := _raw_output(entry):
+        inside += _block(0, schema.TextContent(text), call, limit, look.cwd, UNDER)
+    rows += inside
+    if call.locations:
+        rows += indent(_locations(call, look), UNDER)
+    return rows + _decisions(entry, look)
+
+
+def _only_diff(items: Sequence[tuple[int, Any]]) -> Any:
+    """Return the diff of a call with just one, of one file, which the line of the call names."""
+    found = [item for _, item in items if item.__class__ in (schema.Diff, FileChanges)]
+    return found[0] if len(found) == 1 and len(_paths(found)) == 1 else None
+
+
+def _paths(content: Iterable[Any]) -> set[str]:
+    """Return the paths of diffs."""
+    found: set[str] = set()
+    for item in content:
+        if item.__class__ is schema.Diff:
+            found.add(item.path)
+        elif item.__class__ is FileChanges:
+            found.update(item.paths)
+    return found
+
+
+def _without_head(rows: list[Row]) -> list[Row]:
+    """Return the rows of a diff without the first one, if that only names the file."""
+    text, spans, _ = rows[0] if len(rows) > 1 else ("", (), None)
+    is_head = bool(spans) and spans[0][2] == "AcpPath" and " → " not in text
+    return rows[1:] if is_head else rows
+
+
+def _repeats(block: Any, path: str) -> bool:
+    """Whether a text says only that a file was written: `Edited a.py`."""
+    if block.__class__ is not schema.TextContent or len(block.text) > SHORT:
+        return False
+    verb, _, named = block.text.strip().partition(" ")
+    name = named.strip("`'\"").rstrip(".")
+    return verb in _WRITTEN and bool(name) and f"/{path}".endswith(f"/{name.lstrip('/')}")
+
+
+def _decisions(entry: ToolEntry, look: Look, drawn: Decision | None = None) -> list[Row]:
+    """The questions about a call, without the one that is drawn already and those whose turn has
+    not come.
+    """
+    rows: list[Row] = []
+    for decision in entry.decisions:
+        if decision is drawn or decision.behind:
+            continue
+        if decision.outcome is None:
+            rows += card(decision, entry, look.cwd)
+        else:
+            rows += [*answered(decision), *_as_asked(decision, entry, look)]
+    return indent(_counted(rows), UNDER)
+
+
+def _counted(rows: Sequence[Row]) -> list[Row]:
+    """Return rows with equal answers that follow one another as one, which says how many they
+    are.
+    """
+    found: list[Row] = []
+    for each, alike in groupby(rows):
+        text, _, target = each
+        same = list(alike)
+        if len(same) > 1 and text.startswith(ANSWER):
+            same = [row(f"{text} · {len(same)} times", "AcpMuted", target)]
+        found += same
+    return found
+
+
+def _as_asked(decision: Decision, entry: ToolEntry, look: Look) -> list[Row]:
+    """Rows of what the user answered, if the agent says something else of its call now."""
+    call = entry.call
+    if not says_something_else(decision, call, look.cwd):
+        return []
+    then = ToolEntry(decision.record, terminals=entry.terminals)
+    rows = card(decision, then, look.cwd, content_rows(then, decision, look.cwd))
+    rows = rows[: len(rows) - option_rows(decision)]
+    rows = [row("Asked:", "AcpMuted"), *((text, spans, None) for text, spans, _ in rows)]
+    return indent(cut(rows, look.tool_lines + 1, call.index), UNDER)
+
+
+def says_something_else(decision: Decision, call: ToolCall, cwd: str = "") -> bool:
+    """Return whether title, input or edits of a call differ from those that the user answered. Its
+    output does not matter.
+    """
+    was = decision.record
+    if was is None:
+        return False
+    if was.raw_input != call.raw_input or was.kind != call.kind:
+        return True
+    if not _edits(was) <= _edits(call):
+        return True
+    return title(decision, was, cwd).parts != title(decision, call, cwd).parts
+
+
+def _edits(call: ToolCall) -> set[tuple[str, str]]:
+    return {(it.path, it.new_text) for it in call.content if isinstance(it, schema.Diff)}
+
+
+def _drawn(
+    call: ToolCall, *, whole: bool, uncut: bool = False
+) -> tuple[list[tuple[int, Any]], int]:
+    """Return the parts of a call's content to draw, with their positions, and how many are left
+    out: of very many the first are drawn, and while it asks (`whole`) the last ones too.
+    """
+    content = list(enumerate(call.content))
+    first, last = (ASKED, ASKED // 2) if whole else (lists.ITEMS, 0)
+    left = 0 if uncut else max(len(content) - first - last, 0)
+    return (content[:first] + content[first + left :], left) if left else (content, 0)
+
+
+def entry_of(decision: Decision, session: Any) -> ToolEntry | None:
+    """Return the tool call that a question of a session, or of a child of it, is about."""
+    asker = decision.asker or session
+    call = asker.tool_calls.get(decision.tool_call_id) if decision.tool_call_id else None
+    return asker.entries.get(call) if call else None
+
+
+def float_rows(entry: ToolEntry | None, decision: Decision, cwd: str = "") -> list[Row]:
+    """Return a pending decision for the float: its card with all that the tool call shows of
+    itself.
+    """
+    return card(decision, entry, cwd, content_rows(entry, decision, cwd))
+
+
+def content_rows(entry: ToolEntry | None, decision: Decision, cwd: str) -> list[Row]:
+    """Return what a tool call that asks shows of itself."""
+    if entry is None:
+        return []
+    call, inside = entry.call, list[Row]()
+    items, left = _drawn(call, whole=True)
+    for at, item in items:
+        inside += _content(at, item, entry, None, cwd)
+    if not call.content:
+        inside += _own_terminals(entry, None, cwd)
+    return indent(folded(inside, whole_target(call, decision), ASKED, left), UNDER)
+
+
+def _above(diff: schema.Diff, call: ToolCall) -> int:
+    """Return how many lines are above a diff's: some agents show only the replaced lines, and a
+    location for their place.
+    """
+    lines = diff.old_text.count("\n") + 1 if isinstance(diff.old_text, str) else 0
+    for location in call.locations:
+        if location.path == diff.path and location.line and location.line > lines:
+            return int(location.line) - 1
+    return 0
+
+
+def _content(at: int, item: Any, entry: ToolEntry, limit: int | None, cwd: str) -> list[Row]:
+    match item:
+        case schema.Content():
+            return _block(at, item.content, entry.call, limit, cwd)
+        case schema.Diff():
+            whole = {"kind": "diff", "call": entry.call.index, "item": at}
+            return diff_rows(item, limit, _above(item, entry.call), cwd, entry.call.index, whole)
+        case schema.Terminal():
+            return _terminal(item.terminal_id, entry, limit, cwd)
+        case schema.SessionLink():
+            target = {"kind": "session", "id": item.session_id}
+            return [row(f"→ subagent {one_line(item.session_id, 60)}", "AcpLink", target)]
+        case _:
+            tag = one_line(str(getattr(item, "type", type(item).__name__)), 40)
+            return [row(f"[{tag}]", "AcpMuted", entry.call.index)]
+
+
+def _block(
+    at: int, block: Any, call: ToolCall, limit: int | None, cwd: str, prefix: str = ""
+) -> list[Row]:
+    """The rows of a content block, each with `prefix` before it."""
+    if block.__class__ is not schema.TextContent or is_aside(block):
+        return indent(describe(block, {"call": call.index, "item": at}, cwd), prefix)
+    if block.annotations:
+        plain = schema.TextContent(block.text)
+        return indent(annotated(block), prefix) + _block(at, plain, call, limit, cwd, prefix)
+    text = _text_of(block, call).rstrip("\n")
+    count = text.count("\n") + 1
+    found = _dressed(block.text, text, call, limit, cwd)
+    if found is not None:
+        return indent(found, prefix)
+    if len(text) <= SHORT or limit == WHOLE:
+        lines = visible(text).split("\n") if text else []
+        if limit is None or len(lines) <= limit:
+            return [(prefix + line, (), None) for line in lines]
+    if limit == 0:
+        return indent([more(count, call.index)], prefix)
+    if limit is not None and count > limit:
+        text = head(text, limit)
+    rows = indent([_wide(line, call) for line in visible(text).split("\n")], prefix)
+    if limit is not None and count > limit:
+        rows += indent([more(count - limit, call.index)], prefix)
+    return rows
+
+
+def _dressed(told: str, text: str, call: ToolCall, limit: int | None, cwd: str) -> list[Row] | None:
+    """The rows of a text with a diff, code or colours; None for any other. ``told`` still has its
+    colours.
+    """
+    if may_hold_diff(text) and (rows := _diffs(text, call, limit, cwd)):
+        return rows
+    count = text.count("\n") + 1
+    if text and limit != 0 and may_hold_code(text, call):
+        return _code(text, call, limit, count)
+    if call.kind == "execute" and is_coloured(told):
+        return _coloured(told, call, limit, count)
+    return None
+
+
+def _coloured(text: str, call: ToolCall, limit: int | None, count: int) -> list[Row]:
+    """The first lines of an output with colours."""
+    lines = coloured(text)[:count]
+    shown = lines if limit in (None, WHOLE) else lines[:limit]
+    rows: list[Row] = []
+    for line in shown:
+        found = pieces([(visible(piece), group) for piece, group in line])
+        rows.append(_wide(found[0], call) if len(found[0]) > WIDEST else found)
+    return rows if len(shown) == count else [*rows, more(count - len(shown), call.index)]
+
+
+def _code(text: str, call: ToolCall, limit: int | None, count: int) -> list[Row]:
+    """A text that may hold code, without fences around all of it; a line that is cut opens in
+    full.
+    """
+    bare = limit != WHOLE and is_one_block(text)
+    count -= 2 * bare
+    cut_at = limit if limit is not None and limit < count else None
+    lines = visible(text if cut_at is None else head(text, cut_at + bare)).split("\n")
+    long = {at for at, line in enumerate(lines) if limit != WHOLE and len(line) > WIDEST}
+    rows = code_rows([ends(line) if at in long else line for at, line in enumerate(lines)], call)
+    for at in long:
+        rows[at] = (*rows[at][:2], call.index)
+    if bare:
+        rows = rows[1:] if cut_at is not None else rows[1:-1]
+    return rows if cut_at is None else [*rows, more(count - cut_at, call.index)]
+
+
+def _diffs(text: str, call: ToolCall, limit: int | None, cwd: str) -> list[Row]:
+    """Return a text with its diffs drawn, or nothing if it has no diff that can be read."""
+    path = call.locations[0].path if len(call.locations) == 1 else None
+    parts = fenced(text, path)
+    if not any(isinstance(part, Patch) for part in parts):
+        return []
+    rows: list[Row] = []
+    for part in parts:
+        if isinstance(part, Patch):
+            rows += patch_rows(part.files or (), None, cwd, whole_target(call, None))
+        else:
+            rows += [_wide(line, call) for line in visible(part).split("\n")]
+    return cut(rows, limit, call.index)
+
+
+def _wide(line: str, call: ToolCall) -> Row:
+    """A line that is cut opens in full."""
+    return row(line, None, call.index if len(line) > WIDEST else None)
+
+
+def _terminal(id: str, entry: ToolEntry, limit: int | None, cwd: str) -> list[Row]:
+    """Rows of a terminal; an unknown id is shown as such."""
+    terminal = entry.terminals.get(id)
+    if terminal is None:
+        return [
+            row(f"[terminal {one_line(id, 60)}]", "AcpAttachment", {"kind": "terminal", "id": id})
+        ]
+    return terminal_rows(terminal, limit, cwd)
+
+
+def _own_terminals(entry: ToolEntry, limit: int | None, cwd: str) -> list[Row]:
+    """Rows of terminals that an agent reports in `_meta` without embedding them."""
+    told = [terminal for terminal in entry.terminals.values() if not terminal.ours]
+    return [row for terminal in told for row in terminal_rows(terminal, limit, cwd)]
+
+
+def _raw_output(entry: ToolEntry) -> str:
+    """Return the output of a call that tells it as `rawOutput` alone."""
+    call = entry.call
+    if not call.raw_output or any(item.__class__ is not schema.Terminal for item in call.content):
+        return ""
+    if any(terminal.line_count for terminal in entry.terminals.values()):
+        return ""
+    text = output_of(call.raw_output)
+    return (text if call.kind == "execute" else printed(text)).rstrip("\n")
+
+
+def _commands(call: ToolCall, limit: int | None) -> list[Row]:
+    """Rows of the commands of a call without content."""
+    rows: list[Row] = []
+    for command in commands_of(call.raw_input):
+        if limit == WHOLE:
+            rows += [(f"$ {line}", (), None) for line in visible(command).split("\n")]
+        else:
+            rows += text_rows(command, whole_target(call, None), "$ ", "AcpCommand", "  ")
+    return cut(rows, limit, call.index)
+
+
+def _locations(call: ToolCall, look: Look) -> list[Row]:
+    shown = _paths(call.content)
+    rows: list[Row] = []
+    most = None if look.tool_lines == WHOLE else lists.ITEMS
+    for location in call.locations[:most]:
+        if location.path in shown:
+            continue
+        target = place(location)
+        line = f":{target['line']}" if "line" in target else ""
+        rows.append(row(shown_path(location.path, look.cwd) + line, "AcpPath", target))
+    left = 0 if most is None else len(call.locations) - most
+    return [*rows, row(lists.more(left), "AcpMuted", call.index)] if left > 0 else rows

@@ -1,0 +1,126 @@
+"""What an agent's messages about tool calls do to a session: the calls, their entries in the
+transcript, their terminals, and what is told of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from acp_nvim.protocol import schema
+from acp_nvim.session import lists
+from acp_nvim.session.calls.tool_calls import FINISHED, ToolCall, is_plain
+from acp_nvim.session.session import Session
+from acp_nvim.session.transcript.entries import ToolEntry
+
+CallUpdate = schema.ToolCall | schema.ToolCallUpdate
+
+
+def upsert(session: Session, update: CallUpdate) -> ToolCall:
+    """Apply a message about a tool call and show it."""
+    upsert_all(session, (update,))
+    call = session.tool_calls.get(update.tool_call_id)
+    assert call is not None
+    return call
+
+
+def upsert_all(session: Session, updates: Iterable[CallUpdate]) -> list[str]:
+    """Apply a run of messages and show their calls. Return the ids of unknown calls.
+
+    After an error the rest is left in the iterator; the calls before it are told.
+    """
+    transcript, known, entries = session.transcript, session.tool_calls.by_id, session.entries
+    dirty, unsaved = transcript.dirty, transcript.unsaved
+    begins_anew = session.tool_calls.begins_anew
+    numbers, silent, turn = session.changes.calls, session.silent, session.root.turn
+    mark = transcript.written
+    statuses: list[str] | None = None
+    plain: dict[ToolCall, None] = {}
+    unknown: list[str] = []
+    last: ToolCall | None = None
+    locations: Sequence[schema.ToolCallLocation]
+    try:
+        for update in updates:
+            call = known.get(update.tool_call_id)
+            if call is None or (call.status in FINISHED and begins_anew(call, update, turn)):
+                if call is None and update.__class__ is schema.ToolCallUpdate:
+                    unknown.append(update.tool_call_id)
+                call = session.tool_calls.add(update)
+                entry = entries[call] = ToolEntry(call)
+                transcript.add(entry)
+                before, locations = "pending", ()
+            else:
+                entry = entries[call]
+                dirty[entry] = unsaved[entry] = None
+                before, locations = call.status, call.locations
+                _merge(session, entry, update)
+            numbers.setdefault(call.index, mark)
+            status = call.status
+            if entry.told != status:
+                entry.told = status
+                call.note_end(turn)
+                if not silent:
+                    if statuses is None:
+                        statuses = session.changes.statuses(session.n, mark)
+                    statuses += (call.id, status)
+            if is_plain(call) and not update.meta and not entry.terminals:
+                plain[call] = None
+            else:
+                _beside(session, entry, update, () if before in FINISHED else locations)
+                statuses = None
+            last = call
+    finally:
+        if last is not None:
+            session.observer.plain_calls(session, plain)
+            session.called(last)
+    return unknown
+
+
+def _merge(session: Session, entry: ToolEntry, update: CallUpdate) -> None:
+    """Apply a message to a known call. `renewal` is imported late: few calls ask."""
+    session.tool_calls.merge(entry.call, update)
+    if entry.decisions:
+        from acp_nvim.session.questions import renewal
+
+        renewal.check(session, entry, update)
+
+
+def _beside(
+    session: Session,
+    entry: ToolEntry,
+    update: CallUpdate,
+    before: Sequence[schema.ToolCallLocation],
+) -> None:
+    """Apply what a message says of terminals and files. Locations are told in the agent's
+    order, each once while the call runs; the last one is followed.
+    """
+    call = entry.call
+    session.terminals.apply(entry, update)
+    if entry.terminals and call.finished:
+        session.terminals.close(entry)
+    for at in (update.locations or ())[: lists.ITEMS]:
+        if at not in before[: lists.ITEMS]:
+            session.event("AcpLocation", path=at.path, line=at.line or None)
+    session.observer.tool_call(session, call)
+
+
+def show(session: Session, call: ToolCall) -> None:
+    """More is known of a call: draw it, and what is asked about it."""
+    entry = session.entries[call]
+    session.redraw(entry)
+    if entry.asks is not None:
+        session.root.change(entry.asks.listed)
+
+
+def close_open(session: Session, status: str, most: int | None = None) -> bool:
+    """Close what the agent left open, as the spec asks when a turn is cancelled (v1/prompt-
+    turn), or so many of it; False when nothing is open.
+    """
+    calls = session.tool_calls.open()[:most]
+    close(session, calls, status)
+    return bool(calls)
+
+
+def close(session: Session, calls: Iterable[ToolCall], status: Any) -> None:
+    """Close these calls, as the agent would."""
+    upsert_all(session, [schema.ToolCallUpdate(call.id, status=status) for call in calls])

@@ -1,0 +1,41 @@
+"""The files that a tool call names: in locations, diffs, and what agents put into `rawInput`."""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+from typing import Final
+
+from acp_nvim.protocol import schema
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.questions.requests import paths
+
+READING: Final = frozenset({"read", "search", "think", "fetch", "switch_mode"})
+"""Kinds of tool calls that change no file (v1/tool-calls#kinds)."""
+CHANGING: Final = frozenset({"edit", "delete", "move"})
+"""Kinds of tool calls that change files and run nothing."""
+MAX_NAMED: Final = 200
+"""Files of one tool call that are looked at by name; the rest is found in the work tree."""
+MAX_DIFFS: Final = 1000
+"""Parts of one tool call among which diffs are looked for."""
+
+
+def named(call: ToolCall, cwd: str) -> list[str]:
+    """Real absolute paths, without doubles, in the order in which they are named."""
+    found = [path for path in paths(call) if "\0" not in path and "\n" not in path]
+    whole = (os.path.realpath(os.path.join(cwd, path)) for path in found if path)  # noqa: PTH118
+    files = (path for path in islice(whole, 2 * MAX_NAMED) if not os.path.isdir(path))  # noqa: PTH112
+    return list(dict.fromkeys(files))[:MAX_NAMED]
+
+
+def diffs(call: ToolCall, cwd: str) -> list[tuple[str, str | None, str]]:
+    """Real path, old and new text of each diff that the call gives (v1/tool-calls#content)."""
+    return [
+        (
+            os.path.realpath(os.path.join(cwd, item.path)),  # noqa: PTH118
+            item.old_text if isinstance(item.old_text, str) else None,
+            item.new_text,
+        )
+        for item in islice(call.content, MAX_DIFFS)
+        if isinstance(item, schema.Diff) and "\0" not in item.path
+    ]

@@ -1,0 +1,110 @@
+"""Tool calls of an agent that are calls of the editor's own tools, by what agents name them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from acp_nvim.protocol import schema
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.calls.tool_use import ToolUse
+from acp_nvim.session.session import Session
+
+_READING: Final = frozenset({"read", "search", "think", "fetch", "other"})
+"""Kinds under which agents call tools that change nothing (v1/tool-calls#kinds)."""
+_BEFORE: Final = r"(?:tool: ?)?(?:mcp[_./: -]+)?neovim(?:[-_]\d+)?[_./: -]+"
+_BEHIND: Final = r" \(neovim(?:-\d+)?(?: mcp server)?\)"
+_PREFIX: Final = "nvim_"
+"""Names that are ours wherever they stand. The user's tools may be named like an agent's own."""
+_IN_ALL: Final = "vim"
+"""A part of the prefix, and of the server's name."""
+_KEYS: Final = ("toolName", "tool_name", "name")
+"""Under which agents say the tool's name in `_meta`, or one level below."""
+
+
+@lru_cache(maxsize=64)
+def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
+    """Matches a name as it is, or with the server's: `mcp__neovim__nvim_read`."""
+    named = "|".join(map(re.escape, names))
+    return re.compile(f"(?i:({_BEFORE}))?({named})(?i:({_BEHIND}))?")
+
+
+def own_tool(call: ToolCall, use: ToolUse | None) -> str | None:
+    """Return the tool of ours that a call names exactly; None for any other call."""
+    said = [text for text in _said(call) if _IN_ALL in text.lower()]
+    names = tuple(use.offered().names) if said and use is not None else ()
+    if not names:
+        return None  # nearly all calls, of which there may be very many
+    pattern = _pattern(names)
+    for text in said:
+        found = pattern.fullmatch(text.strip())
+        if found and (found[1] or found[3] or found[2].startswith(_PREFIX)):
+            return found[2]
+    return None
+
+
+def _said(call: ToolCall) -> Iterator[str]:
+    yield from (text for text in (call.name, call.title) if text)
+    meta = call.meta or {}
+    for table in (meta, *(it for it in meta.values() if isinstance(it, Mapping))):
+        yield from (text for key in _KEYS if isinstance(text := table.get(key), str))
+
+
+def begins(session: Session, name: str, title: str) -> ToolCall | None:
+    """A tool of ours is called: the agent's own call of it, where there is one, is said in our
+    words from now on. Returns that call.
+    """
+    for call in session.tool_calls.open():
+        if not call.own and own_tool(call, session.tools) == name:
+            _say(session, call, title)
+            return call
+    return None
+
+
+def asks(session: Session, call: ToolCall, ours: ToolCall) -> None:
+    """A question about it is put, with a call of ours that says more: the agent's own is shown by
+    that.
+    """
+    entry = session.entries.get(call)
+    if entry is not None:
+        call.stand_behind(ours)
+        session.transcript.touch(entry)
+
+
+def works_at(session: Session, path: str | None, line: int | None) -> None:
+    """A tool has looked at this place, for a window that follows; None: at no file."""
+    if path is not None:
+        session.event("AcpLocation", path=path, line=line)
+        session.observer.works_at(session, path)
+
+
+def ends(session: Session, call: ToolCall, title: str, summary: str) -> None:
+    """It has given something, or has failed: `Diagnostics · 3 errors in app.py`."""
+    if summary:
+        below = summary.replace(f"{session.cwd.rstrip('/')}/", "")
+        _say(session, call, f"{title} · {below}")
+
+
+def _say(session: Session, call: ToolCall, words: str) -> None:
+    entry = session.entries.get(call)
+    if entry is not None:
+        call.say(words)
+        session.transcript.touch(entry)
+        session.observer.changed(session)
+
+
+def needs_no_question(call: ToolCall, use: ToolUse | None) -> bool:
+    """Whether an agent asks for no more than a call of a tool of ours: our own guard, and for one
+    that writes our own question, stand behind it. What shows an edit or a command of its own asks
+    for something else.
+    """
+    name = own_tool(call, use)
+    if name is None or use is None or _shows_more(call.content):
+        return False
+    return call.kind in (_READING | {"edit"} if name in use.offered().writing else _READING)
+
+
+def _shows_more(content: Any) -> bool:
+    return any(isinstance(item, schema.Diff | schema.Terminal) for item in content)

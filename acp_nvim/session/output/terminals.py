@@ -1,0 +1,218 @@
+"""The terminals of a session: those that we start for the agent (v1/terminals), and those that the
+agent runs itself and reports in `_meta` of its tool calls: `terminal_info`, `terminal_output`,
+`terminal_output_delta` (both append) and `terminal_exit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from typing import Any, Final
+
+from acp_nvim.protocol import schema
+from acp_nvim.session.output.terminal import Launch, Terminal
+from acp_nvim.session.questions.questions import command_of, output_of
+from acp_nvim.session.transcript.entries import TerminalEntry, ToolEntry
+from acp_nvim.session.transcript.transcript import Transcript
+
+FRESH: Final = 50
+OLD_REPLAY: Final = 16 << 10
+"""Bytes kept for the buffer of an ended terminal that is not among the `FRESH` newest."""
+
+
+class Terminals:
+    """Terminals by id in order of their start, and the entries of the chat that show them.
+
+    An id that is embedded in a tool call before it is known, or never, is no error.
+    """
+
+    def __init__(
+        self,
+        cwd: str,
+        transcript: Transcript,
+        on_output: Callable[[], None],
+        on_status: Callable[[], None],
+    ) -> None:
+        """``on_status`` is called when a terminal came, ended or runs again."""
+        self.cwd = cwd
+        self._on_output, self._on_status = on_output, on_status
+        self._all: dict[str, Terminal] = {}
+        self._shown: dict[str, list[ToolEntry | TerminalEntry]] = {}
+        self._transcript = transcript
+        self._ended: dict[Terminal, None] = {}
+        """The `FRESH` that ended last."""
+
+    def __iter__(self) -> Iterator[Terminal]:
+        """Iterate in order, over a copy."""
+        return iter(list(self._all.values()))
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def newest(self, count: int) -> list[Terminal]:
+        """Return those that came last, in order."""
+        return list(islice(reversed(self._all.values()), count))[::-1]
+
+    def get(self, id: str) -> Terminal | None:
+        """Return a terminal, released ones included."""
+        return self._all.get(id)
+
+    def new(
+        self, id: str, launch: Launch, limit: int, *, ours: bool, outlives_call: bool = False
+    ) -> Terminal:
+        """Return a terminal that is not shown before `add`; the arguments are those of
+        `Terminal`.
+        """
+        return Terminal(id, launch, limit, ours=ours, outlives_call=outlives_call, observer=self)
+
+    def add(self, terminal: Terminal) -> None:
+        """Show a terminal from now on: in the tool calls that embed it, else on its own."""
+        self._all[terminal.id] = terminal
+        entries = self._shown.setdefault(terminal.id, [])
+        if not entries and (terminal.ours or terminal.outlives_call):
+            entry = TerminalEntry(terminal)
+            entries.append(entry)
+            self._transcript.add(entry)
+        self.written(terminal)
+        self._on_status()
+
+    def put(self, terminal: Terminal, entry: ToolEntry | TerminalEntry) -> None:
+        """Take up a terminal that was shown in an entry before."""
+        self._all[terminal.id] = terminal
+        self._shown.setdefault(terminal.id, []).append(entry)
+
+    def reported(self, id: str) -> Terminal:
+        """Return the terminal of that id which the agent runs, and tells of by itself
+        (v2/tool-calls); a new one is shown.
+        """
+        terminal = self._all.get(id)
+        if terminal is None:
+            terminal = self.new(id, Launch(id), 0, ours=False, outlives_call=True)
+            self.add(terminal)
+        return terminal
+
+    def abandon(self) -> None:
+        """The agent is gone, and its terminals with it."""
+        for terminal in self._all.values():
+            if not terminal.ours:
+                terminal.end(None, None)
+
+    def apply(self, entry: ToolEntry, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
+        """Apply the part of a tool call's message that is about terminals."""
+        for item in entry.call.content:
+            if item.__class__ is schema.Terminal:
+                self._embed(entry, item.terminal_id)
+        if update.meta:
+            self._told(entry, update.meta)
+        if entry.terminals and (update.title or update.raw_input):
+            self._rename(entry)
+
+    def close(self, entry: ToolEntry) -> None:
+        """The tool call is over: end the terminals that its agent ran in it, reported or not."""
+        for terminal in entry.terminals.values():
+            if not terminal.ours and not terminal.outlives_call:
+                terminal.end(None, None)
+
+    def _embed(self, entry: ToolEntry, id: str) -> None:
+        """Show a terminal in a tool call, and no longer on its own."""
+        entries = self._shown.setdefault(id, [])
+        if entry in entries:
+            return
+        for own in entries:
+            if isinstance(own, TerminalEntry):
+                own.embedded = True
+                self._transcript.touch(own)
+        entries.append(entry)
+        terminal = self._all.get(id)
+        if terminal is not None:
+            entry.terminals[id] = terminal
+
+    def _rename(self, entry: ToolEntry) -> None:
+        """A terminal that its call tells of is named as the call is now."""
+        for terminal in entry.terminals.values():
+            command = _command(entry)
+            if terminal.ours or terminal.outlives_call or terminal.launch.command == command:
+                continue
+            terminal.describe(command, terminal.launch.cwd)
+            self.written(terminal)
+            self._on_status()
+
+    def _told(self, entry: ToolEntry, meta: Mapping[str, Any]) -> None:
+        """Apply reports of terminals; those that we started ourselves are left alone."""
+        found = {key: value for key in _TOLD if isinstance(value := meta.get(key), dict)}
+        if not found:
+            return
+        ids = [value.get("terminal_id") for value in found.values()]
+        id = next((id for id in ids if isinstance(id, str) and id), entry.call.id)
+        self._embed(entry, id)
+        terminal = self._all.get(id)
+        if terminal is None:
+            terminal = self.new(id, Launch(_command(entry)), 0, ours=False)
+            self.add(terminal)
+        if not terminal.ours:
+            if "terminal_exit" in found and not found.keys() & _OUTPUT and not terminal.line_count:
+                terminal.tell(output_of(entry.call.raw_output))
+            for key, value in found.items():
+                _TOLD[key](self, terminal, value)
+
+    def info(self, terminal: Terminal, value: Mapping[str, Any]) -> None:
+        """`terminal_info`: where it runs; for one that has ended: it runs again."""
+        terminal.restart()
+        cwd = value.get("cwd")
+        if isinstance(cwd, str) and cwd != self.cwd:
+            terminal.move(cwd)
+
+    def written(self, terminal: Terminal) -> None:
+        """Mark what shows the terminal as to be drawn; frames decide when."""
+        for entry in self._shown.get(terminal.id, ()):
+            if isinstance(entry, ToolEntry):
+                entry.terminals[terminal.id] = terminal
+            elif entry.embedded:
+                continue
+            self._transcript.touch(entry)
+        self._on_output()
+
+    def status_changed(self, terminal: Terminal) -> None:
+        """Shrink the output of terminals that ended before the newest ones."""
+        if terminal.running:
+            self._ended.pop(terminal, None)
+        else:
+            self._ended[terminal] = None
+        if len(self._ended) > FRESH:
+            old = next(iter(self._ended))
+            del self._ended[old]
+            old.shrink(OLD_REPLAY)
+        self.written(terminal)
+        self._on_status()
+
+
+def _command(entry: ToolEntry) -> str:
+    """The command of a call that tells of a terminal, else what it is called."""
+    call = entry.call
+    return command_of(call.raw_input) or call.title or call.id
+
+
+def _output(_: Terminals, terminal: Terminal, value: Mapping[str, Any]) -> None:
+    data = value.get("data")
+    if isinstance(data, str):
+        terminal.tell(data)
+
+
+def _exit(_: Terminals, terminal: Terminal, value: Mapping[str, Any]) -> None:
+    code, signal = value.get("exit_code"), value.get("signal")
+    terminal.end(
+        code if isinstance(code, int) else None,
+        signal if isinstance(signal, str) and signal else None,
+    )
+
+
+_TOLD: Final[dict[str, Callable[[Terminals, Terminal, Mapping[str, Any]], None]]] = {
+    "terminal_info": Terminals.info,
+    "terminal_output": _output,
+    "terminal_output_delta": _output,
+    "terminal_exit": _exit,
+}
+"""Keys of `_meta`, in the order in which they are applied."""
+
+_OUTPUT: Final = {"terminal_output", "terminal_output_delta"}
+"""Some agents report the output of a quick command in `rawOutput` alone."""

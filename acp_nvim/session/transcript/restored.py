@@ -1,0 +1,70 @@
+"""A session whose transcript was kept: its entries come back as they were, and nothing of what they
+tell goes on any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final, cast
+
+from acp_nvim.protocol import schema
+from acp_nvim.session.questions.decisions import CANCELLED, Decision
+from acp_nvim.session.session import Session
+from acp_nvim.session.transcript.entries import (
+    Entry,
+    PlanEntry,
+    Question,
+    Subagent,
+    TerminalEntry,
+    ToolEntry,
+)
+
+_LIVELY: Final = ("running", "requires_action")
+
+
+def restore(session: Session, entries: Iterable[Entry]) -> None:
+    """Put entries into a session that has none. Tool calls have the numbers of their order."""
+    found = list(entries)
+    for entry in found:
+        if isinstance(entry, ToolEntry):
+            _rest_call(session, entry)
+        elif isinstance(entry, TerminalEntry):
+            session.terminals.put(entry.terminal, entry)
+        elif isinstance(entry, Question):
+            _rest(entry.decision)
+        elif isinstance(entry, Subagent):
+            _rest_child(entry)
+        elif isinstance(entry, PlanEntry):
+            session.plan = list(entry.entries)
+    session.transcript.inherit(found)
+    session.changes.change_calls(range(len(session.tool_calls)))
+    session.change("plan", "tool_calls", "terminals")
+
+
+def unseen(agent: str, cwd: str, entries: Iterable[Entry]) -> Session:
+    """Return a session of these entries that no chat shows."""
+    session = Session(0, agent, cwd)
+    restore(session, entries)
+    return session
+
+
+def _rest_call(session: Session, entry: ToolEntry) -> None:
+    call = entry.call
+    if not call.finished:
+        call.merge(schema.ToolCallUpdate(call.id, status=cast("Any", "cancelled")))
+    for decision in entry.decisions:
+        _rest(decision)
+    for terminal in entry.terminals.values():
+        session.terminals.put(terminal, entry)
+    session.tool_calls.put(call)
+    session.entries[call] = entry
+
+
+def _rest(decision: Decision) -> None:
+    """A question that nobody has answered was answered by nobody."""
+    decision.settle(CANCELLED, "cancel")
+
+
+def _rest_child(link: Subagent) -> None:
+    if link.state in _LIVELY:
+        link.state = "gone"

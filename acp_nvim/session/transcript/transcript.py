@@ -1,0 +1,195 @@
+"""The transcript of a session: its entries in wire order.
+
+Entries are only appended, so the order on the screen is the order on the wire. A message may be
+rewritten at its place, by its id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from acp_nvim.session.transcript.entries import Entry, Heading, Line, Message, Part, Role, length
+
+
+class Transcript:
+    """Entries in wire order, and which of them changed since they were last drawn."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.entries: list[Entry] = []
+        self.dirty: dict[Entry, None] = {}
+        self.unsaved: dict[Entry, None] = {}
+        """Entries that changed since the history took them."""
+        self.written = 0
+        """Characters of text ever added, for back-pressure and to place events behind their text.
+        """
+        self.speaker: str | None = None
+        """The agent's name, for the heading between the user's words and the agent's."""
+        self._asked = False
+        """Whether the agent's next words need a heading: they would stand right under the user's,
+        notices aside, or in a turn of its own.
+        """
+        self._held: list[Line] = []
+        self._named: dict[tuple[Role, str], Message] = {}
+        """Messages that the agent tells of by their id."""
+        self._earlier: set[tuple[Role, str]] = set()
+        """Ids among them from before the session was opened again, if nothing was told of them
+        since then.
+        """
+
+    @property
+    def last(self) -> Entry | None:
+        """The newest entry."""
+        return self.entries[-1] if self.entries else None
+
+    def add(self, entry: Entry) -> None:
+        """Append an entry, which completes the message before it."""
+        last = self.entries[-1] if self.entries else None
+        if last.__class__ is Message:
+            last.closed = True
+            self.touch(last)
+        if self._held:
+            self.release()
+        if self._asked and _answers(entry):
+            self._asked = False
+            if self.speaker is not None:
+                self._append(Heading(self.speaker))
+        self._append(entry)
+
+    def _append(self, entry: Entry) -> None:
+        self.entries.append(entry)
+        self.touch(entry)
+        if entry.__class__ is Message and entry.role == "user":
+            self._asked = True
+        elif entry.__class__ is Heading:
+            self._asked = False
+
+    def expect_agent(self) -> None:
+        """The agent works by itself: its next words stand under a heading of their own. None is
+        shown where a prompt of the user comes first.
+        """
+        self._asked = bool(self.entries)
+
+    def hold(self, line: Line) -> None:
+        """Append a notice without tearing the agent's message: while its text streams, the notice
+        waits for the entry that comes below it, or for `release`.
+        """
+        last = self.last
+        if isinstance(last, Message) and last.role != "user" and not last.closed:
+            self._held.append(line)
+        else:
+            self.add(line)
+
+    def complete(self) -> None:
+        """The turn is over: text that comes now without an id is another message."""
+        last = self.last
+        if isinstance(last, Message) and not last.closed:
+            last.closed = True
+            self.dirty[last] = None
+        self.release()
+
+    def release(self) -> None:
+        """The agent's message is complete: append the notices that waited for it."""
+        held, self._held = self._held, []
+        for line in held:
+            self._append(line)
+
+    def inherit(self, entries: Iterable[Entry]) -> None:
+        """Append entries of another session's transcript, unchanged."""
+        for entry in entries:
+            self._append(entry)
+            if isinstance(entry, Message):
+                self.written += length(entry.parts)
+
+    def touch(self, entry: Entry) -> None:
+        """Note that an entry changed."""
+        self.dirty[entry] = None
+        self.unsaved[entry] = None
+
+    def number(self, message: Message, prompt: int | None) -> None:
+        """A message is the user's prompt of that number, which no chat shows."""
+        message.count_as(prompt)
+        self.unsaved[message] = None
+
+    def stream(self, role: Role, part: Part, message_id: str | None) -> Message:
+        """Append a part to the message that it continues, or to a new one.
+
+        A chunk continues the newest entry while role and `messageId` stay the same (v1/prompt-turn:
+        a change of
+        `messageId` starts a new message, its absence concatenates). One that is complete is only
+        continued by its id.
+        """
+        message = self.entries[-1] if self.entries else None
+        if (
+            message.__class__ is not Message
+            or message.role != role
+            or message.message_id != message_id
+            or (message.closed and message_id is None)
+        ):
+            message = Message(role, message_id)
+            self.add(message)
+        message.parts.append(part)
+        self.dirty[message] = None
+        self.unsaved[message] = None
+        self.written += len(part) if part.__class__ is str else 1
+        return message
+
+    # -- messages by id (v2/prompt-lifecycle) -----------------------------------------------------
+
+    def named(self, role: Role, message_id: str) -> Message | None:
+        """Return the message of that id, which counts for its role alone."""
+        return self._named.get((role, message_id))
+
+    def name(self, message: Message, message_id: str) -> None:
+        """The agent knows a message of ours under this id from now on."""
+        self._earlier.discard((message.role, message_id))
+        self._named[message.role, message_id] = message
+
+    def mark_names(self) -> None:
+        """The session is opened again."""
+        self._earlier = set(self._named)
+
+    def keep_names(self) -> None:
+        """All ids mean what they meant."""
+        self._earlier = set()
+
+    def forget_names(self) -> list[tuple[Role, str]]:
+        """The ids of which nothing was told since then name no message any more. Returns them."""
+        forgotten, self._earlier = list(self._earlier), set()
+        for key in forgotten:
+            del self._named[key]
+        return forgotten
+
+    def chunk(self, role: Role, message_id: str, part: Part) -> Message:
+        """Append a part to the message of that id, wherever it stands."""
+        message = self._message(role, message_id)
+        message.parts.append(part)
+        self.touch(message)
+        self.written += len(part) if part.__class__ is str else 1
+        return message
+
+    def rewrite(self, role: Role, message_id: str, parts: list[Part]) -> Message:
+        """Replace all parts of the message of that id."""
+        message = self._message(role, message_id)
+        if parts == message.parts:
+            return message
+        message.replace(parts)
+        self.touch(message)
+        self.written += length(parts)
+        return message
+
+    def _message(self, role: Role, message_id: str) -> Message:
+        if self._earlier:
+            self._earlier.discard((role, message_id))
+        message = self._named.get((role, message_id))
+        if message is None:
+            message = self._named[role, message_id] = Message(role, message_id)
+            self.add(message)
+        return message
+
+
+def _answers(entry: Entry) -> bool:
+    """Whether an entry is the agent's: a replay has no other sign of where its part begins."""
+    if isinstance(entry, Message):
+        return entry.role != "user"
+    return not isinstance(entry, (Heading, Line))

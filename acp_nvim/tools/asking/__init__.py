@@ -1,0 +1,1 @@
+"""Tools that ask: navigation, diagnostics, search."""

@@ -1,0 +1,150 @@
+"""`nvim_diagnostics`: what language servers and linters say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from acp_nvim.session.session import Session
+from acp_nvim.tools import files
+from acp_nvim.tools.asking.places import counted, more_line
+from acp_nvim.tools.files import ToolFiles
+from acp_nvim.tools.ports import Diagnostic, Diagnostics, Editor
+from acp_nvim.tools.server.fields import Limit, Path, WaitMs
+from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
+
+SEVERITIES = ("error", "warning", "info", "hint")
+
+
+class Asked(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Arguments of `nvim_diagnostics`."""
+
+    path: Annotated[Path | None, Meta(description="One file; without it all of the workspace")] = (
+        None
+    )
+    severity: Annotated[
+        Literal["error", "warning", "info", "hint"], Meta(description="At least that severe")
+    ] = "hint"
+    since: Annotated[
+        Literal["turn", "all"],
+        Meta(description="turn: only what your edits of this turn added and removed"),
+    ] = "all"
+    wait_ms: WaitMs = 1500
+    limit: Limit = 100
+
+
+class DiagnosticsTool:
+    """The tool, over the diagnostics of the editor."""
+
+    def __init__(self, editor: Editor, files: ToolFiles) -> None:
+        self._editor = editor
+        self._files = files
+
+    async def diagnostics(self, call: Call, args: Asked) -> ToolResult:
+        """What is said of a file or the workspace, or what the turn has changed in that."""
+        session, real = call.session, None
+        if args.path is not None:
+            real = (await self._files.allowed(session, args.path)).real
+        found = await self._editor.diagnostics(
+            session,
+            real,
+            severity=SEVERITIES.index(args.severity) + 1,
+            turn=args.since == "turn",
+            wait_ms=args.wait_ms,
+            limit=args.limit,
+        )
+        if real is None and not found.served and not (found.items or found.removed):
+            raise ToolError("no language server runs here: name the path of a file")
+        return self._said(session, args, real, found)
+
+    def _said(
+        self, session: Session, args: Asked, real: str | None, found: Diagnostics
+    ) -> ToolResult:
+        items = [one for one in found.items if self._shown(session, one, real)]
+        removed = [one for one in found.removed if self._shown(session, one, real)]
+        turn = args.since == "turn"
+        lines = _turn(session, found, items, removed) if turn else _all(session, found, items)
+        structured = {
+            "diagnostics": [_plain(session, one) for one in items],
+            "more": (found.added if turn else sum(found.counts.values())) - len(found.items),
+        }
+        if turn:
+            structured["removed"] = [_plain(session, one) for one in removed]
+        summary = _summary(session, found, real, turn)
+        return ToolResult("\n".join([*lines, *_notes(session, found)]), structured, summary, real)
+
+    def _shown(self, session: Session, one: Diagnostic, asked: str | None) -> bool:
+        """Whether the agent may be told what is said of a file: its words quote it."""
+        return one.path == asked or self._files.lists(session, one.path)
+
+
+def _plain(session: Session, one: Diagnostic) -> dict[str, Any]:
+    found = msgspec.structs.asdict(one) | {"path": files.name(session, one.path)}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _words(one: Diagnostic) -> str:
+    origin = " ".join(filter(None, (one.source, one.code)))
+    return f"{one.severity}: {files.shown(one.message)}" + (f" [{origin}]" if origin else "")
+
+
+def _line(session: Session, one: Diagnostic) -> str:
+    return f"{files.name(session, one.path)}:{one.line}:{one.column} {_words(one)}"
+
+
+def _all(session: Session, found: Diagnostics, items: Sequence[Diagnostic]) -> list[str]:
+    more = sum(found.counts.values()) - len(found.items)
+    lines = [_line(session, one) for one in items]
+    return [*lines, *more_line(more)] or ["nothing is wrong, as far as is known"]
+
+
+def _turn(
+    session: Session,
+    found: Diagnostics,
+    items: Sequence[Diagnostic],
+    removed: Sequence[Diagnostic],
+) -> list[str]:
+    lines = [f"+ {_line(session, one)}" for one in items]
+    lines += more_line(found.added - len(found.items))
+    lines += [f"- {files.name(session, one.path)} {_words(one)}" for one in removed]
+    lines += more_line(found.gone - len(found.removed))
+    return lines or ["this turn has added and removed nothing"]
+
+
+def _notes(session: Session, found: Diagnostics) -> list[str]:
+    """What the model has to know of how far the answer can be relied on."""
+    notes = []
+    if found.silent:
+        who = ", ".join(found.silent)
+        notes.append(f"({who} has not answered for the last change yet: some may be of before)")
+    if found.unknown:
+        names = ", ".join(files.name(session, path) for path in found.unknown)
+        notes.append(f"(not open when the turn began, so all of theirs are listed: {names})")
+    return notes
+
+
+def _summary(session: Session, found: Diagnostics, real: str | None, turn: bool) -> str:
+    where = "" if real is None else f" in {files.name(session, real)}"
+    if turn:
+        return f"{found.added} added, {found.gone} removed{where}"
+    said = [counted(found.counts[name], name) for name in SEVERITIES if found.counts.get(name)]
+    return (", ".join(said) or "no problems") + where
+
+
+def diagnostics_tools(editor: Editor, files: ToolFiles) -> list[Tool[Any]]:
+    """The tool of this module."""
+    return [
+        Tool(
+            "nvim_diagnostics",
+            "Diagnostics",
+            "Errors and warnings of the language servers and linters, unsaved text included: call "
+            "it after an edit, rather than running a compiler or linter. since=turn says what your "
+            'edits added and removed. Example: {"path": "app.py", "severity": "warning"}',
+            Asked,
+            DiagnosticsTool(editor, files).diagnostics,
+            timeout_s=None,
+        )
+    ]

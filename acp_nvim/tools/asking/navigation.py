@@ -1,0 +1,206 @@
+"""Tools that follow a name: definition, references, hover, calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from acp_nvim.edits.text import Text
+from acp_nvim.files.bytes.paths import Place
+from acp_nvim.session.session import Session
+from acp_nvim.tools import files
+from acp_nvim.tools.asking.places import (
+    Spot,
+    listing,
+    locations,
+    position,
+    readable,
+    result,
+    spot,
+)
+from acp_nvim.tools.files import ToolFiles
+from acp_nvim.tools.ports import Answer, LanguageServers, Position
+from acp_nvim.tools.server.fields import At, Listed
+from acp_nvim.tools.server.tool import Call, Tool, ToolResult
+
+METHODS = {
+    "definition": "textDocument/definition",
+    "declaration": "textDocument/declaration",
+    "type": "textDocument/typeDefinition",
+    "implementation": "textDocument/implementation",
+}
+
+
+class Definition(Listed, kw_only=True, forbid_unknown_fields=True):
+    """Arguments of `nvim_definition`."""
+
+    target: Annotated[
+        Literal["definition", "declaration", "type", "implementation"],
+        Meta(description="What is looked for"),
+    ] = "definition"
+
+
+class Calls(Listed, kw_only=True, forbid_unknown_fields=True):
+    """Arguments of `nvim_calls`."""
+
+    direction: Annotated[
+        Literal["in", "out"], Meta(description="in: who calls it; out: what it calls")
+    ] = "in"
+
+
+class Asked(Struct, frozen=True):
+    """What a question was about: the file, the text that was looked at, and the place in it."""
+
+    where: Place
+    text: Text
+    at: Position
+
+
+class Navigation:
+    """The tools, over the language servers of the editor."""
+
+    def __init__(self, servers: LanguageServers, files: ToolFiles) -> None:
+        self._servers = servers
+        self._files = files
+
+    async def definition(self, call: Call, args: Definition) -> ToolResult:
+        """Where a name is defined."""
+        asked, answers = await self._ask(call.session, args, METHODS[args.target])
+        return await self._places(call.session, asked, args, locations(answers), args.target)
+
+    async def references(self, call: Call, args: Listed) -> ToolResult:
+        """Where a name is used."""
+        context = {"context": {"includeDeclaration": True}}
+        asked, answers = await self._ask(call.session, args, "textDocument/references", context)
+        spots = sorted(locations(answers), key=lambda one: (one.path, one.row, one.character))
+        return await self._places(call.session, asked, args, spots, "reference")
+
+    async def hover(self, call: Call, args: At) -> ToolResult:
+        """What a name is."""
+        asked, answers = await self._ask(call.session, args, "textDocument/hover")
+        where, at = asked.where, asked.at
+        said = [_said(answer.result) for answer in answers if answer.result]
+        text = "\n\n".join(dict.fromkeys(filter(None, said)))
+        name = files.name(call.session, where.real)
+        none = f"nothing is known of what stands at {name}:{at.row + 1}:{at.column + 1}"
+        shown: dict[str, Any] = {"path": where.real, "line": args.line}
+        return ToolResult(text or none, {"text": text}, _about(args), **shown)
+
+    async def calls(self, call: Call, args: Calls) -> ToolResult:
+        """Who calls a function, or what it calls."""
+        asked, answers = await self._ask(call.session, args, "textDocument/prepareCallHierarchy")
+        spots: list[Spot] = []
+        for answer in answers:
+            for item in answer.result or ():
+                spots += await self._called(asked.where, answer, item, args.direction)
+        return await self._places(call.session, asked, args, spots, "call")
+
+    async def _called(
+        self, where: Place, answer: Answer, item: dict[str, Any], direction: str
+    ) -> list[Spot]:
+        method = "incomingCalls" if direction == "in" else "outgoingCalls"
+        found = await self._servers.resolve(
+            answer.client, where.real, f"callHierarchy/{method}", {"item": item}
+        )
+        spots: list[Spot] = []
+        with readable(answer.name):
+            for one in found or ():
+                other = one["from" if direction == "in" else "to"]
+                uri, name = (other if direction == "in" else item)["uri"], other["name"]
+                note = f"{'in' if direction == 'in' else 'calls'} {name}:"
+                spans = one["fromRanges"]
+                spots += [spot(uri, span, answer.encoding, note, name=name) for span in spans]
+        return spots
+
+    async def _ask(
+        self,
+        session: Session,
+        args: At,
+        method: str,
+        params: dict[str, Any] | None = None,
+    ) -> tuple[Asked, Sequence[Answer]]:
+        where, text = await self._files.look(session, args.path)
+        at = self._position(session, where, text, args)
+        answers = await self._servers.ask(session, where.real, method, params or {}, at=at)
+        return Asked(where, text, at), answers
+
+    def _position(self, session: Session, where: Place, text: Text, args: At) -> Position:
+        name = files.name(session, where.real)
+        return position(text, name, args.line, args.symbol, args.column)
+
+    async def _places(
+        self, session: Session, asked: Asked, args: Listed, spots: Sequence[Spot], thing: str
+    ) -> ToolResult:
+        where = asked.where
+        sources = self._files.sources(session, {where.real: asked.text})
+        found = await listing(session, sources, spots, args.limit)
+        none = f"no {thing} of {_about(args)} is known"
+        return result(found, none, thing, _about(args), path=where.real, line=args.line)
+
+
+def _about(args: At) -> str:
+    return args.symbol or f"{args.path}:{args.line}"
+
+
+def _said(contents: Any) -> str:
+    """The text of a hover: MarkupContent, MarkedString or a list of them."""
+    said = contents.get("contents") if isinstance(contents, dict) else None
+    parts = said if isinstance(said, list) else [said]
+    return "\n\n".join(filter(None, (_marked(part) for part in parts))).strip()
+
+
+def _marked(part: Any) -> str:
+    if isinstance(part, dict):
+        value = str(part.get("value", ""))
+        language = part.get("language")
+        return f"```{language}\n{value}\n```" if language else value
+    return part if isinstance(part, str) else ""
+
+
+def navigation_tools(servers: LanguageServers, files: ToolFiles) -> list[Tool[Any]]:
+    """The tools of this module."""
+    tools = Navigation(servers, files)
+    return [
+        Tool(
+            "nvim_definition",
+            "Definition",
+            "Where a name is defined, declared or implemented, by the language server: exact where "
+            "grep finds every word that looks the same, also into libraries. "
+            'Example: {"path": "app.py", "line": 12, "symbol": "load_config"}',
+            Definition,
+            tools.definition,
+            timeout_s=None,
+        ),
+        Tool(
+            "nvim_references",
+            "References",
+            "Every use of a name in the project, by the language server: use it before you change "
+            "or remove something, rather than grep, which misses and invents uses. "
+            'Example: {"path": "app.py", "line": 12, "symbol": "load_config"}',
+            Listed,
+            tools.references,
+            timeout_s=None,
+        ),
+        Tool(
+            "nvim_hover",
+            "Hover",
+            "Type, signature and documentation of a name, by the language server: quicker than "
+            "reading the file or library that defines it. "
+            'Example: {"path": "app.py", "line": 12, "symbol": "load_config"}',
+            At,
+            tools.hover,
+            timeout_s=None,
+        ),
+        Tool(
+            "nvim_calls",
+            "Calls",
+            "Who calls a function, or what it calls, by the language server: prefer it to grep for "
+            "the name with a parenthesis. "
+            'Example: {"path": "app.py", "line": 12, "symbol": "load_config", "direction": "in"}',
+            Calls,
+            tools.calls,
+            timeout_s=None,
+        ),
+    ]

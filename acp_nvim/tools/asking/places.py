@@ -1,0 +1,181 @@
+"""Places in files: what agents name, what language servers answer, and how both are written."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from acp_nvim.edits.text import Text
+from acp_nvim.session.session import Session
+from acp_nvim.tools import files
+from acp_nvim.tools.asking.positions import Encoding, to_column
+from acp_nvim.tools.files import Sources
+from acp_nvim.tools.ports import Answer, Position
+from acp_nvim.tools.server.tool import ToolError, ToolResult
+
+
+class Spot(msgspec.Struct, frozen=True):
+    """A place as a language server says it: ``path`` is resolved, or an address of another
+    scheme.
+    """
+
+    path: str
+    row: int
+    character: int
+    encoding: Encoding
+    note: str = ""
+    """Stands before the line's text: the kind and name of a symbol."""
+    extra: tuple[tuple[str, Any], ...] = ()
+    """Further keys of its structured form."""
+
+
+# -- what agents name -----------------------------------------------------------------------------
+
+
+def position(text: Text, name: str, line: int, symbol: str | None, column: int | None) -> Position:
+    """The position of a symbol or column on a 1-based line. ToolError says what stands there."""
+    if line > len(text.lines):
+        raise ToolError(f"{name} has {len(text.lines)} lines, there is no line {line}")
+    content = text.lines[line - 1]
+    if symbol is not None and symbol.strip():
+        return Position(line - 1, _symbol(text, name, line, symbol.strip()))
+    if column is None:
+        raise ToolError(
+            f"give `symbol` (text on line {line}) or `column`: {_holds(name, line, content)}"
+        )
+    if column > len(content) + 1:
+        raise ToolError(f"column {column} is past the end: {_holds(name, line, content)}")
+    return Position(line - 1, column - 1)
+
+
+def _symbol(text: Text, name: str, line: int, symbol: str) -> int:
+    column = _column(text.lines[line - 1], symbol)
+    if column is not None:
+        return column
+    rows = [row for row, one in enumerate(text.lines) if _column(one, symbol) is not None]
+    nearest = min(rows, key=lambda row: abs(row - line + 1), default=None)
+    other = "" if nearest is None else f" ({symbol!r} is on line {nearest + 1})"
+    raise ToolError(
+        f"{symbol!r} is not on that line: {_holds(name, line, text.lines[line - 1])}{other}"
+    )
+
+
+def _holds(name: str, line: int, content: str) -> str:
+    held = files.shown(content)
+    return f"{name}:{line} holds {held!r}" if held else f"{name}:{line} is empty"
+
+
+def _column(content: str, symbol: str) -> int | None:
+    """Where a symbol's last word stands: whole, if it can be."""
+    whole = re.search(rf"(?<!\w){re.escape(symbol)}(?!\w)", content)
+    start = whole.start() if whole else content.find(symbol)
+    if start < 0:
+        return None
+    words = list(re.finditer(r"\w+", symbol))
+    return start + (words[-1].start() if words else 0)
+
+
+# -- what servers answer --------------------------------------------------------------------------
+
+
+def path_of(uri: str) -> str:
+    """The resolved path of a file URI; another URI as it is."""
+    parts = urlsplit(uri)
+    return os.path.realpath(unquote(parts.path)) if parts.scheme == "file" else uri
+
+
+def spot(uri: str, span: Any, encoding: Encoding, note: str = "", **extra: Any) -> Spot:
+    """The start of an LSP range in a document."""
+    start = span["start"]
+    place = path_of(uri), int(start["line"]), int(start["character"])
+    return Spot(*place, encoding, note, tuple(extra.items()))
+
+
+def locations(answers: Sequence[Answer]) -> list[Spot]:
+    """The places of answers of type Location, Location[] or LocationLink[], each once."""
+    found: dict[Spot, None] = {}
+    for answer in answers:
+        results = answer.result if isinstance(answer.result, list) else [answer.result]
+        for one in filter(None, results):
+            with readable(answer.name):
+                span = one.get("targetSelectionRange") or one.get("targetRange") or one["range"]
+                uri = one.get("targetUri") or one["uri"]
+                found[spot(uri, span, answer.encoding)] = None
+    return list(found)
+
+
+@contextmanager
+def readable(server: str) -> Iterator[None]:
+    """Raise ToolError where an answer of a server has not the form that LSP gives it."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ToolError(f"the answer of {server} is not valid") from error
+
+
+# -- how they are written -------------------------------------------------------------------------
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """Some of the places, written out; ``more`` are left out."""
+
+    lines: list[str]
+    places: list[dict[str, Any]]
+    more: int
+
+
+async def listing(session: Session, sources: Sources, spots: Iterable[Spot], limit: int) -> Listing:
+    """The first places, each with its line's text, as `path:line:column text`."""
+    lines: list[str] = []
+    places: list[dict[str, Any]] = []
+    seen, more = set(), 0
+    for one in spots:
+        if len(places) >= limit:
+            more += 1
+            continue
+        place = await _written(session, sources, one)
+        key = place["path"], place["line"], place["column"], one.note
+        if key not in seen:
+            seen.add(key)
+            places.append(place)
+            said = " ".join(filter(None, (one.note, place["text"])))
+            lines.append(f"{place['path']}:{place['line']}:{place['column']} {said}".rstrip())
+    return Listing(lines, places, more)
+
+
+async def _written(session: Session, sources: Sources, one: Spot) -> dict[str, Any]:
+    local = os.path.isabs(one.path)  # noqa: PTH117
+    line = await sources.line(one.path, one.row) if local else None
+    column = one.character if line is None else to_column(line, one.character, one.encoding)
+    return {
+        "path": files.name(session, one.path) if local else one.path,
+        "line": one.row + 1,
+        "column": column + 1,
+        "text": "" if line is None else files.shown(line),
+        **dict(one.extra),
+    }
+
+
+def more_line(more: int) -> list[str]:
+    """What ends a list that was cut."""
+    return [f"… {more} more"] if more else []
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """A number of things: "1 place", "3 places"."""
+    return f"{count} {one}" if count == 1 else f"{count} {many or one + 's'}"
+
+
+def result(found: Listing, none: str, thing: str, about: str = "", **shown: Any) -> ToolResult:
+    """A list of places as the result of a call; ``none`` stands where it is empty."""
+    total = len(found.places) + found.more
+    text = "\n".join([*found.lines, *more_line(found.more)]) or none
+    structured = {"places": found.places, "more": found.more}
+    summary = counted(total, thing) + (f" of {about}" if about else "")
+    return ToolResult(text, structured, summary, **shown)

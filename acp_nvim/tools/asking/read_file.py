@@ -1,0 +1,56 @@
+"""`nvim_read`: the live text of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Final, Protocol
+
+from msgspec import Meta, Struct
+
+from acp_nvim.session.session import Session
+from acp_nvim.tools.server.tool import Call, Tool, ToolResult
+
+DESCRIPTION: Final = (
+    "Read a file as the user sees it in the editor, unsaved changes included. Prefer it over "
+    "reading from disk: what is on disk may be older. What it gives is what a later nvim_edit of "
+    'the file starts from. Example: {"path": "src/app.py", "line": 40, "limit": 80}'
+)
+
+
+class ReadArguments(Struct, frozen=True):
+    """Arguments of `nvim_read`."""
+
+    path: Annotated[
+        str, Meta(min_length=1, description="Absolute, or relative to the session's directory")
+    ]
+    line: Annotated[int, Meta(ge=1, description="First line, 1-based (default: 1)")] | None = None
+    limit: Annotated[int, Meta(ge=1, description="Most lines (default: all)")] | None = None
+
+
+class Files(Protocol):
+    """Who reads for agents (`files/writes/agent_files.py`)."""
+
+    async def read(
+        self, session: Session, path: str, line: int | None = None, limit: int | None = None
+    ) -> str:
+        """The live text; raises `Refusal`."""
+        ...
+
+
+def read_tool(
+    files: Files, on_read: Callable[[Session, str], None] = lambda session, path: None
+) -> Tool[Any]:
+    """Return the tool. It reads by the same guard as `fs/read_text_file`; ``on_read`` is called for
+    each file.
+    """
+
+    async def run(call: Call, given: ReadArguments) -> ToolResult:
+        path = str(Path(call.session.cwd, given.path))
+        on_read(call.session, path)
+        text = await files.read(call.session, path, given.line, given.limit)
+        told = {"path": path, "line": given.line or 1, "text": text}
+        return ToolResult(text, told, Path(path).name)
+
+    # The guard may ask the user, who takes their time.
+    return Tool("nvim_read", "Read", DESCRIPTION, ReadArguments, run, timeout_s=None)

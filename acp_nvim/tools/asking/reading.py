@@ -1,0 +1,28 @@
+"""The tools that read: what the editor and its language servers know."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from acp_nvim.tools.asking.diagnostics import diagnostics_tools
+from acp_nvim.tools.asking.navigation import navigation_tools
+from acp_nvim.tools.asking.search import Searcher, search_tools
+from acp_nvim.tools.asking.symbols import symbol_tools
+from acp_nvim.tools.asking.views import view_tools
+from acp_nvim.tools.files import ToolFiles
+from acp_nvim.tools.ports import Editor, LanguageServers
+from acp_nvim.tools.server.tool import Tool
+
+
+def reading_tools(
+    servers: LanguageServers, editor: Editor, files: ToolFiles, searcher: Searcher
+) -> list[Tool[Any]]:
+    """All of them, in the order in which agents list them."""
+    return [
+        *diagnostics_tools(editor, files),
+        *symbol_tools(servers, files),
+        *navigation_tools(servers, files),
+        *view_tools(editor, files)[:1],
+        *search_tools(files, searcher),
+        *view_tools(editor, files)[1:],
+    ]

@@ -1,0 +1,167 @@
+"""`nvim_search`: lines of the workspace, unsaved text in place of its files."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Protocol
+
+import msgspec
+from anyio import to_thread
+from msgspec import Meta
+
+from acp_nvim.files.bytes.paths import Place, below, is_below, matches
+from acp_nvim.session.session import Session
+from acp_nvim.tools import files
+from acp_nvim.tools.asking.places import counted, more_line
+from acp_nvim.tools.files import Sources, ToolFiles
+from acp_nvim.tools.server.fields import Limit
+from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
+
+
+class Search(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Arguments of `nvim_search`."""
+
+    pattern: Annotated[str, Meta(min_length=1, description="Text that lines hold, as it is")]
+    path: Annotated[
+        str | None, Meta(description='Only files of this glob, such as "*.py" or "src/**"')
+    ] = None
+    regex: Annotated[bool, Meta(description="pattern is a regular expression")] = False
+    ignore_case: bool = False
+    limit: Limit = 100
+
+
+class Match(msgspec.Struct, frozen=True, array_like=True, order=True):
+    """A line that was found, by the resolved path; numbers from 1, the column in characters."""
+
+    path: str
+    line: int
+    column: int
+    text: str
+
+
+class Found(msgspec.Struct):
+    """What a search has found so far."""
+
+    matches: list[Match]
+    complete: bool
+    """Whether it came to its end."""
+
+    def begin(self) -> None:
+        """A further program searches."""
+        self.complete = False
+
+    def end(self) -> None:
+        """A program came to its end."""
+        self.complete = True
+
+
+class Query(msgspec.Struct, frozen=True):
+    """What is searched for, and where."""
+
+    pattern: str
+    regex: bool
+    ignore_case: bool
+    roots: Sequence[str]
+    """Resolved directories."""
+    texts: Mapping[str, str]
+    """Texts by path, in place of the files of these names."""
+    wanted: Callable[[str], bool]
+    """Whether a file is of interest, by its path; may be called in another thread."""
+
+    @property
+    def expression(self) -> str:
+        """The pattern as a regular expression of Python."""
+        return self.pattern if self.regex else re.escape(self.pattern)
+
+
+class Searcher(Protocol):
+    """Searches files and texts, in other processes (`searcher.ProgramSearcher`)."""
+
+    async def search(self, query: Query) -> Found:
+        """Find lines; it ends in time. ToolError."""
+        ...
+
+
+class SearchTool:
+    """The tool, over the files of the session's directories."""
+
+    def __init__(self, files: ToolFiles, searcher: Searcher) -> None:
+        self._files = files
+        self._searcher = searcher
+
+    async def search(self, call: Call, args: Search) -> ToolResult:
+        """The lines that hold a text, or match an expression."""
+        session, sources = call.session, self._files.sources(call.session)
+        unsaved = await sources.unsaved()
+        roots = await to_thread.run_sync(_roots, session)
+
+        def wanted(path: str) -> bool:
+            return self._wanted(session, path, args.path)
+
+        texts = {path: "\n".join(text.lines) for path, text in unsaved.items() if wanted(path)}
+        query = Query(args.pattern, args.regex, args.ignore_case, roots, texts, wanted)
+        try:
+            re.compile(query.expression)
+        except re.error as error:
+            raise ToolError(f"not a regular expression: {error}") from error
+        found = await self._searcher.search(query)
+        kept = sorted({one for one in found.matches if wanted(one.path)})
+        return await self._said(session, sources, args, Found(kept, found.complete))
+
+    def _wanted(self, session: Session, real: str, glob: str | None) -> bool:
+        inside = below(real, session.roots)
+        if inside is None or not self._files.lists(session, real):
+            return False
+        return glob is None or matches(Place(real, real), inside, [glob])
+
+    async def _said(
+        self, session: Session, sources: Sources, args: Search, found: Found
+    ) -> ToolResult:
+        places: list[dict[str, Any]] = []
+        passed = 0
+        for one in found.matches:
+            if len(places) == args.limit:
+                break
+            passed += 1
+            if await sources.text(one.path) is not None:  # else secret by another name, or content
+                places.append(_place(session, one))
+        more = len(found.matches) - passed
+        lines = [f"{it['path']}:{it['line']}:{it['column']} {it['text']}" for it in places]
+        lines += _end(args, len(places), more, found.complete)
+        structured = {"places": places, "more": more, "complete": found.complete}
+        return ToolResult("\n".join(lines), structured, counted(len(places) + more, "line"))
+
+
+def _place(session: Session, one: Match) -> dict[str, Any]:
+    path, text = files.name(session, one.path), files.shown(one.text)
+    return {"path": path, "line": one.line, "column": one.column, "text": text}
+
+
+def _end(args: Search, shown: int, more: int, complete: bool) -> list[str]:
+    if not complete:
+        return [f"… at least {more} more: the search was cut short, narrow it by path"]
+    return more_line(more) if shown or more else [f"no line has {args.pattern!r}"]
+
+
+def _roots(session: Session) -> list[str]:
+    """The directories of a session, none within another."""
+    real = sorted({os.path.realpath(root) for root in session.roots})
+    return [root for root in real if not any(is_below(root, other) for other in real)]
+
+
+def search_tools(files: ToolFiles, searcher: Searcher) -> list[Tool[Any]]:
+    """The tool of this module."""
+    return [
+        Tool(
+            "nvim_search",
+            "Search",
+            "Lines of the project that hold a text, with the unsaved text of open files, which "
+            "grep and rg do not see; ignored files and secrets are left out. Literal unless regex. "
+            'Example: {"pattern": "load_config(", "path": "*.py"}',
+            Search,
+            SearchTool(files, searcher).search,
+            timeout_s=None,
+        )
+    ]

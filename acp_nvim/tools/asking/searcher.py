@@ -1,0 +1,152 @@
+"""Searches in other processes: ripgrep for the disk where there is one, else `search_program`.
+
+They hold nobody up, and an expression that takes for ever is killed with them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import msgspec
+from anyio import to_thread
+
+from acp_nvim.files.checkpoints.private_git import environment, listed
+from acp_nvim.files.checkpoints.store import StoreError
+from acp_nvim.tools.asking import search_program
+from acp_nvim.tools.asking.search import Found, Match, Query
+
+LIMIT_S: Final = 8.0
+MOST: Final = 5000
+"""Matches that are kept: then the search ends."""
+MAX_LINE: Final = 32 * 1024 * 1024
+"""Bytes of one line of a program's output."""
+
+
+def ripgrep() -> str | None:
+    """The user's ripgrep; never one of the current directory."""
+    return shutil.which("rg", path=environment(os.environ)["PATH"])
+
+
+class ProgramSearcher:
+    """See `Searcher`."""
+
+    def __init__(
+        self, find_ripgrep: Callable[[], str | None] = ripgrep, limit_s: float = LIMIT_S
+    ) -> None:
+        self._find_ripgrep = find_ripgrep
+        self._limit_s = limit_s
+
+    async def search(self, query: Query) -> Found:
+        """See `Searcher`. Unsaved texts first, then the disk."""
+        found = Found([], complete=False)
+        with anyio.move_on_after(self._limit_s):
+            await self._search(query, found)
+        return found
+
+    async def _search(self, query: Query, found: Found) -> None:
+        program = self._find_ripgrep()
+        if program is None:
+            await _own(query, found, disk=True)
+            return
+        if query.texts:
+            await _own(query, found, disk=False)
+        found.begin()
+        await _read(_ripgrep(program, query), b"", _take_ripgrep, found, query)
+        if not found.complete and len(found.matches) < MOST:  # it knows no such expression
+            await _own(query, found, disk=True)
+
+
+async def _own(query: Query, found: Found, *, disk: bool) -> None:
+    """Search by the program of our own."""
+    files, roots = await to_thread.run_sync(_listed, query) if disk else ([], [])
+    job: search_program.Job = {
+        "pattern": query.expression,
+        "ignore_case": query.ignore_case,
+        "texts": dict(query.texts),
+        "files": files,
+        "roots": roots,
+    }
+    argv = [sys.executable, "-I", "-S", search_program.__file__]
+    await _read(argv, json.dumps(job).encode() + b"\n", _take_own, found, query)
+
+
+def _listed(query: Query) -> tuple[list[str], list[str]]:
+    """The files that git does not ignore, and directories that are of no repository."""
+    files: list[str] = []
+    roots: list[str] = []
+    for root in query.roots:
+        try:
+            files += filter(query.wanted, listed(root, os.environ))
+        except StoreError:
+            roots.append(root)
+    return files, roots
+
+
+def _ripgrep(program: str, query: Query) -> list[str]:
+    flags = ["--json", "--no-config", "--hidden", "--glob", "!.git", "--max-filesize", "8M"]
+    flags += [] if query.regex else ["--fixed-strings"]
+    flags += ["--ignore-case"] if query.ignore_case else ["--case-sensitive"]
+    return [program, *flags, "--regexp", query.pattern, "--", *query.roots]
+
+
+def _take_own(line: bytes, found: Found, query: Query) -> None:
+    """Take a line of `search_program`."""
+    one = msgspec.json.decode(line, type=Match | None)
+    if one is None:
+        found.end()
+    else:
+        found.matches.append(one)
+
+
+def _take_ripgrep(line: bytes, found: Found, query: Query) -> None:
+    """Take a line of ripgrep's `--json`. Bytes that are no text come as `bytes`, and are none."""
+    event: dict[str, Any] = msgspec.json.decode(line)
+    data = event["data"]
+    if event["type"] == "summary":
+        found.end()
+    elif event["type"] == "match" and "text" in data["path"] and "text" in data["lines"]:
+        path, text = data["path"]["text"], data["lines"]["text"].rstrip("\r\n")
+        start = data["submatches"][0]["start"] if data["submatches"] else 0
+        column = len(text.encode()[:start].decode("utf-8", "replace")) + 1
+        if path not in query.texts:
+            text = text[: search_program.MAX_LINE]
+            found.matches.append(Match(path, data["line_number"], column, text))
+
+
+async def _read(
+    argv: Sequence[str],
+    job: bytes,
+    take: Callable[[bytes, Found, Query], None],
+    found: Found,
+    query: Query,
+) -> None:
+    """Run a program and take its lines; it is killed when this is cancelled, or enough is found."""
+    pipe, cwd = subprocess.PIPE, str(Path(query.roots[0]))
+    async with await anyio.open_process(
+        argv, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, cwd=cwd
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+            await process.stdin.send(job)  # a program that needs nothing may have ended already
+            await process.stdin.aclose()
+        from anyio.streams.buffered import BufferedByteReceiveStream
+
+        lines = BufferedByteReceiveStream(process.stdout)
+        try:
+            while len(found.matches) < MOST:
+                take(await lines.receive_until(b"\n", MAX_LINE), found, query)
+        except anyio.IncompleteRead:
+            return
+        finally:
+            if process.returncode is None:
+                process.kill()

@@ -1,0 +1,147 @@
+"""`nvim_symbols`: the outline of a file, or the symbols of the workspace by name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from acp_nvim.session.session import Session
+from acp_nvim.tools.asking.places import Spot, listing, readable, result, spot
+from acp_nvim.tools.asking.positions import Encoding
+from acp_nvim.tools.files import ToolFiles
+from acp_nvim.tools.ports import Answer, LanguageServers
+from acp_nvim.tools.server.fields import Limit, Path
+from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
+
+KINDS = (
+    *("file", "module", "namespace", "package", "class", "method", "property", "field"),
+    *("constructor", "enum", "interface", "function", "variable", "constant", "string", "number"),
+    *("boolean", "array", "object", "key", "null", "enum_member", "struct", "event", "operator"),
+    "type_parameter",
+)
+"""LSP's SymbolKind, from 1."""
+
+
+class Symbols(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Arguments of `nvim_symbols`."""
+
+    path: Annotated[Path | None, Meta(description="File whose outline is wanted")] = None
+    query: Annotated[
+        str | None, Meta(description="Or: part of a name, looked for in the whole workspace")
+    ] = None
+    kinds: Annotated[
+        list[str], Meta(description='Only these, such as ["class", "function", "method"]')
+    ] = []
+    limit: Limit = 100
+
+
+class SymbolTools:
+    """The tool, over the language servers of the editor."""
+
+    def __init__(self, servers: LanguageServers, files: ToolFiles) -> None:
+        self._servers = servers
+        self._files = files
+
+    async def symbols(self, call: Call, args: Symbols) -> ToolResult:
+        """The outline of a file; with a query the symbols of the workspace."""
+        kinds = _kinds(args.kinds)
+        if args.query is not None:
+            return await self._workspace(call.session, args, kinds)
+        if args.path is None:
+            raise ToolError("give `path` for the outline of a file, or `query` for a name")
+        return await self._outline(call.session, args.path, args, kinds)
+
+    async def _outline(
+        self, session: Session, path: str, args: Symbols, kinds: Collection[int]
+    ) -> ToolResult:
+        where = await self._files.allowed(session, path)
+        answers = await self._servers.ask(session, where.real, "textDocument/documentSymbol", {})
+        best = max(answers, key=lambda answer: len(answer.result or ()))
+        with readable(best.name):
+            walked = list(_walk(best.result or (), where.real, best.encoding))
+        spots = [one for kind, one in walked if kind in kinds]
+        return await self._listed(session, args, spots, f"{path} has no such symbols", where.real)
+
+    async def _workspace(
+        self, session: Session, args: Symbols, kinds: Collection[int]
+    ) -> ToolResult:
+        where = None if args.path is None else await self._files.allowed(session, args.path)
+        real = None if where is None else where.real
+        query = {"query": args.query}
+        answers = await self._servers.ask(session, real, "workspace/symbol", query)
+        spots = [one for kind, one in _found(answers) if kind in kinds]
+        none = f"no symbol with {args.query!r} in its name"
+        return await self._listed(session, args, spots, none, real)
+
+    async def _listed(
+        self, session: Session, args: Symbols, spots: Sequence[Spot], none: str, real: str | None
+    ) -> ToolResult:
+        found = await listing(session, self._files.sources(session), spots, args.limit)
+        about = args.path or args.query or ""
+        return result(found, none, "symbol", about, path=real)
+
+
+def _kinds(names: Sequence[str]) -> Collection[int]:
+    unknown = [name for name in names if name.lower() not in KINDS]
+    if unknown:
+        raise ToolError(f"unknown kind {unknown[0]!r}. Known: {', '.join(KINDS)}")
+    wanted = {name.lower() for name in names} or set(KINDS)
+    return {number for number, name in enumerate(KINDS, 1) if name in wanted}
+
+
+def _kind(number: Any) -> str:
+    return KINDS[number - 1] if isinstance(number, int) and 0 < number <= len(KINDS) else "symbol"
+
+
+def _spot(
+    symbol: dict[str, Any], uri: str, span: Any, encoding: Encoding, container: str
+) -> tuple[int, Spot]:
+    kind, name = _kind(symbol.get("kind")), symbol["name"]
+    of = f" of {container}" if container else ""
+    extra = {"name": name, "kind": kind, **({"container": container} if container else {})}
+    return symbol.get("kind", 0), spot(uri, span, encoding, f"{kind} {name}{of}:", **extra)
+
+
+def _walk(
+    symbols: Sequence[dict[str, Any]], real: str, encoding: Encoding, container: str = ""
+) -> Iterator[tuple[int, Spot]]:
+    """DocumentSymbols with their children, or SymbolInformation, and the kind of each."""
+    for symbol in symbols:
+        if "location" in symbol:
+            span, inside = symbol["location"]["range"], symbol.get("containerName") or ""
+        else:
+            span, inside = symbol.get("selectionRange") or symbol["range"], container
+        kind, one = _spot(symbol, "", span, encoding, inside)
+        yield kind, msgspec.structs.replace(one, path=real)
+        yield from _walk(symbol.get("children") or (), real, encoding, symbol["name"])
+
+
+def _found(answers: Sequence[Answer]) -> Iterator[tuple[int, Spot]]:
+    """SymbolInformation or WorkspaceSymbol, whose location may have no range yet."""
+    start = {"start": {"line": 0, "character": 0}}
+    for answer in answers:
+        for symbol in answer.result or ():
+            with readable(answer.name):
+                where = symbol["location"]
+                span, container = where.get("range", start), symbol.get("containerName") or ""
+                found = _spot(symbol, where["uri"], span, answer.encoding, container)
+            yield found
+
+
+def symbol_tools(servers: LanguageServers, files: ToolFiles) -> list[Tool[Any]]:
+    """The tool of this module."""
+    return [
+        Tool(
+            "nvim_symbols",
+            "Symbols",
+            "Outline of a file (classes, functions, methods with their lines), or symbols of the "
+            "whole workspace by name: prefer it to reading a long file or grepping for `def`. "
+            'Examples: {"path": "app.py"} or {"query": "Config", "kinds": ["class"]}',
+            Symbols,
+            SymbolTools(servers, files).symbols,
+            timeout_s=None,
+        )
+    ]

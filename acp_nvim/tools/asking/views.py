@@ -1,0 +1,194 @@
+"""Tools about what the user sees: open buffers, the quickfix list, lines that are shown to them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from acp_nvim.files.bytes.paths import Place, place
+from acp_nvim.session.session import Session
+from acp_nvim.tools import files
+from acp_nvim.tools.asking.places import counted, more_line
+from acp_nvim.tools.files import ToolFiles
+from acp_nvim.tools.ports import Editor, OpenBuffer, QuickfixItem, Range
+from acp_nvim.tools.server.fields import Limit, Line, Path
+from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
+
+TEXT_WIDTH = 200
+"""Characters of a word beside lines that are shown."""
+
+
+class Buffers(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Arguments of `nvim_buffers`."""
+
+    limit: Limit = 100
+
+
+class Item(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """An entry of the quickfix list."""
+
+    path: Path
+    line: Line = 1
+    column: Annotated[int, Meta(ge=1)] | None = None
+    text: str = ""
+
+
+class Quickfix(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Arguments of `nvim_quickfix`."""
+
+    items: Annotated[
+        Annotated[list[Item], Meta(max_length=1000)] | None,
+        Meta(description="Places to list for the user; without them the list is read"),
+    ] = None
+    title: Annotated[str, Meta(max_length=200, description="What they are")] = ""
+    limit: Limit = 100
+
+
+class Show(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Arguments of `nvim_show`."""
+
+    path: Path
+    line: Line
+    end_line: Annotated[Line | None, Meta(description="Last line; without it one line")] = None
+    text: Annotated[str, Meta(description="A few words that stand beside the first line")] = ""
+
+
+class ViewTools:
+    """The tools, over the editor."""
+
+    def __init__(self, editor: Editor, files: ToolFiles) -> None:
+        self._editor = editor
+        self._files = files
+
+    async def buffers(self, call: Call, args: Buffers) -> ToolResult:
+        """The open files of the session's directories."""
+        session = call.session
+        every = await self._editor.buffers()
+        found = [one for one in every if self._files.lists(session, one.path)]
+        lines = [_line(session, one) for one in found[: args.limit]]
+        lines += more_line(len(found) - len(lines))
+        if len(found) < len(every):
+            lines.append(f"({len(every) - len(found)} outside of the session's directories)")
+        structured = {"buffers": [_plain(session, one) for one in found[: args.limit]]}
+        text = "\n".join(lines) or "no file is open"
+        return ToolResult(text, structured, counted(len(found), "file"))
+
+    async def quickfix(self, call: Call, args: Quickfix) -> ToolResult:
+        """Read the list, or set it."""
+        if args.items is not None:
+            return await self._set(call.session, args.items, args.title or call.session.agent)
+        session, found = call.session, await self._editor.quickfix()
+        items = [one for one in found.items if self._files.lists(session, one.path)]
+        places = [_place(session, one) for one in items[: args.limit]]
+        lines = [f"{it['path']}:{it['line']}:{it['column']} {it['text']}".rstrip() for it in places]
+        more = len(items) - len(places)
+        text = "\n".join([*lines, *more_line(more)]) or "the quickfix list is empty"
+        structured = {"title": found.title, "places": places, "more": more}
+        return ToolResult(text, structured, counted(len(items), "place"))
+
+    async def _set(self, session: Session, items: list[Item], title: str) -> ToolResult:
+        given = [
+            QuickfixItem(
+                place(files.absolute(session, one.path)).real,
+                one.line,
+                one.column,
+                files.shown(one.text),
+            )
+            for one in items
+        ]
+        await self._editor.set_quickfix(given, files.shown(title))
+        count = counted(len(given), "place")
+        structured = {"title": files.shown(title), "places": [_place(session, it) for it in given]}
+        return ToolResult(f"the user has {count} in the quickfix list now", structured, count)
+
+    async def show(self, call: Call, args: Show) -> ToolResult:
+        """Mark lines for the user."""
+        session, last = call.session, args.end_line or args.line
+        where, text = await self._files.look(session, args.path)
+        name = files.name(session, where.real)
+        if last < args.line:
+            raise ToolError(f"end_line {last} is before line {args.line}")
+        if last > len(text.lines):
+            raise ToolError(f"{name} has {len(text.lines)} lines, there is no line {last}")
+        said = files.shown(args.text.replace("\n", " "))[:TEXT_WIDTH]
+        await self._editor.show(session, where.real, args.line, last, said)
+        shown = Range(args.line, last)
+        return _showed(name, where, shown, said)
+
+
+def _showed(name: str, where: Place, shown: Range, said: str) -> ToolResult:
+    first, last = shown.line, shown.end_line
+    lines = str(first) if last == first else f"{first}-{last}"
+    text = f"{name}:{lines} is marked for the user until your next turn"
+    structured = {"path": name, "line": first, "end_line": last, "text": said}
+    return ToolResult(text, structured, f"{name}:{lines}", where.real, first)
+
+
+def _plain(session: Session, one: OpenBuffer) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(one)
+    found["path"] = files.name(session, one.path)
+    places = {key: found.pop(key) for key in ("cursor", "visible", "selection")}
+    shown = {key: _given(value) for key, value in places.items() if value is not None}
+    return found | shown
+
+
+def _given(table: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in table.items() if value is not None}
+
+
+def _place(session: Session, one: QuickfixItem) -> dict[str, Any]:
+    path, column = files.name(session, one.path), one.column or 1
+    return {"path": path, "line": one.line, "column": column, "text": files.shown(one.text)}
+
+
+def _line(session: Session, one: OpenBuffer) -> str:
+    said = [files.name(session, one.path)]
+    said += ["current"] if one.current else []
+    said += ["modified"] if one.modified else []
+    said += [f"cursor {one.cursor.line}:{one.cursor.column}"] if one.cursor else []
+    said += [f"visible {_lines(one.visible)}"] if one.visible else []
+    said += [f"selected {_lines(one.selection)}"] if one.selection else []
+    return said[0] + (f" ({', '.join(said[1:])})" if len(said) > 1 else "")
+
+
+def _lines(one: Range) -> str:
+    first = f"{one.line}:{one.column}" if one.column else str(one.line)
+    last = f"{one.end_line}:{one.end_column}" if one.end_column else str(one.end_line)
+    return f"{first}-{last}"
+
+
+def view_tools(editor: Editor, files: ToolFiles) -> list[Tool[Any]]:
+    """The tools of this module."""
+    tools = ViewTools(editor, files)
+    return [
+        Tool(
+            "nvim_buffers",
+            "Buffers",
+            "Files that the user has open: which is current, where their cursor is, what they have "
+            'selected and see, and which have unsaved changes. Ask it when the user says "here" or '
+            '"this". Example: {}',
+            Buffers,
+            tools.buffers,
+        ),
+        Tool(
+            "nvim_quickfix",
+            "Quickfix",
+            "The user's list of places (build errors, search results), read; or with items a "
+            "list for the user to walk through: better than many paths in a message. "
+            'Example: {"title": "Callers", "items": [{"path": "app.py", "line": 3, "text": "x"}]}',
+            Quickfix,
+            tools.quickfix,
+        ),
+        Tool(
+            "nvim_show",
+            "Show",
+            "Shows lines to the user: marks them in the editor, with a few words beside them, "
+            "better than quoting code. It opens nothing and is gone with your next turn. "
+            'Example: {"path": "app.py", "line": 12, "end_line": 20, "text": "the leak is here"}',
+            Show,
+            tools.show,
+            timeout_s=None,
+        ),
+    ]

@@ -1,0 +1,258 @@
+"""`nvim_code_actions` and `nvim_apply_code_action`: what language servers offer at a place."""
+
+from __future__ import annotations
+
+import itertools
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Final
+
+import anyio
+import msgspec
+from msgspec import Meta
+
+from acp_nvim.edits.text import Text
+from acp_nvim.files.writes.change_set import FileChange
+from acp_nvim.tools.changing.change_ports import Documents, Run
+from acp_nvim.tools.changing.changes import Changes, real_path, row_of, shown
+from acp_nvim.tools.changing.server_edits import Given, Loaded, ServerEdits
+from acp_nvim.tools.ports import Answer, LanguageServers, Position
+from acp_nvim.tools.server.fields import Line, Path
+from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
+
+LISTED: Final = 100
+KEPT: Final = 2000
+"""Code actions that can be applied, of all sessions together; the oldest go first."""
+CHANGED: Final = "the file has changed since these code actions were listed; list them again"
+
+
+class ActionsArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Arguments of `nvim_code_actions`."""
+
+    path: Path
+    line: Line
+    end_line: Annotated[
+        Annotated[int, Meta(ge=1)] | None, Meta(description="Last line; else `line` alone.")
+    ] = None
+    only: Annotated[
+        str | None,
+        Meta(description="Kind, with all below it: quickfix, refactor, source.organizeImports."),
+    ] = None
+
+
+class ApplyArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Arguments of `nvim_apply_code_action`."""
+
+    id: Annotated[str, Meta(description="Id of a code action that nvim_code_actions gave.")]
+
+
+LIST_DESCRIPTION: Final = (
+    "List the fixes and refactorings that the language server offers for lines of a file: imports "
+    "to add, quick fixes of diagnostics, extractions. Prefer it over fixing by hand what the "
+    "server can fix. Changes nothing; nvim_apply_code_action applies one by its id. "
+    'Example: {"path": "app.py", "line": 3, "only": "quickfix"}'
+)
+APPLY_DESCRIPTION: Final = (
+    "Apply a fix or refactoring that nvim_code_actions listed, by its id. The user is asked; what "
+    'changed is pending their review. Example: {"id": "a1"}'
+)
+
+
+class Offer(msgspec.Struct, frozen=True):
+    """A code action that was listed: whose it is, and the texts that it is about."""
+
+    session: str
+    path: str
+    text: Text
+    loaded: Loaded
+    answer: Answer
+    action: Mapping[str, Any]
+
+    @property
+    def title(self) -> str:
+        """What it does, in the server's words."""
+        return str(self.action.get("title", "")).replace("\n", " ")
+
+    @property
+    def command(self) -> Mapping[str, Any] | None:
+        """The command that it runs."""
+        command = self.action.get("command")
+        return self.action if isinstance(command, str) else command
+
+
+class CodeActions:
+    """Lists code actions and applies them. Ids are of one session, until its file changes."""
+
+    def __init__(
+        self,
+        servers: LanguageServers,
+        documents: Documents,
+        edits: ServerEdits,
+        changes: Changes,
+    ) -> None:
+        self._servers = servers
+        self._documents = documents
+        self._edits = edits
+        self._changes = changes
+        self._offers: OrderedDict[str, Offer] = OrderedDict()
+        self._numbers = itertools.count(1)
+        self._command = anyio.Lock()
+        """One command at a time: what a server sends meanwhile belongs to it."""
+
+    async def list(self, call: Call, arguments: ActionsArguments) -> ToolResult:
+        """The code actions of some lines."""
+        session = call.session
+        path = real_path(session, arguments.path)
+        text = await self._changes.look(session, arguments.path)
+        name = shown(session, path)
+        first = row_of(name, text, arguments.line)
+        last = first if arguments.end_line is None else row_of(name, text, arguments.end_line)
+        at = Position(first, 0), Position(max(first, last), len(text.lines[max(first, last)]))
+        context: dict[str, Any] = {
+            "diagnostics": list(await self._documents.diagnostics(path, first, last)),
+            "triggerKind": 1,
+        }
+        if arguments.only:
+            context["only"] = [arguments.only]
+        loaded = await self._documents.loaded()
+        answers = await self._servers.ask(
+            session, path, "textDocument/codeAction", {"context": context}, at=at
+        )
+        found = [
+            self._offered(Offer(session.key, path, text, loaded, answer, action))
+            for answer in answers
+            for action in _enabled(answer.result, arguments.only)
+        ]
+        return _listed(path, found)
+
+    def _offered(self, offer: Offer) -> tuple[str, Offer]:
+        id = f"a{next(self._numbers)}"
+        self._offers[id] = offer
+        if len(self._offers) > KEPT:
+            self._offers.popitem(last=False)
+        return id, offer
+
+    async def apply(self, call: Call, arguments: ApplyArguments) -> ToolResult:
+        """Apply one that was listed."""
+        offer = self._offers.get(arguments.id)
+        if offer is None or offer.session != call.session.key:
+            raise ToolError(f"there is no code action {arguments.id}; nvim_code_actions lists them")
+        if (await self._changes.seen(offer.path)).text != offer.text:
+            raise ToolError(CHANGED)
+        offer = await self._resolved(call, offer)
+        if offer.action.get("edit"):
+            given = Given(offer.answer.client, offer.answer.encoding, offer.action["edit"])
+            found = await self._edits.computed(given, offer.loaded)
+            if found is None:
+                raise ToolError(CHANGED)
+            return _without_command(offer, await self._changes.make(call, offer.title, found))
+        if offer.command is None:
+            raise ToolError(f"{offer.title}: the language server says nothing of what it changes")
+        return await self._run(call, offer, offer.command)
+
+    async def _resolved(self, call: Call, offer: Offer) -> Offer:
+        """The action with its edit, which some servers give only then."""
+        if "edit" in offer.action or isinstance(offer.action.get("command"), str):
+            return offer
+        if "data" not in offer.action and offer.command is not None:
+            return offer
+        loaded = await self._documents.loaded()
+        method, client = "codeAction/resolve", offer.answer.client
+        try:
+            found = await self._servers.resolve(
+                client, offer.path, method, dict(offer.action), call.session
+            )
+        except ToolError:
+            if offer.command is None:
+                raise
+            return offer
+        action = found if isinstance(found, Mapping) else offer.action
+        return msgspec.structs.replace(offer, action=action, loaded=loaded)
+
+    async def _run(self, call: Call, offer: Offer, command: Mapping[str, Any]) -> ToolResult:
+        """Have the server run a command, once the user agrees; its edits are made then."""
+
+        async def work() -> Sequence[FileChange]:
+            async with self._command:
+                before = await self._documents.loaded()
+                edits = await self._documents.run(
+                    call.session, offer.answer.client, offer.path, _bare(command)
+                )
+            if not edits:
+                return []
+            if len(edits) > 1:
+                told = f"{offer.title}: the command gave {len(edits)} edits, and one is wanted"
+                raise ToolError(told)
+            given = Given(offer.answer.client, offer.answer.encoding, edits[0])
+            found = await self._edits.computed(given, before)
+            if found is None:
+                raise ToolError(CHANGED)
+            return found
+
+        server, name = offer.answer.name, str(command.get("command"))
+        told = {"server": server, "arguments": command.get("arguments") or []}
+        runs = Run([f"lsp:{server}:{name}"], told)
+        return await self._changes.run(call, offer.title, offer.path, runs, work)
+
+
+def _bare(command: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: command[key] for key in ("command", "arguments") if key in command}
+
+
+def _enabled(result: Any, only: str | None) -> Iterator[Mapping[str, Any]]:
+    """The actions of an answer that can be applied now, and are of the kind wanted."""
+    for action in result if isinstance(result, list) else ():
+        if not isinstance(action, Mapping) or action.get("disabled"):
+            continue
+        kind = action.get("kind")
+        if only is None or kind == only or str(kind).startswith(f"{only}."):
+            yield action
+
+
+def _listed(path: str, found: Sequence[tuple[str, Offer]]) -> ToolResult:
+    actions = [
+        {
+            "id": id,
+            "title": offer.title,
+            "kind": str(offer.action.get("kind") or ""),
+            "server": offer.answer.name,
+        }
+        for id, offer in found[:LISTED]
+    ]
+    lines = [" ".join(filter(None, (it["id"], it["kind"], it["title"]))) for it in actions]
+    if len(found) > LISTED:
+        lines.append(f"... and {len(found) - LISTED} more: name a kind by `only`")
+    text = "\n".join(lines) or "no code actions there"
+    count = f"{len(found)} action{'' if len(found) == 1 else 's'}"
+    return ToolResult(text, {"actions": actions}, summary=count, path=path)
+
+
+def _without_command(offer: Offer, result: ToolResult) -> ToolResult:
+    """A command that would follow the edit is not run, and the answer says so."""
+    if offer.command is None:
+        return result
+    name = offer.command.get("command")
+    text = f"{result.text}\nthe command {name} that belongs to it was not run"
+    return msgspec.structs.replace(result, text=text)
+
+
+def action_tools(actions: CodeActions) -> list[Tool[Any]]:
+    """Both tools."""
+    return [
+        Tool(
+            name="nvim_code_actions",
+            title="Code actions",
+            description=LIST_DESCRIPTION,
+            arguments=ActionsArguments,
+            run=actions.list,
+        ),
+        Tool(
+            name="nvim_apply_code_action",
+            title="Code action",
+            description=APPLY_DESCRIPTION,
+            arguments=ApplyArguments,
+            run=actions.apply,
+            writes=True,
+            timeout_s=None,
+        ),
+    ]

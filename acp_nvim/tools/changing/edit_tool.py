@@ -1,0 +1,144 @@
+"""`nvim_edit`: pieces of a file's live text replaced by others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from acp_nvim.edits.text import EMPTY, parse
+from acp_nvim.files.bytes.refusals import Refusal
+from acp_nvim.files.writes.change_set import FileChange
+from acp_nvim.tools.changing.changes import Changes, real_path, shown
+from acp_nvim.tools.server.fields import Path
+from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
+
+SHOWN: Final = 200
+"""Characters of a line that an error quotes."""
+COMPARED: Final = 20_000
+"""Lines of a file among which the nearest one is looked for."""
+
+
+class Replacement(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """One piece and what takes its place."""
+
+    old: Annotated[
+        str,
+        Meta(
+            description="Text to replace, exactly as the file has it, with enough around it to be "
+            "the only such place. Empty: the file is new or empty, and `new` is all of it."
+        ),
+    ]
+    new: Annotated[str, Meta(description="Text that takes its place.")]
+    all: Annotated[bool, Meta(description="Replace all such places.")] = False
+
+
+class EditArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Arguments of `nvim_edit`."""
+
+    path: Path
+    edits: Annotated[
+        Sequence[Replacement],
+        Meta(description="Replacements, made one after the other; all or none.", min_length=1),
+    ]
+
+
+DESCRIPTION: Final = (
+    "Edit a file in the user's editor, their unsaved text included, as hunks that they review. "
+    "Prefer it over writing the file on disk: nothing that the user has typed is lost, and "
+    "undo is one step. The user is asked with a diff, unless their rules allow it. "
+    'Example: {"path": "app.py", "edits": [{"old": "retries = 1\\n", "new": "retries = 3\\n"}]}'
+)
+
+
+def edit_tool(changes: Changes) -> Tool[EditArguments]:
+    async def run(call: Call, arguments: EditArguments) -> ToolResult:
+        session = call.session
+        path = real_path(session, arguments.path)
+        name = shown(session, path)
+        before = await _content(changes, call, arguments)
+        after = before or ""
+        for edit in arguments.edits:
+            after = replaced(name, after, edit, is_new=before is None)
+        change = FileChange(path, None if before is None else parse(before), parse(after))
+        title = f"Create {name}" if before is None else f"Edit {name}"
+        return await changes.make(call, title, [change], knows=True)
+
+    return Tool(
+        name="nvim_edit",
+        title="Edit",
+        description=DESCRIPTION,
+        arguments=EditArguments,
+        run=run,
+        writes=True,
+        timeout_s=None,
+    )
+
+
+async def _content(changes: Changes, call: Call, arguments: EditArguments) -> str | None:
+    """The live text; None where there is no such file, and the first edit creates it."""
+    try:
+        return str(await changes.look(call.session, arguments.path))
+    except Refusal as refusal:
+        if refusal.reason != "missing" or arguments.edits[0].old:
+            raise
+        return None
+
+
+def replaced(name: str, content: str, edit: Replacement, *, is_new: bool = False) -> str:
+    """The content with one replacement made. ToolError where the old text is not there, or stands
+    in several places.
+    """
+    old, new = _ended(edit.old, content), _ended(edit.new, content)
+    if not old:
+        if content and content != str(EMPTY):
+            raise ToolError(f"{name}: `old` is empty, but the file is not")
+        return new
+    if is_new and not content:
+        raise ToolError(f"{name}: no such file")
+    count = content.count(old)
+    if count == 0:
+        raise ToolError(f"{name}: `old` is not in the file; {nearest(content, old)}")
+    if count > 1 and not edit.all:
+        rows = ", ".join(str(row) for row in _rows(content, old)[:5])
+        raise ToolError(
+            f"{name}: `old` stands in {count} places (lines {rows}): say more of what is around "
+            "it, or set `all`"
+        )
+    return content.replace(old, new)
+
+
+def _ended(piece: str, content: str) -> str:
+    """A piece without the CR of line ends, which an editor does not show."""
+    return piece if "\r" in content else piece.replace("\r\n", "\n")
+
+
+def _rows(content: str, old: str) -> list[int]:
+    """The lines at which a text begins, from 1."""
+    found: list[int] = []
+    at = content.find(old)
+    while at >= 0:
+        found.append(content.count("\n", 0, at) + 1)
+        at = content.find(old, at + len(old))
+    return found
+
+
+def nearest(content: str, old: str) -> str:
+    """The line that is most like the first one of a text, for an error."""
+    wanted = next((line.strip() for line in old.split("\n") if line.strip()), "")
+    from difflib import SequenceMatcher  # only for a text that is not there
+
+    matcher = SequenceMatcher(autojunk=False)
+    matcher.set_seq2(wanted[:SHOWN])
+    best, row, found = 0.0, 0, ""
+    for number, line in enumerate(content.split("\n")[:COMPARED], 1):
+        matcher.set_seq1(line.strip()[:SHOWN])
+        if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best:
+            ratio = matcher.ratio()
+            if ratio > best:
+                best, row, found = ratio, number, line
+    if not row:
+        return "no line is like it"
+    return f"the nearest is line {row}: {found[:SHOWN]}"

@@ -1,0 +1,150 @@
+"""`nvim_format`: a file, or some of its lines, formatted as the user has it formatted."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Annotated, Any, Final
+
+import anyio
+import msgspec
+from msgspec import Meta
+
+from acp_nvim.edits.hunks import apply, diff
+from acp_nvim.edits.text import Text, from_lines
+from acp_nvim.files.writes.change_set import FileChange
+from acp_nvim.session.session import Session
+from acp_nvim.tools.changing.change_ports import Documents, Formatted, Run
+from acp_nvim.tools.changing.changes import Changes, real_path, row_of, shown
+from acp_nvim.tools.changing.workspace_edit import apply as apply_edits
+from acp_nvim.tools.changing.workspace_edit import text_edits
+from acp_nvim.tools.ports import LanguageServers, Position
+from acp_nvim.tools.server.fields import Path
+from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
+
+PATIENCE_S: Final = 10.0
+"""How long the user's formatters may take."""
+Rows = tuple[int, int]
+"""First and last row, 0-based."""
+Work = Callable[[Session, str, Sequence[str], Rows | None], Awaitable[Formatted]]
+"""Formats the lines of a file of a session."""
+
+
+class FormatArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Arguments of `nvim_format`."""
+
+    path: Path
+    line: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="First line to format, from 1; else the whole file."),
+    ] = None
+    end_line: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="Last line to format; else `line` alone."),
+    ] = None
+
+
+DESCRIPTION: Final = (
+    "Format a file, or some of its lines, the way the user's editor does: by their formatters "
+    "(conform.nvim), the language server or their options. Prefer it over running a formatter "
+    "yourself: it has the user's settings and their unsaved text. The user is asked first, and "
+    'what changed is pending their review. Example: {"path": "app.py"}'
+)
+
+
+class Formats:
+    """Formats texts; no buffer is touched before the user agrees."""
+
+    def __init__(self, servers: LanguageServers, documents: Documents, changes: Changes) -> None:
+        self._servers = servers
+        self._documents = documents
+        self._changes = changes
+
+    async def run(self, call: Call, arguments: FormatArguments) -> ToolResult:
+        """Format by the user's formatters, else by a language server, else by their options."""
+        session = call.session
+        path = real_path(session, arguments.path)
+        name = shown(session, path)
+        text = await self._changes.look(session, arguments.path)
+        rows = _rows(name, text, arguments)
+        title = f"Format {name}"
+        formatters = await self._documents.formatters(session, path)
+        if formatters.conform:
+            runs = Run([f"conform:{it}" for it in formatters.conform])
+            return await self._run(call, title, path, runs, rows, self._documents.format)
+        try:
+            after = await self._by_server(call, path, text, rows, formatters.options)
+        except ToolError as error:
+            if not formatters.option:
+                raise ToolError(f"no formatter for this file: {error}") from error
+            runs = Run([formatters.option])
+            return await self._run(call, title, path, runs, rows, self._documents.format_by_options)
+        return await self._changes.make(call, title, [FileChange(path, text, after)])
+
+    async def _run(
+        self, call: Call, title: str, path: str, runs: Run, rows: Rows | None, work: Work
+    ) -> ToolResult:
+        """Ask for the user's formatters, which are programs or code; run them then."""
+
+        async def formatted() -> Sequence[FileChange]:
+            text = (await self._changes.seen(path)).text
+            if text is None or (rows is not None and rows[1] >= len(text.lines)):
+                raise ToolError("the file has changed meanwhile; try again")
+            with anyio.move_on_after(PATIENCE_S):
+                found = await work(call.session, path, text.lines, rows)
+                after = _by_formatters(text, found, rows)
+                return [FileChange(path, text, after)] if after != text else []
+            raise ToolError(f"the formatter took more than {PATIENCE_S:g} s")
+
+        return await self._changes.run(call, title, path, runs, formatted)
+
+    async def _by_server(
+        self, call: Call, path: str, text: Text, rows: Rows | None, options: Mapping[str, Any]
+    ) -> Text:
+        method = "textDocument/formatting"
+        at: tuple[Position, Position] | None = None
+        if rows is not None:
+            method = "textDocument/rangeFormatting"
+            at = Position(rows[0], 0), Position(rows[1], len(text.lines[rows[1]]))
+        params = {"options": dict(options)}
+        answers = await self._servers.ask(call.session, path, method, params, at=at)
+        answer = answers[0]
+        if (await self._changes.seen(path)).text != text:
+            raise ToolError("the user is typing in this file; try again")
+        return apply_edits(text, text_edits(answer.result or []), answer.encoding)
+
+
+def _rows(name: str, text: Text, arguments: FormatArguments) -> Rows | None:
+    if arguments.line is None:
+        return None
+    first = row_of(name, text, arguments.line)
+    last = first if arguments.end_line is None else row_of(name, text, arguments.end_line)
+    if last < first:
+        raise ToolError("`end_line` comes before `line`")
+    return first, last
+
+
+def _by_formatters(text: Text, found: Formatted, rows: Rows | None) -> Text:
+    """The formatted text; of formatters that know no ranges only what concerns these rows."""
+    lines = text.lines if found.lines is None else found.lines
+    if rows is None or found.ranged:
+        return from_lines(lines, text.eol)
+    hunks = [
+        hunk
+        for hunk in diff(text.lines, tuple(lines))
+        if hunk.start <= rows[1] and max(hunk.end, hunk.start + 1) > rows[0]
+    ]
+    return from_lines(apply(text.lines, hunks), text.eol)
+
+
+def format_tool(
+    servers: LanguageServers, documents: Documents, changes: Changes
+) -> Tool[FormatArguments]:
+    return Tool(
+        name="nvim_format",
+        title="Format",
+        description=DESCRIPTION,
+        arguments=FormatArguments,
+        run=Formats(servers, documents, changes).run,
+        writes=True,
+        timeout_s=None,
+    )

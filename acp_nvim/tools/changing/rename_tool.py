@@ -1,0 +1,118 @@
+"""`nvim_rename`: a symbol gets another name, everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from acp_nvim.files.writes.change_set import FileChange
+from acp_nvim.tools.asking.places import position
+from acp_nvim.tools.changing.changes import Changes, real_path, shown
+from acp_nvim.tools.changing.server_edits import Given, ServerEdits, places
+from acp_nvim.tools.ports import LanguageServers, Position
+from acp_nvim.tools.server.fields import Line, Path
+from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
+
+LISTED: Final = 100
+"""Places that a dry run names."""
+PREPARE: Final = "textDocument/prepareRename"
+
+
+class RenameArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Arguments of `nvim_rename`."""
+
+    path: Path
+    line: Line
+    symbol: Annotated[str, Meta(description="The symbol as it stands on that line.", min_length=1)]
+    new_name: Annotated[str, Meta(description="Its new name.", min_length=1)]
+    dry_run: Annotated[
+        bool, Meta(description="List the lines that would change; change nothing.")
+    ] = False
+
+
+DESCRIPTION: Final = (
+    "Rename a symbol everywhere by the language server: definition, uses and imports in all "
+    "files, unsaved text included. Prefer it over search and replace, which hits other things of "
+    "that name and misses some. The user is asked with a diff of all files; all are changed or "
+    "none, and what changed is pending their review. "
+    'Example: {"path": "app.py", "line": 12, "symbol": "load", "new_name": "load_config"}'
+)
+
+
+class Renames:
+    """Asks the language servers of a file for a rename."""
+
+    def __init__(self, servers: LanguageServers, edits: ServerEdits, changes: Changes) -> None:
+        self._servers = servers
+        self._edits = edits
+        self._changes = changes
+
+    async def run(self, call: Call, arguments: RenameArguments) -> ToolResult:
+        """Rename, or list what a rename would change."""
+        session = call.session
+        path = real_path(session, arguments.path)
+
+        async def ask() -> Given:
+            return await self._ask(call, path, arguments)
+
+        changes = await self._edits.changes(session, ask)
+        if arguments.dry_run:
+            guarded = [it.path for it in changes if not await self._changes.shows(session, it.path)]
+            return _listed(call, changes, guarded)
+        title = f"Rename {arguments.symbol} to {arguments.new_name}"
+        return await self._changes.make(call, title, changes)
+
+    async def _ask(self, call: Call, path: str, arguments: RenameArguments) -> Given:
+        session, name = call.session, shown(call.session, path)
+        text = await self._changes.look(session, arguments.path)
+        at = position(text, name, arguments.line, arguments.symbol, None)
+        client = await self._prepared(call, path, at)
+        params = {"newName": arguments.new_name}
+        answers = await self._servers.ask(
+            session, path, "textDocument/rename", params, at=at, client=client
+        )
+        for answer in answers:
+            if answer.result:
+                return Given(answer.client, answer.encoding, answer.result)
+        raise ToolError(f"the language server finds nothing to rename at {name}:{arguments.line}")
+
+    async def _prepared(self, call: Call, path: str, at: Position) -> int | None:
+        """The server that can rename there; None where none has been found by asking for that.
+        ToolError where there is nothing to rename.
+        """
+        try:
+            answers = await self._servers.ask(call.session, path, PREPARE, {}, at=at)
+        except ToolError:
+            return None  # the rename itself says why not
+        able = [answer.client for answer in answers if answer.result]
+        if not able:
+            raise ToolError(f"there is nothing to rename at {shown(call.session, path)}")
+        return able[0]
+
+
+def _listed(call: Call, changes: Sequence[FileChange], guarded: Container[str]) -> ToolResult:
+    """The lines; of guarded files that there are some, and no text."""
+    found = places(call.session, changes, guarded)
+    lines = [f"{it['path']}:{it['line']} {it['text'].strip()}" for it in found[:LISTED]]
+    if len(found) > LISTED:
+        lines.append(f"... and {len(found) - LISTED} lines more")
+    files = len({it.path for it in changes})
+    lines.insert(0, f"{len(found)} lines in {files} files would change; nothing is changed yet")
+    return ToolResult("\n".join(lines), {"places": found[:LISTED]}, summary=f"{files} files")
+
+
+def rename_tool(
+    servers: LanguageServers, edits: ServerEdits, changes: Changes
+) -> Tool[RenameArguments]:
+    return Tool(
+        name="nvim_rename",
+        title="Rename",
+        description=DESCRIPTION,
+        arguments=RenameArguments,
+        run=Renames(servers, edits, changes).run,
+        writes=True,
+        timeout_s=None,
+    )

@@ -1,0 +1,120 @@
+"""Edits of language servers as changes of files: asked for, computed on the texts that the server
+has in mind, and asked for again where the user has typed meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from acp_nvim.edits.hunks import diff
+from acp_nvim.edits.text import EMPTY, Text
+from acp_nvim.files.writes.change_set import FileChange
+from acp_nvim.session.session import Session
+from acp_nvim.tools.asking.positions import Encoding
+from acp_nvim.tools.changing.change_ports import Document, Documents
+from acp_nvim.tools.changing.changes import Changes, shown
+from acp_nvim.tools.changing.workspace_edit import Result, carry_out, operations, paths_of
+from acp_nvim.tools.server.tool import ToolError
+
+ATTEMPTS: Final = 3
+"""How often an edit is asked for while the texts change."""
+
+Loaded = Mapping[str, Document]
+
+
+class Given(msgspec.Struct, frozen=True):
+    """A WorkspaceEdit, and whose it is."""
+
+    client: int
+    encoding: Encoding
+    edit: Any
+
+
+class ServerEdits:
+    """Makes `FileChange`s of what servers answer."""
+
+    def __init__(self, documents: Documents, changes: Changes) -> None:
+        self._documents = documents
+        self._changes = changes
+
+    async def changes(
+        self, session: Session, ask: Callable[[], Awaitable[Given]]
+    ) -> list[FileChange]:
+        """Ask for an edit and carry it out on the texts. ToolError, Refusal."""
+        for _ in range(ATTEMPTS):
+            before = await self._documents.loaded()
+            given = await ask()
+            found = await self.computed(given, before)
+            if found is not None:
+                return found
+        raise ToolError("the user is typing in these files, so no edit fits them; try again")
+
+    async def computed(self, given: Given, before: Loaded) -> list[FileChange] | None:
+        """The changes of an edit that was asked for when the loaded files were those; None where
+        one of its files has changed since. ToolError, Refusal.
+        """
+        steps = operations(given.edit, os.path.realpath)
+        paths = paths_of(steps)
+        now = await self._documents.loaded()
+        files: dict[str, Text | None] = {}
+        for path in paths:
+            known = path in now and given.client in now[path].clients
+            seen = await self._changes.seen(path, saved=path in now and not known)
+            files[path] = seen.text
+        after = await self._documents.loaded()
+        if any(_changed(before.get(path), after.get(path)) for path in paths):
+            return None
+        told = {path: after[path].version for path in paths if path in after}
+        versions = {path: version for path, version in told.items() if version is not None}
+        return _as_changes(files, carry_out(steps, files, versions, given.encoding))
+
+
+def _changed(before: Document | None, after: Document | None) -> bool:
+    """Whether the text has changed; a file that is loaded or let go keeps its text."""
+    if before is None or after is None:
+        return False
+    if before.version is not None and after.version is not None:
+        return before.version != after.version
+    return before.tick != after.tick
+
+
+def _as_changes(files: Mapping[str, Text | None], result: Result) -> list[FileChange]:
+    left = set(result.moved.values())
+    if any(result.texts.get(path) is not None for path in left):
+        raise ToolError("a file is moved and another one takes its place, which cannot be done")
+    found: list[FileChange] = []
+    for path, text in result.texts.items():
+        if path in result.moved:
+            origin = result.moved[path]
+            found.append(FileChange(path, files[origin], text, origin))
+        elif path not in left:
+            found.append(FileChange(path, files[path], text))
+    return found
+
+
+def places(
+    session: Session, changes: Sequence[FileChange], guarded: Container[str] = ()
+) -> list[dict[str, Any]]:
+    """The lines that changes replace, with their texts before and after, for an answer; of
+    ``guarded`` files without texts.
+    """
+    found: list[dict[str, Any]] = []
+    for it in changes:
+        before, after = it.before or EMPTY, it.after or EMPTY
+        is_shown = it.path not in guarded
+        for hunk in diff(before.lines, after.lines):
+            for row in range(hunk.start, max(hunk.end, hunk.start + 1)):
+                new = row - hunk.start
+                found.append(
+                    {
+                        "path": shown(session, it.path),
+                        "line": row + 1,
+                        "text": before.lines[row] if is_shown and row < hunk.end else "",
+                        "new": hunk.lines[new] if is_shown and new < len(hunk.lines) else "",
+                    }
+                )
+    return found

@@ -1,0 +1,287 @@
+"""Edits of language servers, carried out on texts (LSP 3.17, WorkspaceEdit and TextEdit).
+
+Nothing is written here. `operations` reads a server's edit, `carry_out` gives the texts that the
+files would have. A document is what its server knows: the lines, and an empty one after a final
+newline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from acp_nvim.edits.text import EMPTY, Text, parse
+from acp_nvim.tools.asking.positions import Encoding, to_column
+from acp_nvim.tools.server.tool import ToolError
+
+Resolve = Callable[[str], str]
+"""The real path of an absolute path."""
+
+
+class Point(msgspec.Struct, frozen=True):
+    """A position of LSP: 0-based line, character in the server's encoding."""
+
+    line: int
+    character: int
+
+
+class Range(msgspec.Struct, frozen=True):
+    """The end is exclusive."""
+
+    start: Point
+    end: Point
+
+
+class TextEdit(msgspec.Struct, frozen=True, rename="camel"):
+    """Replaces a range; annotations change nothing, since the user is asked about every edit."""
+
+    range: Range
+    new_text: str
+
+
+class Edits(msgspec.Struct, frozen=True):
+    """Edits of one document, all of them as it was before the first. ``version``: the one the
+    server has in mind, None where it does not say.
+    """
+
+    path: str
+    edits: Sequence[TextEdit]
+    version: int | None = None
+
+
+class Create(msgspec.Struct, frozen=True):
+    """A new, empty file."""
+
+    path: str
+    overwrite: bool = False
+    ignore: bool = False
+    """Leave a file that is there as it is."""
+
+
+class Rename(msgspec.Struct, frozen=True):
+    """A file gets another path."""
+
+    path: str
+    new_path: str
+    overwrite: bool = False
+    ignore: bool = False
+    """Do nothing where there is a file already."""
+
+
+class Delete(msgspec.Struct, frozen=True):
+    """A file goes."""
+
+    path: str
+    ignore: bool = False
+    """Do nothing where there is none."""
+
+
+Operation = Edits | Create | Rename | Delete
+
+
+class Result(msgspec.Struct, frozen=True):
+    """The texts of all files that change (None: the file goes), and where moved ones come from."""
+
+    texts: Mapping[str, Text | None]
+    moved: Mapping[str, str]
+    """Old paths by new ones."""
+
+
+# -- what a server sends --------------------------------------------------------------------------
+
+_NO_EDIT: Final = "the language server's edit is not valid"
+_SNIPPET: Final = "the edit holds snippets, which only an editor's user can fill in"
+
+
+def operations(edit: Any, resolve: Resolve) -> list[Operation]:
+    """Read a WorkspaceEdit. ToolError where it is none, or has what cannot be carried out."""
+    if not isinstance(edit, Mapping):
+        raise ToolError(_NO_EDIT)
+    steps = edit.get("documentChanges")
+    if steps:
+        if not isinstance(steps, list):
+            raise ToolError(_NO_EDIT)
+        return [_operation(step, resolve) for step in steps]
+    changes = edit.get("changes") or {}
+    if not isinstance(changes, Mapping):
+        raise ToolError(_NO_EDIT)
+    return [Edits(resolve(path_of(uri)), text_edits(found)) for uri, found in changes.items()]
+
+
+def text_edits(found: Any) -> list[TextEdit]:
+    """Read a list of TextEdits, as `textDocument/formatting` gives it. ToolError."""
+    listed = found if isinstance(found, list) else []
+    if not all(isinstance(it, Mapping) for it in listed):
+        raise ToolError(_NO_EDIT)
+    if any("snippet" in it or it.get("insertTextFormat") == 2 for it in listed):
+        raise ToolError(_SNIPPET)
+    found_edits: list[TextEdit] = _converted(listed, list[TextEdit])
+    return found_edits
+
+
+def paths_of(steps: Iterable[Operation]) -> list[str]:
+    """The real paths that these name, each once."""
+    found: list[str] = []
+    for step in steps:
+        found += [step.path, *([step.new_path] if isinstance(step, Rename) else [])]
+    return list(dict.fromkeys(found))
+
+
+def path_of(uri: str) -> str:
+    """The path of a `file:` URI. ToolError for any other."""
+    try:
+        parts = urlsplit(uri)
+    except ValueError as error:
+        raise ToolError(f"{uri} is no address: {error}") from error
+    path = unquote(parts.path)
+    is_local = parts.scheme == "file" and parts.netloc in ("", "localhost")
+    if not is_local or not path or "\0" in path:
+        raise ToolError(f"{uri} is no file here")
+    return path
+
+
+def _operation(step: Any, resolve: Resolve) -> Operation:
+    if not isinstance(step, Mapping):
+        raise ToolError(_NO_EDIT)
+    kind = step.get("kind")
+    options = step.get("options") or {}
+    if not isinstance(options, Mapping):
+        raise ToolError(_NO_EDIT)
+    overwrite = bool(options.get("overwrite"))
+    ignore = bool(options.get("ignoreIfExists")) and not overwrite
+    match kind:
+        case None:
+            document = _converted(step.get("textDocument"), _Document)
+            path = resolve(path_of(document.uri))
+            return Edits(path, text_edits(step.get("edits")), document.version)
+        case "create":
+            return Create(resolve(path_of(str(step.get("uri")))), overwrite, ignore)
+        case "rename":
+            old, new = (resolve(path_of(str(step.get(key)))) for key in ("oldUri", "newUri"))
+            return Rename(old, new, overwrite, ignore)
+        case "delete":
+            missing = bool(options.get("ignoreIfNotExists"))
+            return Delete(resolve(path_of(str(step.get("uri")))), missing)
+        case _:
+            raise ToolError(f"the language server wants to {kind} a file, which is not known here")
+
+
+class _Document(msgspec.Struct, frozen=True):
+    uri: str
+    version: int | None = None
+
+
+def _converted(found: Any, kind: Any) -> Any:
+    try:
+        return msgspec.convert(found, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise ToolError(f"the language server's edit is not valid: {error}") from error
+
+
+# -- carried out ----------------------------------------------------------------------------------
+
+
+def carry_out(
+    steps: Iterable[Operation],
+    files: Mapping[str, Text | None],
+    versions: Mapping[str, int],
+    encoding: Encoding,
+) -> Result:
+    """Carry out all steps in their order. ``files`` holds the present texts of all `paths_of`
+    them, ``versions`` those of documents that a server was told. ToolError.
+    """
+    texts = dict(files)
+    origins = {path: path for path, text in files.items() if text is not None}
+    for step in steps:
+        match step:
+            case Edits(path, edits, version):
+                told = versions.get(path)
+                if version and told is not None and version != told:
+                    raise ToolError(f"{path} has changed since the server looked at it; try again")
+                texts[path] = apply(_there(texts, path), edits, encoding)
+            case Create(path):
+                _free(texts, step)
+                if texts[path] is None or step.overwrite:
+                    texts[path] = EMPTY
+                    origins.pop(path, None)
+            case Rename(path, new_path):
+                text = _there(texts, path)
+                _free(texts, step)
+                if texts[new_path] is None or step.overwrite:
+                    texts[new_path], texts[path] = text, None
+                    _move(origins, path, new_path)
+            case Delete(path):
+                if not step.ignore:
+                    _there(texts, path)
+                texts[path] = None
+                origins.pop(path, None)
+    moved = {new: old for new, old in origins.items() if new != old}
+    changed = {path: text for path, text in texts.items() if text != files[path]}
+    return Result({**changed, **{new: texts[new] for new in moved}}, moved)
+
+
+def _there(texts: Mapping[str, Text | None], path: str) -> Text:
+    text = texts[path]
+    if text is None:
+        raise ToolError(f"{path}: no such file")
+    return text
+
+
+def _free(texts: Mapping[str, Text | None], step: Create | Rename) -> None:
+    """ToolError where there is a file that must not be."""
+    path = step.new_path if isinstance(step, Rename) else step.path
+    if texts[path] is not None and not (step.overwrite or step.ignore):
+        raise ToolError(f"{path}: there is such a file already")
+
+
+def _move(origins: dict[str, str], old: str, new: str) -> None:
+    origins.pop(new, None)
+    if old in origins:
+        origins[new] = origins.pop(old)
+
+
+def apply(text: Text, edits: Sequence[TextEdit], encoding: Encoding) -> Text:
+    """The text with these edits in, all of which are about the text as it is. ToolError where two
+    of them change the same place.
+    """
+    content = str(text)
+    lines = content.split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+
+    def offset(point: Point) -> int:
+        if point.line >= len(lines):
+            return len(content)
+        row = max(point.line, 0)
+        return starts[row] + to_column(lines[row], point.character, encoding)
+
+    spans: list[tuple[int, int, str]] = []
+    for edit in edits:
+        first, last = sorted((offset(edit.range.start), offset(edit.range.end)))
+        spans.append((first, last, _ended(edit.new_text, text)))
+    return parse(_replaced(content, spans))
+
+
+def _replaced(content: str, spans: Sequence[tuple[int, int, str]]) -> str:
+    """Replace all of these; what is put in at one place stands there in the order given, and before
+    what is replaced from there on.
+    """
+    parts: list[str] = []
+    at = 0
+    for first, last, new in sorted(spans, key=lambda span: (span[0], span[1] > span[0])):
+        if first < at:
+            raise ToolError("the language server's edits overlap")
+        parts += [content[at:first], new]
+        at = last
+    return "".join([*parts, content[at:]])
+
+
+def _ended(new: str, text: Text) -> str:
+    """The new text with line ends as in the document: an editor shows no CR of them."""
+    if "\r\n" not in new or any(line.endswith("\r") for line in text.lines):
+        return new
+    return new.replace("\r\n", "\n")

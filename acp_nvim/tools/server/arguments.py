@@ -1,0 +1,133 @@
+"""Arguments of tools: the JSON schema of a Struct as models like it, and JSON read as one.
+
+A schema uses only keywords that every client takes: no references, no choices between schemas, no
+`default` (the description has it). Every object is closed, and an optional member says nothing of
+null. Names that are unknown are refused: a model that misspells an argument is to hear of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from functools import cache
+from typing import Any, Final, TypeVar, cast
+
+import msgspec
+
+from acp_nvim.patterns import late
+from acp_nvim.tools.server.tool import AnyArguments, ToolError
+
+A = TypeVar("A", bound=msgspec.Struct)
+Json = dict[str, Any]
+
+_PLACE: Final = late(r"^(?P<what>.*) - at `\$\.?(?P<where>.*)`$")
+_MISSING: Final = late(r"^Object missing required field `(?P<name>.*)`$")
+
+
+def input_schema(arguments: type[msgspec.Struct]) -> Json:
+    """Return the JSON schema of a Struct. It is kept: nobody may change it."""
+    return _schema_of(cast("Hashable", arguments))
+
+
+@cache
+def _schema_of(arguments: Any) -> Json:
+    if arguments is AnyArguments:
+        return {"type": "object"}
+    described = msgspec.json.schema(arguments)
+    return cast("Json", _plain(described, described.get("$defs", {})))
+
+
+def _plain(schema: Any, defs: Json) -> Any:
+    """Return the schema without references, titles of classes, defaults and nulls."""
+    if isinstance(schema, list):
+        return [_plain(item, defs) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        named = defs[schema["$ref"].rpartition("/")[2]]
+        bare = {k: v for k, v in named.items() if k not in ("title", "description")}
+        beside = {k: v for k, v in schema.items() if k not in ("$ref", "$defs")}
+        return _plain({**bare, **beside}, defs)
+    kept = {k: v for k, v in schema.items() if k not in ("$defs", "default")}
+    if "properties" in kept:
+        members = {name: _member(it, defs) for name, it in kept["properties"].items()}
+        needed = {"required": kept["required"]} if kept.get("required") else {}
+        closed = {"properties": members, "additionalProperties": False}
+        return {k: v for k, v in kept.items() if k != "required"} | closed | needed
+    if all(isinstance(it, str) for it in kept.get("enum", [0])):
+        kept = {"type": "string", **kept}
+    return _without_null({key: _plain(value, defs) for key, value in kept.items()})
+
+
+def _member(schema: Json, defs: Json) -> Any:
+    """Return the plain schema of a member, whose description says its default value."""
+    plain, default = _plain(schema, defs), schema.get("default")
+    if "description" not in plain or not default:
+        return plain
+    return {**plain, "description": f"{plain['description']} (default: {default})"}
+
+
+def _without_null(schema: Json) -> Json:
+    choices = schema.get("anyOf")
+    if not isinstance(choices, list):
+        return schema
+    rest = [it for it in choices if it != {"type": "null"}]
+    beside = {key: value for key, value in schema.items() if key != "anyOf"}
+    return {**rest[0], **beside} if len(rest) == 1 else {**beside, "anyOf": rest}
+
+
+def read(arguments: type[A], raw: msgspec.Raw | bytes | None) -> A:
+    """Return the arguments of a call, absent and null ones being no arguments. An optional member
+    may be null. Raises `ToolError` whose line names the member that is wrong.
+    """
+    given = _object(raw)
+    if arguments is AnyArguments:
+        return cast("A", AnyArguments(given))
+    schema = input_schema(arguments)
+    needed = schema.get("required", ())
+    given = {name: it for name, it in given.items() if it is not None or name in needed}
+    for problem in _unknown(schema, given, ""):
+        raise ToolError(problem)
+    try:
+        return msgspec.json.decode(msgspec.json.encode(given), type=arguments)
+    except msgspec.ValidationError as error:
+        raise ToolError(_said(str(error), schema)) from error
+
+
+def _object(raw: msgspec.Raw | bytes | None) -> Json:
+    try:
+        given = msgspec.json.decode(raw) if raw is not None else None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ToolError(f"arguments: {error}") from error
+    if given is not None and not isinstance(given, dict):
+        raise ToolError("arguments: an object is expected")
+    return given or {}
+
+
+def _unknown(schema: Json, value: Any, where: str) -> list[str]:
+    """A line about each name that the schema does not know."""
+    if isinstance(value, list) and "items" in schema:
+        each = enumerate(value)
+        return [it for at, v in each for it in _unknown(schema["items"], v, f"{where}[{at}]")]
+    known = schema.get("properties")
+    if not isinstance(value, dict) or known is None:
+        return []
+    inner = f"{where}." if where else ""
+    names = ", ".join(known) or "none"
+    wrong = [
+        f"{inner}{name}: unknown argument; known: {names}" for name in value if name not in known
+    ]
+    parts = (_unknown(known[name], it, inner + name) for name, it in value.items() if name in known)
+    return wrong + [line for lines in parts for line in lines]
+
+
+def _said(problem: str, schema: Json) -> str:
+    """What msgspec says, with the argument's name in front."""
+    found = _PLACE.match(problem)
+    what, where = (found["what"], found["where"]) if found else (problem, "")
+    if missing := _MISSING.match(what):
+        return f"{where}.{missing['name']}: missing" if where else f"{missing['name']}: missing"
+    what = what.replace("`", "").replace(" | null", "")
+    what = what[:1].lower() + what[1:]
+    if choices := schema["properties"].get(where, {}).get("enum"):
+        what += f"; one of {', '.join(map(str, choices))}"
+    return f"{where or 'arguments'}: {what}"

@@ -1,0 +1,315 @@
+"""The Unix socket at which relays arrive: who may come in, and for how long they stay.
+
+A token opens the tools of one session. It stands in the environment of the relay alone, and ends
+with the session, as its connections do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import struct
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import msgspec
+from anyio.abc import TaskGroup
+
+from acp_nvim.files.bytes import private_files
+from acp_nvim.session.session import Session
+from acp_nvim.tasks import Tasks
+from acp_nvim.tools.server.session_tools import SessionTools
+from acp_nvim.tools.server.toolbox import Enabled, Toolbox
+
+TOKEN_S: Final = 5.0
+"""How long a client may take for its token, in seconds."""
+TOKEN_BYTES: Final = 256
+CONNECTIONS: Final = 8
+"""Of a session at the same time: some agents connect twice."""
+STRANGERS: Final = 64
+"""Clients that may be without a session at the same time."""
+PATH_BYTES: Final = 100
+"""A socket's path may have 108 bytes on Linux, 104 on macOS."""
+REST_S: Final = 1.0
+"""How long calls may go on whose client asks no more, in seconds."""
+NAME_BYTES: Final = 28
+"""The longest name of a socket, its slash included."""
+PIECE: Final = 1 << 16
+BACKLOG_BYTES: Final = 16 << 20
+"""A client that has so much to read is not read from."""
+
+
+class Entrance(msgspec.Struct, frozen=True):
+    """Address of the socket, and the token of a session."""
+
+    address: str
+    token: str
+
+
+class Grant:
+    """Tools that a token opens, and the connections that came with it."""
+
+    def __init__(self, session: Session, tools: SessionTools) -> None:
+        self.session = session
+        self.tools = tools
+        self.token = os.urandom(32).hex()
+        self.connections: set[anyio.CancelScope] = set()
+
+    def tell(self, connected: int) -> None:
+        """Set the session's number of clients."""
+        use = self.session.tools
+        if use is not None and use.connected != connected:
+            use.connect(connected)
+            self.session.change("tools")
+
+
+class Door:
+    """Socket of the relays. It listens from the first session that has tools until `close`."""
+
+    def __init__(self, toolbox: Toolbox, tasks: Tasks, run: Callable[[], str | None]) -> None:
+        """``run`` returns the user's directory for sockets, or None if there is none."""
+        self.refused: Counter[str] = Counter()
+        """Clients that were not let in, and faults of those that were, by kind."""
+        self._toolbox = toolbox
+        self._grants: dict[str, Grant] = {}
+        self._tasks = tasks
+        self._run = run
+        self._socket: socket.socket | None = None
+        self._path: Path | None = None
+        self._own_directory: Path | None = None
+        self._strangers = 0
+        self._ends = anyio.CancelScope()
+
+    def admit(self, session: Session, enabled: Enabled) -> Entrance | None:
+        """Give a session a new token; its earlier one ends. None if it has no tools. OSError."""
+        self.withdraw(session)
+        tools = SessionTools(self._toolbox, session, enabled)
+        if not tools.has_any():
+            return None
+        address = self._listen()
+        grant = self._grants[session.key] = Grant(session, tools)
+        tools.offer()
+        return Entrance(address, grant.token)
+
+    def refresh(self) -> None:
+        """Tell sessions, and clients that listen, that the tools have changed."""
+        for grant in self._grants.values():
+            grant.tools.refresh()
+
+    def withdraw(self, session: Session) -> None:
+        """End the session's token and connections."""
+        grant = self._grants.pop(session.key, None)
+        if grant is not None:
+            grant.tools.changes.close()
+            for scope in list(grant.connections):
+                scope.cancel()
+
+    def close(self) -> None:
+        """End all connections, and take the socket away."""
+        for grant in list(self._grants.values()):
+            self.withdraw(grant.session)
+        self._ends.cancel()
+        self._socket = None
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
+            self._path = None
+        if self._own_directory is not None:
+            self._own_directory.rmdir()
+            self._own_directory = None
+
+    # -- the socket -------------------------------------------------------------------------------
+
+    def _listen(self) -> str:
+        """The address; listens from now on."""
+        if self._socket is None:
+            self._path = path = self._directory() / f"{os.getpid()}-{os.urandom(4).hex()}.sock"
+            listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            listener.setblocking(False)
+            listener.bind(str(path))
+            path.chmod(private_files.FILE)
+            listener.listen()
+            self._socket = listener
+            self._ends = anyio.CancelScope()
+            self._tasks.start_soon(self._accept, listener, self._ends)
+        return str(self._path)
+
+    def _directory(self) -> Path:
+        """A directory that only the user may enter: the first of the usual ones that will do, else
+        a new one that goes with the door.
+        """
+        run = self._run()
+        if run is not None and _will_do(usual := Path(run) / "acp.nvim"):
+            return usual
+        import tempfile  # most users have the other one
+
+        temporary = Path(tempfile.gettempdir())
+        if _will_do(usual := temporary / f"acp.nvim-{os.getuid()}"):
+            return usual
+        short = len(os.fsencode(temporary)) + 2 * NAME_BYTES < PATH_BYTES
+        made = tempfile.mkdtemp(prefix="acp-", dir=temporary if short else "/tmp")
+        self._own_directory = Path(made)
+        return self._own_directory
+
+    async def _accept(self, listener: socket.socket, ends: anyio.CancelScope) -> None:
+        loop = asyncio.get_running_loop()
+        with ends, listener:
+            while True:
+                client, _ = await loop.sock_accept(listener)
+                if self._strangers >= STRANGERS or not _is_ours(client):
+                    self.refused["stranger"] += 1
+                    client.close()
+                else:
+                    self._strangers += 1
+                    self._tasks.start_soon(self._welcome, client, ends)
+
+    # -- a client ---------------------------------------------------------------------------------
+
+    async def _welcome(self, client: socket.socket, ends: anyio.CancelScope) -> None:
+        """Serve one client for as long as it and its session last."""
+        client.setblocking(False)
+        reader, writer = await asyncio.open_unix_connection(sock=client)
+        try:
+            try:
+                grant, rest = await self._identify(reader)
+            finally:
+                self._strangers -= 1
+            if grant is not None and not ends.cancel_called:
+                with anyio.CancelScope() as scope:
+                    grant.connections.add(scope)
+                    grant.tell(len(grant.connections))
+                    try:
+                        await self._serve(grant, reader, writer, rest)
+                    finally:
+                        grant.connections.discard(scope)
+                        grant.tell(len(grant.connections))
+        finally:
+            writer.transport.abort()
+
+    async def _identify(self, reader: asyncio.StreamReader) -> tuple[Grant | None, bytes]:
+        """The grant that the first line opens, and what came behind that line."""
+        data = b""
+        with anyio.move_on_after(TOKEN_S), suppress(ConnectionError):
+            while b"\n" not in data and len(data) <= TOKEN_BYTES:
+                piece = await reader.read(PIECE)
+                if not piece:
+                    break
+                data += piece
+        token, newline, rest = data.partition(b"\n")
+        if not newline or len(token) > TOKEN_BYTES:
+            self.refused["no token"] += 1
+            return None, b""
+        found = self._opened_by(token)
+        if found is None:
+            self.refused["wrong token"] += 1
+        elif len(found.connections) >= CONNECTIONS:
+            self.refused["too many connections"] += 1
+            found = None
+        return found, rest
+
+    async def _serve(
+        self,
+        grant: Grant,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        data: bytes,
+    ) -> None:
+        from acp_nvim.tools.server.mcp_server import (
+            McpServer,  # an agent that has a session connects
+        )
+
+        async with anyio.create_task_group() as group:
+            start = partial(_start, group)
+            server = McpServer(grant.tools, writer.write, start, self._violated)
+            writer.transport.set_write_buffer_limits(high=BACKLOG_BYTES)
+            try:
+                while True:
+                    await writer.drain()
+                    server.receive(data)
+                    if server.is_hopeless or not (data := await reader.read(PIECE)):
+                        break
+                with anyio.move_on_after(REST_S):
+                    await server.idle()
+                    writer.close()
+                    await writer.wait_closed()
+            except ConnectionError:
+                pass  # it is gone, and so are its calls
+            group.cancel_scope.cancel()
+
+    def _opened_by(self, token: bytes) -> Grant | None:
+        """Return the grant of a token, in constant time."""
+        import hmac  # clients come after the first prompt
+
+        found = None
+        for grant in self._grants.values():
+            if hmac.compare_digest(token, grant.token.encode()):
+                found = grant
+        return found
+
+    def _violated(self, kind: str) -> None:
+        self.refused[f"bad message: {kind}"] += 1
+
+
+def _start(group: TaskGroup, call: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    group.start_soon(call)
+
+
+def _is_ours(client: socket.socket) -> bool:
+    """Whether the process at the other end is the user's, where the system tells."""
+    credentials = getattr(socket, "SO_PEERCRED", None)
+    if credentials is None:
+        return True
+    size = struct.calcsize("3i")
+    told = client.getsockopt(socket.SOL_SOCKET, credentials, size)
+    uid: int = struct.unpack("3i", told)[1]
+    return uid == os.getuid()
+
+
+def _will_do(path: Path) -> bool:
+    """Whether sockets may be in this directory; those of hosts that were killed are taken away."""
+    usable = len(os.fsencode(path)) + NAME_BYTES < PATH_BYTES and _is_private(path)
+    if usable:
+        _sweep(path)
+    return usable
+
+
+def _is_private(path: Path) -> bool:
+    """Whether this is a directory of the user's own and nobody else's, made if need be. No link:
+    others may have laid one in a directory that is open to all.
+    """
+    try:
+        if path.is_symlink() or (path.exists() and path.stat().st_uid != os.getuid()):
+            return False
+        return private_files.directory(path).is_dir()
+    except OSError:
+        return False
+
+
+def _sweep(directory: Path) -> None:
+    """Take away sockets whose host was killed."""
+    for path in directory.glob("*.sock"):
+        if _lives(path.name.partition("-")[0]):
+            continue
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            try:
+                probe.connect(str(path))
+            except ConnectionRefusedError:
+                path.unlink(missing_ok=True)
+            except OSError:
+                continue  # it is in use, or another host takes it away now
+
+
+def _lives(pid: str) -> bool:
+    """Whether there is a process of that number."""
+    try:
+        os.kill(int(pid), 0)
+    except (ProcessLookupError, ValueError):
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,233 @@
+"""What an MCP server with tools answers, whatever carries the messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from typing import Any, Final, Protocol, TypeVar
+
+import msgspec
+from msgspec import UNSET
+
+from acp_nvim import __version__
+from acp_nvim.protocol import errors
+from acp_nvim.protocol.errors import RequestError
+from acp_nvim.protocol.jsonrpc import Id
+from acp_nvim.tools.server import mcp_types as mcp
+from acp_nvim.tools.server.arguments import input_schema
+from acp_nvim.tools.server.list_changes import ListChanges
+from acp_nvim.tools.server.tool import Tool
+from acp_nvim.tools.server.toolbox import Outcome, UnknownTool, printable
+
+T = TypeVar("T")
+Json = dict[str, Any]
+Tell = Callable[[str, msgspec.Struct], None]
+"""Sends a notification: its method and its params."""
+
+SERVER: Final = mcp.Implementation("neovim", __version__, "Neovim")
+INSTRUCTIONS: Final = (
+    "The user's Neovim. These tools see what files do not: unsaved text of open buffers, and what "
+    "its language servers know. Lines and columns are 1-based; paths may be relative to the "
+    "session's directory."
+)
+
+LISTENERS: Final = 32
+"""Of a session at the same time."""
+CHANGED: Final = "notifications/tools/list_changed"
+
+_tools: Final = mcp.ServerCapabilities(mcp.ToolsCapability(list_changed=True))
+
+
+class Tools(Protocol):
+    """The tools of one session."""
+
+    @property
+    def changes(self) -> ListChanges:
+        """When the list is another one."""
+        ...
+
+    def listed(self) -> list[Tool[Any]]:
+        """Those on offer."""
+        ...
+
+    async def call(
+        self, name: str, arguments: msgspec.Raw | None, progress: Callable[[str], None]
+    ) -> Outcome:
+        """Run one. Raises `UnknownTool`."""
+        ...
+
+
+class ToolCall(msgspec.Struct, frozen=True):
+    """A request of `tools/call` that was read; `run` it."""
+
+    tools: Tools
+    params: mcp.CallToolParams
+    progress: Callable[[str], None]
+    modern: bool
+
+    async def run(self) -> Json:
+        """Call the tool; returns the result. RequestError: there is no such tool."""
+        params = self.params
+        arguments = None if params.arguments is UNSET else params.arguments
+        try:
+            outcome = await self.tools.call(params.name, arguments, self.progress)
+        except UnknownTool as error:
+            text = f"no tool {params.name[:200]}"
+            raise RequestError(errors.INVALID_PARAMS, text) from error
+        return _shaped(_told_as(outcome), "tools/call", modern=self.modern)
+
+
+class Subscription(msgspec.Struct, frozen=True):
+    """A request of `subscriptions/listen` that was read: the client is told of changes for as long
+    as it `run`s (MCP 2026-07-28, basic/patterns/subscriptions). Nothing else tells clients of that
+    era, which has no connections.
+    """
+
+    changes: ListChanges
+    wanted: bool
+    """Whether the client wants to hear of the only thing that changes here."""
+    id: Id
+    tell: Tell
+
+    async def run(self) -> Json:
+        """Tell of changes until the session has no tools any more; the result says that.
+        RequestError: too many listen.
+        """
+        if self.changes.waiting >= LISTENERS:
+            text = f"{LISTENERS} clients listen; end a subscription"
+            raise RequestError(errors.INTERNAL_ERROR, text)
+        meta = {mcp.SUBSCRIPTION_KEY: self.id}
+        seen = self.changes.count
+        honored = mcp.SubscriptionFilter(tools_list_changed=self.wanted or UNSET)
+        self.tell("notifications/subscriptions/acknowledged", mcp.AcknowledgedParams(honored, meta))
+        while await self.changes.after(seen):
+            seen = self.changes.count
+            if self.wanted:
+                self.tell(CHANGED, mcp.ChangedParams(meta))
+        shaped = _shaped(None, "subscriptions/listen", modern=True)
+        shaped["_meta"] |= meta
+        return shaped
+
+
+Work = ToolCall | Subscription
+"""What gives its result later."""
+
+
+def answer(tools: Tools, id: Id, method: str, params: msgspec.Raw, tell: Tell) -> Json | Work:
+    """Return the result of a request, or what will give it. RequestError."""
+    meta = _meta(params)
+    modern = method != "initialize" and _is_modern(method, meta)
+    if method == "tools/call":
+        progress = _progress(meta.get("progressToken"), tell)
+        return ToolCall(tools, read(mcp.CallToolParams, params), progress, modern)
+    if method == "subscriptions/listen" and modern:
+        wanted = read(mcp.ListenParams, params).notifications.tools_list_changed is True
+        return Subscription(tools.changes, wanted, id, tell)
+    return _shaped(_result(tools, method, params), method, modern=modern)
+
+
+async def tell_changes(changes: ListChanges, seen: int, tell: Tell) -> None:
+    """Tell a client of the era with a handshake of each change, unasked (MCP 2025-11-25,
+    server/tools), until the session has no tools any more. It has ``seen`` so many.
+    """
+    while await changes.after(seen):
+        seen = changes.count
+        tell(CHANGED, mcp.ChangedParams())
+
+
+def _result(tools: Tools, method: str, params: msgspec.Raw) -> msgspec.Struct | None:
+    match method:
+        case "initialize":
+            return _initialized(read(mcp.InitializeParams, params))
+        case "server/discover":
+            versions = [*mcp.MODERN_VERSIONS, *reversed(mcp.HANDSHAKE_VERSIONS)]
+            return mcp.DiscoverResult(versions, _tools, INSTRUCTIONS)
+        case "ping":
+            return None
+        case "tools/list":
+            return mcp.ListToolsResult([_info(tool) for tool in tools.listed()])
+    raise RequestError(errors.METHOD_NOT_FOUND, f"no method {method[:200]}")
+
+
+def _progress(token: Any, tell: Tell) -> Callable[[str], None]:
+    """What says how far a call is, to a client that has asked for that."""
+    if isinstance(token, bool) or not isinstance(token, int | str):
+        return lambda text: None
+    numbers = count(1)
+
+    def progress(text: str) -> None:
+        params = mcp.ProgressParams(token, next(numbers), printable(text))
+        tell("notifications/progress", params)
+
+    return progress
+
+
+def _initialized(params: mcp.InitializeParams) -> mcp.InitializeResult:
+    asked = params.protocol_version
+    version = asked if asked in mcp.HANDSHAKE_VERSIONS else mcp.HANDSHAKE_VERSIONS[-1]
+    return mcp.InitializeResult(version, _tools, SERVER, INSTRUCTIONS)
+
+
+def _info(tool: Tool[Any]) -> mcp.ToolInfo:
+    hints = mcp.ToolAnnotations(
+        tool.title,
+        read_only_hint=not tool.writes,
+        destructive_hint=tool.writes,
+        open_world_hint=False,
+    )
+    schema = input_schema(tool.arguments) if tool.schema is None else dict(tool.schema)
+    return mcp.ToolInfo(tool.name, tool.title, tool.description, schema, hints)
+
+
+def _told_as(outcome: Outcome) -> mcp.CallToolResult:
+    result = outcome.result
+    return mcp.CallToolResult(
+        [mcp.TextContent(result.text)],
+        UNSET if result.structured is None else result.structured,
+        is_error=True if outcome.failed else UNSET,
+    )
+
+
+def _shaped(result: msgspec.Struct | None, method: str, *, modern: bool) -> Json:
+    """The result as its era has it."""
+    shaped: Json = {} if result is None else msgspec.to_builtins(result)
+    if modern:
+        shaped["resultType"] = "complete"
+        shaped["_meta"] = {mcp.SERVER_KEY: msgspec.to_builtins(SERVER)}
+        if method in ("tools/list", "server/discover"):
+            shaped |= {"ttlMs": 0, "cacheScope": "private"}
+    return shaped
+
+
+def _meta(params: msgspec.Raw) -> Json:
+    """`_meta` of a request. RequestError: the params, or it, are no object."""
+    found = read(dict[str, Any], params).get("_meta")
+    if found is not None and not isinstance(found, dict):
+        raise RequestError(errors.INVALID_PARAMS, "params._meta: an object is expected")
+    return found or {}
+
+
+def _is_modern(method: str, meta: Json) -> bool:
+    """Whether a request is of the era without a handshake. RequestError: of a version that is not
+    served, or it does not say all that it has to.
+    """
+    version = meta.get(mcp.VERSION_KEY)
+    if version is None and method != "server/discover":
+        return False
+    if not isinstance(version, str) or mcp.CAPABILITIES_KEY not in meta:
+        needed = f"{mcp.VERSION_KEY} and {mcp.CAPABILITIES_KEY}"
+        raise RequestError(errors.INVALID_PARAMS, f"params._meta: {needed} are needed")
+    if version not in mcp.MODERN_VERSIONS:
+        served = [*mcp.MODERN_VERSIONS, *reversed(mcp.HANDSHAKE_VERSIONS)]
+        data = mcp.UnsupportedVersion(served, version)
+        raise RequestError(mcp.UNSUPPORTED_VERSION, "Unsupported protocol version", data)
+    return True
+
+
+def read(wanted: type[T], params: msgspec.Raw) -> T:
+    """Return params as a type; null and absent ones are the empty object. RequestError."""
+    raw = b"{}" if bytes(params).strip() == b"null" else params
+    try:
+        return msgspec.json.decode(raw, type=wanted)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RequestError(errors.INVALID_PARAMS, f"params: {error}") from error

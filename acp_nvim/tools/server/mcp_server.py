@@ -1,0 +1,139 @@
+"""One client of the editor's tools, over the Model Context Protocol: bytes in, bytes out.
+
+Nothing here knows where the bytes come from. Calls run as tasks; all else is answered at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, Final
+
+import anyio
+import msgspec
+
+from acp_nvim.protocol.errors import RequestError
+from acp_nvim.protocol.jsonrpc import Id, Notification, Peer, Request, Violation
+from acp_nvim.tools.server import mcp_methods
+from acp_nvim.tools.server import mcp_types as mcp
+from acp_nvim.tools.server.mcp_methods import Subscription, Tools, Work
+
+LINE_BYTES: Final = 10 << 20
+VIOLATIONS: Final = 100
+"""After so many faults a client is not served any longer."""
+
+
+class McpServer:
+    """The server's end of a connection.
+
+    ``send`` takes lines and never waits, ``start`` runs a task that ends with the connection.
+    """
+
+    def __init__(
+        self,
+        tools: Tools,
+        send: Callable[[bytes], None],
+        start: Callable[[Callable[[], Coroutine[Any, Any, None]]], None],
+        violated: Callable[[str], None] = lambda kind: None,
+    ) -> None:
+        """``violated`` hears of each fault of the client by its kind."""
+        self._tools = tools
+        self._send = send
+        self._start = start
+        self._violated = violated
+        self._peer = Peer(LINE_BYTES)
+        self._calls: dict[Id, anyio.CancelScope] = {}
+        self._subscriptions: dict[Id, anyio.CancelScope] = {}
+        self._shook_hands = False
+        self._idle = anyio.Event()
+        self._violations = 0
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether the client has broken the rules so often that it is to be left."""
+        return self._violations > VIOLATIONS
+
+    async def idle(self) -> None:
+        """Wait until no call is under way. Subscriptions go on."""
+        while self._calls:
+            self._idle = anyio.Event()
+            await self._idle.wait()
+
+    def receive(self, data: bytes) -> None:
+        """Take bytes of the client: whole lines are answered, or begin to be."""
+        for event in self._peer.receive(data):
+            if isinstance(event, Request):
+                self._asked(event)
+            elif isinstance(event, Notification):
+                self._told(event)
+            elif isinstance(event, Violation):
+                self._fault(event)
+
+    def _fault(self, violation: Violation) -> None:
+        self._violations += 1
+        self._violated(violation.kind)
+        if violation.reply is not None and not self.is_hopeless:
+            self._send(violation.reply)
+
+    def _told(self, note: Notification) -> None:
+        if note.method == "notifications/cancelled":
+            self._taken_back(note)
+        elif note.method == "notifications/initialized" and not self._shook_hands:
+            self._shook_hands = True
+            changes = self._tools.changes
+            self._start(partial(mcp_methods.tell_changes, changes, changes.count, self._tell))
+
+    def _taken_back(self, note: Notification) -> None:
+        """The call ends without an answer, as the client expects."""
+        try:
+            id = mcp_methods.read(mcp.CancelledParams, note.params).request_id
+        except RequestError:
+            self._fault(Violation("message", "cancelled: no requestId", bytes(note.params)))
+            return
+        if scope := self._calls.get(id) or self._subscriptions.get(id):
+            scope.cancel()
+
+    # -- requests ---------------------------------------------------------------------------------
+
+    def _asked(self, request: Request) -> None:
+        id, method = request.id, request.method
+        try:
+            found = mcp_methods.answer(self._tools, id, method, request.params, self._tell)
+        except RequestError as error:
+            self._refuse(id, error)
+            return
+        if isinstance(found, Work):
+            self._begin(id, found)
+        else:
+            self._send(self._peer.respond(id, found))
+
+    def _begin(self, id: Id, work: Work) -> None:
+        """Start it. It is on record before its task runs: a cancel may be right behind it."""
+        running = self._subscriptions if isinstance(work, Subscription) else self._calls
+        scope = running[id] = anyio.CancelScope()
+
+        async def run() -> None:
+            with scope:
+                await self._work(running, id, work)
+            if running.pop(id, None):
+                self._peer.respond(id, None)  # to nobody: the client has taken it back
+            if not self._calls:
+                self._idle.set()
+
+        self._start(run)
+
+    async def _work(self, running: dict[Id, anyio.CancelScope], id: Id, work: Work) -> None:
+        try:
+            result = await work.run()
+        except RequestError as error:
+            del running[id]
+            self._refuse(id, error)
+        else:
+            del running[id]
+            self._send(self._peer.respond(id, result))
+
+    def _refuse(self, id: Id, error: RequestError) -> None:
+        self._send(self._peer.refuse(id, error.code, error.message, error.data))
+
+    def _tell(self, method: str, params: msgspec.Struct) -> None:
+        self._send(self._peer.notify(method, params))

@@ -1,0 +1,116 @@
+"""The tools for agents that speak MCP over the connection which they have (rfds/mcp-over-acp).
+
+There is no process and no socket: a message names the server, whose name nobody can guess, and the
+request in it. The protocol inside is the one without a handshake.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from msgspec import UNSET
+
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.errors import INVALID_PARAMS, RequestError
+from acp_nvim.session.session import Session
+from acp_nvim.tools.server.session_tools import SessionTools
+from acp_nvim.tools.server.toolbox import Enabled, Toolbox
+
+if TYPE_CHECKING:
+    from acp_nvim.tools.server.mcp_methods import Json, Tell
+
+UNKNOWN_SERVER: Final = -33001
+Send = Callable[[schema.MessageMcpNotification], None]
+
+
+class McpOverAcp:
+    """The servers of all sessions whose agents take such ones."""
+
+    def __init__(self, toolbox: Toolbox) -> None:
+        """No session has one yet."""
+        self._toolbox = toolbox
+        self._servers: dict[str, tuple[Session, SessionTools]] = {}
+        self._active: set[tuple[str, str]] = set()
+
+    def admit(self, session: Session, enabled: Enabled) -> str | None:
+        """Give a session a server, by its id; an earlier one ends. None: it has no tools."""
+        self.withdraw(session)
+        tools = SessionTools(self._toolbox, session, enabled)
+        if not tools.has_any():
+            return None
+        id = os.urandom(32).hex()
+        self._servers[id] = session, tools
+        tools.offer()
+        return id
+
+    def refresh(self) -> None:
+        """There are other tools than before: sessions are told, and agents that listen."""
+        for _, tools in self._servers.values():
+            tools.refresh()
+
+    def withdraw(self, session: Session) -> None:
+        """End the session's server, and the calls of it."""
+        ids = [id for id, (owner, _) in self._servers.items() if owner is session]
+        for id in ids:
+            _, tools = self._servers.pop(id)
+            tools.changes.close()
+            self._toolbox.cancel(session)
+            if session.tools is not None:
+                session.tools.connect(0)
+                session.change("tools")
+
+    async def message(
+        self, request: schema.MessageMcpRequest, send: Send
+    ) -> schema.MessageMcpResponse:
+        """Answer `mcp/message`. RequestError is for the outer request; what goes wrong in the inner
+        one is part of the answer.
+        """
+        key = request.server_id, request.request_id
+        tools = self._tools(request.server_id)
+        if key in self._active:
+            raise RequestError(INVALID_PARAMS, f"request {request.request_id[:200]} is active")
+        self._active.add(key)
+        try:
+            return await _answered(tools, request, send)
+        finally:
+            self._active.discard(key)
+
+    def _tools(self, server_id: str) -> SessionTools:
+        found = self._servers.get(server_id)
+        if found is None:
+            raise RequestError(UNKNOWN_SERVER, "unknown serverId")
+        session, tools = found
+        if session.tools is not None and not session.tools.connected:
+            session.tools.connect(1)
+            session.change("tools")
+        return tools
+
+
+async def _answered(
+    tools: SessionTools, request: schema.MessageMcpRequest, send: Send
+) -> schema.MessageMcpResponse:
+    from acp_nvim.tools.server import mcp_methods
+
+    params: Json = {} if request.params is UNSET else request.params or {}
+    raw = msgspec.Raw(msgspec.json.encode(params))
+    try:
+        tell = _teller(request, send)
+        found = mcp_methods.answer(tools, request.request_id, request.method, raw, tell)
+        result: Any = await found.run() if isinstance(found, mcp_methods.Work) else found
+    except RequestError as error:
+        inner = schema.McpError(error.code, error.message, error.data)
+        return schema.MessageMcpResponse(error=inner)
+    return schema.MessageMcpResponse(result)
+
+
+def _teller(request: schema.MessageMcpRequest, send: Send) -> Tell:
+    """What sends notifications about a request, which have its ids."""
+
+    def tell(method: str, params: msgspec.Struct) -> None:
+        inner: Json = msgspec.to_builtins(params)
+        send(schema.MessageMcpNotification(request.server_id, request.request_id, method, inner))
+
+    return tell

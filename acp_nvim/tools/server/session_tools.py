@@ -1,0 +1,66 @@
+"""The tools of one session, as its MCP server needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from acp_nvim.session.calls.tool_use import Offered
+from acp_nvim.session.session import Session
+from acp_nvim.tools.server.list_changes import ListChanges
+from acp_nvim.tools.server.tool import Tool
+from acp_nvim.tools.server.toolbox import Enabled, Outcome, Toolbox
+
+_Listing = list[tuple[Any, ...]]
+
+
+class SessionTools:
+    """A toolbox, as far as a session may use it."""
+
+    def __init__(self, toolbox: Toolbox, session: Session, enabled: Enabled) -> None:
+        self._toolbox = toolbox
+        self._session = session
+        self._enabled = enabled
+        self._told: _Listing | None = None
+        """What was said of them last; None while nobody has asked since they changed."""
+        self.changes = ListChanges()
+
+    def has_any(self) -> bool:
+        return self._toolbox.has_any(self._enabled)
+
+    def offer(self) -> None:
+        """Let the session know which there are."""
+        self._session.offer_tools(self._offered)
+
+    def _offered(self) -> Offered:
+        tools = self.listed()
+        return Offered([it.name for it in tools], {it.name for it in tools if it.writes})
+
+    def refresh(self) -> None:
+        """The toolbox has changed: where that shows here, session and clients are told."""
+        told, self._told = self._told, None
+        if told is None or _listing(self.listed()) != told:
+            self._session.change("tools")
+            self.changes.tell()
+
+    def listed(self) -> list[Tool[Any]]:
+        """Those on offer."""
+        tools = self._toolbox.listed(self._enabled)
+        if self._told is None:
+            self._told = _listing(tools)
+        return tools
+
+    async def call(
+        self, name: str, arguments: msgspec.Raw | None, progress: Callable[[str], None]
+    ) -> Outcome:
+        """Run one. Raises `UnknownTool`."""
+        return await self._toolbox.call(
+            self._session, name, arguments, enabled=self._enabled, progress=progress
+        )
+
+
+def _listing(tools: Sequence[Tool[Any]]) -> _Listing:
+    """What clients are told of the tools. Their functions are new ones each time."""
+    return [(it.name, it.title, it.description, it.arguments, it.writes, it.schema) for it in tools]

@@ -1,0 +1,178 @@
+"""The tools of this editor by name, and the calls of them that run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+import anyio
+import msgspec
+
+from acp_nvim.files.bytes.refusals import Refusal, one_line
+from acp_nvim.protocol.text import clean, clean_text
+from acp_nvim.session.calls import own_tools
+from acp_nvim.session.session import Session
+from acp_nvim.tools.server import arguments as tool_arguments
+from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
+
+Enabled = bool | Sequence[str]
+"""Option `tools`: all, none, or those of a list."""
+
+TEXT_CHARACTERS: Final = 1 << 20
+"""The longest text of a result. One without data is cut there, structured data is left out."""
+AT_ONCE: Final = 64
+"""Calls of a session that may run at the same time."""
+
+_CONTROL: Final = dict.fromkeys(
+    it for it in (*range(0x20), *range(0x7F, 0xA0)) if chr(it) not in "\n\t"
+)
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What the agent is told of a call: the result, or in its text why there is none."""
+
+    result: ToolResult
+    failed: bool = False
+
+
+class UnknownTool(Exception):
+    """There is no tool of that name, or it is not enabled for the session."""
+
+
+class Toolbox:
+    """Tools in the order in which they are listed. Each call ends, and is counted."""
+
+    def __init__(
+        self,
+        tools: Iterable[Tool[Any]],
+        fault: Callable[[str, Exception], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """``tools`` are asked for once, when it matters which there are. ``fault`` hears of errors
+        that are ours: which tool, and the error.
+        """
+        self._coming: Iterable[Tool[Any]] | None = tools
+        self._there: dict[str, Tool[Any]] = {}
+        self._fault = fault
+        self._clock = clock
+        self._running: dict[str, set[anyio.CancelScope]] = {}
+
+    def put(self, tool: Tool[Any]) -> None:
+        """Add a tool; one of the same name is replaced."""
+        self._there[tool.name] = tool
+
+    def drop(self, name: str) -> None:
+        """Take a tool away, if it is there."""
+        self._there.pop(name, None)
+
+    def load(self) -> None:
+        """See which there are, unless that is known."""
+        if self._coming is not None:
+            coming, self._coming = self._coming, None
+            self._there = {**{tool.name: tool for tool in coming}, **self._there}
+
+    def has_any(self, enabled: Enabled) -> bool:
+        """Whether there are tools for a session with that option."""
+        return (enabled is True and self._coming is not None) or bool(self.listed(enabled))
+
+    def listed(self, enabled: Enabled) -> list[Tool[Any]]:
+        """The tools for a session with that option."""
+        if not enabled:
+            return []
+        self.load()
+        return [it for it in self._there.values() if enabled is True or it.name in enabled]
+
+    async def call(
+        self,
+        session: Session,
+        name: str,
+        arguments: msgspec.Raw | bytes | None,
+        *,
+        enabled: Enabled = True,
+        progress: Callable[[str], None] = lambda text: None,
+    ) -> Outcome:
+        """Run a tool. Raises `UnknownTool`; whatever else goes wrong is an `Outcome`."""
+        tool = next((tool for tool in self.listed(enabled) if tool.name == name), None)
+        if tool is None:
+            raise UnknownTool(name)
+        began = self._clock()
+        shown = own_tools.begins(session, name, tool.title)
+        outcome = _failed("cancelled")
+        try:
+            outcome = await self._bounded(tool, Call(session, progress, shown), arguments)
+        finally:
+            self._count(session, outcome, self._clock() - began)
+            own_tools.works_at(session, outcome.result.path, outcome.result.line)
+            if shown is not None:
+                told = outcome.result.text if outcome.failed else outcome.result.summary
+                own_tools.ends(session, shown, tool.title, told)
+        return outcome
+
+    def cancel(self, session: Session) -> None:
+        """End all calls of a session that run; each is answered with an error."""
+        for scope in self._running.get(session.key, ()):
+            scope.cancel()
+
+    async def _bounded(
+        self, tool: Tool[Any], call: Call, arguments: msgspec.Raw | bytes | None
+    ) -> Outcome:
+        """Run it as one of the calls of its session, which can be cancelled together."""
+        running = self._running.setdefault(call.session.key, set())
+        if len(running) >= AT_ONCE:
+            return _failed(f"{AT_ONCE} calls are running; wait for one of them to end")
+        with anyio.CancelScope() as scope:
+            running.add(scope)
+            try:
+                return await self._timed(tool, call, arguments)
+            finally:
+                running.discard(scope)
+                if not running:
+                    self._running.pop(call.session.key, None)
+        return _failed("cancelled by the user")
+
+    async def _timed(
+        self, tool: Tool[Any], call: Call, arguments: msgspec.Raw | bytes | None
+    ) -> Outcome:
+        try:
+            given = tool_arguments.read(tool.arguments, arguments)
+            with anyio.move_on_after(tool.timeout_s):
+                return Outcome(_presentable(await tool.run(call, given)))
+            return _failed(f"{tool.name} took more than {tool.timeout_s:g} s")
+        except (ToolError, Refusal) as error:
+            return _failed(str(error))
+        except Exception as error:
+            self._fault(tool.name, error)
+            return _failed(f"internal error: {type(error).__name__}: {error}")
+
+    def _count(self, session: Session, outcome: Outcome, seconds: float) -> None:
+        use = session.tools
+        if use is None:  # it was closed meanwhile
+            return
+        use.count(seconds, failed=outcome.failed)
+        session.change("tools")
+
+
+def _failed(why: str) -> Outcome:
+    return Outcome(ToolResult(one_line(" ".join(clean_text(why).split()))[:2000]), failed=True)
+
+
+def _presentable(result: ToolResult) -> ToolResult:
+    """A result that may be sent: of bounded size, without control characters."""
+    text = printable(result.text)
+    structured = result.structured
+    if structured is not None:
+        data = msgspec.json.encode(clean(structured))
+        structured = msgspec.json.decode(data) if len(data) <= TEXT_CHARACTERS else None
+    return msgspec.structs.replace(result, text=text, structured=structured)
+
+
+def printable(text: str) -> str:
+    """The text without control characters but line ends and tabs, cut where it is too long."""
+    text = clean_text(text)
+    if not text.isprintable():
+        text = text.translate(_CONTROL)
+    if len(text) <= TEXT_CHARACTERS:
+        return text
+    left = len(text) - TEXT_CHARACTERS
+    return f"{text[:TEXT_CHARACTERS]}\n… {left:,} more characters are left out; ask for a part"
