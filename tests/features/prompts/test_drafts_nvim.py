@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.editor.composer.drafts_on_disk import SharedWorkspace, composer, run, write
+from tests.features.prompts.drafts_on_disk import SharedWorkspace, composer, run, write
 from tests.support.editor import Editor
 from tests.support.front_without_host import float_lines
 from tests.support.killed_host import kill_host

@@ -1,6 +1,6 @@
 """What an agent writes stands, whatever became of its earlier text: rejected, restored, deleted.
 
-A write that is answered with success is in buffer and file. `tests/editor/files` has what only a
+A write that is answered with success is in buffer and file. `tests/features/files` has what only a
 real Neovim can do to a text.
 """
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.editor.composer.drafts_on_disk import SharedWorkspace, composer, run, write
+from tests.features.prompts.drafts_on_disk import SharedWorkspace, composer, run, write
 from tests.support.editor import Editor
 from tests.support.small_disk import small_disk
 

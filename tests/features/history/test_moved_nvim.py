@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.editor.composer.drafts_on_disk import SharedWorkspace, composer, write
+from tests.features.prompts.drafts_on_disk import SharedWorkspace, composer, write
 from tests.support.days import Days
 from tests.support.editor import Editor
 from tests.support.fake_picker import pick

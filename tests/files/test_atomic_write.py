@@ -10,7 +10,7 @@ import pytest
 
 from acp_nvim.files.bytes import atomic_write
 from acp_nvim.files.bytes.nofollow import Rights, Spot
-from tests.workspace.full_disk import room_for
+from tests.files.full_disk import room_for
 
 OLD, NEW = b"old\n" * 100, b"new\n" * 300
 

@@ -1,4 +1,4 @@
-"""A commit of the user's accepts what it contains; `tests/editor/review` has more of it."""
+"""A commit of the user's accepts what it contains; `tests/features/review` has more of it."""
 
 from __future__ import annotations
 

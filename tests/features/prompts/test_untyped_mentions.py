@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.editor.composer.drafts_on_disk import SharedWorkspace
+from tests.features.prompts.drafts_on_disk import SharedWorkspace
 from tests.support.editor import Editor
 from tests.support.fake_picker import asked, install_picker
 from tests.support.git import repository

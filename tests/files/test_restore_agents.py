@@ -1,6 +1,6 @@
 """A restore brings back what agents changed; the user's changes stay, or are asked about.
 
-`tests/editor/review` has what needs commands, pickers, windows and several hosts.
+`tests/features/review` has what needs commands, pickers, windows and several hosts.
 """
 
 from __future__ import annotations
