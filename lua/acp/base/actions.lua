@@ -1,5 +1,5 @@
---- Actions of the keys of our windows: window -> name in option `keymaps` -> description. Their
---- functions are in `acp.command.actions`.
+--- Actions that keys can run in the plugin's windows: window -> name in option `keymaps` ->
+--- description. `acp.command.actions` has their functions.
 ---@type table<string, table<string, string>>
 local M = {
   composer = {
@@ -52,7 +52,7 @@ local M = {
   },
   view = { close = 'close the window' },
   terminal = { close = 'close the window', stop = 'stop the command in the terminal' },
-  -- The two sides of the review, and the list of files below them.
+  -- The two sides of the review, then the list of files below them.
   review = {
     next_file = 'next file',
     previous_file = 'previous file',

@@ -1,13 +1,13 @@
---- Checks of the options `agents.*.url` and `agents.*.headers`. What is wrong with one is said
---- without its value, which may hold a secret.
+--- Checks of the options `agents.*.url` and `agents.*.headers`. Messages never contain a value: it
+--- may be a secret.
 local M = {}
 
 local nearest, sorted_keys = require('acp.base.nearest'), require('acp.base.sorted_keys')
 
 local schemes = { 'ws', 'wss', 'http', 'https' }
 
---- Headers that belong to the protocol or to HTTP itself.
-local own = {
+--- Headers that ACP or HTTP itself defines.
+local reserved = {
   ['accept'] = true,
   ['accept-encoding'] = true,
   ['connection'] = true,
@@ -20,8 +20,8 @@ local own = {
   ['upgrade'] = true,
 }
 
---- What a host and its port should be; nil where they will do.
----@param place string what stands between `//` and the path
+--- Describe a valid host and port, or return nil if they are valid.
+---@param place string the part between `//` and the path
 local function host_should(place)
   local at = place:match('^.*@(.*)$') or place
   local host, port = at:match('^(%[[%x:.]+%])(.*)$')
@@ -35,20 +35,21 @@ local function host_should(place)
   end
 end
 
---- Whether somebody meant one of our schemes: transports of others may have any other name.
+--- Return an error if a scheme looks like a misspelled built-in one. Any other name may belong to a
+--- custom transport.
 local function hint(scheme)
   local found = nearest.hint(scheme, schemes)
   return found ~= '' and ('an address of ws, wss, http or https%s'):format(found) or nil
 end
 
---- An address as anybody may see it: without user, password and query.
+--- Return an address without its user, password and query, which may be secrets.
 ---@param url string
 function M.shown(url)
   local scheme, place, path = url:match('^([^:]+://)([^/?#]*)([^?#]*)')
   return scheme and scheme .. (place:match('^.*@(.*)$') or place) .. path or ''
 end
 
---- Whether one of these agents is reached by an address.
+--- Whether any of these agents has an address.
 ---@param agents table<string, acp.AgentConfig>
 function M.any(agents)
   for _, agent in pairs(agents) do
@@ -78,7 +79,7 @@ function M.headers(value)
       return ("a table in which '%s' is no name of a header"):format(tostring(name))
     elseif type(text) ~= 'string' or text:find('[%z\1-\8\10-\31\127]') then
       return ("a table in which '%s' is a string on one line"):format(name)
-    elseif own[name:lower()] or name:lower():find('^acp%-') or name:lower():find('^sec%-') then
+    elseif reserved[name:lower()] or name:lower():find('^acp%-') or name:lower():find('^sec%-') then
       return ("a table without '%s', which the plugin sets"):format(name)
     end
   end

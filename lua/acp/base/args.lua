@@ -1,7 +1,7 @@
---- Arguments of functions of `require('acp')`: what is wrong with one is one line to the user.
+--- Checks of arguments to the functions of `require('acp')`. A mistake is reported in one line.
 local M = {}
 
-local function called(value)
+local function described(value)
   if type(value) == 'string' then
     return ("'%s'"):format(value)
   elseif value == vim.NIL then
@@ -18,10 +18,11 @@ end
 
 ---@param name string of the function
 local function wrong(name, what, should, value)
-  return require('acp.base.messages').wrong_argument:format(name, what, should, called(value))
+  return require('acp.base.messages').wrong_argument:format(name, what, should, described(value))
 end
 
---- Whether there is such a session. The next number may be that of one which a prompt has begun.
+--- Whether a session exists or is being created. A prompt that has just opened a session uses the
+--- next free number.
 local function begun(n)
   local state = require('acp.base.state')
   return state.session(n) ~= nil or n == state.next()
@@ -68,7 +69,7 @@ local function options_of_prompt(opts)
   end
 end
 
---- A mistake in the arguments of `prompt()`.
+--- Check the arguments of `prompt()`.
 ---@param words any
 ---@param opts any
 ---@return string|nil mistake
@@ -83,7 +84,7 @@ function M.prompt(words, opts)
   return options_of_prompt(opts or {})
 end
 
---- A mistake in the argument of `cancel()`.
+--- Check the argument of `cancel()`.
 ---@param session any
 ---@return string|nil mistake
 function M.cancel(session)
@@ -94,7 +95,7 @@ function M.cancel(session)
   end
 end
 
---- A mistake in the arguments of `answer()`.
+--- Check the arguments of `answer()`.
 ---@param id any
 ---@param choice any
 ---@param content any
@@ -111,7 +112,7 @@ function M.answer(id, choice, content)
   end
 end
 
---- Say what is wrong, if anything is.
+--- Check the arguments of a function and report a mistake.
 ---@param name 'prompt'|'cancel'|'answer'
 ---@param ... any
 ---@return boolean good

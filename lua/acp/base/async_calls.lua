@@ -1,17 +1,17 @@
---- Functions of Lua that answer the host later: what waits for a language server, a program or a
---- user's tool. The host begins them with a number and hears the verb `async_reply`.
+--- Lua functions that answer the host later because they wait for a language server, a program or a
+--- user's tool. The host starts them with an id; the verb `async_reply` returns the result.
 local M = {}
 
 ---@class acp.AsyncCall
 ---@field cancel? fun()
 
-local calls = {} ---@type table<integer, acp.AsyncCall> those that wait
+local calls = {} ---@type table<integer, acp.AsyncCall> calls without a reply
 
---- What a function is given to answer with: once, at any time, from any context.
+--- Callback for the result. It takes effect once and may be called from any context.
 ---@alias acp.Reply fun(value: any, err?: string)
 
 local function answer(id, call, value, err)
-  if calls[id] ~= call then return end -- answered, or nobody waits
+  if calls[id] ~= call then return end -- answered or cancelled
   calls[id] = nil
   require('acp.base.host').notify('async_reply', {
     id = id,
@@ -20,8 +20,8 @@ local function answer(id, call, value, err)
   })
 end
 
---- Call `require(module)[name](reply, ...)`; the host hears what `reply` is given, or the error.
---- A function that is returned cancels what it began.
+--- Call `require(module)[name](reply, ...)` and send the host the value passed to `reply`, or the
+--- error. If the call returns a function, that function cancels it.
 ---@param id integer
 ---@param module string
 ---@param name string
@@ -37,7 +37,7 @@ function M.begin(id, module, name, ...)
   end
 end
 
---- Nobody waits for this call any more.
+--- Cancel a call.
 ---@param id integer
 function M.cancel(id)
   local call = calls[id]
@@ -45,7 +45,7 @@ function M.cancel(id)
   if call and call.cancel then call.cancel() end
 end
 
---- The host is gone: the next one begins with the same numbers.
+--- Cancel all calls after the host has exited, because the next host reuses their ids.
 function M.host_gone()
   for _, id in ipairs(vim.tbl_keys(calls)) do
     M.cancel(id)

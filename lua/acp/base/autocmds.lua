@@ -1,9 +1,9 @@
---- Autocommands of ours: in groups by subject, or of one buffer, with which they go.
+--- Helpers to create autocommands, in groups by subject or local to a buffer.
 local M = {}
 
 ---@alias acp.On fun(events: string|string[], callback: function|string, opts?: table): integer
 
---- A group of this name, emptied: a function that adds to it, and its number.
+--- Create or clear a group. Return a function that adds autocommands to it, and its id.
 ---@return acp.On on
 ---@return integer group
 function M.group(name)

@@ -1,6 +1,5 @@
---- Call functions that have waited for something, each once. One that waits again meanwhile is not
---- among them.
----@param waiting fun()[] emptied
+--- Empty a list of callbacks and call each once. A callback that is added meanwhile is not called.
+---@param waiting fun()[]
 return function(waiting)
   local list = vim.list_slice(waiting)
   for i = #list, 1, -1 do

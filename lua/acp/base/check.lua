@@ -1,9 +1,10 @@
---- Validates the options of `setup()`: all mistakes at once, each with the nearest valid name.
+--- Validation of the options of `setup()`. All mistakes are reported at once, with the nearest
+--- valid name.
 local M = {}
 
 local nearest, sorted_keys = require('acp.base.nearest'), require('acp.base.sorted_keys')
 
----@alias acp.Check fun(value: any): string|nil  nil when the value will do, else what it should be
+---@alias acp.Check fun(value: any): string|nil  a description of valid values, nil if it is valid
 
 local function is(kind)
   return function(value) return type(value) ~= kind and ('a ' .. kind) or nil end
@@ -52,7 +53,7 @@ local function is_map(value)
   return type(value) == 'table' and not (vim.islist(value) and #value > 0)
 end
 
----@param check_of fun(name: any): acp.Check|nil, string|nil check, or what the table should be
+---@param check_of fun(name: any): acp.Check|nil, string|nil check, or a description of valid tables
 ---@return acp.Check
 local function map_by(check_of)
   return function(value)
@@ -144,13 +145,13 @@ local rule_fields = {
   agent = either(text, texts),
 }
 
---- All that is wrong with a table of names, each under its whole path.
+--- Check the fields of a table and report each mistake under its full path.
 ---@param fields table<string, acp.Check>
----@param say fun(message: string)
+---@param report fun(message: string)
 ---@return boolean good
-local function each_field(value, fields, required, path, say)
+local function each_field(value, fields, required, path, report)
   if not is_map(value) then
-    say(should_be(path, 'a table of names'))
+    report(should_be(path, 'a table of names'))
     return false
   end
   local good, strange = true, false
@@ -159,23 +160,23 @@ local function each_field(value, fields, required, path, say)
     local should = fields[name] and fields[name](item)
     if not fields[name] then
       local valid = vim.tbl_map(function(one) return path .. '.' .. one end, sorted_keys(fields))
-      say(nearest.message('option', at, valid))
+      report(nearest.message('option', at, valid))
       good, strange = false, true
     elseif should then
-      say(should_be(at, should))
+      report(should_be(at, should))
       good = false
     end
   end
   for _, name in ipairs(required) do
     if value[name] == nil and not strange then
-      say(should_be(path, ("a table with '%s'"):format(name)))
+      report(should_be(path, ("a table with '%s'"):format(name)))
       good = false
     end
   end
   return good
 end
 
---- Check of each option; those of `agents` and `keymaps` have functions of their own below.
+--- Check of each option. `agents` and `keymaps` have functions of their own.
 ---@type table<string, acp.Check>
 local checks = {
   ['agent'] = text,
@@ -228,7 +229,7 @@ local checks = {
   ['timeouts.kill_s'] = number(0),
 }
 
---- Names that may stand at `prefix` ('' or 'files.'), as whole paths.
+--- Return the full paths of the option names that are valid below `prefix` ('' or 'files.').
 local function names_at(prefix)
   local found = { ['agents'] = prefix == '' or nil, ['keymaps'] = prefix == '' or nil }
   for path in pairs(checks) do
@@ -239,7 +240,7 @@ local function names_at(prefix)
   return sorted_keys(found)
 end
 
---- What is wrong with the fields of one agent together; nil where nothing is.
+--- Return a mistake in the combination of an agent's fields, or nil.
 ---@param known acp.AgentConfig|nil the preset
 local function together(entry, known)
   local messages = require('acp.base.messages')
@@ -250,16 +251,16 @@ local function together(entry, known)
   end
 end
 
---- User's agents over the presets, field by field; `false` removes one.
+--- Merge the user's agents over the presets, field by field. `false` removes an agent.
 ---@param base table<string, acp.AgentConfig>
----@param further boolean names without a command may stand in `agents_file`
----@param say fun(message: string)
+---@param further boolean `agents_file` is set and may define agents that have no command here
+---@param report fun(message: string)
 ---@return table<string, acp.AgentConfig>
-local function agents(base, value, further, say)
+local function agents(base, value, further, report)
   local result = vim.deepcopy(base)
   local wrong = map_of(anything)(value)
   if wrong then
-    say(should_be('agents', wrong))
+    report(should_be('agents', wrong))
     return result
   end
   for name, entry in pairs(value) do
@@ -267,12 +268,12 @@ local function agents(base, value, further, say)
     local elsewhere = type(entry) == 'table' and entry.url ~= nil
     local required = not (known or further or elsewhere) and { 'command' } or {}
     local path = 'agents.' .. tostring(name)
-    local good = entry == false or each_field(entry, agent_fields, required, path, say)
+    local good = entry == false or each_field(entry, agent_fields, required, path, report)
     local wrong_together = good and entry and together(entry, known)
     if entry == false then
       result[name] = nil
     elseif wrong_together then
-      say(wrong_together:format(path))
+      report(wrong_together:format(path))
     elseif good then
       if elsewhere and known then
         known = vim.tbl_extend('force', known, {})
@@ -285,63 +286,63 @@ local function agents(base, value, further, say)
   return result
 end
 
---- Whether every rule will do. A list with a mistake is ignored as a whole: without one of them
---- the others might allow more.
----@param say fun(message: string)
-local function rules(list, say)
+--- Whether every rule is valid. A list with a mistake is ignored as a whole, because the remaining
+--- rules might allow more than the user wants.
+---@param report fun(message: string)
+local function rules(list, report)
   local good = true
   for i, item in ipairs(list) do
     local path = ('permission.rules[%d]'):format(i)
-    good = each_field(item, rule_fields, { 'action' }, path, say) and good
+    good = each_field(item, rule_fields, { 'action' }, path, report) and good
   end
   return good
 end
 
----@param say fun(message: string)
-local function level(base, given, prefix, say)
+---@param report fun(message: string)
+local function level(base, given, prefix, report)
   local result = vim.deepcopy(base)
   for name, value in pairs(given) do
     local path = prefix .. tostring(name)
     if path == 'agents' then
-      result.agents = agents(base.agents, value, given.agents_file ~= nil, say)
+      result.agents = agents(base.agents, value, given.agents_file ~= nil, report)
     elseif path == 'keymaps' then
-      result.keymaps = require('acp.base.keymaps_option').merge(base.keymaps, value, say)
+      result.keymaps = require('acp.base.keymaps_option').merge(base.keymaps, value, report)
     elseif checks[path] then
       local should = checks[path](value)
       if should then
-        say(should_be(path, should))
-      elseif path ~= 'permission.rules' or rules(value, say) then
+        report(should_be(path, should))
+      elseif path ~= 'permission.rules' or rules(value, report) then
         result[name] = vim.deepcopy(value)
       end
     elseif type(base[name]) ~= 'table' then
-      say(
+      report(
         nearest.message('option', path, names_at(prefix), require('acp.base.messages').see_options)
       )
     elseif type(value) ~= 'table' then
-      say(should_be(path, 'a table'))
+      report(should_be(path, 'a table'))
     else
-      result[name] = level(base[name], value, path .. '.', say)
+      result[name] = level(base[name], value, path .. '.', report)
     end
   end
   return result
 end
 
---- `opts` over `defaults`, and one line for each mistake, sorted.
+--- Merge `opts` over `defaults`. Return the result and one line for each mistake, sorted.
 ---@param defaults acp.Config
 ---@param opts any
 ---@return acp.Config
 ---@return string[] mistakes
 function M.merge(defaults, opts)
   local mistakes = {}
-  local function say(message) mistakes[#mistakes + 1] = (message:gsub('%c+', ' ')) end
+  local function report(message) mistakes[#mistakes + 1] = (message:gsub('%c+', ' ')) end
   if type(opts) ~= 'table' then
-    say(require('acp.base.messages').setup_takes_table)
+    report(require('acp.base.messages').setup_takes_table)
     opts = {}
   end
-  local result = level(defaults, opts, '', say)
+  local result = level(defaults, opts, '', report)
   if not result.agents[result.agent] and not result.agents_file then
     local names = sorted_keys(result.agents)
-    say(nearest.message('agent', result.agent, names, require('acp.base.messages').all_agents))
+    report(nearest.message('agent', result.agent, names, require('acp.base.messages').all_agents))
     result.agent = result.agents[defaults.agent] and defaults.agent or names[1]
   end
   table.sort(mistakes)

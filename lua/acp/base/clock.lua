@@ -1,7 +1,8 @@
---- The clock for all that measures how long something has lasted.
+--- A monotonic clock for measuring durations.
 local M = {}
 
---- Milliseconds since an arbitrary time. Unlike `vim.uv.now()` it is read anew at each call.
+--- Return milliseconds since an arbitrary time. Unlike `vim.uv.now()`, the value is not cached by
+--- the event loop.
 ---@return number
 function M.ms() return vim.uv.hrtime() / 1e6 end
 

@@ -1,5 +1,5 @@
---- Differences between the versions of Neovim that are supported, 0.10 and later. Each part names
---- the first version that does not need it.
+--- Differences between the supported versions of Neovim, 0.10 and later. Each comment names the
+--- first version that does not need the workaround.
 local M = {}
 
 local is_011 = vim.fn.has('nvim-0.11') == 1
@@ -7,17 +7,18 @@ local is_011 = vim.fn.has('nvim-0.11') == 1
 --- Compare two texts. 0.12 has renamed the function.
 M.diff = vim.text and vim.text.diff or vim.diff
 
---- How virtual lines wider than the window are shown (0.11).
+--- Value of `virt_lines_overflow` for virtual lines wider than the window (0.11).
 M.virt_lines_overflow = is_011 and 'scroll' or nil
 
---- Whether `nvim_buf_set_text()` of several lines cuts the fold around them (0.11).
+--- Whether `nvim_buf_set_text()` splits the fold around a change of several lines (0.11).
 M.cuts_folds = not is_011
 
---- Whether a tree-sitter parser can work in slices (0.11).
+--- Whether tree-sitter parsing can be split into time slices (0.11).
 M.can_parse_in_slices = is_011
 
---- Whether a language has a tree-sitter parser that its highlights fit: Neovim may be newer than an
---- installed parser. 0.10 returns nothing if it has loaded one (0.11).
+--- Whether a language has a tree-sitter parser that matches its highlight query. An installed
+--- parser may be older than Neovim. In 0.10, `add()` returns nil when it has loaded a parser
+--- (0.11).
 ---@param lang string
 ---@return boolean
 function M.has_parser(lang)
@@ -27,8 +28,8 @@ function M.has_parser(lang)
   return fits and query ~= nil
 end
 
---- Return an environment in the shape that `vim.system` takes with `clear_env`: 0.10 hands it to
---- libuv as it is, which wants a list (0.11).
+--- Return an environment in the shape that `vim.system` takes with `clear_env`. 0.10 passes it
+--- unchanged to libuv, which expects a list (0.11).
 ---@param env table<string, string>
 ---@return table
 function M.whole_env(env)
@@ -49,7 +50,7 @@ function M.start_terminal(cmd, opts)
   return vim.fn.jobstart(cmd, vim.tbl_extend('error', opts, { term = true }))
 end
 
---- Whether a language server has a method for a buffer. Clients have methods since 0.11.
+--- Whether a language server supports a method for a buffer. `client:method()` works since 0.11.
 ---@param client vim.lsp.Client
 ---@param method string
 ---@param bufnr integer

@@ -1,25 +1,26 @@
---- The files of `acp.command.drafts`, readable by the user alone: one for each workspace and Neovim
---- in `stdpath('state')/acp/drafts`, named `{workspace}.{pid}.{start}.{machine}.json`. That of a
---- file taken over from a Neovim that has ended has a number before `.json`.
+--- Files of `acp.command.drafts`, with permissions for the user only. Each workspace and Neovim has
+--- one in `stdpath('state')/acp/drafts`, named `{workspace}.{pid}.{start}.{machine}.json`. A file
+--- claimed from a Neovim that has exited has a number before `.json`.
 local M = {}
 
 local uv, read_file = vim.uv, require('acp.base.read_file')
 
---- Of what is in the files.
+--- Version of the file format.
 M.VERSION = 1
 
 local PRIVATE_DIRECTORY, PRIVATE_FILE = 448, 384 -- 0700, 0600
 local FULL_NAME = '^(%x+)%.(%d+%.%d+%.[%w_-]+)%.?%d*%.json$'
---- Notes of a host, what was being written, what cannot be read.
+--- Lists of sent prompts (`.sent`), unfinished writes (`.new`) and damaged files (`.damaged`).
 local OTHER_NAME = '^(%x-)%.?(%d+%.%d+%.[%w_-]+)%.?%d*%.?j?s?o?n?%.%l+$'
 local DAY_S = 24 * 3600
 local OLD_S = 90 * DAY_S
---- Whether a Neovim on another machine lives cannot be known here.
+--- A file of a Neovim on another machine counts as abandoned after this time: its process cannot be
+--- checked from here.
 local ELSEWHERE_S = 14 * DAY_S
 
 local machine = uv.os_gethostname():gsub('[^%w_-]', '_')
 
---- The state of a process, and when it was started; nil where there is no /proc.
+--- Return the state and start time of a process, or nil without /proc.
 ---@return string|nil state
 ---@return string|nil start
 local function process(pid)
@@ -28,7 +29,7 @@ local function process(pid)
   return fields[1] ~= '' and fields[1] or nil, fields[20]
 end
 
-local owner ---@type string|nil this Neovim, in names of files
+local owner ---@type string|nil `{pid}.{start}.{machine}` of this Neovim
 
 local function me()
   if not owner then
@@ -47,8 +48,8 @@ local function is_neovim(pid)
   return not ok or (found.stdout or ''):find('nvim', 1, true) ~= nil
 end
 
---- Whether the Neovim with that number and start still runs on this machine.
-local function lives(pid, start)
+--- Whether a Neovim with this process id and start time runs on this machine.
+local function is_running(pid, start)
   local _, _, code = uv.kill(pid, 0)
   if code == 'ESRCH' then return false end
   local state, started = process(pid)
@@ -59,24 +60,24 @@ end
 ---@return string
 function M.directory() return vim.fn.stdpath('state') .. '/acp/drafts' end
 
---- Where the host notes which prompts it has sent.
+--- Return the path of the file where the host lists the prompts that it has sent.
 ---@return string
 function M.sent_path() return ('%s/%s.sent'):format(M.directory(), me()) end
 
 local function workspace(cwd) return require('acp.base.workspaces').digits(cwd) end
 
---- The file of this Neovim for a workspace.
+--- Return the path of this Neovim's file for a workspace.
 ---@return string
 function M.path(cwd) return ('%s/%s.%s.json'):format(M.directory(), workspace(cwd), me()) end
 
---- See to it that the directory is there, for the user alone.
+--- Create the directory if needed, with permissions for the user only.
 function M.prepare()
   local directory = M.directory()
-  pcall(vim.fn.mkdir, directory, 'p', PRIVATE_DIRECTORY) -- whoever writes there says why that fails
+  pcall(vim.fn.mkdir, directory, 'p', PRIVATE_DIRECTORY) -- a failure is reported by the next write
   uv.fs_chmod(directory, PRIVATE_DIRECTORY)
 end
 
---- Call a function of `vim.uv` from a coroutine and wait for its result.
+--- Call an asynchronous function of `vim.uv` from a coroutine and yield until its result.
 ---@return string|nil error
 ---@return any result
 local function await(name, ...)
@@ -89,7 +90,7 @@ local function await(name, ...)
   return coroutine.yield()
 end
 
---- The same where Neovim ends, and nothing is waited for any more.
+--- Call a function of `vim.uv` synchronously, for use while Neovim exits.
 ---@return string|nil error
 ---@return any result
 local function at_once(name, ...)
@@ -111,10 +112,10 @@ end
 
 ---@class acp.FileJob
 ---@field path string
----@field text? string nil: the file is removed
----@field err? string why it was not done
+---@field text? string nil removes the file
+---@field err? string
 
---- Write a file beside the one that is there, then put it in its place.
+--- Write to a temporary file, then rename it over the old one.
 ---@param job acp.FileJob
 ---@param call fun(name: string, ...: any): string|nil, any
 ---@return string|nil error
@@ -147,20 +148,20 @@ local function work(jobs, call)
   return jobs
 end
 
---- Do these, one after the other, without keeping Neovim waiting. `finished` is called where little
---- may be called (|api-fast|).
+--- Run jobs one after the other without blocking Neovim. `finished` runs in a fast context
+--- (|api-fast|).
 ---@param jobs acp.FileJob[]
 ---@param finished fun(jobs: acp.FileJob[])
 function M.start(jobs, finished)
   coroutine.wrap(function() finished(work(jobs, await)) end)()
 end
 
---- The same at once.
+--- Run jobs synchronously.
 ---@param jobs acp.FileJob[]
 ---@return acp.FileJob[]
 function M.run(jobs) return work(jobs, at_once) end
 
---- Numbers of the prompts that a host has sent, and did not get back.
+--- Return the ids of the prompts that a host has sent and that did not come back.
 ---@return table<integer, true>
 local function sent(path)
   local found = {}
@@ -174,10 +175,10 @@ end
 ---@field name string
 ---@field workspace string
 ---@field owner string
----@field gone boolean nobody lives for it any more
+---@field gone boolean whether its Neovim has exited
 ---@field age number seconds
 
---- Whether nobody lives for a file any more.
+--- Whether the Neovim that owns a file has exited.
 ---@param whose string owner
 ---@param age number seconds
 local function is_gone(whose, age)
@@ -187,7 +188,7 @@ local function is_gone(whose, age)
   elseif where ~= machine then
     return age > ELSEWHERE_S
   end
-  return not lives(tonumber(pid) --[[@as integer]], start)
+  return not is_running(tonumber(pid) --[[@as integer]], start)
 end
 
 ---@return acp.DraftName|nil
@@ -200,7 +201,7 @@ local function parse(name, pattern)
   return { name = name, workspace = hash, owner = whose, gone = gone, age = age }
 end
 
---- The contents of the directory: files of drafts, and all others.
+--- List the directory: draft files, and all others.
 ---@return acp.DraftName[] files the oldest first
 ---@return acp.DraftName[] others
 local function listed()
@@ -213,8 +214,8 @@ local function listed()
   return files, others
 end
 
---- Remove what is too old to be wanted, and what Neovims left that have ended and kept no draft:
---- notes on prompts, files that were being written.
+--- Remove files older than `OLD_S`, and the leftovers of exited Neovims that have no draft file:
+--- lists of sent prompts and unfinished writes.
 ---@param files acp.DraftName[]
 ---@param others acp.DraftName[]
 local function sweep(files, others)
@@ -236,13 +237,13 @@ local function sweep(files, others)
 end
 
 ---@class acp.KeptPrompt
----@field id? integer by which a host notes that it has sent it
----@field n? integer our number of the session
+---@field id? integer id in the list of sent prompts
+---@field n? integer session number
 ---@field text string
 ---@field paths? string[] attached files
 ---@field ranges? acp.Range[] attached lines
 
----@class acp.Kept what one Neovim kept for a workspace
+---@class acp.Kept drafts of one Neovim for one workspace
 ---@field cwd string
 ---@field current? integer
 ---@field drafts acp.KeptPrompt[]
@@ -256,8 +257,8 @@ local function is_remark(value)
   return is_prompt(value) and type(value.path) == 'string' and type(value.line) == 'number'
 end
 
---- The prompts of a list that were not sent. An error where it is no list of prompts.
----@param gone table<integer, true>
+--- Return the prompts of a list that were not sent. Raise an error if it is not a list of prompts.
+---@param gone table<integer, true> ids of sent prompts
 ---@return acp.KeptPrompt[]
 local function unsent(list, gone)
   assert(type(list) == 'table' and vim.iter(list):all(is_prompt), 'no list of prompts')
@@ -277,10 +278,9 @@ local function read(path)
   return kept
 end
 
---- Whether a file is not to be taken over: of another directory, whose name comes to the same
---- digits, or of a newer version.
----@return boolean other
----@return boolean newer
+--- Whether a file must be left alone.
+---@return boolean other it belongs to another directory with the same hash
+---@return boolean newer a newer version of the plugin wrote it
 local function is_not_ours(path, cwd)
   local ok, kept = pcall(vim.json.decode, read_file(path) or '')
   if not ok or type(kept) ~= 'table' then return false, false end
@@ -289,22 +289,22 @@ local function is_not_ours(path, cwd)
   return other, newer and not other
 end
 
-local taken = 0
+local claims = 0
 
---- Make a file ours. Of several Neovims one succeeds.
+--- Rename a file to claim it. If several Neovims try, one succeeds.
 ---@param file acp.DraftName
 ---@return string|nil path
 ---@return string|nil problem
 local function claim(file)
-  taken = taken + 1
-  local path = ('%s/%s.%s.%d.json'):format(M.directory(), file.workspace, me(), taken)
+  claims = claims + 1
+  local path = ('%s/%s.%s.%d.json'):format(M.directory(), file.workspace, me(), claims)
   local ok, why, code = uv.fs_rename(M.directory() .. '/' .. file.name, path)
   if ok then return path end
   return nil, code ~= 'ENOENT' and why or nil
 end
 
---- Take over what Neovims that have ended kept for a workspace. The files stay, as ours, until the
---- caller removes them: `paths`. Those of a newer version are left alone.
+--- Claim and read the drafts that exited Neovims left for a workspace. The claimed files (`paths`)
+--- stay until the caller removes them. Files of a newer version are left alone.
 ---@return acp.Kept[] found the oldest first
 ---@return string[] paths
 ---@return string[] problems

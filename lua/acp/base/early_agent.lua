@@ -1,13 +1,15 @@
---- How the agent of a first prompt is started, for a host that starts it before all else.
+--- Start parameters of the agent for the first prompt. A new host reads them from its environment
+--- so that it can start the agent before anything else.
 local M = {}
 
---- A process takes no longer variable than 128 KiB (Linux).
-local MOST = 100000
+--- Limit in bytes. On Linux an environment variable may have up to 128 KiB.
+local MAX_BYTES = 100000
 
----@return string line `acp_nvim/agent/child/early.py` reads them
+--- Escape a line for `acp_nvim/agent/child/early.py`.
+---@return string
 local function line(text) return (text:gsub('%%', '%%25'):gsub('\n', '%%0A')) end
 
---- The prompt, or the opened composer, that waits for the host.
+--- Return the first queued `prompt` or `begin`.
 ---@param verbs { [1]: string, [2]: table|nil }[]
 ---@return table? args of its verb
 local function first(verbs)
@@ -16,7 +18,7 @@ local function first(verbs)
   end
 end
 
---- The words, directory and environment of an agent, where the options alone say it.
+--- Return the agent that these arguments name, if its command is in the options.
 ---@return acp.AgentConfig? agent
 local function agent_of(args)
   local options = require('acp.config').get()
@@ -25,8 +27,9 @@ local function agent_of(args)
   return agent and agent.command and #agent.command > 0 and agent or nil
 end
 
---- Environment of the host that names the agent which these verbs will start; nil where that is not
---- sure, as after the end of a host, whose sessions say which agents go on.
+--- Return environment variables that name the agent which these verbs will start. Return nil if
+--- that is not certain, as after a restart of the host, where the open sessions determine the
+--- agents.
 ---@param verbs { [1]: string, [2]: table|nil }[]
 ---@return table<string, string>?
 function M.env(verbs)
@@ -43,7 +46,7 @@ function M.env(verbs)
     lines[#lines + 1] = line(name .. '=' .. tostring(value))
   end
   local text = table.concat(lines, '\n')
-  local whole = #text < MOST and not text:find('\0', 1, true)
+  local whole = #text < MAX_BYTES and not text:find('\0', 1, true)
   return whole and { ACP_NVIM_EARLY_AGENT = text } or nil
 end
 

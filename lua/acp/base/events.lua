@@ -1,17 +1,19 @@
 --- `User` autocommands of the plugin (`:help acp-events`).
 local M = {}
 
---- Whether a handler's pattern takes an event: plain names are compared, anything else may match.
-local function takes(pattern, name) return pattern == name or pattern:find('[^%w_]') ~= nil end
+--- Whether a handler's pattern may match an event. Plain names are compared; any other pattern is
+--- assumed to match.
+local function may_match(pattern, name) return pattern == name or pattern:find('[^%w_]') ~= nil end
 
---- Whether anybody listens. To look costs more than one event to nobody, and less than many.
+--- Whether an event has handlers. The check costs more than one event without handlers, but less
+--- than many.
 function M.listened(name)
   local handlers = vim.iter(vim.api.nvim_get_autocmds({ event = 'User' }))
-  return handlers:any(function(handler) return takes(handler.pattern, name) end)
+  return handlers:any(function(handler) return may_match(handler.pattern, name) end)
 end
 
---- Run the handlers of an event. The error of one is the user's to see, and must not lose what
---- comes after it.
+--- Run the handlers of an event. An error in a handler is shown to the user and does not stop the
+--- caller.
 ---@param data table
 function M.fire(name, data)
   local opts = { pattern = name, data = data, modeline = false }
@@ -24,20 +26,20 @@ function M.fire(name, data)
   end
 end
 
---- What stands behind the word for it in `fire_all`: its event and the keys of that.
+--- Event kinds in `fire_all`: the name of the event, then the keys of its data.
 local SHAPES = {
   asked = { 'AcpPermission', 'id', 'tool_call', 'title', 'options' },
   done = { 'AcpPermissionDone', 'id', 'outcome', 'option' },
 }
 
---- Whether anybody hears an event of many. A handler that has run may have made another one, so
---- nobody is looked for any more from then on.
+--- Cache of which events of a batch have handlers. A handler that has run may have added another
+--- one, so after the first run every event is fired.
 ---@class acp.Audience
 ---@field ran boolean
 ---@field names table<string, boolean>
 
 ---@param audience acp.Audience
-local function hears(audience, name)
+local function has_handlers(audience, name)
   if audience.ran then return true end
   if audience.names[name] == nil then audience.names[name] = M.listened(name) end
   audience.ran = audience.names[name]
@@ -48,16 +50,16 @@ end
 ---@param calls string[] id and status of each, one after the other
 local function fire_calls(audience, n, calls)
   for i = 1, #calls, 2 do
-    if not hears(audience, 'AcpToolCall') then return end
+    if not has_handlers(audience, 'AcpToolCall') then return end
     M.fire('AcpToolCall', { session = n, id = calls[i], status = calls[i + 1] })
   end
 end
 
---- Events of tool calls and permissions of one session, in their order. There may be hundreds:
---- tables are made for those who listen.
----@param values any[] flat: `'calls'` and a list, or a word of `SHAPES` and a value of each key;
---- false stands for none
----@param options acp.PermissionOption[][] what permissions offer, by the number in `values`
+--- Fire the events of tool calls and permissions of one session, in order. There may be hundreds,
+--- so tables are made only for events with handlers.
+---@param values any[] flat: `'calls'` and a list, or a key of `SHAPES` and a value for each of its
+--- keys; false means absent
+---@param options acp.PermissionOption[][] options of the permissions, by their index in `values`
 function M.fire_all(n, values, options)
   local audience = { ran = false, names = {} }
   local i = 1
@@ -67,7 +69,7 @@ function M.fire_all(n, values, options)
       fire_calls(audience, n, values[i + 1])
       i = i + 2
     else
-      if hears(audience, shape[1]) then
+      if has_handlers(audience, shape[1]) then
         local data = { session = n }
         for at = 2, #shape do
           data[shape[at]] = values[i + at - 1] or nil

@@ -1,5 +1,4 @@
---- The user's requests to agents beyond the protocol, whose names start with `_`
---- (v1/extensibility).
+--- Extension requests from the user to agents. Their methods start with `_` (v1/extensibility).
 local M = {}
 
 ---@alias acp.ExtensionAnswer fun(result: any, err?: acp.ExtensionError)
@@ -8,10 +7,10 @@ local waiting = {} ---@type table<integer, { method: string, answer: acp.Extensi
 local last = 0
 
 ---@class acp.RequestOpts
----@field session? integer whose agent is asked; by default that of the current one
----@field agent? string the agent by its name, whatever session there is
+---@field session? integer the session whose agent to ask; the current one by default
+---@field agent? string the name of the agent to ask, regardless of sessions
 
---- Hand over what came of a request, once.
+--- Pass the outcome of a request to its callback, once.
 ---@param id integer
 ---@param result any
 ---@param err acp.ExtensionError|nil
@@ -26,7 +25,8 @@ local function finish(id, result, err)
   end
 end
 
---- Ask an agent something. `answer` is called once, later: with the result, or nil and an error.
+--- Send a request to an agent. `answer` is called once, later: with the result, or with nil and an
+--- error.
 ---@param method string
 ---@param params any
 ---@param answer acp.ExtensionAnswer
@@ -55,13 +55,13 @@ function M.send(method, params, answer, opts)
   end
 end
 
---- Frame operation: what came of a request.
+--- Frame operation: the outcome of a request.
 ---@param id integer
 ---@param outcome { result: any, error: acp.ExtensionError|nil }
 function M.answered(id, outcome) finish(id, outcome.result, outcome.error) end
 
---- Nobody answers any more: the host is gone, or was never there.
----@param id? integer this request; all by default
+--- Fail requests because the host has exited or did not start.
+---@param id? integer a single request; all by default
 function M.host_gone(id)
   local err = { code = -32603, message = require('acp.base.messages').why_no_host }
   for _, one in ipairs(id and { id } or require('acp.base.sorted_keys')(waiting)) do

@@ -1,10 +1,10 @@
---- Handlers of agents' own requests and notifications, whose names start with `_`
+--- Handlers of extension requests and notifications from agents. Their methods start with `_`
 --- (v1/extensibility).
 local M = {}
 
 local handlers = {} ---@type table<string, acp.ExtensionHandler>
 
---- Put or take away (nil) the handler of a name.
+--- Set or remove (nil) the handler of a method.
 ---@param handler acp.ExtensionHandler|nil
 function M.on(name, handler)
   if type(name) ~= 'string' or name:sub(1, 1) ~= '_' then
@@ -17,11 +17,11 @@ function M.on(name, handler)
   if host.running() then host.notify('extensions', { names = M.names() }) end
 end
 
---- Names that have a handler, sorted.
+--- Return the sorted methods that have a handler.
 ---@return string[]
 function M.names() return require('acp.base.sorted_keys')(handlers) end
 
---- A refusal as the host takes it.
+--- Return an error in the host's format.
 ---@return { error: acp.ExtensionError }
 local function refusal(err)
   if type(err) ~= 'table' then err = { message = tostring(err) } end
@@ -31,15 +31,16 @@ local function refusal(err)
   }
 end
 
---- An answer as the host takes it. JSON wants an object where Lua has an empty table.
+--- Return an answer in the host's format. An empty Lua table becomes a JSON object.
 local function answer(result, err)
   if result == nil and err ~= nil then return refusal(err) end
   local empty = result == nil or (type(result) == 'table' and next(result) == nil)
   return { result = empty and vim.empty_dict() or result }
 end
 
---- The host asks: answer a request of an agent, at once or by the verb `extension_reply`.
----@param id integer what a later answer is known by
+--- Answer a request of an agent, at once or later with the verb `extension_reply`. The host calls
+--- it.
+---@param id integer identifies a later answer
 ---@param params any
 ---@param context acp.ExtensionContext
 ---@return table `{ result }`, `{ error }` or `{ later = true }`
@@ -70,7 +71,7 @@ function M.request(id, params, context)
   return { later = true }
 end
 
---- Frame operation: an agent tells something.
+--- Frame operation: a notification of an agent.
 ---@param params any
 ---@param context acp.ExtensionContext
 function M.notified(params, context)

@@ -1,6 +1,7 @@
---- Files as git knows them, listed in a git directory of our own: in the user's, the config, the
---- hooks and the promisor remotes of whoever wrote them would have a say. There only `rev-parse`
---- and `config` run, which start no program. In Python: `files/checkpoints/private_git.py`.
+--- List files with git. `ls-files` runs in a git directory of the plugin's own because the config,
+--- hooks and promisor remotes of an untrusted repository can start programs. In the repository
+--- itself only `rev-parse` and `config` run, which start none. `files/checkpoints/private_git.py`
+--- does the same in Python.
 local M = {}
 
 local TIMEOUT_MS = 10000
@@ -8,7 +9,7 @@ local NULL = vim.fn.has('win32') == 1 and 'NUL' or '/dev/null'
 
 local folder ---@type string|nil in Neovim's own temporary directory
 
---- A git directory with nothing in it.
+--- Return an empty git directory.
 local function own()
   if not folder or vim.fn.isdirectory(folder) == 0 then
     folder = vim.fn.tempname()
@@ -19,7 +20,8 @@ local function own()
   return folder
 end
 
---- The environment without git's variables, and without programs of the current directory.
+--- Return the environment without git's variables. PATH keeps only absolute directories, so that no
+--- program of the current directory runs.
 ---@return table<string, string>
 function M.environment()
   local windows = vim.fn.has('win32') == 1
@@ -49,7 +51,7 @@ local function git(cwd, args, env, on_end)
   if not pcall(vim.system, argv, opts, vim.schedule_wrap(ended)) then on_end(nil) end
 end
 
---- Where the repository of a directory has what, by the order in which it is asked for.
+--- Paths of a repository to ask `rev-parse` for, in this order.
 local PLACES = { '--show-toplevel', 'index', 'objects', 'info/exclude' }
 
 ---@param env table<string, string>
@@ -65,9 +67,9 @@ local function locate(cwd, env, on_end)
   end)
 end
 
---- List the files below a directory that are tracked or not ignored, relative to it, a NUL after
---- each.
----@param on_end fun(output: string|nil) nil where there is no repository, or no git
+--- List the tracked and the untracked but not ignored files below a directory. Paths are relative
+--- to it and end with a NUL.
+---@param on_end fun(output: string|nil) nil without a repository or without git
 function M.list(cwd, on_end)
   local env = M.environment()
   locate(cwd, env, function(top, index, objects, exclude)

@@ -1,61 +1,63 @@
---- The Python host: started on first use, one process, asked by notifications only.
+--- The Python host: a single process, started on first use. Lua sends it only notifications.
 local M = {}
 
---- As long as Neovim's end may take; a guard ends what is left.
+--- Longest wait for the shared host when Neovim exits.
 local LEAVE_MS = 1000
 
---- The exit code of a process that Neovim has ended.
+--- Exit code of a process that Neovim has terminated.
 local TERMINATED = 143
 
---- How long a host may take to start before that is said.
+--- Time that a host may take to start before a warning is shown.
 M.patience_ms = 10000
 
---- Verbs that tell what became of buffers; all others come after these.
+--- Verbs that report changes of buffers. Every other verb emits `verb_goes` first, so that pending
+--- ones of these are sent before it.
 local ABOUT_BUFFERS = { edited = true, doubted = true, saved = true }
 
 local channel
 local stderr = {}
-local partial = '' -- a line of it that has not ended
+local partial = '' -- an incomplete line of stderr
 local classic = false
-local lost = false -- the shared host has died: Neovim starts it once only
---- Verbs that wait until the process has been started, nil when nothing does.
+local lost = false -- the shared host has died; Neovim does not start it a second time
+--- Verbs queued until the process has started, or nil if no start is under way.
 ---@type { [1]: string, [2]: table|nil }[]|nil
 local waiting
-local given_up = false -- it was ended by us, its channel being closed
+local given_up = false -- the plugin stopped the host because its channel was closed
 
---- The last lines that the host wrote to stderr.
+--- Return the last lines that the host wrote to stderr.
 ---@return string[]
 function M.stderr() return stderr end
 
 ---@return boolean
 function M.running() return channel ~= nil or waiting ~= nil end
 
----@return integer? channel of the host, nil while none runs
+---@return integer? channel of the host, nil while it does not run
 function M.channel() return channel end
 
---- The name by which the host answers a request at once, for the health check: in the shared host
---- of remote plugins names are everyone's.
+--- Return the name of the request that the health check uses to ping the host. In the shared host
+--- of remote plugins, names are global and need a prefix.
 ---@return string
 function M.ping() return classic and 'acp_ping' or 'ping' end
 
-local function keep(line)
+local function append_stderr(line)
   if line ~= '' then stderr[#stderr + 1] = line end
   while #stderr > 100 do
     table.remove(stderr, 1)
   end
 end
 
---- A line may come in pieces; an empty piece alone is the end (|channel-lines|).
+--- Collect lines of stderr. A line may arrive in pieces, and `{ '' }` is the end of the output
+--- (|channel-lines|).
 local function on_stderr(_, data)
   data[1] = partial .. data[1]
   local ended = #data == 1 and data[1] == partial
   partial = ended and '' or table.remove(data)
   for _, line in ipairs(data) do
-    keep(line)
+    append_stderr(line)
   end
 end
 
---- Why a host that has just been started is gone, and the way out first: the line may be cut.
+--- Return why a host exited while starting. The advice comes first because the line may be cut.
 local function start_failure(reason)
   local python, messages = require('acp.base.python'), require('acp.base.messages')
   local path, source = python.find()
@@ -67,8 +69,8 @@ local function start_failure(reason)
   return messages.host_failed:format(reason)
 end
 
---- The pending edits that the next host takes over, in words.
-local function kept()
+--- Describe the pending edits that the next host will restore.
+local function edits_part()
   local files, count = {}, 0
   for _, edit in ipairs(require('acp.base.state').edits()) do
     count = count + (files[edit.path] and 0 or 1)
@@ -79,20 +81,20 @@ local function kept()
   return count == 1 and messages.part_edits_of_file or messages.part_edits_of_files:format(count)
 end
 
---- Why the host ended, and what the user can do.
+--- Return why the host exited and what the user can do.
 local function exit_summary(code)
   local messages = require('acp.base.messages')
   local reason = stderr[#stderr] or messages.why_exit_code:format(code)
   if require('acp.base.state').get().host == 'starting' then return start_failure(reason) end
-  return messages.host_ended:format(reason, kept())
+  return messages.host_ended:format(reason, edits_part())
 end
 
 local function gone(code)
   channel = nil
-  keep(partial)
+  append_stderr(partial)
   partial = ''
   if given_up and (code < 128 or code == TERMINATED) then
-    keep(require('acp.base.messages').why_output_closed)
+    append_stderr(require('acp.base.messages').why_output_closed)
   end
   local message = exit_summary(code)
   require('acp.base.signals').emit('host_gone', message)
@@ -111,7 +113,7 @@ local function start_own()
     env = require('acp.base.early_agent').env(waiting or {}),
     overlapped = vim.fn.has('win32') == 1 or nil,
     on_stderr = on_stderr,
-    -- It may come in the midst of a function that looks at the job, where a message is an error.
+    -- The callback may run inside a function that queries the job, where a message is an error.
     on_exit = vim.schedule_wrap(function(id, code)
       if id == channel then gone(code) end
     end),
@@ -123,30 +125,31 @@ local function start_own()
   return job
 end
 
---- Called by the host: what it had started is gone.
+--- Called by the shared host once it has cleaned up after `leave`.
 function M.left() channel = nil end
 
---- Arguments of the verb `setup`: every option, and what listeners add.
+--- Return the arguments of the verb `setup`: all options, and the additions of listeners.
 local function setup_args()
   local args = require('acp.config').for_host()
   require('acp.base.signals').emit('setup', args)
   return args
 end
 
---- The options have changed: tell the host, if one runs.
+--- Send changed options to the host, if it runs.
 function M.setup()
   if M.running() then M.notify('setup', setup_args()) end
 end
 
---- The shared host is not ours to end: what runs in it is, before Neovim goes.
+--- Ask the shared host to clean up before Neovim exits. Other plugins use its process too, so it is
+--- not stopped.
 local function leave()
   if classic and channel and pcall(vim.rpcnotify, channel, 'acp', 'leave', vim.empty_dict()) then
     vim.wait(LEAVE_MS, function() return channel == nil end, 5)
   end
 end
 
---- The classic route: only where no interpreter of our own is there and `:UpdateRemotePlugins` was
---- run.
+--- Start the host inside the shared host of remote plugins. This is used only if there is no
+--- interpreter for the plugin itself and `:UpdateRemotePlugins` was run.
 local function start_classic()
   local ok, id = pcall(vim.fn._AcpClassicStart)
   if not ok then return nil, require('acp.base.messages').classic_failed:format(id) end
@@ -155,7 +158,7 @@ local function start_classic()
   return id
 end
 
---- The manifest defines the function when it is first called.
+--- Whether to use the shared host. The manifest defines the function when it is first called.
 local function wants_classic()
   if lost then return false end
   local known = vim.fn.exists('*_AcpClassicStart') == 1
@@ -165,19 +168,19 @@ local function wants_classic()
     and not vim.uv.fs_stat(require('acp.base.python').venv())
 end
 
---- A host that can't be talked to is of no use, though its process may live on: a program that
---- prints a greeting is such a one. Its end tells the rest.
+--- Stop a host whose channel is closed although its process may still run, as with a program that
+--- prints a greeting to stdout. The exit handler reports the error.
 local function give_up()
   given_up = vim.fn.jobwait({ channel }, 0)[1] == -1
   pcall(vim.fn.jobstop, channel)
 end
 
---- Look at a host once that should be there by now.
+--- Check after `patience_ms` whether a host has started.
 ---@param id integer its channel
-local function look_later(id)
+local function check_later(id)
   vim.defer_fn(function()
     if channel ~= id or require('acp.base.state').get().host ~= 'starting' then return end
-    -- Whether Neovim has closed the channel is not to be seen but when it is used.
+    -- Only a use of the channel shows whether Neovim has closed it.
     local ok = pcall(vim.rpcnotify, id, 'acp', 'setup', setup_args())
     if not ok and not classic then return give_up() end
     local message = require('acp.base.messages').host_slow
@@ -201,7 +204,7 @@ function M.start()
   local args = setup_args()
   require('acp.base.signals').emit('host_starts', args)
   vim.rpcnotify(id, 'acp', 'setup', args)
-  look_later(id)
+  check_later(id)
   return id
 end
 
@@ -210,7 +213,7 @@ local function deliver(verb, args)
   if not ok and classic then
     classic, lost, stderr = false, true, { require('acp.base.messages').why_shared_host_gone }
     gone(0)
-    return M.notify(verb, args) -- one of our own takes it
+    return M.notify(verb, args) -- starts a host of the plugin's own
   elseif not ok then
     local message = require('acp.base.messages').host_refused
     require('acp.base.notify').echo('error', message:format(verb, err))
@@ -219,13 +222,14 @@ local function deliver(verb, args)
   return ok
 end
 
---- Whether a host runs, or can be started as far as one sees.
+--- Whether a host runs or can probably be started.
 ---@return boolean
 function M.usable()
   return M.running() or wants_classic() or require('acp.base.python').unusable() == nil
 end
 
---- Start the process and hand over what waits; `acp.ui.composer.delivery` has prompts not taken.
+--- Start the process and send it the queued verbs. If that fails, `acp.ui.composer.delivery` still
+--- has the prompts.
 local function launch()
   local verbs = waiting or {}
   local id, reason = M.start()
@@ -239,9 +243,9 @@ local function launch()
   end
 end
 
---- Send a verb to the host, starting it on first use. Returns at once: a process takes longer to
---- start than a key may wait, so that is done as soon as what the user did is over.
----@param args? table all that the host needs to know
+--- Send a verb to the host, starting the host on first use. Return at once: starting a process
+--- takes longer than a keypress may, so it is scheduled.
+---@param args? table everything that the host needs for the verb
 ---@return boolean sent
 function M.notify(verb, args)
   if not M.running() then

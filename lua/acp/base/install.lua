@@ -1,26 +1,26 @@
---- `:Acp install`: the Python environment (`acp.base.python`), built in the background. Also run by
---- lazy.nvim through `build.lua`, before anything else is set up: modules are not found yet.
+--- `:Acp install`: build the Python environment (`acp.base.python`) in the background. lazy.nvim
+--- runs it too, through `build.lua`, before 'runtimepath' is set up, so modules are loaded by path.
 local M = {}
 
 local here = vim.fs.dirname(vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p'))
-local env = dofile(vim.fs.joinpath(here, 'python.lua')) -- a table of its own, without any state
+local env = dofile(vim.fs.joinpath(here, 'python.lua')) -- a second copy is harmless: no state
 local messages = dofile(vim.fs.joinpath(here, 'messages.lua'))
 
 ---@class acp.Step
----@field name string what the user reads
+---@field name string shown to the user
 ---@field argv string[]
 ---@field env? table<string, string>
 
 local busy = false
 
---- Whether an interpreter runs and is recent enough.
+--- Whether an interpreter works and is recent enough.
 local function usable(path)
   local code = 'import sys; sys.exit(sys.version_info < (3, 11))'
   local ok, job = pcall(vim.system, { path, '-c', code }, { cwd = env.root() })
   return ok and job:wait(30000).code == 0
 end
 
---- A Python of at least 3.11 to build with; `uv` finds or fetches one by itself.
+--- Find Python 3.11 or later to create the environment with. `uv` does not need it.
 local function base_python()
   local names = { 'python3.14', 'python3.13', 'python3.12', 'python3.11', 'python3', 'python' }
   if vim.g.python3_host_prog then table.insert(names, 1, vim.g.python3_host_prog) end
@@ -30,7 +30,7 @@ local function base_python()
   end
 end
 
---- How the environment is made, in place of one whose interpreter is gone or too old.
+--- Return the step that creates the environment, replacing one with a missing or old interpreter.
 ---@return acp.Step|nil
 local function make()
   local venv = env.venv()
@@ -42,15 +42,16 @@ local function make()
   return python and { name = messages.part_make, argv = { python, '-m', 'venv', '--clear', venv } }
 end
 
---- What pip installs: with the extra for agents elsewhere where one has a `url`. While lazy.nvim
---- builds, the options are not known yet; the extra stays where it is then.
+--- Return the requirement to install, with the extra for remote agents if an agent has a `url`.
+--- When lazy.nvim builds, the options are not known yet; an extra that is installed stays.
 local function package()
   local ok, config = pcall(require, 'acp.config')
   local extra = ok and require('acp.base.addresses').any(config.get().agents)
   return env.root() .. (extra and '[remote]' or '')
 end
 
---- How the environment is filled. One that uv made holds no pip; ensurepip puts it there.
+--- Return the steps that install the package. An environment created by uv has no pip; ensurepip
+--- adds it.
 ---@return acp.Step[]
 local function fill(fresh)
   local python, what = env.in_venv(), package()
@@ -64,7 +65,7 @@ local function fill(fresh)
   return fresh and { install } or { ensure, install }
 end
 
---- The steps in order. An environment that works is repaired, not thrown away.
+--- Return all steps in order. A working environment is repaired, not replaced.
 ---@return acp.Step[] steps
 ---@return string|nil problem
 function M.steps()
@@ -74,14 +75,14 @@ function M.steps()
     if not steps[1] then return {}, messages.why_no_python end
   end
   vim.list_extend(steps, fill(#steps > 0))
-  -- Otherwise the first prompt would wait for it.
+  -- Otherwise the first prompt would wait for the compilation.
   local code = vim.fs.joinpath(env.root(), 'acp_nvim')
   local compile = env.argv(env.in_venv(), '-m', 'compileall', '-q', code)
   steps[#steps + 1] = { name = messages.part_compile, argv = compile }
   return steps
 end
 
---- The last line with something on it.
+--- Return the last line that is not empty.
 local function last_line(text)
   local lines = vim.split(vim.trim(text or ''), '\n', { trimempty = true })
   return lines[#lines] or ''
@@ -112,7 +113,7 @@ local function run_from(steps, i, done)
   if not ok then done(messages.install_broke:format(step.name, why)) end
 end
 
---- Build or repair the environment; returns at once, says what it does in lines.
+--- Build or repair the environment. Return at once; each step is shown as a message.
 ---@param on_end? fun(problem: string|nil)
 function M.run(on_end)
   local notify = require('acp.base.notify')
@@ -137,13 +138,14 @@ function M.run(on_end)
   run_from(steps, 1, done)
 end
 
---- The same, waited for: what a plugin manager's build hook runs. Raises when a step fails.
----@param say fun(line: string)
-function M.build(say)
+--- Build or repair the environment synchronously, for the build hook of a plugin manager. Raise an
+--- error if a step fails.
+---@param report fun(line: string)
+function M.build(report)
   local steps, problem = M.steps()
   if problem then error('acp.nvim: ' .. problem, 0) end
   for _, step in ipairs(steps) do
-    say(step.name)
+    report(step.name)
     local result = vim.system(step.argv, { cwd = env.root(), env = step.env, text = true }):wait()
     if result.code ~= 0 then error('acp.nvim: ' .. failure(step, result), 0) end
   end

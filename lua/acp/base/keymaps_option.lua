@@ -1,4 +1,4 @@
---- Option `keymaps`: what is right in it, and the user's keys over the defaults.
+--- Validation of the option `keymaps`, and merging of the user's keys over the defaults.
 local M = {}
 
 local actions, sorted_keys = require('acp.base.actions'), require('acp.base.sorted_keys')
@@ -11,7 +11,7 @@ local function should_be(path, what)
 end
 
 ---@param value any
----@return string|false|nil action nil when `value` is no key's value
+---@return string|false|nil action nil if `value` is invalid
 ---@return string[] modes
 function M.parts(value)
   if value == false or type(value) == 'string' then
@@ -38,12 +38,12 @@ local function mistake(known, path, value)
   end
 end
 
---- Keys of one window over the defaults; a key counts as the same however it is spelled.
+--- Merge the keys of one window over the defaults. Different spellings of a key are the same key.
 ---@param base table<string, any>
 ---@param given table<string, any>
----@param say fun(message: string)
+---@param report fun(message: string)
 ---@return table<string, any>
-local function merge_window(base, given, window, say)
+local function merge_window(base, given, window, report)
   local result = vim.deepcopy(base)
   local spelled = {}
   for key in pairs(base) do
@@ -54,7 +54,7 @@ local function merge_window(base, given, window, say)
     local wrong = type(key) ~= 'string' and should_be(path, 'named by a key')
       or mistake(actions[window], path, value)
     if wrong then
-      say(wrong)
+      report(wrong)
     else
       local same = spelled[vim.keycode(key)]
       if same then result[same] = nil end
@@ -64,16 +64,16 @@ local function merge_window(base, given, window, say)
   return result
 end
 
---- The user's `keymaps` over the defaults. `false` for one window, or for all, takes the keys
---- away.
+--- Merge the user's `keymaps` over the defaults. `false` for one window, or for all, removes the
+--- keys.
 ---@param base table
 ---@param given any
----@param say fun(message: string)
+---@param report fun(message: string)
 ---@return table|false
-function M.merge(base, given, say)
+function M.merge(base, given, report)
   if given == false then return false end
   if type(given) ~= 'table' then
-    say(should_be('keymaps', 'a table or false'))
+    report(should_be('keymaps', 'a table or false'))
     return vim.deepcopy(base)
   end
   local result = vim.deepcopy(base)
@@ -82,17 +82,17 @@ function M.merge(base, given, say)
       if type(keys) == 'boolean' or (type(keys) == 'string' and keys ~= '') then
         result.preset = keys
       else
-        say(should_be('keymaps.preset', 'true, false or the keys that begin each map'))
+        report(should_be('keymaps.preset', 'true, false or the keys that begin each map'))
       end
     elseif not actions[window] then
       local names = vim.tbl_map(function(name) return 'keymaps.' .. name end, sorted_keys(actions))
-      say(message('option', 'keymaps.' .. tostring(window), names))
+      report(message('option', 'keymaps.' .. tostring(window), names))
     elseif keys == false then
       result[window] = false
     elseif type(keys) ~= 'table' then
-      say(should_be('keymaps.' .. window, 'a table or false'))
+      report(should_be('keymaps.' .. window, 'a table or false'))
     else
-      result[window] = merge_window(base[window], keys, window, say)
+      result[window] = merge_window(base[window], keys, window, report)
     end
   end
   return result

@@ -1,8 +1,8 @@
---- Every line that Lua shows to the user, to be read in one go. Callers fill the places with
---- |string.format()|. A line starts with a capital letter, ends without a period, fits into 80
---- columns, and names the way out where there is one. Names with `why_` are reasons that another
---- line quotes, with `part_` pieces of one: both start small.
---- `acp.base.install` loads this file by its path, so nothing is required.
+--- All messages that Lua shows to the user. Callers fill the placeholders with |string.format()|.
+--- A message starts with a capital letter, ends without a period, fits into 80 columns and says how
+--- to solve the problem if it can. Names starting with `why_` are reasons and those starting with
+--- `part_` are fragments; other messages quote them, so both start in lower case.
+--- This file requires no module because `acp.base.install` loads it by path.
 return {
   -- Sessions and prompts
   no_session = 'No session yet. :AcpPrompt starts one',

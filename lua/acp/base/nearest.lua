@@ -1,7 +1,8 @@
---- Which valid name somebody probably meant.
+--- Suggestions of the valid name nearest to a misspelled one.
 local M = {}
 
---- Edit distance with transpositions (optimal string alignment), in bytes, case folded.
+--- Return the edit distance with transpositions (optimal string alignment), in bytes, ignoring
+--- case.
 local function distance(a, b)
   a, b = a:lower(), b:lower()
   local before, last = {}, {} ---@type integer[], integer[]
@@ -21,7 +22,7 @@ local function distance(a, b)
   return last[#b]
 end
 
---- Two names without the tables or directories that they have in common: what is left is compared.
+--- Strip the leading tables or directories that two names share.
 local function own_parts(a, b)
   local at = 0
   for i = 1, math.min(#a, #b) do
@@ -31,18 +32,19 @@ local function own_parts(a, b)
   return a:sub(at + 1), b:sub(at + 1)
 end
 
---- What it costs to take `word` for `name`, nil where nobody would: of three characters one may be
---- wrong, and something must be right.
+--- Return the distance from `word` to `name`, or nil if they are too different. One in three
+--- characters may be wrong, and at least one must be right.
 ---@return number|nil
 local function cost(word, name)
-  local typed, meant = own_parts(word, name)
-  if typed ~= '' and vim.startswith(meant:lower(), typed:lower()) then return 0.5 end
-  local wrong = distance(typed, meant)
-  local most = math.max(#typed, #meant)
+  local typed, valid = own_parts(word, name)
+  if typed ~= '' and vim.startswith(valid:lower(), typed:lower()) then return 0.5 end
+  local wrong = distance(typed, valid)
+  local most = math.max(#typed, #valid)
   return wrong <= math.max(math.floor(most / 3), 1) and wrong < most and wrong or nil
 end
 
---- The name nearest to `word`: one that starts with it wins, then the smallest distance.
+--- Return the name nearest to `word`: one that starts with it, else the one at the smallest
+--- distance.
 ---@param word string
 ---@param names string[]
 ---@return string|nil
@@ -57,7 +59,7 @@ local function find(word, names)
   return best
 end
 
---- `, did you mean 'chat'?`, or nothing where no name is near.
+--- Return `, did you mean 'chat'?`, or an empty string if no name is near.
 ---@param word string
 ---@param names string[]
 ---@return string
@@ -66,25 +68,25 @@ function M.hint(word, names)
   return name and require('acp.base.messages').part_did_you_mean:format(name) or ''
 end
 
---- Names that an error lists: more would not fit into a line.
-local FEW, LONG = 6, 60
+--- Number of names, and their total length, that fit into an error of one line.
+local MAX_NAMES, MAX_LENGTH = 6, 60
 
---- What there is, where nothing is near: the names themselves, or where they are to be seen.
+--- Return the list of valid names, or `where` if they are too many.
 ---@param names string[]
 ---@param where string|nil
 local function instead(names, where)
   local list = table.concat(names, ', ')
-  if #names > 0 and #names <= FEW and #list <= LONG then
+  if #names > 0 and #names <= MAX_NAMES and #list <= MAX_LENGTH then
     return require('acp.base.messages').part_known:format(list)
   end
   return where and require('acp.base.messages').part_way:format(where) or ''
 end
 
---- One line of error: `Unknown subcommand 'chta', did you mean 'chat'?`
+--- Return an error of one line: `Unknown subcommand 'chta', did you mean 'chat'?`
 ---@param what string
 ---@param word string
 ---@param names string[]
----@param where? string said where no name is near: what shows all that there are
+---@param where? string advice on where to see all names, for when no name is near
 ---@return string
 function M.message(what, word, names, where)
   local hint = M.hint(word, names)

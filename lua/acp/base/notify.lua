@@ -1,20 +1,21 @@
---- One line to the user: never two, never wider than the screen, never a hit-enter prompt.
+--- Messages to the user: one line each, never wider than the screen, never with a hit-enter prompt.
 local M = {}
 
 local text_width = require('acp.base.text_width')
---- With fewer cells than this a message that is cut to them says nothing.
+--- Fewest cells for which a message is truncated. With less room the whole message goes to
+--- |:messages|.
 local NARROW = 10
 
 local waiting = {} ---@type { level: integer, message: string }[]
 
---- `level` as a number of |vim.log.levels|; accepts its names in any case.
+--- Return a level as a number of |vim.log.levels|. Names are accepted in any case.
 local function number(level)
   if type(level) == 'number' then return level end
   return vim.log.levels[(level or 'info'):upper()] or vim.log.levels.INFO
 end
 
---- Bytes of characters that nobody sees or that turn text around, as `acp_nvim/render/text.py` has
---- them: C1 controls, bidirectional marks, zero widths.
+--- Patterns of invisible characters and characters that reorder text: C1 controls, bidirectional
+--- marks, zero-width characters. `acp_nvim/render/text.py` has the same list.
 local UNSEEN = {
   '\xc2[\x80-\x9f\xad]',
   '\xcd\x8f',
@@ -30,11 +31,11 @@ local UNSEEN = {
 
 local function spelled(character) return ('<U+%04X>'):format(vim.fn.char2nr(character)) end
 
---- `text` on one line: line breaks become spaces, what can't be seen is spelled out.
+--- Return `text` on one line. Line breaks become spaces; invisible characters are spelled out.
 ---@return string
 function M.one_line(text)
   local line = text:gsub('%s*[\r\n]+%s*', ' '):gsub('\t', ' ')
-  -- A string with a NUL would be a Blob to Vim's functions.
+  -- A string with a NUL would become a Blob in Vim's functions.
   line = line:gsub('%z', '^@'):gsub('%c', vim.fn.strtrans)
   for _, pattern in ipairs(line:find('[\x80-\xff]') and UNSEEN or {}) do
     line = line:gsub(pattern, spelled)
@@ -42,11 +43,11 @@ function M.one_line(text)
   return line
 end
 
---- `text` cut to `width` display cells, with an ellipsis where something is missing.
+--- Truncate `text` to `width` display cells, ending with an ellipsis if something was cut.
 ---@return string
 function M.cut(text, width)
   if text_width(text) <= width then return text end
-  -- strcharpart counts characters, so wide ones need a second, shorter try.
+  -- strcharpart() counts characters, so text with wide ones must be shortened further.
   local cells = math.max(width - 1, 0)
   local cut = vim.fn.strcharpart(text, 0, cells)
   while text_width(cut) > cells do
@@ -55,20 +56,21 @@ function M.cut(text, width)
   return cut .. '…'
 end
 
---- Whether |vim.notify()| is Neovim's own, which writes to the message area.
+--- Whether |vim.notify()| is the built-in one, which writes to the message area.
 local function builtin() return debug.getinfo(vim.notify, 'S').source:match('^@?vim/') ~= nil end
 
---- A message while the user types on the command line or reads a prompt would destroy that line.
+--- Whether the user types on the command line or reads a prompt. A message would overwrite that
+--- line.
 local function busy() return vim.api.nvim_get_mode().mode:match('^[cr]') ~= nil end
 
----@return integer cells that a message may take; hardly any where the ruler stands beside it
+---@return integer cells for a message; almost none if the ruler is on the same line
 local function space() return math.max(vim.v.echospace - 1, 0) end
 
---- The option that keeps Neovim from waiting for a key after a long message. 0.10 has none, but
---- does not wait where there is room.
+--- Return the option that prevents a hit-enter prompt after a long message. In 0.10 this is
+--- 'cmdheight': there is no prompt if the message fits.
 ---@return string option
 ---@return string|integer value
-local function patience(message)
+local function no_prompt_option(message)
   if vim.fn.exists('+messagesopt') == 1 then
     return 'messagesopt', 'wait:0,' .. (vim.o.messagesopt:match('history:%d+') or 'history:500')
   end
@@ -79,18 +81,18 @@ local function patience(message)
   return 'cmdheight', math.max(vim.o.cmdheight, math.min(rows, vim.o.lines - 3))
 end
 
---- Whether Neovim would wait for a key: it does so after an error for which there is no line.
-local function waits(level) return vim.o.cmdheight == 0 and level >= vim.log.levels.ERROR end
+--- Whether a message would cause a hit-enter prompt, as an error does if 'cmdheight' is 0.
+local function would_prompt(level) return vim.o.cmdheight == 0 and level >= vim.log.levels.ERROR end
 
---- The user's own notifier gets a message whole, and so does |:messages| where the screen has no
---- room for one. Where it is passed on to Neovim's own, that must not leave a prompt behind.
+--- Pass a whole message to |vim.notify()|: to the user's own notifier, or to the built-in one if
+--- the screen has no room. The built-in one must not leave a hit-enter prompt.
 local function hand_over(level, message)
   local fits = not message:find('\n', 1, true) and text_width(message) <= space()
-  if fits and not waits(level) then
+  if fits and not would_prompt(level) then
     vim.notify(message, level)
     return
   end
-  local option, value = patience(message)
+  local option, value = no_prompt_option(message)
   local before = vim.o[option]
   vim.o[option] = value
   local ok, why = pcall(vim.notify, message, level)
@@ -100,11 +102,11 @@ local function hand_over(level, message)
 end
 
 local function show(level, message)
-  -- After a redraw the next message overwrites the last one instead of scrolling to a prompt.
+  -- After a redraw, the next message overwrites the last one instead of causing a prompt.
   vim.cmd.redraw()
   if not builtin() or space() < NARROW then
     hand_over(level, message)
-  elseif waits(level) then
+  elseif would_prompt(level) then
     vim.api.nvim_echo({ { M.cut(message, space()), 'ErrorMsg' } }, true, {})
   else
     vim.notify(M.cut(message, space()), level)
@@ -132,7 +134,7 @@ end
 
 local function put(level, text)
   if vim.v.exiting ~= vim.NIL then
-    return -- nobody reads it any more, and after an error Neovim would wait for a key
+    return -- after an error, Neovim would wait for a key before it exits
   end
   if busy() then
     later(level, text)
@@ -143,8 +145,8 @@ end
 
 local put_off = false
 
---- Run `fn`; what it says is shown as soon as Neovim waits for a key again. A message that stands
---- there when Insert mode begins would make Neovim wait for three seconds, deaf to all else.
+--- Run `fn` and delay its messages until Neovim waits for a key again. A visible message at the
+--- start of Insert mode would block Neovim for three seconds.
 ---@param ... any arguments of `fn`
 ---@return any result
 function M.afterwards(fn, ...)
@@ -155,9 +157,10 @@ function M.afterwards(fn, ...)
   return result
 end
 
---- One line through |vim.notify()|, prefixed with `acp:`; on the command line it waits for its end,
---- and where there is no line for messages for the end of the command: that would become a prompt.
---- Of several the first is shown, all are in |:messages|.
+--- Show one line with |vim.notify()|, prefixed with `acp:`. While the user is on the command line,
+--- it is delayed until they leave it. If 'cmdheight' is 0, it is delayed until the command has
+--- finished, to avoid a hit-enter prompt. Of several messages the first is shown; all are in
+--- |:messages|.
 ---@param level string|integer|nil
 ---@param message string|string[]
 function M.echo(level, message)
@@ -170,29 +173,29 @@ function M.echo(level, message)
     return
   end
   local later_on = put_off or vim.o.cmdheight == 0
-  local say = later_on and vim.schedule_wrap(put) or put
-  say(number(level), 'acp: ' .. M.one_line(message))
+  local show_line = later_on and vim.schedule_wrap(put) or put
+  show_line(number(level), 'acp: ' .. M.one_line(message))
 end
 
---- One line of error, as the answer to a command.
+--- Show an error of one line.
 function M.error(message) M.echo('error', message) end
 
---- Several lines: into |:messages| with a summary of one line, or whole to the user's own
---- notifier.
+--- Show several lines. They go to |:messages|, with a summary of one line on the screen, or whole
+--- to the user's own notifier.
 ---@param level string|integer
 ---@param summary string
 function M.list(level, summary, lines)
   if not builtin() then
     return show(number(level), 'acp: ' .. summary .. '\n' .. table.concat(lines, '\n'))
   end
-  -- Each is shown for no time at all, but stays in the history.
+  -- Each line is overwritten at once but stays in the history.
   for _, line in ipairs(lines) do
     M.echo(level, line)
   end
   if #lines > 1 then M.echo(level, summary) end
 end
 
---- One line, only while Neovim has no focus and option `notify` is on.
+--- Show one line if Neovim has no focus and the option `notify` is on.
 local function unfocused(message)
   if vim.g.acp_focused == false and require('acp.config').get().notify then
     M.echo('info', message)
@@ -206,7 +209,7 @@ local ends = {
   refusal = 'turn_refused',
 }
 
---- The agent of a session, as its own name is.
+--- Return the display name of a session's agent.
 local function agent(n)
   local state = require('acp.base.state').get()
   local name = (state.sessions[n or -1] or {}).agent or 'acp'
@@ -214,7 +217,7 @@ local function agent(n)
   return info.title or info.name or (name:sub(1, 1):upper() .. name:sub(2))
 end
 
---- Watch ends of turns. Called once, when the host starts.
+--- Show a message at the end of each turn. Called once, when the host starts.
 function M.watch()
   local on = require('acp.base.autocmds').group('acp.notify')
   on('User', function(args)

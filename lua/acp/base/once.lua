@@ -1,4 +1,4 @@
---- A function that does its work at the first call only: autocommands are set up so.
+--- Wrap a function so that it runs on the first call only.
 ---@param work fun()
 ---@return fun()
 return function(work)

@@ -1,7 +1,7 @@
---- Options that have another value while something runs.
+--- Temporary values of Neovim options.
 local M = {}
 
---- Call a function with options set to other values.
+--- Call a function with some options set, then restore them.
 ---@param scope table `vim.go`, or `vim.bo` of a buffer
 ---@param values table<string, any>
 ---@param action function
@@ -21,8 +21,8 @@ function M.with(scope, values, action, ...)
   return unpack(result, 1, 4)
 end
 
---- The value of 'eventignore' without some events: we wait for these ourselves.
----@param needed table<string, true> by name in small letters
+--- Return the value of 'eventignore' without the events that the plugin itself waits for.
+---@param needed table<string, true> by name in lower case
 ---@return string
 function M.ignored_but(needed)
   local ignored = vim.split(vim.go.eventignore, ',', { trimempty = true })

@@ -1,9 +1,9 @@
---- Paths: absolute, as the user types them, and as they are shown on one line.
+--- Conversions of paths: absolute, as typed by the user, and as shown on one line.
 local M = {}
 
 local windows = vim.fn.has('win32') == 1
 
---- Characters that a backslash quotes in a typed path. `\n` is a line break.
+--- Pattern of the characters that a backslash quotes in a typed path. `\n` is a line break.
 local QUOTED = windows and '\\([ \t])' or '\\([%p%sn])'
 
 local function is_absolute(path)
@@ -70,7 +70,7 @@ function M.unquoted(word)
   return unmask(masked)
 end
 
---- Return a path as it stands after `@` in a prompt.
+--- Return a path quoted for use after `@` in a prompt.
 ---@return string
 function M.quoted(path)
   local quoted = path:gsub('[%s\\]', '\\%0'):gsub('\n', 'n')
@@ -96,7 +96,7 @@ local function expand_special(path)
   return found ~= '' and found .. rest or path
 end
 
---- Expand what the user may mean by more than a name: `%`, `~` and `$NAME`.
+--- Expand `%`, `~` and `$NAME` in a typed path.
 local function expanded(masked)
   local path = expand_special(masked)
   if path ~= masked then return path end
@@ -107,16 +107,15 @@ local function expanded(masked)
 end
 
 --- Return the absolute path that a typed word names. A leading `%`, `#`, `<cfile>` or `~` and each
---- `$NAME` are expanded unless a backslash quotes them, or unless a file of the literal name exists
---- and none of the expanded one.
+--- `$NAME` are expanded, unless a backslash quotes them or only the literal name exists.
 ---@return string
 function M.typed(word)
   local masked, unmask = mask(word)
-  local meant = M.absolute(unmask(expanded(masked)))
-  for _, path in ipairs({ meant, M.absolute(unmask(masked)), M.absolute(word) }) do
+  local first_choice = M.absolute(unmask(expanded(masked)))
+  for _, path in ipairs({ first_choice, M.absolute(unmask(masked)), M.absolute(word) }) do
     if vim.uv.fs_lstat(path) then return path end
   end
-  return meant
+  return first_choice
 end
 
 --- Return the names in a directory; those of directories end in `/`.

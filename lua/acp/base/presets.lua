@@ -1,9 +1,8 @@
---- The known agents: how each is started, what people call it, how it is installed. A user's entry
---- of the same name is merged over the one here. An agent that is not installed costs nothing, and
---- its way of installation is told when it is wanted.
+--- Built-in agents: command, title and installation command of each. A user's entry of the same
+--- name is merged over the one here. If an agent is not installed, the error names its `install`.
 
----@param command string words
----@param install string how, or an address that tells it
+---@param command string words separated by spaces
+---@param install string a command, or an address with instructions
 ---@param env? table<string, string>
 ---@return acp.AgentConfig
 local function agent(title, command, install, env)
@@ -16,11 +15,11 @@ local function npm(package) return 'npm install -g ' .. package end
 ---@param package string
 local function uv(package) return 'uv tool install ' .. package end
 
--- Their updates would replace the program while it runs.
+-- Disable updates that would replace the program while it runs.
 local AUGGIE = { AUGMENT_DISABLE_AUTO_UPDATE = '1' }
 local DROID = { DROID_DISABLE_AUTO_UPDATE = 'true', FACTORY_DROID_AUTO_UPDATE_ENABLED = 'false' }
 
--- Folders in the project where agents keep their own things, where that has another name than they.
+-- Project folders of agents whose folder is not named like the agent.
 local FOLDERS = {
   auggie = '.augment',
   copilot = '.github-copilot',
@@ -28,12 +27,12 @@ local FOLDERS = {
   kilo = '.kilocode',
   kimi = '.kimi-code',
 }
--- What they keep there: neither written for the user nor read by them.
-local KEPT = '{.locks,.cache,cache,logs,sessions,tmp}'
+-- Internal data of agents in these folders, which is not part of the user's work.
+local INTERNAL = '{.locks,.cache,cache,logs,sessions,tmp}'
 
 ---@type table<string, acp.AgentConfig>
 local presets = {
-  -- The embedded agent: without a command the host runs its own.
+  -- The embedded agent. Without a command, the host starts its own.
   tutor = { title = 'Tutor' },
   auggie = agent('Auggie', 'auggie --acp', npm('@augmentcode/auggie'), AUGGIE),
   claude = agent('Claude', 'claude-agent-acp', npm('@agentclientprotocol/claude-agent-acp')),
@@ -52,14 +51,14 @@ local presets = {
   nanocoder = agent('Nanocoder', 'nanocoder --acp', npm('@nanocollective/nanocoder')),
   opencode = agent('OpenCode', 'opencode acp', npm('opencode-ai')),
   openhands = agent('OpenHands', 'openhands acp', uv('openhands --python 3.12')),
-  -- An adapter: the agent itself, `pi`, is a package of its own.
+  -- An adapter. The agent itself, `pi`, is a separate package.
   pi = agent('pi', 'pi-acp', npm('pi-acp') .. ', and pi itself: https://pi.dev'),
   qwen = agent('Qwen Code', 'qwen --acp', npm('@qwen-code/qwen-code')),
   vibe = agent('Mistral Vibe', 'vibe-acp', uv('mistral-vibe')),
 }
 
 for name, entry in pairs(presets) do
-  entry.store = { ('%s/**/%s/**'):format(FOLDERS[name] or '.' .. name, KEPT) }
+  entry.store = { ('%s/**/%s/**'):format(FOLDERS[name] or '.' .. name, INTERNAL) }
 end
 
 return presets

@@ -1,5 +1,5 @@
---- The interpreter of the host: which one, whence, and the way out where it will not do. While this
---- file loads nothing is required: `install.lua` loads it by its path.
+--- The host's Python interpreter: its path, its source, and advice if it cannot be used. This file
+--- requires no module at load time because `install.lua` loads it by path.
 local M = {}
 
 ---@alias acp.PythonSource 'option'|'venv'|'g:python3_host_prog'|'PATH'
@@ -11,7 +11,7 @@ local names = {
   PATH = 'PATH',
 }
 
---- The repository this file belongs to.
+--- Return the repository that contains this file.
 ---@return string
 function M.root()
   return vim.fs.dirname(
@@ -19,11 +19,11 @@ function M.root()
   )
 end
 
---- Whether files can be made in the repository: not where a distribution or Nix has put it.
+--- Whether the repository is writable. It is not if a distribution or Nix installed it.
 function M.can_write() return vim.uv.fs_access(M.root(), 'W') == true end
 
---- The environment that `:Acp install` makes: the repository's `.venv`, or one in stdpath('data')
---- where nothing can be written in the repository.
+--- Return the environment that `:Acp install` creates: the repository's `.venv`, or one in
+--- stdpath('data') if the repository is read-only.
 ---@return string path
 function M.venv()
   local own = M.root() .. '/.venv'
@@ -31,13 +31,14 @@ function M.venv()
   return vim.fs.joinpath(vim.fn.stdpath('data'), 'acp', 'venv')
 end
 
---- Its interpreter, whether it is there or not.
+--- Return the path of its interpreter, which may not exist.
 ---@return string
 function M.in_venv()
   return M.venv() .. (vim.fn.has('win32') == 1 and '/Scripts/python.exe' or '/bin/python')
 end
 
---- How the host is started: what Python compiles goes where it can be written.
+--- Return a command line for Python. In a read-only repository, compiled files go to
+--- stdpath('cache').
 ---@param python string
 ---@param ... string arguments
 ---@return string[]
@@ -47,8 +48,8 @@ function M.argv(python, ...)
   return { python, '-X', 'pycache_prefix=' .. compiled, ... }
 end
 
---- The interpreter, in the order of the manual: option, the `.venv`, `g:python3_host_prog`,
---- `python3`.
+--- Return the interpreter to use. The order is that of the manual: option, `.venv`,
+--- `g:python3_host_prog`, `python3`.
 ---@return string path
 ---@return acp.PythonSource source
 function M.find()
@@ -62,19 +63,19 @@ function M.find()
   return 'python3', 'PATH'
 end
 
---- A source for people.
+--- Return the name of a source for messages.
 ---@param source acp.PythonSource
 ---@return string
 function M.name(source) return names[source] end
 
---- Whether there is a `.venv` whose interpreter is gone, as after an update of the system.
+--- Whether the `.venv` exists but its interpreter does not, as after a system update.
 function M.broken()
   local stat = vim.uv.fs_stat
   return stat(M.venv()) ~= nil and stat(M.in_venv()) == nil
 end
 
---- Advice where the interpreter cannot be used: `:Acp install` builds the `.venv`, which counts
---- less than the option.
+--- Return advice for an unusable interpreter. `:Acp install` does not help if the option is set,
+--- because the option takes precedence over the `.venv`.
 ---@return string
 function M.way_out()
   local _, source = M.find()
@@ -82,7 +83,7 @@ function M.way_out()
   return source == 'option' and messages.fix_option or messages.run_install
 end
 
---- Why no process can be started with it, in one line; nil when one can.
+--- Return why the interpreter cannot be started, in one line, or nil if it can.
 ---@return string|nil
 function M.unusable()
   local path, source = M.find()

@@ -1,6 +1,6 @@
---- The bytes of a file.
+--- Return the bytes of a file.
 ---@return string|nil
----@return string|nil why not
+---@return string|nil error
 return function(path)
   local file, why = io.open(path, 'rb')
   local text = file and file:read('*a')

@@ -1,10 +1,10 @@
---- Questions to the host that it answers later, by frame operation `reply`.
+--- Requests to the host that it answers later with the frame operation `reply`.
 local M = {}
 
 local asked = 0
 local waiting = {} ---@type table<integer, fun(reply: any)>
 
---- The number under which a question is put.
+--- Register a request and return its id.
 ---@param on_reply? fun(reply: any)
 ---@return integer id
 function M.expect(on_reply)

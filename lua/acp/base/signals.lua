@@ -1,22 +1,20 @@
---- Signals of lower rooms to higher ones, so that a room requires only lower ones. `acp.wiring`
---- sets the listeners, one for each name.
+--- Signals from lower folders to higher ones, because a folder may require only lower ones.
+--- `acp.wiring` sets the listeners, one for each name.
 ---
---- key_pressed (window, action, bufnr, n)   a key of one of our windows
---- setup (args)                             the host is told the options: listeners add theirs
---- host_starts (args)                       arguments of the first `setup` of a host
---- verb_goes ()                             the host is about to be told what the user did
---- host_gone (message)                      the host has ended
---- chat_replaced (old, new)                 chat `new` stands where chat `old` was
---- chat_opened (n)                          chat n has a window of its own from now on
---- draft_changed ()                         what the user writes is another
---- draft_goes ()                            a prompt was sent, or waits
---- composer_opens (n)                       returns whether a draft has come back to it
---- attached (n)                             other files go with the next prompt of composer n
---- prompt_comes_back (n, text)              a prompt could not be sent
---- hunks_told (path, bufnr, hunks)          the pending hunks of a file in a buffer
+--- key_pressed (window, action, bufnr, n)   a key was pressed in one of the plugin's windows setup
+--- (args)                             options go to the host; listeners add their own values
+--- host_starts (args)                       arguments of the first `setup` of a host verb_goes ()
+--- a verb that does not report buffer changes is being sent host_gone (message)
+--- the host has exited chat_replaced (old, new)                 the window of chat `old` shows chat
+--- `new` chat_opened (n)                          a window of its own was opened for chat n
+--- draft_changed ()                         the user changed a draft draft_goes ()
+--- a prompt was sent or queued composer_opens (n)                       returns whether a draft was
+--- restored into it attached (n)                             the attachments of the next prompt of
+--- composer n changed prompt_comes_back (n, text)              a prompt could not be sent
+--- hunks_told (path, bufnr, hunks)          the pending hunks of a file in a buffer changed
 --- lines_shown (session, path, line)        an agent shows lines of a file to the user
---- options_changed ()                       `setup()` was called
---- options_wrong (mistakes)                 it had mistakes, one line each
+--- options_changed ()                       `setup()` was called options_wrong (mistakes)
+--- `setup()` had mistakes, one line each
 local M = {}
 
 local listeners = {} ---@type table<string, function>

@@ -1,4 +1,4 @@
---- The keys of a table in their order: |pairs()| has none.
+--- Return the sorted keys of a table.
 ---@param map table<string|integer, any>
 ---@return any[]
 return function(map)

@@ -1,23 +1,23 @@
---- The Lua-side snapshot: what `require('acp').state()`, the statusline and completion read.
---- Frames of the host keep it current; nothing here ever asks the host.
+--- State of the plugin in Lua, as read by `require('acp').state()`, the statusline and completion.
+--- Frames from the host keep it current; nothing here queries the host.
 local M = {}
 
 ---@class acp.State
 local state = { host = 'stopped', agents = {}, sessions = {}, elicitations = {} }
 
 local version = 0
--- Tool calls that are out of the list, by session.
+-- Number of old tool calls removed from the list, by session.
 local forgotten = {} ---@type table<integer, integer>
 local copy, copied_version
 local announced_at = 0
 local GAP_MS = 30
 local timer
 
---- The live table; callers must not change it.
+--- Return the live table; callers must not change it.
 ---@return acp.State
 function M.get() return state end
 
---- A copy for users, made once per change.
+--- Return a copy for users. The state itself is copied once per change.
 ---@return acp.State
 function M.snapshot()
   if copied_version ~= version then
@@ -26,11 +26,11 @@ function M.snapshot()
   return vim.deepcopy(copy)
 end
 
----@param n? integer our number; nil means the current session
+---@param n? integer session number; nil means the current session
 ---@return table? session
 function M.session(n) return state.sessions[n or state.current] end
 
---- Pending edits of all sessions; these may share a file.
+--- Return the pending edits of all sessions. Sessions may share a file.
 ---@return acp.Edit[]
 function M.edits()
   local found = {}
@@ -40,11 +40,11 @@ function M.edits()
   return found
 end
 
---- Number of the current session, nil when there is none.
+--- Return the number of the current session, if any.
 ---@return integer?
 function M.current() return state.current end
 
---- The number that the next session will get.
+--- Return the number that the next session will get.
 ---@return integer
 function M.next()
   local highest = 0
@@ -54,7 +54,7 @@ function M.next()
   return highest + 1
 end
 
---- Set `state[path...] = value`; `vim.NIL` makes it absent.
+--- Set `state[path...] = value`. `vim.NIL` removes the key.
 ---@param path (string|integer)[]
 ---@param value any
 function M.set(path, value)
@@ -69,7 +69,7 @@ function M.set(path, value)
   version = version + 1
 end
 
---- The buffer of session `n` that `key` names, for as long as it is there.
+--- Set the buffer that `key` of session `n` names, until the buffer is wiped out.
 ---@param key 'chat_bufnr'|'composer_bufnr'
 function M.set_buffer(n, key, bufnr)
   M.set({ 'sessions', n, key }, bufnr)
@@ -77,13 +77,13 @@ function M.set_buffer(n, key, bufnr)
   on('BufWipeout', function()
     if (state.sessions[n] or {})[key] == bufnr then
       M.set({ 'sessions', n, key }, nil)
-      vim.schedule(M.changed) -- it is still there
+      vim.schedule(M.changed) -- the buffer still exists during BufWipeout
     end
   end, { buffer = bufnr })
 end
 
---- Take the oldest tool calls out of the list of a session.
----@param first integer how many are to be out
+--- Remove the oldest tool calls from the list of a session.
+---@param first integer total number of removed calls afterwards
 local function forget(n, list, first)
   local out = #list == 0 and first or forgotten[n] or 0
   forgotten[n] = first
@@ -92,9 +92,9 @@ local function forget(n, list, first)
   end
 end
 
---- Set some tool calls of a session; the list is there by then.
----@param calls any[] position, id, title, kind, status and locations (false: none) of each
----@param first integer how many of the oldest are no longer in the list
+--- Set some tool calls of a session, whose list exists already.
+---@param calls any[] position, id, title, kind, status and locations (false if none) of each
+---@param first integer number of the oldest calls that are no longer in the list
 function M.set_calls(n, calls, first)
   local list = state.sessions[n].tool_calls
   forget(n, list, first)
@@ -110,20 +110,20 @@ function M.set_calls(n, calls, first)
   version = version + 1
 end
 
---- Version of the snapshot; it grows with each change.
+--- Return the version of the state; it grows with each change.
 ---@return integer
 function M.version() return version end
 
---- Milliseconds; unlike `vim.uv.now()` not those at which the event loop last looked.
+--- Return milliseconds. Unlike `vim.uv.now()`, the value is not cached by the event loop.
 local function now() return vim.uv.hrtime() / 1e6 end
 
 local function announce()
   announced_at = now()
   vim.api.nvim_exec_autocmds('User', { pattern = 'AcpState', data = {}, modeline = false })
-  announced_at = now() -- from when all have heard it, so that no two come nearer than that
+  announced_at = now() -- handlers took time; count the gap from their end
 end
 
---- Fire `AcpState`, at most once in 30 ms; the last change is always announced.
+--- Fire `AcpState` at most once every 30 ms. The last change is always announced.
 function M.changed()
   if timer then return end
   local wait = announced_at + GAP_MS - now()
@@ -145,7 +145,7 @@ local function cut(session)
   end
 end
 
---- The host is gone: what ran in it did not survive. Edits and checkpoints do, in the journal.
+--- Mark everything that ran in the host as ended. Edits and checkpoints survive in the journal.
 ---@param status 'stopped'|'failed'
 ---@param message? string
 function M.host_gone(status, message)
@@ -165,8 +165,7 @@ function M.host_gone(status, message)
   M.changed()
 end
 
---- Number of the session whose composer is meant when none is named: the current one, or the
---- next.
+--- Return the number of the session whose composer to use by default: the current one, or the next.
 ---@return integer
 function M.meant() return state.current or M.next() end
 

@@ -1,5 +1,5 @@
---- Cells that a text takes on one row, with each tab as wide as can be. |strdisplaywidth()| would
---- count what the current window adds where it wraps.
+--- Return the cells that a text takes on one row, counting 8 for each tab. |strdisplaywidth()|
+--- would add the cells of wrapped lines in the current window.
 ---@param text string
 ---@return integer
 return function(text)

@@ -1,5 +1,5 @@
---- Names that are valid now, from the state cache and the options: for completion, and for the
---- nearest valid one. None of it starts Python.
+--- Names that are currently valid, from the state cache and the options, for completion and
+--- suggestions. Nothing here starts Python.
 local M = {}
 
 local sorted_keys = require('acp.base.sorted_keys')
@@ -9,7 +9,8 @@ local function ids(list)
   return vim.tbl_map(function(one) return one.id end, list or {})
 end
 
---- Number of the session that commands mean: the current one, of a subagent the one above all.
+--- Return the number of the session that commands act on: the current one, or its topmost ancestor
+--- if it is a subagent.
 ---@return integer|nil
 function M.session_number()
   local state = require('acp.base.state').get()
@@ -20,14 +21,14 @@ function M.session_number()
   return n
 end
 
---- That session.
+--- Return the session that commands act on.
 ---@return acp.Session|nil
 function M.session()
   local n = M.session_number()
   return n and require('acp.base.state').get().sessions[n] or nil
 end
 
---- Configured agents and those that run.
+--- Return the names of configured and of running agents.
 ---@return string[]
 function M.agents()
   local names = {}
@@ -40,23 +41,23 @@ function M.agents()
   return sorted_keys(names)
 end
 
-local chosen ---@type { name: string, options: table }|nil by `:Acp agent`, since these options
+local chosen ---@type { name: string, options: table }|nil the choice of `:Acp agent`
 
---- The user has chosen an agent for new sessions; other options by `setup()` outdo that.
+--- Set the agent for new sessions. The next `setup()` resets it.
 function M.choose_agent(name) chosen = { name = name, options = require('acp.config').get() } end
 
---- The agent for new sessions.
+--- Return the agent for new sessions.
 ---@return string
 function M.agent()
   local options = require('acp.config').get()
   return chosen and chosen.options == options and chosen.name or options.agent
 end
 
---- Agents that were started.
+--- Return the agents that were started.
 ---@return string[]
 function M.started() return sorted_keys(require('acp.base.state').get().agents or {}) end
 
---- Ids of all advertised ways to log in.
+--- Return the ids of all advertised authentication methods.
 ---@return string[]
 function M.auth_methods()
   local found = {}
@@ -74,7 +75,7 @@ function M.modes()
   return ids(session and session.modes and session.modes.available)
 end
 
---- Config options of the current session, as on the wire.
+--- Return the config options of the current session in wire format.
 ---@return table[]
 function M.config_options()
   local session = M.session()
@@ -90,7 +91,7 @@ end
 ---@return string[]
 function M.option_ids() return ids(M.config_options()) end
 
---- The same, and 'provider' where the agent lets one set that.
+--- Return the ids of the config options, and 'provider' if the agent supports providers.
 ---@return string[]
 function M.options_and_provider()
   local found = M.option_ids()
@@ -102,14 +103,15 @@ function M.options_and_provider()
   return found
 end
 
---- The config option that chooses the model.
----@return string id 'model' where no option does so
+--- Return the config option that selects the model.
+---@return string id 'model' if no option does
 function M.model_option()
   local session = M.session()
   return session and session.model and session.model.option or 'model'
 end
 
---- Values of a config option, those in groups included; 'true' and 'false' for a boolean one.
+--- Return the values of a config option, including those in groups; 'true' and 'false' for a
+--- boolean.
 ---@param id string
 ---@return string[]
 function M.option_values(id)
@@ -124,7 +126,7 @@ function M.option_values(id)
   return values
 end
 
---- `value` as the wire wants it: a boolean for a boolean option.
+--- Convert `value` to wire format: a boolean for a boolean option.
 ---@param id string
 ---@param value string
 ---@return string|boolean
@@ -133,7 +135,7 @@ function M.option_value(id, value)
   return value
 end
 
---- Candidates that begin with `lead`; where none does, those that hold its letters in this order.
+--- Return the candidates that begin with `lead`, or else those that match it fuzzily.
 ---@param list string[]
 ---@param lead string
 ---@return string[]
@@ -143,7 +145,7 @@ function M.matching(list, lead)
   return #found > 0 and found or vim.fn.matchfuzzy(list, lead)
 end
 
---- Numbers of the current session's checkpoints, the newest first.
+--- Return the numbers of the current session's checkpoints, newest first.
 ---@return string[]
 function M.checkpoints()
   local session = M.session()
@@ -154,12 +156,12 @@ function M.checkpoints()
   return numbers
 end
 
---- Arguments that complete a typed path.
+--- Return completions of a typed path.
 ---@param lead string
 ---@return string[]
 function M.files(lead) return require('acp.base.paths').completions(lead) end
 
---- Paths of all files with pending edits, absolute.
+--- Return the absolute paths of all files with pending edits.
 ---@return string[]
 function M.pending_paths()
   local found = {} ---@type table<string, true>
@@ -169,7 +171,7 @@ function M.pending_paths()
   return sorted_keys(found)
 end
 
---- Arguments that name files with pending edits and begin with what was typed; else any files.
+--- Return completions that name files with pending edits, or any files if none matches.
 ---@param lead string
 ---@return string[]
 function M.pending_files(lead)

@@ -1,26 +1,25 @@
---- Changes inside lines: which removed line belongs to which new one, and the words in which
---- they differ. For hunks of a size that a person reads word by word; others have none.
+--- Word differences inside changed lines: pairs of removed and added lines, and the words in which
+--- they differ. Large hunks have none, because they are not read word by word.
 local M = {}
 
 local diff = require('acp.base.compat').diff
 
---- Lines of a hunk, both sides together, up to which they are paired; bytes of a line up to which
---- its words are compared.
+--- Most lines of a hunk, both sides together, for which lines are paired. Most bytes of a line for
+--- which words are compared.
 M.MAX_LINES, M.MAX_BYTES = 60, 1000
 
---- Two lines with less in common than this part of their words are simply two lines.
+--- Least share of bytes that two lines must have in common to be compared word by word.
 local COMMON = 0.5
 
 ---@alias acp.Words table<integer, integer[][]> index of a line (from 1) -> `{col, end_col}`, bytes
 
 ---@class acp.Pair
----@field [1] integer line of the old side, from 1
----@field [2] integer line of the new side, from 1
+---@field [1] integer line of the old side, 1-based
+---@field [2] integer line of the new side, 1-based
 
 local function joined(lines) return #lines > 0 and table.concat(lines, '\n') .. '\n' or '' end
 
---- Which old line became which new one: Neovim's linematch says, which is affordable in hunks of
---- this size.
+--- Pair old lines with new ones by Neovim's linematch, which is fast enough for hunks of this size.
 ---@return acp.Pair[]
 local function pairs_of(old, new)
   if #old == 1 and #new == 1 then return { { 1, 1 } } end
@@ -39,7 +38,7 @@ local function pairs_of(old, new)
   return found
 end
 
---- Words, runs of blanks, and every other character by itself; UTF-8 sequences stay whole.
+--- Split a line into words, runs of blanks and single other characters. UTF-8 sequences stay whole.
 local function tokens(line)
   local list, at = {}, 1
   while at <= #line do
@@ -52,7 +51,7 @@ local function tokens(line)
   return list
 end
 
---- Byte columns at which each token begins, and the one after the last.
+--- Return the byte column of each token, and the column after the last one.
 local function columns(list)
   local starts, col = { 0 }, 0
   for i, token in ipairs(list) do
@@ -70,8 +69,7 @@ local function add(starts, first, count, spans)
   return span[2] - span[1]
 end
 
---- Spans in which two lines differ, of the old and of the new one; nil when so much differs that a
---- patchwork would say nothing.
+--- Return the spans in which two lines differ, or nil if they differ too much.
 ---@param old string
 ---@param new string
 ---@return integer[][]|nil old_spans
@@ -93,9 +91,9 @@ function M.line(old, new)
   return old_spans, new_spans
 end
 
---- Words that differ within a hunk.
----@param old string[] its removed lines
----@param new string[] its lines as they are now
+--- Return the words that differ within a hunk.
+---@param old string[] removed lines
+---@param new string[] added lines
 ---@return acp.Words old_words
 ---@return acp.Words new_words
 function M.hunk(old, new)

@@ -1,10 +1,11 @@
---- The folders in which the pending edits and checkpoints of workspaces outlive Neovim
---- (`journal.py`): found without Python, and watched for what other Neovims do.
+--- Folders that store the pending edits and checkpoints of workspaces
+--- (`acp_nvim/files/journal/journal.py`). They are found without Python and watched for changes by
+--- other Neovim instances.
 local M = {}
 
 local uv = vim.uv
 
---- This Neovim, for others: the time, the machine and the process.
+--- Unique name of this Neovim: time, machine and process.
 M.instance = ('%s-%s-%d'):format(
   os.date('%Y%m%d-%H%M%S'),
   (uv.os_gethostname():gsub('[^%w-]', '_')),
@@ -12,7 +13,7 @@ M.instance = ('%s-%s-%d'):format(
 )
 
 local home ---@type string|nil
-local opened = {} ---@type table<string, true> roots that a host was told of
+local opened = {} ---@type table<string, true> roots that were sent to a host
 local followed = {} ---@type table<string, uv.uv_fs_event_t|false> roots that a host has opened
 
 ---@return string
@@ -21,8 +22,8 @@ local function directory()
   return home
 end
 
---- A path in 16 hexadecimal digits. `sha256()` takes 10 ms when it is first called, for a test of
---- itself. `acp_nvim/files/bytes/roots.py` does the same.
+--- Return a hash of a path in 16 hexadecimal digits. `sha256()` is not used because its first call
+--- runs a self-test of 10 ms. `acp_nvim/files/bytes/roots.py` computes the same hash.
 function M.digits(path)
   local first, second = 5381, 0
   for i = 1, #path do
@@ -41,22 +42,22 @@ function M.has(root, file)
   return uv.fs_stat(('%s/%s/%s'):format(directory(), M.digits(root), file)) ~= nil
 end
 
---- Directories from one up whose workspace was not opened yet and has something to decide, or with
---- `all` anything.
----@param all? boolean
+--- Return the directories from `path` upwards whose workspace is not open yet and has pending
+--- edits.
+---@param all? boolean include workspaces that have only a journal
 ---@return string[] roots
 local function above(path, all)
   local found = {}
   while true do
-    local kept = M.has(path, 'pending') or all and M.has(path, 'journal')
-    if kept and not opened[path] then found[#found + 1] = path end
+    local has_data = M.has(path, 'pending') or all and M.has(path, 'journal')
+    if has_data and not opened[path] then found[#found + 1] = path end
     local parent = vim.fs.dirname(path)
     if parent == path or not parent then return found end
     path = parent
   end
 end
 
---- The file of a buffer, symlinks resolved; nil where it has none.
+--- Return the file of a buffer with symlinks resolved, or nil if it has none.
 ---@return string|nil
 local function file_of(bufnr)
   local name = vim.api.nvim_buf_get_name(bufnr)
@@ -67,8 +68,8 @@ local function file_of(bufnr)
   return real or folder and folder .. '/' .. tail or nil
 end
 
---- Tell the host of workspaces that are not open yet.
----@param path string|nil the file that is shown first
+--- Ask the host to open workspaces.
+---@param path string|nil the file to show first
 local function open(roots, path)
   for _, root in ipairs(roots) do
     opened[root] = true
@@ -76,7 +77,7 @@ local function open(roots, path)
   end
 end
 
---- The workspaces with undecided edits that a buffer is in, unless they are open.
+--- Return the workspaces of a buffer that have pending edits and are not open yet.
 ---@return string[] roots
 ---@return string|nil path
 function M.waiting(bufnr)
@@ -85,13 +86,13 @@ function M.waiting(bufnr)
   return path and above(vim.fs.dirname(path)) or {}, path
 end
 
---- The user has entered a buffer: what Neovims have left in its workspace is shown.
+--- Open the workspaces of a buffer that the user has entered, to show earlier pending edits.
 function M.entered(bufnr)
   local roots, path = M.waiting(bufnr)
   open(roots, path)
 end
 
---- A command asks: open the workspaces of the current directory and of the current buffer.
+--- Open the workspaces of the current directory and buffer, for a command.
 ---@return boolean any is open
 function M.ask()
   if uv.fs_stat(directory()) then
@@ -103,11 +104,11 @@ function M.ask()
   return next(opened) ~= nil
 end
 
---- Roots that a host has opened, for the next one.
+--- Return the roots that a host has opened, for the next host.
 ---@return string[]
 function M.roots() return require('acp.base.sorted_keys')(followed) end
 
---- Frame operation: tell of changes in the folder of a workspace from now on.
+--- Frame operation: watch the folder of a workspace and report changes to the host.
 function M.follow(root, folder)
   opened[root] = true
   if followed[root] then return end
@@ -125,7 +126,8 @@ function M.follow(root, folder)
   followed[root] = started and watch or false
 end
 
---- Texts that are given up by Neovim's end are given up by nobody: the host hears of that first.
+--- Notify the host that Neovim is exiting, so that it does not treat the unsaved text of closing
+--- buffers as discarded by the user.
 M.watch = require('acp.base.once')(function()
   require('acp.base.autocmds').group('acp.workspaces')('VimLeavePre', function()
     local channel = require('acp.base.host').channel()

@@ -1,11 +1,11 @@
---- Hunks put into a buffer such that marks, folds, cursors and views outside of them stay.
+--- Application of hunks to a buffer. Marks, folds, cursors and views outside the hunks stay.
 local M = {}
 
 local api, fn = vim.api, vim.fn
 local MAX_PAIRS = 64 -- lines of one hunk that are changed in place; more are replaced as a block
 
---- Byte column where two lines begin to differ, and how many bytes at their ends are equal. Neither
---- parts a character.
+--- Return the number of equal bytes at the start and at the end of two lines. Neither splits a
+--- character.
 local function common(old, new)
   local shorter = math.min(#old, #new)
   local head = 0
@@ -29,14 +29,14 @@ local function common(old, new)
   return head, tail
 end
 
---- Whether a line is the first one of a fold, as far as levels tell it.
-local function heads(lnum)
+--- Whether a line is the first one of a fold, judging by fold levels.
+local function starts_fold(lnum)
   local level = fn.foldlevel(lnum)
   return level > 0 and (level > fn.foldlevel(lnum - 1) or fn.foldclosed(lnum) == lnum)
 end
 
---- Whether `test` holds in a window of these.
-local function somewhere(windows, test)
+--- Whether `test` returns true in any of these windows.
+local function in_any_window(windows, test)
   local here = api.nvim_get_current_win()
   return vim.iter(windows):any(function(win)
     if win == here then return test() end
@@ -44,28 +44,28 @@ local function somewhere(windows, test)
   end)
 end
 
---- The lines as Vim script has them: a NUL is a newline there.
+--- Convert lines for Vim functions, in which a newline represents a NUL.
 local function raw(lines)
   return vim.tbl_map(function(line) return (line:gsub('%z', '\n')) end, lines)
 end
 
---- Extmarks of a line, of all namespaces.
+--- Return the extmarks of a line in all namespaces.
 local function extmarks(bufnr, row)
   local opts = { details = true, overlap = true }
   return api.nvim_buf_get_extmarks(bufnr, -1, { row, 0 }, { row, -1 }, opts)
 end
 
---- Put an extmark of `row` back where its text is; `column` maps what were columns of that line, by
---- gravity.
-local function put_back(bufnr, row, mark, column)
+--- Move an extmark of `row` back to its text. `column` maps a column of the old line, given the
+--- gravity, to the new line.
+local function restore_extmark(bufnr, row, mark, column)
   local id, at, col, details = unpack(mark)
   local ns = details.ns_id
   if details.invalid then
-    return -- to set it would bring it back
+    return -- setting it would make it valid again
   end
   details.ns_id, details.id = nil, id
   if details.virt_text_pos == 'win_col' then
-    details.virt_text_pos = nil -- its column says so
+    details.virt_text_pos = nil -- `virt_text_win_col` implies it
   end
   if details.end_row == row then
     details.end_col = column(details.end_col, details.end_right_gravity)
@@ -74,8 +74,8 @@ local function put_back(bufnr, row, mark, column)
   api.nvim_buf_set_extmark(bufnr, ns, at, col, details)
 end
 
---- Replace a line as a whole, of which `head` and `tail` bytes stay. Extmarks are then where
---- `nvim_buf_set_text()` would leave them, and cursors in the tail go with that.
+--- Replace a whole line, of which the first `head` and the last `tail` bytes are unchanged.
+--- Extmarks end up where `nvim_buf_set_text()` would put them; cursors in the tail move with it.
 local function replace_line(bufnr, windows, row, old, new, head, tail)
   local shift, last = #new - #old, #old - tail
   local function column(col, right)
@@ -90,22 +90,22 @@ local function replace_line(bufnr, windows, row, old, new, head, tail)
   end
   assert(fn.setbufline(bufnr, row + 1, raw({ new })) == 0)
   for _, mark in ipairs(marks) do
-    put_back(bufnr, row, mark, column)
+    restore_extmark(bufnr, row, mark, column)
   end
   for win, col in pairs(behind) do
     api.nvim_win_set_cursor(win, { row + 1, col })
   end
 end
 
---- Change one line where it differs, so that extmarks in the rest of it stay. `nvim_buf_set_text()`
---- takes a line from the fold that begins with it.
+--- Change only the differing part of a line, so that extmarks in the rest stay. The first line of a
+--- fold is replaced whole, because `nvim_buf_set_text()` would remove it from the fold.
 local function set_line(bufnr, windows, row, old, new)
-  if old == new then -- only the empty file's line: writing it gives the file its newline
+  if old == new then -- the line of an empty file; setting it adds the newline
     api.nvim_buf_set_lines(bufnr, row, row + 1, true, { new })
     return
   end
   local head, tail = common(old, new)
-  local is_head = somewhere(windows, function() return heads(row + 1) end)
+  local is_head = in_any_window(windows, function() return starts_fold(row + 1) end)
   if is_head then
     replace_line(bufnr, windows, row, old, new, head, tail)
   else
@@ -114,16 +114,16 @@ local function set_line(bufnr, windows, row, old, new)
   end
 end
 
---- Whether rows [first, last) lie in a fold, or beside one.
+--- Whether rows [first, last) are inside or next to a fold.
 local function is_folded(windows, first, last)
   local around = { first, first + 1, last, last + 1 }
-  return somewhere(windows, function()
+  return in_any_window(windows, function()
     return vim.iter(around):any(function(lnum) return fn.foldlevel(lnum) > 0 end)
   end)
 end
 
---- Replace rows [first, last). `nvim_buf_set_lines()` leaves what comes directly below its hunk out
---- of a fold, and takes in what is put above one.
+--- Replace rows [first, last). Near folds Vim functions are used, because `nvim_buf_set_lines()`
+--- drops the line below the hunk from a fold and extends a fold to text inserted above it.
 local function set_lines(bufnr, windows, first, last, lines)
   local whole = first == 0 and last == api.nvim_buf_line_count(bufnr)
   if whole or not is_folded(windows, first, last) then
@@ -150,7 +150,7 @@ local function apply_hunk(bufnr, windows, first, last, lines)
   end
 end
 
---- The line that is `lnum` after the hunks; nil when one of them holds it.
+--- Map the line `lnum` to its position after the hunks. Return nil if a hunk contains it.
 local function moved(hunks, lnum)
   local shift = 0
   for _, hunk in ipairs(hunks) do
@@ -165,7 +165,7 @@ local function moved(hunks, lnum)
   return lnum + shift
 end
 
---- First lines and cursors of windows.
+--- Return the first lines and cursors of windows.
 local function views(windows)
   return vim.tbl_map(
     function(win)
@@ -175,8 +175,9 @@ local function views(windows)
   )
 end
 
---- Neovim moves a view whose first line comes directly below a hunk, and not every cursor.
-local function stay(hunks, view)
+--- Restore the view and cursor of a window. Neovim moves a view whose first line is directly below
+--- a hunk, and does not adjust every cursor.
+local function restore_view(hunks, view)
   local lnum, top = moved(hunks, view.at[1]), moved(hunks, view.top)
   local at = api.nvim_win_get_cursor(view.win)
   if lnum and (lnum ~= at[1] or view.at[2] ~= at[2]) then
@@ -187,8 +188,8 @@ local function stay(hunks, view)
   end
 end
 
---- Put hunks into a buffer.
----@param hunks any[][] `{first, last, lines}` upwards, rows [first, last) of the text before
+--- Apply hunks to a buffer.
+---@param hunks any[][] `{first, last, lines}`, ascending; rows [first, last) of the old text
 function M.hunks(bufnr, hunks)
   local windows = fn.win_findbuf(bufnr)
   local before = views(windows)
@@ -196,7 +197,7 @@ function M.hunks(bufnr, hunks)
     apply_hunk(bufnr, windows, unpack(hunks[i]))
   end
   for _, view in ipairs(before) do
-    stay(hunks, view)
+    restore_view(hunks, view)
   end
 end
 

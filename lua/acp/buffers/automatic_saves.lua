@@ -1,12 +1,13 @@
---- Tells the user's own writes from automatic ones: of autocommands, timers, 'autowrite'.
+--- Distinction of the user's own writes from automatic ones, as by autocommands, timers or
+--- 'autowrite'.
 ---
 --- A write is the user's own in two cases. Neovim handles a key (`:w`, a mapping, `ZZ`), and no
---- autocommand is between the key and the write. Or Neovim handles no key, and a program outside
---- gives the command itself, such as a graphical front at a key of its own. A function that runs
---- while Neovim handles no key is a timer's, a process's, or another event's.
+--- autocommand is between the key and the write. Or Neovim handles no key, and an external program
+--- such as a GUI sends the command. A function that runs while Neovim handles no key is the
+--- callback of a timer, a process or another event.
 ---
---- With 'autowrite' or 'autowriteall' a key such as CTRL-^ may also write a modified buffer. Then
---- the command line or the mapping has to name a command that writes.
+--- With 'autowrite' or 'autowriteall', a key such as CTRL-^ may also write a modified buffer. In
+--- that case the command line or the mapping must contain a command that writes.
 local M = {}
 
 local api, fn = vim.api, vim.fn
@@ -16,9 +17,9 @@ local WRITES = { 'write', 'update', 'wall', 'saveas', 'xit', 'exit', 'xall', 'wq
 local MAPPED = '<[Cc][Mm][Dd]>(.-)<[Cc][Rr]>'
 
 local entered ---@type string|nil the command line that is being executed
-local last, before = '', '' -- the last two keys or mappings, as they were typed
+local last, before = '', '' -- the last two keys or mappings, as typed
 
---- Remember what the user enters. Only a mapping by `<Cmd>` enters no command line.
+--- Record keys and command lines. Only a `<Cmd>` mapping enters no command line.
 local listen = require('acp.base.once')(function()
   vim.on_key(function(_, typed)
     entered = nil
@@ -40,7 +41,7 @@ local function writes(line)
 end
 
 --- Whether the user entered a command that writes.
-local function asked_for()
+local function is_requested()
   if entered then return writes(entered) end
   if before .. last == 'ZZ' then return true end
   local mode = api.nvim_get_mode().mode:sub(1, 1)
@@ -51,7 +52,8 @@ local function asked_for()
   return false
 end
 
---- Whether a function runs below all else: the callback of an event, in Lua or in Vim script.
+--- Whether the outermost call is a function, that is, the callback of an event in Lua or Vim
+--- script.
 local function in_callback()
   if fn.state('c') ~= '' or fn.expand('<stack>'):match('^function ') then return true end
   local calls, outermost = false, ''
@@ -63,14 +65,14 @@ local function in_callback()
   end
 end
 
---- Whether the write that is under way is automatic. Only its autocommands may ask.
+--- Whether the write in progress is automatic. Call this only from its autocommands.
 ---@return boolean
 function M.is_one()
   local autocommands = select(2, fn.expand('<stack>'):gsub(BETWEEN, ''))
   if autocommands > 1 or fn.state('o') ~= '' then return true end
   if fn.state('S') == '' then return in_callback() end
   local by_neovim = vim.bo.modified and (vim.o.autowrite or vim.o.autowriteall)
-  return by_neovim and not asked_for()
+  return by_neovim and not is_requested()
 end
 
 M.listen = listen

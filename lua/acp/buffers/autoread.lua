@@ -1,5 +1,5 @@
---- Keeps Neovim from reading a file again by itself ('autoread') while the user may be at work by
---- line numbers in its buffer. Neovim asks by |FileChangedShell| instead.
+--- Suspension of 'autoread' for a buffer while a pending command of the user may refer to line
+--- numbers in it. Neovim fires |FileChangedShell| instead of reading the file again.
 local M = {}
 
 local api = vim.api
@@ -12,18 +12,18 @@ local function set(bufnr, value)
   end
 end
 
---- Let Neovim read the buffer again, as the user has it.
+--- Restore the user's value of 'autoread'.
 function M.release()
   if held then set(held.bufnr, held.autoread) end
   held = nil
 end
 
---- The user may have come to another mode.
----@param asks fun(bufnr: integer): boolean whether somebody answers |FileChangedShell| there
-function M.changed(asks)
+--- Update 'autoread' after a possible change of mode.
+---@param is_handled fun(bufnr: integer): boolean whether |FileChangedShell| of a buffer is handled
+function M.changed(is_handled)
   M.release()
   local bufnr, mode = api.nvim_get_current_buf(), api.nvim_get_mode().mode
-  if asks(bufnr) and (mode:find('^[cirvVsS\22\19]') or mode:find('^no')) then
+  if is_handled(bufnr) and (mode:find('^[cirvVsS\22\19]') or mode:find('^no')) then
     held = { bufnr = bufnr, autoread = vim.bo[bufnr].autoread }
     set(bufnr, false)
   end

@@ -1,5 +1,5 @@
---- Files that an agent changed on disk by itself, brought to their buffers by hunks. Neovim asks
---- nothing about such files (W11, W12, W13, E211); the user's `:write` stays Neovim's own.
+--- Changes that an agent made on disk by itself, merged into the buffers as hunks. Neovim shows no
+--- warnings about such files (W11, W12, W13, E211). The user's `:write` remains Neovim's own.
 local M = {}
 
 local api, uv = vim.api, vim.uv
@@ -8,35 +8,36 @@ local watch = require('acp.buffers.watch')
 local file_stamp, text = require('acp.buffers.file_stamp'), require('acp.buffers.text')
 local nofollow = require('acp.buffers.nofollow')
 
-local PATIENCE_MS = 2000 -- how long a user's `:w` waits for a file's change to be merged
+local PATIENCE_MS = 2000 -- longest wait of a user's `:w` for a file's change to be merged
 
-local MOST_BYTES = 64 * 1024 -- of unsaved text that goes with a prompt
+local MAX_BYTES = 64 * 1024 -- of unsaved text sent with a prompt
 
-local stamps = {} ---@type table<integer, string> the file as the buffer knows it, while turns run
-local looking = {} ---@type table<string, integer> files that the host looks at, and their buffers
+local stamps = {} ---@type table<integer, string> stamp of the file last read or written, in turns
+local checking = {} ---@type table<string, integer> files that the host is checking: their buffers
 -- Autocommands while turns run.
 local on, answers = require('acp.base.autocmds').group('acp.disk_changes')
 local before, writes = require('acp.base.autocmds').group('acp.user_writes')
 
---- Neovim has the file of a buffer as it is now.
-local function stamp_again(bufnr) stamps[bufnr] = stamps[bufnr] and file_stamp.of_buffer(bufnr) end
+--- Update the stamp of a buffer that now matches its file.
+local function update_stamp(bufnr) stamps[bufnr] = stamps[bufnr] and file_stamp.of_buffer(bufnr) end
 
---- The buffer of a file as it is, not brought up to date. Like `acp.buffers.live`; while turns run
---- the file's stamp comes last, as it was when the buffer was read, written or brought up to date.
+--- Return a snapshot of a file's buffer without updating it, as `peek` of `acp.buffers.live` does.
+--- While turns run, the sixth item is the file's stamp when the buffer was last read, written or
+--- updated.
 function M.peek(path, real)
   local answer = buffers.peek(path, real)
   if answer[1] > 0 then answer[6] = stamps[answer[1]] end
   return answer
 end
 
---- Have the host look at a file that changed on disk: it is an agent's doing, or not.
----@param read? boolean Neovim has read it just now
----@return string|nil path real; nil where there is no such file, or no host
-local function look(bufnr, read)
+--- Ask the host to check a file that changed on disk, because an agent may have changed it.
+---@param read? boolean Neovim has just read it
+---@return string|nil path real path, nil without a file or a host
+local function request_check(bufnr, read)
   local path = uv.fs_realpath(api.nvim_buf_get_name(bufnr))
   local host = require('acp.base.host')
   if path and host.running() then
-    looking[path] = bufnr
+    checking[path] = bufnr
     local args = { path = path }
     if read then
       args.lines = api.nvim_buf_get_lines(bufnr, 0, -1, true)
@@ -47,28 +48,28 @@ local function look(bufnr, read)
   end
 end
 
---- The host has looked at it, and merged what could be.
----@param same string|userdata the file's stamp where its text has not changed, else vim.NIL
+--- Called by the host when it has checked a file and merged its changes if possible.
+---@param same string|userdata the file's stamp if its text has not changed, else vim.NIL
 function M.looked(path, same)
-  local bufnr = looking[path]
-  looking[path] = nil
+  local bufnr = checking[path]
+  checking[path] = nil
   if bufnr and api.nvim_buf_is_loaded(bufnr) and file_stamp.at(path) == same then
     save.same(bufnr)
     stamps[bufnr] = stamps[bufnr] and same
   end
 end
 
---- The host is gone: nothing that it was asked to look at will be.
+--- Forget outstanding checks after the host has exited.
 function M.host_gone()
-  looking = {}
+  checking = {}
   M.quiet(false)
 end
 
---- Whether the host has looked at all that it was asked to.
-function M.settled() return next(looking) == nil end
+--- Whether the host has finished all checks.
+function M.settled() return next(checking) == nil end
 
---- The user saves a buffer whose file an agent has changed since: first both texts are made one.
---- Where they are in conflict, this save is not its end.
+--- Merge a file that an agent has changed into its buffer before the user saves the buffer. If both
+--- conflict, this save does not resolve the conflict.
 ---@param args { buf: integer, match: string }
 local function settle(args)
   local bufnr, name = args.buf, api.nvim_buf_get_name(args.buf)
@@ -76,9 +77,9 @@ local function settle(args)
   local own = args.match == name or (path ~= nil and uv.fs_realpath(args.match) == path)
   if not own or watch.held(bufnr) or not now or not stamps[bufnr] then return end
   local known = save.in_conflict(bufnr)
-  if now ~= stamps[bufnr] then look(bufnr) end
-  if not looking[path] then return end
-  vim.wait(PATIENCE_MS, function() return not looking[path] end, 5)
+  if now ~= stamps[bufnr] then request_check(bufnr) end
+  if not checking[path] then return end
+  vim.wait(PATIENCE_MS, function() return not checking[path] end, 5)
   if save.in_conflict(bufnr) and not known then
     watch.unaware(bufnr)
     local message = require('acp.base.messages').changed_on_disk
@@ -86,14 +87,15 @@ local function settle(args)
   end
 end
 
---- An error would not keep Neovim from a write, and from Lua an interrupt is an error.
+--- An autocommand that interrupts a refused write. An error would not stop the write, and in Lua an
+--- interrupt becomes an error.
 local REFUSE = "if v:lua.require'acp.buffers.disk_changes'"
   .. ".refuses(str2nr(expand('<abuf>')), expand('<amatch>')) | call interrupt() | endif"
 
---- Whether the user's own write is refused: no file is there any more, and Neovim would wait for a
---- pipe.
+--- Whether to refuse the user's write because the path is no longer a regular file. Neovim would
+--- block on a pipe.
 ---@param bufnr integer
----@param match string the path that is written
+---@param match string the path to write
 ---@return boolean
 function M.refuses(bufnr, match)
   settle({ buf = bufnr, match = match })
@@ -106,25 +108,26 @@ function M.refuses(bufnr, match)
   return true
 end
 
---- Whether a write is under way that has not come to its file yet.
+--- Whether a write is in progress that has not opened its file yet.
 local function is_writing() return vim.fn.expand('<stack>'):find('BufWritePre', 1, true) ~= nil end
 
---- Forget the user's writes, of one buffer or all. One that is under way still comes to `refuses`:
---- its autocommands may wait for programs, and the host tells of turns meanwhile.
-local function let_write(bufnr)
+--- Stop watching the user's writes, of one buffer or of all. Keep the autocommands during a write:
+--- it must still reach `refuses`, although its own autocommands may wait for programs while the
+--- host reports the end of a turn.
+local function unwatch_writes(bufnr)
   if not is_writing() then api.nvim_clear_autocmds({ group = writes, buffer = bufnr }) end
 end
 
---- Look at the user's writes of the buffer after all autocommands that there are by now.
-local function look_at_writes(bufnr)
-  let_write(bufnr)
+--- Watch the user's writes of a buffer, after all autocommands that exist by now.
+local function watch_writes(bufnr)
+  unwatch_writes(bufnr)
   if #api.nvim_get_autocmds({ group = writes, buffer = bufnr }) > 0 then return end
   before('BufWritePre', REFUSE, { buffer = bufnr, nested = true })
 end
 
---- Bring a buffer that is at `tick` to what its file's change made of it. `stamp` is the file's as
---- the host read it (nil: it is gone). `want` has `eol`, `empty`, and `modified`: whether unsaved
---- edits are left. Returns `{ outcome, why, snapshot? }` like `write` of `acp.buffers.live`.
+--- Merge a change of a file into its buffer, which must be at `tick`. `stamp` is that of the file
+--- that the host read, nil if it was deleted. `want` has `eol`, `empty` and `modified` (whether
+--- unsaved edits remain). Return `{ outcome, why, snapshot? }` like `write` of `acp.buffers.live`.
 function M.take(bufnr, tick, hunks, want, stamp)
   if not api.nvim_buf_is_loaded(bufnr) or api.nvim_buf_get_changedtick(bufnr) ~= tick then
     return { 'moved' }
@@ -135,30 +138,30 @@ function M.take(bufnr, tick, hunks, want, stamp)
   watch.flush(bufnr)
   watch.hold(bufnr)
   local modifiable = vim.bo[bufnr].modifiable
-  vim.bo[bufnr].modifiable = true -- a view of the file, as 'autoread' keeps it current
+  vim.bo[bufnr].modifiable = true -- an update from disk, as 'autoread' would make
   local keep = require('acp.buffers.user_marks').keep
   local ok, err = keep(bufnr, buffers.edit, bufnr, hunks, want)
   vim.bo[bufnr].modifiable = modifiable
   if ok then
     buffers.part_undo(bufnr)
     save.adopt(bufnr, want.modified)
-    stamp_again(bufnr)
+    update_stamp(bufnr)
   end
   watch.release(bufnr)
   if not ok then return { save.is_locked(err) and 'busy' or 'failed', save.reason(err) } end
   return { 'done', '', buffers.snapshot(bufnr) }
 end
 
---- The file of a buffer with other unsaved edits changed: nothing is touched, nothing is asked.
+--- Mark a conflict between a changed file and its buffer's unsaved edits. Both texts stay.
 function M.part(bufnr)
   if api.nvim_buf_is_loaded(bufnr) then
     save.mark_conflict(bufnr)
-    stamp_again(bufnr)
+    update_stamp(bufnr)
   end
 end
 
---- A buffer whose file is no more: emptied, in one undo step, and gone unless a window shows it.
---- One that is no longer at `tick` holds what the user has typed since: it stays.
+--- Empty the buffer of a deleted file, in one undo step, and delete it unless a window shows it. A
+--- buffer that is no longer at `tick` has newer text of the user and stays.
 function M.vacate(bufnr, tick)
   if not api.nvim_buf_is_loaded(bufnr) then return end
   if api.nvim_buf_get_changedtick(bufnr) ~= tick then return end
@@ -170,7 +173,7 @@ function M.vacate(bufnr, tick)
   if #vim.fn.win_findbuf(bufnr) == 0 then api.nvim_buf_delete(bufnr, { force = true }) end
 end
 
---- How the file of a buffer is to be written from now on. Nothing of that is an unsaved edit.
+--- Set the file format options of a buffer without marking it as modified.
 ---@param layout { fileencoding: string, bomb: boolean, fileformat: string }
 function M.lay(bufnr, layout)
   local options = vim.bo[bufnr]
@@ -182,21 +185,21 @@ function M.lay(bufnr, layout)
   options.modifiable, options.modified = modifiable, modified
 end
 
---- The prompt is on its way.
+--- Called after a prompt was sent.
 function M.after_prompt()
   watch.expected()
   M.quiet(true)
 end
 
---- Text of all loaded files with unsaved edits: `{ path, lines, eol }` each.
----@param most? integer bytes; nil is returned where there are more
-function M.unsaved(most)
+--- Return the text of all loaded files with unsaved edits, each as `{ path, lines, eol }`.
+---@param max_bytes? integer return nil if there are more
+function M.unsaved(max_bytes)
   local found, bytes = {}, 0
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     local name = api.nvim_buf_is_loaded(bufnr) and api.nvim_buf_get_name(bufnr) or ''
     if name ~= '' and vim.bo[bufnr].buftype == '' and vim.bo[bufnr].modified then
       bytes = bytes + math.max(api.nvim_buf_get_offset(bufnr, api.nvim_buf_line_count(bufnr)), 0)
-      if most and bytes > most then return nil end
+      if max_bytes and bytes > max_bytes then return nil end
       found[#found + 1] = {
         path = uv.fs_realpath(name) or require('acp.base.paths').absolute(name),
         lines = api.nvim_buf_get_lines(bufnr, 0, -1, false),
@@ -207,9 +210,9 @@ function M.unsaved(most)
   return found
 end
 
---- Save the buffers of these files as `:write` would, but where that would ask.
----@param paths string[] real
----@return table<string, string> problems by path of what could not be saved
+--- Save the buffers of these files as `:write` would, except those for which it would prompt.
+---@param paths string[] real paths
+---@return table<string, string> problems by path of files that could not be saved
 function M.save(paths)
   local problems = vim.empty_dict()
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
@@ -226,9 +229,9 @@ function M.save(paths)
   return problems
 end
 
---- Neovim finds a file changed by a turn that runs. A clean buffer is read again. In one with
---- unsaved edits, or in which the user is at work, both texts stay until the host has merged them.
---- What is no file any more, or leads elsewhere, is not read: a pipe would be waited for.
+--- Handle |FileChangedShell| while a turn runs. A clean buffer is read again. If it has unsaved
+--- edits or the user is busy in it, both texts stay until the host has merged them. A path that is
+--- not a regular file or leads elsewhere is not read: opening a pipe would block.
 local function changed(args, real)
   if save.probing then return end
   local clean = not vim.bo[args.buf].modified
@@ -238,10 +241,11 @@ local function changed(args, real)
   local readable = clean and not in_use and is_file and vim.v.fcs_reason ~= 'deleted'
   vim.v.fcs_choice = readable and 'reload' or ''
   if not clean then save.mark_conflict(args.buf, true) end
-  if in_use or not clean then look(args.buf) end
+  if in_use or not clean then request_check(args.buf) end
 end
 
----@param read? boolean it was read from its file just now
+--- Handle disk changes and writes of a buffer whose file is in a directory where a turn runs.
+---@param read? boolean it was just read from its file
 local function answer_for(bufnr, read)
   local name = api.nvim_buf_get_name(bufnr)
   local real = uv.fs_realpath(name)
@@ -250,56 +254,56 @@ local function answer_for(bufnr, read)
   api.nvim_clear_autocmds({ group = answers, buffer = bufnr })
   local known = stamps[bufnr]
   stamps[bufnr] = file_stamp.at(name)
-  if read and known and known ~= stamps[bufnr] then look(bufnr, true) end
-  look_at_writes(bufnr)
+  if read and known and known ~= stamps[bufnr] then request_check(bufnr, true) end
+  watch_writes(bufnr)
   on('FileChangedShell', function(args) changed(args, real) end, { buffer = bufnr })
   on('FileChangedShellPost', function()
     if not save.probing and not vim.bo[bufnr].modified then
       stamps[bufnr] = file_stamp.at(name)
-      look(bufnr, true)
+      request_check(bufnr, true)
     end
   end, { buffer = bufnr })
 end
 
-require('acp.buffers.silent_saves').listen(stamp_again)
+require('acp.buffers.silent_saves').listen(update_stamp)
 
---- What turns changed has been brought to the buffers by now. Where a file is another one all the
---- same it may be one of the same text, of which Neovim need not warn whoever saves edits.
-local function leave()
+--- Check files whose stamp still differs at the end of turns, when all changes have been merged.
+--- Such a file may have the same text, and then Neovim must not warn when the user saves.
+local function check_remaining()
   for bufnr, known in pairs(stamps) do
     local ours = api.nvim_buf_is_loaded(bufnr) and not save.in_conflict(bufnr)
     local now = ours and file_stamp.of_buffer(bufnr)
-    if now and now ~= known then look(bufnr) end
+    if now and now ~= known then request_check(bufnr) end
   end
 end
 
---- The directories in which turns run now: files saved there are told, and Neovim asks nothing
---- about files there that change on disk.
+--- Set the directories in which turns run. Saves there are reported to the host, and Neovim does
+--- not prompt about files there that change on disk.
 ---@param roots string[]
----@param heard? integer see `acp.buffers.watch`
-function M.turns(roots, heard) M.quiet(watch.turns(roots, heard)) end
+---@param acknowledged? integer see `acp.buffers.watch`
+function M.turns(roots, acknowledged) M.quiet(watch.turns(roots, acknowledged)) end
 
 M.home = watch.home
 
---- What a prompt to session `n` tells of files, so that the host need not ask before it sends it:
---- that the turn is known to run here, and all text that is not saved, unless that is much.
---- `after_prompt` comes next.
+--- Return file information for a prompt to session `n`, so that the host need not request it before
+--- it sends the prompt: the number of the prompt, and all unsaved text up to `MAX_BYTES`. Call
+--- `after_prompt` next.
 ---@param n integer
 ---@return table? args of the verb `prompt`
 function M.before_prompt(n)
   local number = watch.expect(n)
   if not number then return nil end
-  return { session = n, number = number, unsaved = M.unsaved(MOST_BYTES) }
+  return { session = n, number = number, unsaved = M.unsaved(MAX_BYTES) }
 end
 
---- Answer for the user in buffers of directories where turns run, or leave all as it was.
+--- Suppress Neovim's prompts about buffers in directories where turns run, or stop doing so.
 ---@param active boolean
 function M.quiet(active)
   api.nvim_clear_autocmds({ group = answers })
-  let_write()
+  unwatch_writes()
   require('acp.buffers.autoread').release()
   if not active then
-    leave()
+    check_remaining()
     stamps = {}
     return
   end
@@ -308,15 +312,15 @@ function M.quiet(active)
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     if api.nvim_buf_is_loaded(bufnr) then
       answer_for(bufnr)
-      stamps[bufnr] = stamps[bufnr] and (known[bufnr] or stamps[bufnr]) -- what it knows stays
+      stamps[bufnr] = stamps[bufnr] and (known[bufnr] or stamps[bufnr]) -- keep an older stamp
     end
   end
   local events = { 'BufReadPost', 'BufWritePost', 'BufFilePost' }
   on(events, function(args) answer_for(args.buf, args.event == 'BufReadPost') end)
-  local function asks(bufnr) return stamps[bufnr] ~= nil end
-  local function look_again() require('acp.buffers.autoread').changed(asks) end
-  on('ModeChanged', look_again)
-  look_again()
+  local function is_handled(bufnr) return stamps[bufnr] ~= nil end
+  local function update_autoread() require('acp.buffers.autoread').changed(is_handled) end
+  on('ModeChanged', update_autoread)
+  update_autoread()
 end
 
 return M

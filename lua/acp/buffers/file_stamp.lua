@@ -1,8 +1,8 @@
---- The signature of a file, which changes with it: time, size and number, as the host has it
---- (`stamp_of`).
+--- Stamps that detect a change of a file: modification time, size and inode, in the format of the
+--- host's `stamp_of`.
 local M = {}
 
-local GRAIN_NS = 20e6 -- a change within a tick of the file clock may leave the stamp as it is
+local GRAIN_NS = 20e6 -- two changes within a tick of the file clock may have the same stamp
 
 ---@param stat table of `fs_stat`
 ---@return string
@@ -10,7 +10,7 @@ function M.of(stat)
   return ('%d.%d.%d.%d'):format(stat.mtime.sec, stat.mtime.nsec, stat.size, stat.ino)
 end
 
---- Whether the file was changed so recently that its next change may leave the stamp as it is.
+--- Whether the file was changed so recently that another change may not change the stamp.
 ---@param stat table of `fs_stat`
 ---@return boolean
 function M.is_fresh(stat)
@@ -19,14 +19,14 @@ function M.is_fresh(stat)
   return age <= GRAIN_NS
 end
 
---- nil where there is no file.
----@return string|nil
+--- Return the stamp of a file.
+---@return string|nil stamp nil if the file does not exist
 function M.at(name)
   local stat = vim.uv.fs_stat(name)
   return stat and M.of(stat)
 end
 
---- That of the file of a buffer.
+--- Return the stamp of a buffer's file.
 ---@return string|nil
 function M.of_buffer(bufnr) return M.at(vim.api.nvim_buf_get_name(bufnr)) end
 

@@ -1,6 +1,6 @@
---- Live buffers for agents: their text, and hunks put into them. Nothing here prompts, opens a
---- window or moves the focus. A snapshot is `{ bufnr, changedtick, flags, fileencoding, lines? }`;
---- where no buffer serves a file it is `{ 0, fileencodings, fileformats, why?, taken? }`.
+--- Reading and editing of live buffers for agents. Nothing here prompts, opens a window or moves
+--- the focus. A snapshot is `{ bufnr, changedtick, flags, fileencoding, lines? }`. If no buffer has
+--- the file, it is `{ 0, fileencodings, fileformats, why?, taken? }`.
 local M = {}
 
 local api, fn, uv = vim.api, vim.fn, vim.uv
@@ -17,20 +17,21 @@ local ENDS = { unix = 0, dos = 4, mac = 64 }
 
 local function option(bufnr, name) return api.nvim_get_option_value(name, { buf = bufnr }) end
 
---- Whether the buffer's text is that of the file of its name.
+--- Whether the buffer contains the text of the file that it is named after.
 local function serves(bufnr)
   local buftype = option(bufnr, 'buftype')
   return buftype == '' or buftype == 'acwrite' or buftype == 'help'
 end
 
---- The buffer of exactly that name (or file id). Not `bufnr(name)`: that one takes patterns.
+--- Return the buffer of exactly that name (or file id). `bufnr(name)` would accept patterns.
 local function named(name) return fn.bufexists(name) == 1 and fn.bufadd(name) or nil end
 
---- Neovim compares names and file ids, but an id is stale once the file was replaced on disk.
+--- Return the buffer whose name resolves to a path. Neovim compares names and file ids, but an id
+--- is stale once the file was replaced on disk.
 local function resolved(real)
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     local name = api.nvim_buf_is_loaded(bufnr) and api.nvim_buf_get_name(bufnr) or ''
-    local other = name == '' or watch.path(bufnr) == name -- a real path itself, and not this one
+    local other = name == '' or watch.path(bufnr) == name -- a different real path
     if not other and serves(bufnr) and uv.fs_realpath(name) == real then return bufnr end
   end
 end
@@ -63,8 +64,8 @@ end
 
 local function closed(why, held) return { 0, vim.o.fileencodings, vim.o.fileformats, why, held } end
 
---- The buffer that serves a file; nil, and what is answered then: also where the path has come to
---- lead elsewhere since the host resolved it, or the buffer's name has.
+--- Return the buffer of a file. Return nil and an answer without a buffer if there is none, or if
+--- the path or the buffer's name leads elsewhere since the host resolved the path.
 local function serving(path, real, known)
   local moved = nofollow.why(real)
   if moved then return nil, closed(moved, true) end
@@ -82,18 +83,18 @@ local function refreshed(bufnr, real, known)
   return snapshot(bufnr, known, stale, absent)
 end
 
---- The text of the file's buffer; no lines when it is still `known_bufnr` at `known_tick`.
+--- Return a snapshot of the file's buffer, without lines if it is still `known_bufnr` at
+--- `known_tick`.
 function M.read(path, real, known_bufnr, known_tick)
   local bufnr, none = serving(path, real, known_bufnr)
   if not bufnr then return none end
   return refreshed(bufnr, real, bufnr == known_bufnr and known_tick or nil)
 end
 
---- The loaded buffer that serves a file, brought up to date with it; nil, and why it cannot be read
---- where there is a reason beside that none is loaded.
+--- Return the loaded buffer of a file after updating it from disk, or nil.
 ---@param real string resolved path
 ---@return integer|nil bufnr
----@return string|nil why
+---@return string|nil why the file cannot be read, if that is why there is no buffer
 function M.buffer(real)
   local bufnr, none = serving(real, real, 0)
   if not bufnr then return nil, none[4] end
@@ -103,7 +104,7 @@ function M.buffer(real)
   return bufnr
 end
 
---- The same as it is, not brought up to date.
+--- Return a snapshot of the file's buffer without updating it from disk.
 function M.peek(path, real)
   local bufnr, none = serving(path, real, 0)
   if not bufnr then return none end
@@ -112,7 +113,8 @@ function M.peek(path, real)
   return snapshot(bufnr)
 end
 
---- The same; where no buffer is loaded, the file is loaded into a hidden, listed one.
+--- Return a snapshot of the file's buffer. If none is loaded, load the file into a hidden, listed
+--- buffer.
 function M.load(path, real, fileencodings)
   local bufnr, none = serving(path, real, 0)
   if bufnr then
@@ -131,7 +133,7 @@ function M.load(path, real, fileencodings)
     watch.attach(loaded, real)
     return snapshot(loaded)
   end
-  if loaded then -- an autocommand's error may leave it half read
+  if loaded then -- an error in an autocommand may have left it partly read
     pcall(api.nvim_buf_delete, loaded, { force = true, unload = bufnr ~= nil })
   end
   return closed(ok and 'the buffer does not load' or save.reason(why))
@@ -144,18 +146,18 @@ local function apply(bufnr, hunks, want)
   if not want.eol then options.endoffile = false end
   if not want.empty and options.endofline ~= want.eol then
     options.endofline = want.eol
-    options.fixendofline = want.eol and options.fixendofline -- else the next `:w` adds it again
+    options.fixendofline = want.eol and options.fixendofline -- else the next `:w` adds a newline
   end
 end
 
---- Close the undo step that is open, so that ours is one of its own also while the user types.
+--- Close the open undo block, so that the agent's edit gets its own even while the user types.
 local function part_undo(bufnr) vim.bo[bufnr].undolevels = vim.bo[bufnr].undolevels end
 
 local function edit(bufnr, hunks, want)
   local options = vim.bo[bufnr]
   local readonly = options.readonly
   if readonly then
-    options.readonly = false -- else a change waits a second, for the warning W10
+    options.readonly = false -- else the change triggers the warning W10, which pauses for a second
   end
   part_undo(bufnr)
   local ok, err = pcall(apply, bufnr, hunks, want)
@@ -163,7 +165,7 @@ local function edit(bufnr, hunks, want)
   return ok, err
 end
 
---- Go back to the change before ours, also where an autocommand has undone more.
+--- Go back to the change before the agent's, even if an autocommand has undone more.
 local function take_back(bufnr, before)
   local change = writer.change_of(bufnr)
   if change ~= before.change then
@@ -179,7 +181,7 @@ local function take_back(bufnr, before)
   options.modified = before.modified
 end
 
---- A buffer that was loaded for a write only goes with it.
+--- Delete a buffer that was loaded only for this write.
 local function drop(bufnr, fresh)
   if fresh then pcall(api.nvim_buf_delete, bufnr, { force = true }) end
 end
@@ -248,11 +250,11 @@ local function write(bufnr, tick, hunks, want)
   return { 'done', '', saved, snapshot(bufnr, not result.edited and now or nil), result.stamp }
 end
 
---- Put hunks `{ first, last, lines }` (by rows upwards) into a buffer that is at `tick` still,
---- and save. `want` is a Change of acp_nvim.files.ports.
---- Returns `{ outcome, why, saved, snapshot?, stamp?, gone? }`; the snapshot has no lines when they
---- are as asked; with the stamp (the file's) what was saved must be in the file. `gone`: the buffer
---- was saved, and is not the file's any more.
+--- Apply hunks `{ first, last, lines }`, in ascending order of rows, to a buffer that is still at
+--- `tick`, and save it. `want` is a `Change` of acp_nvim.files.ports. Return `{ outcome, why,
+--- saved, snapshot?, stamp?, gone? }`. The snapshot has no lines if they are as requested. `stamp`
+--- is that of the file, if its bytes are known to be the saved text. `gone` means that the buffer
+--- was saved but no longer belongs to the file.
 function M.write(bufnr, tick, hunks, want)
   watch.flush(bufnr)
   watch.hold(bufnr)
@@ -272,8 +274,8 @@ local function obstacle(path, policy)
   return save.check(bufnr, due)
 end
 
---- Why files cannot be written and saved, by path; those that can be are left out.
----@param paths string[] real ones
+--- Return why files cannot be written and saved, by path. Files that can be written are left out.
+---@param paths string[] real paths
 ---@param policy 'auto'|'always'|'never'
 ---@return table<string, string>
 function M.obstacles(paths, policy)

@@ -1,9 +1,9 @@
---- Buffers of files: found where one is loaded, made where there is none.
+--- Lookup and creation of the buffers of files.
 local M = {}
 
 local api = vim.api
 
---- The loaded buffer of a file, however it is spelled.
+--- Return the loaded buffer of a file, even if its name is spelled differently.
 ---@return integer|nil
 function M.buffer(path)
   if vim.fn.bufexists(path) == 1 then
@@ -18,13 +18,13 @@ function M.buffer(path)
   end
 end
 
---- The buffer of a file, made where there is none. Below the current directory it is named relative
---- to that, as |:edit| does: statusline, tabline and |:ls| show the name.
+--- Return the buffer of a file, creating it if needed. Below the current directory its name is
+--- relative, as with |:edit|, because statusline, tabline and |:ls| show the name.
 ---@param path string absolute
 ---@return integer bufnr
 function M.add(path)
   local name = vim.fn.fnamemodify(path, ':.')
-  local odd = name:find('^~') or name:find('^%a[%w+.-]*:[/\\]') -- a home directory, an address
+  local odd = name:find('^~') or name:find('^%a[%w+.-]*:[/\\]') -- like a home directory or a URL
   return vim.fn.bufadd(odd and path or name)
 end
 

@@ -1,15 +1,16 @@
---- Whether a path leads where it led when the host resolved it. No part of such a path is a link;
---- an agent may swap one for a link later, to have us read or write something else.
+--- Checks that a path still leads to the file to which the host resolved it. A resolved path has no
+--- link; an agent may replace a part of it with a link later, so that the plugin reads or writes
+--- another file.
 ---
---- One race is left: Neovim opens files by their names and follows links, so what is swapped
---- between our last look and its `open()` is not seen before it is over. We look before a save or a
---- reload, after the BufWritePre autocommands, and once more after it: what came from elsewhere is
---- taken out again.
+--- One race remains. Neovim opens files by name and follows links, so a swap between the last check
+--- and Neovim's `open()` is noticed only afterwards. The checks run before a save or reload, after
+--- the BufWritePre autocommands, and again after the operation. Text that was read from another
+--- file is then removed.
 local M = {}
 
 local api, uv = vim.api, vim.uv
 
---- Why a resolved path leads elsewhere now; nil when it does not.
+--- Return why a resolved path leads elsewhere now, or nil if it does not.
 ---@param real string
 ---@return string|nil
 function M.why(real)
@@ -19,7 +20,7 @@ function M.why(real)
     at = at .. '/' .. part
     local stat = uv.fs_lstat(at)
     if not stat then
-      return nil -- not there, so nothing is below it
+      return nil -- does not exist, so nothing below it can be a link
     elseif stat.type == 'link' then
       local _, _, code = uv.fs_stat(at)
       if code == 'ELOOP' then return 'its symbolic links lead in a circle' end
@@ -29,8 +30,8 @@ function M.why(real)
   end
 end
 
---- Why the file at a resolved path cannot be shown: the same, or it is no file, and Neovim would
---- wait for the other end of a pipe. nil when it can, also where nothing is.
+--- Return why the file at a resolved path cannot be shown: the path leads elsewhere, or it is not a
+--- regular file (Neovim would block on a pipe). Return nil if it can be shown or does not exist.
 ---@param real string
 ---@return string|nil
 function M.barred(real)
@@ -45,7 +46,7 @@ local function is_same(name, real)
   return not one and not other and vim.fn.resolve(name) == real
 end
 
---- Why a buffer's name leads to another file than a resolved path; nil when it does not.
+--- Return why a buffer's name leads to another file than a resolved path, or nil if it does not.
 ---@param real string
 ---@return string|nil
 function M.name_moved(bufnr, real)
@@ -55,21 +56,24 @@ function M.name_moved(bufnr, real)
   end
 end
 
---- The file of a buffer as the host resolved it; of a buffer that it does not know as it is now.
+--- Return the path of a buffer's file as the host resolved it, or as it resolves now if the host
+--- does not know the buffer.
 ---@return string
 function M.real(bufnr)
   local name = api.nvim_buf_get_name(bufnr)
   return require('acp.buffers.watch').path(bufnr) or uv.fs_realpath(name) or name
 end
 
---- Both for a buffer whose file the host resolved to `real`: its name may be a link to that.
+--- Return why the path or the name of a buffer leads elsewhere than `real`, to which the host
+--- resolved its file. The name may be a link to `real`.
 ---@param real string
 ---@return string|nil
 function M.moved(bufnr, real) return M.why(real) or M.name_moved(bufnr, real) end
 
---- Whether the file of a buffer can be read by its name: it is a file, and no part of its name has
---- become a link since the buffer was made (Neovim resolves directories in names). Where the name
---- itself may have been one is known if the host knows the buffer.
+--- Whether the file of a buffer can be read by its name. It must be a regular file, and no part of
+--- the name may have become a link since the buffer was created (Neovim resolves directories in
+--- names). The last part may have been a link before; this is known only if the host knows the
+--- buffer.
 function M.readable(bufnr)
   local name = api.nvim_buf_get_name(bufnr)
   local real = require('acp.buffers.watch').path(bufnr)

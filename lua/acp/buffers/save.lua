@@ -1,7 +1,7 @@
---- Buffers and their files: loading, bringing up to date, saving, each without a prompt of Neovim's
---- (W10, W11, W12, W13, E325, hit-enter) and without a modeline's options.
+--- Loading, reloading and checking of buffers for a save, without prompts (W10, W11, W12, W13,
+--- E325, hit-enter) and without modelines.
 local M = {
-  probing = false, -- what Neovim finds changed now it was asked for
+  probing = false, -- whether a FileChangedShell event now comes from `probe`
 }
 
 local api, fn, uv = vim.api, vim.fn, vim.uv
@@ -9,17 +9,17 @@ local handlers, nofollow = require('acp.buffers.save_handlers'), require('acp.bu
 local file_stamp = require('acp.buffers.file_stamp')
 local stamp, with = file_stamp.of, require('acp.base.options').with
 
-local seen = {} ---@type table<integer, string> the file as it was when the clean buffer equalled it
-local fresh = {} ---@type table<integer, boolean> whether `seen` may miss a change of the same tick
-local conflicts = {} ---@type table<integer, string> why buffer and file are two different texts
+local read_stamps = {} ---@type table<integer, string> file stamp when the clean buffer equalled it
+local fresh = {} ---@type table<integer, boolean> the stamp may miss a change in the same clock tick
+local conflicts = {} ---@type table<integer, string> why buffer and file differ
 
 local on, group = require('acp.base.autocmds').group('acp.save')
 
 on('BufWipeout', function(args)
-  seen[args.buf], fresh[args.buf], conflicts[args.buf] = nil, nil, nil
+  read_stamps[args.buf], fresh[args.buf], conflicts[args.buf] = nil, nil, nil
 end)
 
---- The user has the last word.
+--- A save by the user resolves a conflict.
 local function saved(bufnr)
   if not vim.bo[bufnr].modified then conflicts[bufnr] = nil end
 end
@@ -27,7 +27,7 @@ end
 on('BufWritePost', function(args) saved(args.buf) end)
 require('acp.buffers.silent_saves').listen(saved)
 
---- Neovim's own words of an error, on one line.
+--- Return the message of an error without its location, on one line.
 ---@param err any
 ---@return string
 function M.reason(err)
@@ -37,19 +37,19 @@ end
 
 local function file_of(bufnr) return uv.fs_stat(api.nvim_buf_get_name(bufnr)) end
 
---- Remember the file that the clean buffer equals.
+--- Record the stamp of the file that the clean buffer equals.
 ---@param stat table|nil of `fs_stat`, taken before the file was read
 ---@param is_fresh? boolean as of that moment
-local function see(bufnr, stat, is_fresh)
-  seen[bufnr] = stat and stamp(stat) or nil
+local function record_stamp(bufnr, stat, is_fresh)
+  read_stamps[bufnr] = stat and stamp(stat) or nil
   fresh[bufnr] = is_fresh or nil
 end
 
---- Whether the clean buffer still equals its file. The texts are compared while the stamp proves
---- nothing.
+--- Whether the clean buffer still equals its file. The texts are compared if the stamp is too young
+--- to be reliable.
 ---@param stat table|nil of `fs_stat`
-local function is_seen(bufnr, stat)
-  if (stat and stamp(stat) or nil) ~= seen[bufnr] then return false end
+local function is_current(bufnr, stat)
+  if (stat and stamp(stat) or nil) ~= read_stamps[bufnr] then return false end
   if not stat or not fresh[bufnr] then return true end
   local is_fresh = file_stamp.is_fresh(stat)
   if not require('acp.buffers.text').is_of_file(bufnr) then return false end
@@ -57,7 +57,7 @@ local function is_seen(bufnr, stat)
   return true
 end
 
---- Run an Ex command in the buffer. No message, no swap-file dialog, no modelines.
+--- Run an Ex command in the buffer, without messages, swap-file dialog and modelines.
 function M.run(bufnr, command)
   local quiet = { shortmess = vim.go.shortmess .. 'A', confirm = false }
   return with(vim.go, quiet, function()
@@ -68,8 +68,8 @@ function M.run(bufnr, command)
   end)
 end
 
---- The flags that `:file` shows of the buffer, in the user's language: whether it is older than its
---- file, and whether it was renamed to a file that it has not read.
+--- Parse the flags of `:file`, which are in the user's language. Return whether the buffer is older
+--- than its file, and whether it was renamed to a file that it has not read.
 local function origin(bufnr)
   local function ask() return api.nvim_exec2('file', { output = true }).output end
   local output = api.nvim_buf_call(bufnr, ask)
@@ -78,8 +78,8 @@ local function origin(bufnr)
   return is('[New]'), is('[Not edited]')
 end
 
---- Run `action` such that autocommands fire, also when it is called from within one of somebody's
---- that waits for something (a formatter's BufWritePre).
+--- Run `action` so that it triggers autocommands even if it is called within another autocommand
+--- that waits, such as a formatter's BufWritePre.
 local function nested(action)
   local result
   local id = on('User', function() result = { action() } end, { pattern = 'nested', nested = true })
@@ -88,7 +88,8 @@ local function nested(action)
   return unpack(result, 1, 2)
 end
 
---- Whether Neovim finds the file changed under the buffer; `choice` is taken, its dialog not shown.
+--- Whether Neovim detects that the buffer's file changed. `choice` answers FileChangedShell, so no
+--- dialog is shown.
 local function probe(bufnr, choice)
   local found = false
   M.probing = true
@@ -98,15 +99,16 @@ local function probe(bufnr, choice)
   end)
   local function check() return M.run(bufnr, 'silent checktime ' .. bufnr) end
   local needed = { user = true, filechangedshell = true }
-  local heard = { eventignore = require('acp.base.options').ignored_but(needed) }
-  local called, ok, err = with(vim.go, heard, nested, check)
+  local values = { eventignore = require('acp.base.options').ignored_but(needed) }
+  local called, ok, err = with(vim.go, values, nested, check)
   assert(called, ok)
   M.probing = false
   pcall(api.nvim_del_autocmd, id)
   return found, ok, err
 end
 
---- Reload a clean buffer. One whose file was created after it would ask (W13): it is edited anew.
+--- Reload a clean buffer. If its file was created after the buffer, `:edit` is used because
+--- `:checktime` would prompt (W13).
 local function reload(bufnr, now, is_fresh)
   local tick = api.nvim_buf_get_changedtick(bufnr)
   local new, renamed = origin(bufnr)
@@ -115,19 +117,19 @@ local function reload(bufnr, now, is_fresh)
   elseif renamed then
     conflicts[bufnr] = 'the buffer was renamed to a file that it has not read'
   else
-    local old = seen[bufnr]
+    local old = read_stamps[bufnr]
     probe(bufnr, 'reload')
     if api.nvim_buf_get_changedtick(bufnr) ~= tick then return end
-    local untold = old and old:match('^%d+%.%d+') == now:match('^%d+%.%d+')
-    if untold or is_fresh and not require('acp.buffers.text').is_of_file(bufnr) then
-      M.run(bufnr, 'silent keepalt keepjumps edit!') -- changed twice within the clock's grain
+    local same_time = old and old:match('^%d+%.%d+') == now:match('^%d+%.%d+')
+    if same_time or is_fresh and not require('acp.buffers.text').is_of_file(bufnr) then
+      M.run(bufnr, 'silent keepalt keepjumps edit!') -- changed twice within one clock tick
     end
   end
 end
 
---- Reload it, and look once more: what was read from elsewhere is taken out of the buffer again,
---- and of its undo history.
----@return string|nil moved why it has been read from elsewhere
+--- Reload a clean buffer and check its path again. If another file was read, remove its text from
+--- the buffer and from the undo history.
+---@return string|nil moved why another file was read
 local function reload_inside(bufnr, now, is_fresh, real)
   local lines = api.nvim_buf_get_lines(bufnr, 0, -1, true)
   local tick = api.nvim_buf_get_changedtick(bufnr)
@@ -144,11 +146,11 @@ local function reload_inside(bufnr, now, is_fresh, real)
   return moved
 end
 
---- Bring a clean buffer up to date with its file. One with unsaved edits is never touched.
----@return boolean stale it may be: Neovim reloads nothing in the command-line window or textlock,
----  and we nothing that is no file, or that the user is at work in
----@return 'gone'|'new'|nil absent it is clean, and there is no file: any more, or not yet
----@return string|nil moved why its name leads elsewhere since it was looked at last
+--- Update a clean buffer from its file. A buffer with unsaved edits is never touched.
+---@return boolean stale the buffer may be out of date, because Neovim does not reload in the
+---  command-line window or under textlock, the path is not a regular file, or the user is busy
+---@return 'gone'|'new'|nil absent the file of a clean buffer was deleted, or does not exist yet
+---@return string|nil moved why its name leads elsewhere since the last check
 function M.refresh(bufnr)
   local of = { buf = bufnr }
   if
@@ -159,9 +161,9 @@ function M.refresh(bufnr)
   local stat = file_of(bufnr)
   local absent = not stat and (origin(bufnr) and 'new' or 'gone') or nil
   if stat and stat.type ~= 'file' then
-    return true -- there is no text that the buffer could have
+    return true -- there is no text to read
   end
-  if is_seen(bufnr, stat) then return false, absent end
+  if is_current(bufnr, stat) then return false, absent end
   local now = stat and stamp(stat) or nil
   local is_fresh = stat ~= nil and file_stamp.is_fresh(stat)
   if now and require('acp.buffers.user_busy').holds_lines(bufnr) then return true end
@@ -171,16 +173,16 @@ function M.refresh(bufnr)
     if not ok and M.is_locked(result) then return true end
     if ok and result then return true, nil, result end
   end
-  see(bufnr, stat, is_fresh)
+  record_stamp(bufnr, stat, is_fresh)
   return false, absent
 end
 
---- Neovim takes the buffer for read from its file as that is now, and asks nothing about it (W11,
---- W12, W13, E13): so it does after a write by a BufWriteCmd, be it one that writes nothing. And
---- whoever undoes from here on comes to a text that the file has not: it is modified.
----@param modified boolean whether the present text holds unsaved edits
+--- Make Neovim treat the buffer as in sync with the present file, so that it does not prompt (W11,
+--- W12, W13, E13). Neovim does so after a BufWriteCmd, even one that writes nothing. After an undo
+--- from here the buffer is modified, because the file does not have the older text.
+---@param modified boolean whether the present text has unsaved edits
 local function touch(bufnr, modified)
-  vim.bo[bufnr].modified = true -- else 'autoread' reads it again
+  vim.bo[bufnr].modified = true -- else 'autoread' would reload it
   if handlers.any(bufnr, 'BufWriteCmd') then
     probe(bufnr, '')
     vim.bo[bufnr].modified = modified
@@ -196,47 +198,49 @@ local function touch(bufnr, modified)
   vim.bo[bufnr].modified = modified
 end
 
---- The file is another one, of the same text.
+--- Accept a changed file that has the same text.
 function M.same(bufnr) touch(bufnr, vim.bo[bufnr].modified) end
 
---- The buffer has taken over what changed in its file: Neovim is not to ask about it any more.
----@param modified boolean whether it holds unsaved edits
+--- Accept a change of the file that was merged into the buffer. Neovim will not prompt about it.
+---@param modified boolean whether the buffer has unsaved edits
 function M.adopt(bufnr, modified)
   touch(bufnr, modified)
   conflicts[bufnr] = nil
   local stat = not modified and file_of(bufnr) or nil
-  see(bufnr, stat, stat ~= nil and file_stamp.is_fresh(stat))
+  record_stamp(bufnr, stat, stat ~= nil and file_stamp.is_fresh(stat))
 end
 
---- The file changed under unsaved edits: nothing is saved over it but by the user.
----@param found? boolean Neovim is finding it changed just now
+--- Mark a conflict between a changed file and unsaved edits. Only the user may then overwrite the
+--- file.
+---@param found? boolean called from FileChangedShell
 function M.mark_conflict(bufnr, found)
   if not found then touch(bufnr, vim.bo[bufnr].modified) end
   conflicts[bufnr] = 'the file changed on disk while its buffer has unsaved changes'
 end
 
---- Whether buffer and file are two different texts.
+--- Whether buffer and file conflict.
 function M.in_conflict(bufnr) return conflicts[bufnr] ~= nil end
 
---- Whether an error says that Neovim allows no such thing right now, but will again.
+--- Whether an error means that Neovim temporarily does not allow the operation.
 ---@param err any
 function M.is_locked(err)
   local text = tostring(err)
   return (text:find('E565') or text:find('E523') or text:find('E11:')) ~= nil
 end
 
---- Format of a file that an agent creates, whatever the user's own files have. Autocommands may
---- choose another one, as that of `.editorconfig` does.
+--- Format of a file that an agent creates, regardless of the user's options. Autocommands may
+--- change it, as the one for `.editorconfig` does.
 local PLAIN = { fileformats = 'unix', fileencoding = 'utf-8', bomb = false }
 
---- Load a file, by its resolved path, into a buffer nobody sees. A swap file of somebody else's is
---- no question. `fileencodings` is what to decode it by, nil for the user's.
+--- Load a file, given by its resolved path, into a hidden buffer. An existing swap file causes no
+--- prompt.
+---@param fileencodings? string the user's by default
 function M.load(name, fileencodings)
   local quiet = {
     shortmess = vim.go.shortmess .. 'A',
     modeline = false,
     fileencodings = fileencodings or vim.go.fileencodings,
-    binary = false, -- the text is decoded as that of a file that no buffer shows
+    binary = false, -- decode the text as the host decodes a file without a buffer
   }
   local modeline = vim.go.modeline
   local stat = uv.fs_lstat(name)
@@ -244,7 +248,7 @@ function M.load(name, fileencodings)
   if not stat then quiet = vim.tbl_extend('error', quiet, PLAIN) end
   local moved = nofollow.why(name)
   if moved then error(moved, 0) end
-  if stat and stat.type ~= 'file' then error('is not a regular file', 0) end -- a pipe is waited for
+  if stat and stat.type ~= 'file' then error('is not a regular file', 0) end -- a pipe would block
   local bufnr
   local ok, err = with(vim.go, quiet, function()
     bufnr = require('acp.buffers.loaded').add(name)
@@ -253,15 +257,15 @@ function M.load(name, fileencodings)
   end)
   if bufnr and api.nvim_buf_is_loaded(bufnr) then
     vim.bo[bufnr].modeline = modeline
-    see(bufnr, stat and stat.type == 'file' and stat or nil, is_fresh)
+    record_stamp(bufnr, stat and stat.type == 'file' and stat or nil, is_fresh)
   end
-  -- If a file type plugin fails, the text has been read before that.
+  -- If a filetype plugin fails, the text was read before that.
   assert(ok or bufnr and vim.bo[bufnr].filetype ~= '', err)
   moved = nofollow.why(name)
   assert(not moved, moved)
 end
 
---- The nearest directory above a file that exists, as `fs_stat` gives it, and its path.
+--- Return the `fs_stat` and path of the nearest existing directory above a file.
 local function existing_parent(name)
   for parent in vim.fs.parents(name) do
     local stat = uv.fs_stat(parent)
@@ -269,8 +273,9 @@ local function existing_parent(name)
   end
 end
 
+--- Check whether a file can be written.
 ---@param stat table|nil of `fs_stat`
----@return string|nil outcome why the file cannot be written
+---@return string|nil outcome nil if it can
 ---@return string|nil why
 function M.check_file(name, stat)
   if stat and stat.type == 'directory' then return 'directory', 'is a directory' end
@@ -288,7 +293,7 @@ function M.check_file(name, stat)
   end
 end
 
---- Only Neovim knows whether the file is still the one that a buffer with edits was read from.
+--- Detect a conflict for a modified buffer. Only Neovim knows which file it was read from.
 local function check_dirty(bufnr)
   local new, renamed = origin(bufnr)
   if new or renamed or probe(bufnr, '') then
@@ -302,14 +307,14 @@ local function check_disk(bufnr, stat, synced)
       local ok, err = pcall(check_dirty, bufnr)
       if not ok then return M.is_locked(err) and 'busy' or 'failed', M.reason(err) end
     end
-  elseif not synced and not is_seen(bufnr, stat) then
+  elseif not synced and not is_current(bufnr, stat) then
     return 'moved'
   end
   if conflicts[bufnr] and stat then return 'conflict', conflicts[bufnr] end
 end
 
---- Whether the buffer can be edited and, with `due`, saved: an outcome and why when it can't.
---- `synced`: the caller has compared it with the file.
+--- Check whether the buffer can be edited and, with `due`, saved. Return an outcome and a reason if
+--- it cannot. `synced` means that the caller has compared it with the file.
 function M.check(bufnr, due, synced)
   local options = vim.bo[bufnr]
   if options.buftype ~= '' then
@@ -326,10 +331,10 @@ function M.check(bufnr, due, synced)
   return check_disk(bufnr, stat, synced)
 end
 
---- Whether a file could be written that no buffer has: nil, or why not.
+--- Check whether a file without a buffer can be written.
 function M.check_closed(name) return M.check_file(name, uv.fs_stat(name)) end
 
---- Read a file again that is another one, whatever its time says.
+--- Reload a file that has changed, even if its time is the same.
 function M.reread(bufnr)
   local tick = api.nvim_buf_get_changedtick(bufnr)
   probe(bufnr, 'reload')
@@ -338,9 +343,10 @@ function M.reread(bufnr)
   end
 end
 
---- The buffer has been saved. Its file is asked about anew: the stamp may be of a later change.
+--- Forget the stamp and conflict of a buffer that was saved. The next check reads the stamp again,
+--- because the present one may be of a later change.
 function M.settled(bufnr)
-  seen[bufnr], fresh[bufnr], conflicts[bufnr] = nil, nil, nil
+  read_stamps[bufnr], fresh[bufnr], conflicts[bufnr] = nil, nil, nil
 end
 
 return M

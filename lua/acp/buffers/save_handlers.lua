@@ -1,25 +1,25 @@
---- Autocommands of the user that take part in a save: one may write the file in place of Neovim, or
+--- The user's autocommands that take part in a save. One may write the file instead of Neovim, or
 --- run a formatter on it afterwards.
 local M = {}
 
 local api, fn = vim.api, vim.fn
 
-local MAX_BYTES = 4 * 1024 * 1024 -- of a file that is compared; of a larger one its size only
+local MAX_BYTES = 4 * 1024 * 1024 -- of a file to compare; only the size of a larger one is compared
 
---- Whether an autocommand of somebody else's is run at this event of the buffer.
+--- Whether an autocommand of the user or another plugin runs at this event of the buffer.
 ---@param event string
 function M.any(bufnr, event)
   local name = api.nvim_buf_get_name(bufnr)
   for _, one in ipairs(api.nvim_get_autocmds({ event = event })) do
-    local ours = one.group_name and vim.startswith(one.group_name, 'acp.')
+    local is_own = one.group_name and vim.startswith(one.group_name, 'acp.')
     local what = one.pattern:find('/', 1, true) and name or vim.fs.basename(name)
     local matches = not one.buflocal and fn.match(what, fn.glob2regpat(one.pattern)) >= 0
-    if not ours and (matches or (one.buflocal and one.buffer == bufnr)) then return true end
+    if not is_own and (matches or (one.buflocal and one.buffer == bufnr)) then return true end
   end
   return false
 end
 
---- Whether the text of a buffer's file can be told from its bytes.
+--- Whether the bytes of a buffer's file determine its text.
 function M.is_plain(bufnr)
   local options = vim.bo[bufnr]
   local encoding = options.fileencoding
@@ -28,8 +28,8 @@ function M.is_plain(bufnr)
     and (utf8 or (not options.bomb and vim.iconv('a', 'utf-8', encoding) ~= nil))
 end
 
---- The bytes that a plain buffer is in its file, but for the end of the last line; nil where there
---- is a character that its encoding lacks.
+--- Return the bytes of a plain buffer in its file, without the end of the last line. Return nil if
+--- a character does not exist in the encoding.
 local function encoded(bufnr, eol)
   local options = vim.bo[bufnr]
   local text = table.concat(api.nvim_buf_get_lines(bufnr, 0, -1, true), eol)
@@ -39,19 +39,18 @@ local function encoded(bufnr, eol)
   return options.bomb and '\239\187\191' .. text or text
 end
 
---- Whether the file of a buffer that was saved just now is another text already, by what is run at
---- `BufWritePost`.
+--- Whether a `BufWritePost` autocommand has rewritten the file of a buffer that was just saved.
 function M.rewrote(bufnr)
   local name, options = api.nvim_buf_get_name(bufnr), vim.bo[bufnr]
   local stat = vim.uv.fs_stat(name)
-  local is_file = stat and stat.type == 'file' -- a pipe would be waited for
+  local is_file = stat and stat.type == 'file' -- opening a pipe would block
   local saved = is_file and not options.modified and M.is_plain(bufnr)
   if not saved or not M.any(bufnr, 'BufWritePost') then return false end
   if stat.size > MAX_BYTES then
     local count = api.nvim_buf_line_count(bufnr)
     local size = api.nvim_buf_get_offset(bufnr, count)
     size = options.fileformat == 'dos' and size + count or size
-    return math.abs(stat.size - size) > 3 -- as much as a BOM, or the end of a last line
+    return math.abs(stat.size - size) > 3 -- allow for a BOM or the end of the last line
   end
   local eol = ({ dos = '\r\n', mac = '\r' })[vim.bo[bufnr].fileformat] or '\n'
   local text, found = encoded(bufnr, eol), require('acp.base.read_file')(name)

@@ -1,12 +1,13 @@
---- Saves of the user's that no autocommand tells of: those by autocommands that are not `++nested`,
---- as in `autocmd TextChanged * silent! update`, and by `:noautocmd`. Neovim counts what it writes.
+--- Detection of saves that trigger no autocommand: those by autocommands that are not `++nested`,
+--- as in `autocmd TextChanged * silent! update`, and those by `:noautocmd`. The undo tree counts
+--- writes.
 local M = {}
 
 local api = vim.api
 
 ---@class acp.Writes
----@field tick integer 'changedtick' when they were counted
----@field count integer of the buffer to its file, since there is an undo history of it
+---@field tick integer 'changedtick' when the writes were counted
+---@field count integer writes of the buffer since its undo history began
 
 local known = {} ---@type table<integer, acp.Writes> by buffer of a file
 local listeners = {} ---@type (fun(bufnr: integer))[]
@@ -17,21 +18,22 @@ local function is_file(bufnr)
     and api.nvim_buf_get_name(bufnr) ~= ''
 end
 
---- By an expression: as a Lua table the whole tree would cost twice as much.
+--- Return the number of writes. Evaluated in Vim script, because converting the whole tree to a Lua
+--- table would take twice as long.
 local function count(bufnr) return api.nvim_eval(('undotree(%d).save_last'):format(bufnr)) end
 
---- Count the writes of the buffer until now.
+--- Note the current number of writes of a buffer.
 function M.note(bufnr)
   if is_file(bufnr) then
     known[bufnr] = { tick = api.nvim_buf_get_changedtick(bufnr), count = count(bufnr) }
   end
 end
 
---- Call this for each buffer that has been saved silently.
+--- Add a callback for buffers that were saved silently.
 ---@param callback fun(bufnr: integer)
 function M.listen(callback) listeners[#listeners + 1] = callback end
 
---- Whether the buffer has been saved silently since this was asked last: then all are told.
+--- Call the listeners if the buffer was saved silently since the last check.
 function M.check(bufnr)
   local last = known[bufnr]
   if not last then
@@ -54,14 +56,14 @@ local function check_all()
   end
 end
 
---- Look at all buffers, so that the saves so far are told.
+--- Check all buffers, so that all saves so far are reported.
 function M.look()
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     M.check(bufnr)
   end
 end
 
---- Come after all autocommands that the user has by now, so that what they save is seen at once.
+--- Register the autocommands after all of the user's, so that saves by those are seen at once.
 function M.come_last()
   local add = require('acp.base.autocmds').group('acp.silent_saves')
   local function on(events, callback)

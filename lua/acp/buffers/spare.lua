@@ -1,6 +1,5 @@
---- A copy of a file that Neovim is about to overwrite. Where Neovim renames the old file, or copies
---- it ('writebackup'), it puts that back by itself when a write fails; but not what 'backupskip'
---- names, nor what it found no place for a copy of.
+--- Copies of files that Neovim is about to overwrite. With 'writebackup' Neovim restores the old
+--- file itself when a write fails, unless 'backupskip' names it or there was no place for a backup.
 local M = {}
 
 local api, fn, uv = vim.api, vim.fn, vim.uv
@@ -13,7 +12,7 @@ local function is_skipped(name)
   return false
 end
 
---- Whether Neovim may write into the file itself, instead of renaming it ('backupcopy').
+--- Whether Neovim may overwrite the file in place instead of renaming it ('backupcopy').
 local function is_overwritten(bufnr, name, stat)
   local copy = vim.bo[bufnr].backupcopy
   copy = ',' .. (copy ~= '' and copy or vim.go.backupcopy) .. ','
@@ -34,13 +33,13 @@ local function is_overwritten(bufnr, name, stat)
     or not uv.fs_access(folder, 'W')
 end
 
----@class acp.Spare what there was before a write
----@field new boolean there was no file
----@field copy? string of a file that is overwritten
----@field beside? string a backup of Neovim's that was not there: it leaves it where it puts it back
+---@class acp.Spare state of a file before a write
+---@field new boolean the file did not exist
+---@field copy? string path of the copy
+---@field beside? string path of Neovim's own backup, which it leaves behind after restoring it
 
---- Get ready for a write. Returns nil and why where a copy is needed and cannot be made.
----@param stat table|nil of the file, nil when there is none
+--- Copy a file before a write if needed. Return nil and an error if that fails.
+---@param stat table|nil of the file, nil if it does not exist
 ---@return acp.Spare|nil
 ---@return string|nil err
 function M.make(bufnr, stat)
@@ -49,7 +48,7 @@ function M.make(bufnr, stat)
   if not stat or not is_overwritten(bufnr, name, stat) then return found end
   local beside = name .. vim.go.backupext
   found.beside = not vim.go.backup and not uv.fs_lstat(beside) and beside or nil
-  found.copy = fn.tempname() -- in a directory of this Neovim's alone
+  found.copy = fn.tempname() -- in a private directory of this Neovim
   local ok, err = uv.fs_copyfile(name, found.copy, { excl = true })
   if not ok then
     uv.fs_unlink(found.copy)
@@ -58,15 +57,15 @@ function M.make(bufnr, stat)
   return found
 end
 
---- The write failed: the file is to be as it was. Returns where the copy is when that cannot be.
---- What is no file any more is somebody else's, and a pipe would be waited for.
+--- Restore the file after a failed write. If the path is no longer a regular file, leave it alone:
+--- opening a pipe would block.
 ---@param spare acp.Spare
----@return string|nil
+---@return string|nil copy path of the copy if the file could not be restored
 function M.put_back(name, spare)
   local stat = uv.fs_stat(name)
   if stat and stat.type ~= 'file' then return spare.copy end
   if spare.new then
-    uv.fs_unlink(name) -- half a file
+    uv.fs_unlink(name) -- a partial file
   end
   if spare.copy and not uv.fs_copyfile(spare.copy, name) then return spare.copy end
   M.drop(spare)

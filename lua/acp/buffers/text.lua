@@ -1,8 +1,10 @@
---- A buffer's text beyond its lines: whether it has any byte, and whether its last line is ended.
+--- Properties of a buffer's text as bytes: whether it is empty, and whether its last line has a
+--- newline.
 local M = {}
 
---- Only the empty file has no byte; its buffer has one empty line all the same. Not asked of
---- `nvim_buf_get_offset`, which goes by what was there before an undo.
+--- Whether the buffer's text has no bytes. The buffer of an empty file has one empty line too, as
+--- has that of a file with only a newline. `nvim_buf_get_offset()` is not used because it is
+--- outdated after an undo.
 ---@return boolean
 function M.is_empty(bufnr)
   if
@@ -19,7 +21,7 @@ function M.ends(bufnr) return vim.bo[bufnr].endofline and not M.is_empty(bufnr) 
 
 local BREAKS = { unix = '\n', dos = '\r\n', mac = '\r' }
 
---- Whether the file of the buffer holds the buffer's text, as a write of it would.
+--- Whether the bytes of the buffer's file are those that a write of the buffer would produce.
 ---@return boolean
 function M.is_of_file(bufnr)
   local options = vim.bo[bufnr]

@@ -1,13 +1,13 @@
---- What a user has begun in a buffer that an agent's edit is about to change. The edit waits where
---- it would move or change those lines.
+--- Detection of unfinished commands of the user in a buffer. An agent's edit waits if it would move
+--- or change the lines that such a command refers to.
 local M = {}
 
 local api, fn = vim.api, vim.fn
 
 local SELECTION = '^[vVsS\22\19]'
 
-local in_block = false -- whether the text that is being inserted goes into a block of lines
-local in_search = false -- whether a command line was begun in a selection, which lasts
+local in_block = false -- whether the current insertion goes into a visual block
+local in_search = false -- whether the current command line was started from a selection
 
 local on = require('acp.base.autocmds').group('acp.user_busy')
 on('ModeChanged', function()
@@ -25,7 +25,7 @@ local function moves_lines(hunks)
   return vim.iter(hunks):any(function(hunk) return hunk[2] - hunk[1] ~= #hunk[3] end)
 end
 
---- The command line of the user that would change the buffer.
+--- Return the unfinished command line that would change the buffer.
 ---@return string|nil
 local function command_line(bufnr)
   if fn.getcmdwintype() == ':' then
@@ -34,7 +34,7 @@ local function command_line(bufnr)
   return api.nvim_get_current_buf() == bufnr and fn.getcmdtype() == ':' and fn.getcmdline() or nil
 end
 
---- What an operator that is under way has to do with hunks: it goes by the number of a line.
+--- Return why a pending operator blocks these hunks. An operator refers to a line by its number.
 ---@param mode string
 ---@param hunks any[][]
 local function operator(mode, hunks)
@@ -47,14 +47,14 @@ local function operator(mode, hunks)
   end
 end
 
---- Whether there is a selection; a search from it, or an expression, keeps it.
+--- Whether there is a selection. A search or an expression that was started from it keeps it.
 ---@param mode string
 local function selects(mode)
   return mode:find(SELECTION) ~= nil
     or (mode:find('^c') ~= nil and in_search and fn.getcmdtype() ~= ':')
 end
 
---- What a selection has to do with hunks.
+--- Return why the selection blocks these hunks.
 ---@param hunks any[][]
 local function selection(hunks)
   local one, other = fn.line('v'), fn.line('.')
@@ -66,10 +66,10 @@ local function selection(hunks)
   return is_touched and 'the user has selected lines' or nil
 end
 
---- Why an edit has to wait until the user has finished. `:s///c` asks about a line and then changes
---- the one of that number. An operator, an insertion into a block, and a command line go by numbers
---- of lines as well: hunks above would have them change other text.
----@param hunks any[][] `{first, last, lines}`, rows
+--- Return why an edit must wait until the user has finished. `:s///c` asks about a line and then
+--- changes the line with that number. Operators, insertions into a block and command lines also
+--- refer to line numbers, so hunks above would make them change other text.
+---@param hunks any[][] `{first, last, lines}`, in rows
 ---@return string|nil why
 function M.busy(bufnr, hunks)
   local line = command_line(bufnr)
@@ -83,7 +83,7 @@ function M.busy(bufnr, hunks)
   return fn.state('o') ~= '' and operator(mode, hunks) or nil
 end
 
---- Why a buffer cannot be read from its file again until the user has finished.
+--- Return why a buffer must not be reloaded until the user has finished.
 ---@return string|nil why
 function M.holds_lines(bufnr)
   local whole = { 0, api.nvim_buf_line_count(bufnr), {} }

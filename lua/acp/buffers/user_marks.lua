@@ -1,18 +1,18 @@
---- Marks of a buffer that say where the user last changed something: `'[`, `']`, `'.`, and the
---- change list. An edit that is not the user's leaves them to the user.
+--- Preservation of the marks `'[`, `']`, `'.` and the change list, which record the user's own
+--- changes, during an agent's edit.
 local M = {}
 
 local api = vim.api
 local ns = api.nvim_create_namespace('acp.user_marks')
 
-local action ---@type fun() what `run` has to do
+local action ---@type fun() the edit for `run`
 
---- Do what `keep` was asked for. Neovim itself keeps `'.` and the change list under |:keepjumps|,
---- which is for commands only.
+--- Run the edit passed to `keep`. |:keepjumps| preserves `'.` and the change list, but works only
+--- for commands, so `keep` calls this from one.
 function M.run() action() end
 
 ---@return table<string, { [1]: integer, [2]: integer }> extmark and column by mark
-local function noted(bufnr)
+local function save_marks(bufnr)
   local found = {}
   for _, mark in ipairs({ '[', ']' }) do
     local lnum, col = unpack(api.nvim_buf_get_mark(bufnr, mark))
@@ -23,7 +23,7 @@ local function noted(bufnr)
   return found
 end
 
-local function put_back(bufnr, found)
+local function restore_marks(bufnr, found)
   for mark, it in pairs(found) do
     local row = api.nvim_buf_get_extmark_by_id(bufnr, ns, it[1], {})[1]
     api.nvim_buf_del_extmark(bufnr, ns, it[1])
@@ -32,17 +32,18 @@ local function put_back(bufnr, found)
   end
 end
 
---- Call `edit`, which changes the buffer; return its results. The marks move with the text only.
+--- Call `edit`, which changes the buffer, and return its results. The marks only move with the
+--- text.
 ---@generic T
 ---@param edit fun(...): T
 ---@return T
 function M.keep(bufnr, edit, ...)
   local args, results = { n = select('#', ...), ... }, {}
-  local found = noted(bufnr)
+  local found = save_marks(bufnr)
   action = function() results = { pcall(edit, unpack(args, 1, args.n)) } end
   local command = { cmd = 'lua', args = { "require('acp.buffers.user_marks').run()" } }
   api.nvim_cmd(vim.tbl_extend('error', command, { mods = { keepjumps = true } }), {})
-  if api.nvim_buf_is_loaded(bufnr) then put_back(bufnr, found) end
+  if api.nvim_buf_is_loaded(bufnr) then restore_marks(bufnr, found) end
   if not results[1] then error(results[2], 0) end
   return unpack(results, 2, table.maxn(results))
 end

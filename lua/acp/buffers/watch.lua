@@ -1,6 +1,6 @@
---- Which buffers changed by the user's hand, told to the host once per turn of the event loop.
---- Attached only to buffers that an agent read or wrote, or that hold its pending edits. The verb
---- `edited` carries one region; our own edits are held back, the host knows them.
+--- Reports of the user's changes in buffers to the host, once per iteration of the event loop. Only
+--- buffers that an agent read or wrote, or that have pending edits, are watched. The verb `edited`
+--- has one region. The host's own edits are not reported.
 local M = {}
 
 local api, uv = vim.api, vim.uv
@@ -10,27 +10,27 @@ local silent_saves = require('acp.buffers.silent_saves')
 ---@field path string real path of the file
 ---@field tick integer 'changedtick' up to which the host knows the text
 ---@field count integer lines at that tick
----@field change integer number of the change (`:undolist`) that the text is at
+---@field change integer number of the text's change (`:undolist`)
 ---@field newest integer the highest such number so far
----@field first integer|nil first row that changed since, nil when none has
----@field tail integer lines at the end that did not change
----@field reloaded? boolean read anew from its file since
----@field unread? boolean the host was told so and has not asked for the text yet
----@field held? boolean an edit of ours is under way
----@field detached? boolean Neovim has parted from it meanwhile: by `:edit` in an autocommand
+---@field first integer|nil first row that changed since that tick, nil if none has
+---@field tail integer unchanged lines at the end
+---@field reloaded? boolean reloaded from its file since that tick
+---@field unread? boolean the host knows of the reload but has not read the text yet
+---@field held? boolean the host is editing the buffer
+---@field detached? boolean Neovim has detached it during that edit, by `:edit` in an autocommand
 
 local watched = {} ---@type table<integer, acp.Watched>
-local changed = {} ---@type table<integer, true> those of which the host has not been told yet
-local pending = {} ---@type table<string, true> files that hold pending edits
-local roots = {} ---@type string[] directories in which an agent's turn runs, or will at once
-local running = {} ---@type string[] those of them that the host has told
+local changed = {} ---@type table<integer, true> buffers with changes that were not reported yet
+local pending = {} ---@type table<string, true> files with pending edits
+local roots = {} ---@type string[] directories in which turns run or are about to run
+local running = {} ---@type string[] directories in which turns run according to the host
 local homes = {} ---@type table<integer, string[]> directories of sessions that have had a turn
-local expected = {} ---@type integer[][] prompts on their way: number, and number of the session
+local expected = {} ---@type integer[][] prompts on their way: prompt number, session number
 local prompts = 0
-local looking = false
-local unaware = {} ---@type table<integer, true> buffers whose save does not settle a conflict
+local is_refresh_due = false
+local unaware = {} ---@type table<integer, true> buffers whose save does not resolve a conflict
 
-local function tell(verb, args)
+local function send(verb, args)
   local host = require('acp.base.host')
   if host.running() then host.notify(verb, args) end
 end
@@ -41,16 +41,17 @@ local function path_of(bufnr)
   return name ~= '' and vim.bo[bufnr].buftype == '' and uv.fs_realpath(name) or nil
 end
 
---- Whether an agent is at work on the file's directory.
+--- Whether a turn runs in a directory that contains the file.
 ---@param path string|nil
 function M.at_work(path)
   return path ~= nil and vim.iter(roots):any(function(root) return vim.startswith(path, root) end)
 end
 
---- The number of the change that a buffer is at; lower ones come back by undo.
+--- Return the number of the change that a buffer is at. Undo goes back to lower ones.
 local function change_of(bufnr) return api.nvim_buf_call(bufnr, vim.fn.changenr) end
 
-local function known(watch, bufnr)
+--- Record that the host knows the present text.
+local function mark_known(watch, bufnr)
   watch.tick = api.nvim_buf_get_changedtick(bufnr)
   watch.change = change_of(bufnr)
   watch.newest = math.max(watch.newest or 0, watch.change)
@@ -58,14 +59,14 @@ local function known(watch, bufnr)
   watch.first, watch.reloaded = nil, nil
 end
 
---- Tell the host what changed in a buffer since it was told last.
----@param asked? boolean the host is about to be given the present tick as well
+--- Report the changes in a buffer since the last report.
+---@param asked? boolean the host is about to receive the present tick too
 function M.flush(bufnr, asked)
   local watch = watched[bufnr]
   changed[bufnr] = nil
   if not watch or watch.held or not api.nvim_buf_is_loaded(bufnr) then return end
   if not (asked or watch.first or watch.reloaded) then
-    return -- a tick that nobody was told would part the next region from what the host knows
+    return -- the next report must be based on a tick that the host knows
   end
   local args = { path = watch.path, bufnr = bufnr, base = watch.tick }
   if watch.reloaded then
@@ -79,31 +80,31 @@ function M.flush(bufnr, asked)
   end
   watch.unread = not asked and (watch.unread or args.reloaded) or nil
   local newest, last = watch.newest, watch.change
-  known(watch, bufnr)
-  local forgot = args.reloaded and watch.change == 0 -- a long file has no history ('undoreload')
+  mark_known(watch, bufnr)
+  local forgot = args.reloaded and watch.change == 0 -- a long file loses its history ('undoreload')
   args.undone = watch.change ~= last and watch.change <= newest and not forgot or nil
   args.tick = watch.tick
-  if args.lines or args.reloaded then tell('edited', args) end
+  if args.lines or args.reloaded then send('edited', args) end
 end
 
---- Tell the host all changes before what the user does next: what their agent does then must not
---- meet an older text.
+--- Report all changes before the user's next action is sent, so that the agent does not act on an
+--- older text.
 function M.flush_all()
   for bufnr in pairs(changed) do
     M.flush(bufnr)
   end
 end
 
---- Something became of a watched buffer that no region tells: the host asks before it says again
---- what the buffer holds.
+--- Report a change of a watched buffer that no region describes. The host reads the buffer before
+--- it uses its text again.
 local function doubt(bufnr)
   local watch = watched[bufnr]
-  if watch and not watch.held then tell('doubted', { path = watch.path }) end
+  if watch and not watch.held then send('doubted', { path = watch.path }) end
 end
 
 local function on_lines(watch, bufnr, first, last)
   if watch.held then return end
-  -- An emptied buffer has a line that is none of those it had: `:%delete` tells that none is left.
+  -- The single line of an emptied buffer is new: `:%delete` reports that no old line is left.
   local count = api.nvim_buf_line_count(bufnr)
   local tail = count == 1 and 0 or count - last
   if not watch.first then
@@ -123,12 +124,12 @@ local function on_reload(watch, bufnr)
   end
 end
 
---- Watch a buffer from now on; the host knows its text as it is.
+--- Start watching a buffer whose present text the host knows.
 ---@param path string real path of its file
 function M.attach(bufnr, path)
   if watched[bufnr] then return end
   local watch = { path = path, tail = 0 } ---@type acp.Watched
-  known(watch, bufnr)
+  mark_known(watch, bufnr)
   local attached = api.nvim_buf_attach(bufnr, false, {
     on_lines = function(_, _, _, first, _, last)
       if watched[bufnr] ~= watch then return true end
@@ -141,31 +142,32 @@ function M.attach(bufnr, path)
       elseif watched[bufnr] == watch then
         M.flush(bufnr)
         watched[bufnr] = nil
-        -- Neovim 0.10 has freed the text by now: `vim.bo` enters the buffer, and fails.
+        -- In Neovim 0.10 the text is freed by now, and `vim.bo` fails because it enters the buffer.
         local unsaved = vim.fn.getbufinfo(bufnr)[1].changed == 1 or nil
-        tell('edited', { path = path, bufnr = bufnr, detached = true, unsaved = unsaved })
+        send('edited', { path = path, bufnr = bufnr, detached = true, unsaved = unsaved })
       end
     end,
   })
   watched[bufnr] = attached and watch or nil
 end
 
---- Whether an edit of ours is under way.
+--- Whether the host is editing the buffer.
 function M.held(bufnr) return watched[bufnr] ~= nil and watched[bufnr].held == true end
 
---- The save that is under way tells nothing of the conflict with what is on disk.
+--- Mark that the save in progress does not resolve the conflict with the file on disk.
 function M.unaware(bufnr) unaware[bufnr] = true end
 
---- The real path of a watched buffer's file.
+--- Return the real path of a watched buffer's file.
 ---@return string|nil
 function M.path(bufnr) return watched[bufnr] and watched[bufnr].path end
 
---- An edit of ours begins: what happens to the buffer until `release` is not the user's.
+--- Begin an edit by the host. Changes until `release` are not the user's and are not reported.
 function M.hold(bufnr)
   local watch = watched[bufnr]
   if watch then watch.held = true end
 end
 
+--- End an edit by the host.
 function M.release(bufnr)
   local watch = watched[bufnr]
   if not watch then return end
@@ -176,27 +178,27 @@ function M.release(bufnr)
     if loaded then
       M.attach(bufnr, watch.path)
     else
-      tell('edited', { path = watch.path, bufnr = bufnr, detached = true })
+      send('edited', { path = watch.path, bufnr = bufnr, detached = true })
     end
   end
   if loaded then
-    known(watch, bufnr)
+    mark_known(watch, bufnr)
     silent_saves.note(bufnr)
   end
 end
 
---- Something may have become of files while nobody looked: a commit, an edit elsewhere.
-local function look()
-  if next(pending) and not looking then
-    looking = true
+--- Ask the host to check files with pending edits, which another program may have changed.
+local function request_refresh()
+  if next(pending) and not is_refresh_due then
+    is_refresh_due = true
     vim.schedule(function()
-      looking = false
-      tell('refresh', vim.empty_dict())
+      is_refresh_due = false
+      send('refresh', vim.empty_dict())
     end)
   end
 end
 
---- Whether the text on disk ends with a newline once the buffer is saved.
+--- Whether the file ends with a newline after a save of the buffer.
 local function saved_eol(bufnr)
   local options = vim.bo[bufnr]
   local fixed = options.fixendofline and not options.binary
@@ -204,25 +206,25 @@ local function saved_eol(bufnr)
     or (fixed and not require('acp.buffers.text').is_empty(bufnr))
 end
 
---- Whether the bytes on disk do not tell the text that was saved: an encoding that is not known,
---- `++enc`, a formatter that was run on the file.
+--- Whether the bytes on disk do not determine the saved text, because of an unknown encoding,
+--- `++enc` or a formatter that ran on the file.
 local function is_coded(bufnr)
   local handlers = require('acp.buffers.save_handlers')
   return vim.v.cmdarg ~= '' or not handlers.is_plain(bufnr) or handlers.rewrote(bufnr)
 end
 
---- A file was saved that the host need not merge: while no agent is at work on it (`idle`), or
---- another one than the buffer's.
-local function tell_saved(path, coded, idle)
+--- Report the save of a file that the host need not merge: no turn runs there (`idle`), or it is
+--- not the buffer's own file.
+local function report_saved(path, coded, idle)
   local stamp = require('acp.buffers.file_stamp').at(path)
-  tell('saved', { path = path, stamp = stamp, coded = coded, idle = idle })
+  send('saved', { path = path, stamp = stamp, coded = coded, idle = idle })
 end
 
---- A buffer's text, or a part of it, was written to another file.
-local function tell_other(path) tell_saved(path, true, not M.at_work(path) or nil) end
+--- Report that text of a buffer was written to another file.
+local function report_other_file(path) report_saved(path, true, not M.at_work(path) or nil) end
 
---- Where the save has ended the text ('fixendofline'), 'endofline' says so, as after `:edit`:
---- agents are told that newline, and do not drop it with their next write.
+--- Set 'endofline' if the save added a final newline ('fixendofline'), as `:edit` would. Otherwise
+--- agents would not see the newline and drop it with their next write.
 local function end_with_file(bufnr, ended)
   local options = vim.bo[bufnr]
   if ended and not options.endofline then
@@ -239,7 +241,7 @@ local function on_saved(args)
   local held = watch and watch.held
   local other = not own and uv.fs_realpath(args.match)
   if other and not held then
-    tell_other(other)
+    report_other_file(other)
   elseif not held and own and (watch or M.at_work(path)) then
     M.flush(args.buf)
     local saved = { path = path, bufnr = args.buf, eol = saved_eol(args.buf) }
@@ -254,17 +256,17 @@ local function on_saved(args)
     if not watch or watch.unread then
       saved.lines = api.nvim_buf_get_lines(args.buf, 0, -1, false)
     end
-    tell('saved', saved)
+    send('saved', saved)
   elseif not held and own and path then
-    tell_saved(path, is_coded(args.buf) or nil, true)
+    report_saved(path, is_coded(args.buf) or nil, true)
     end_with_file(args.buf, saved_eol(args.buf))
   end
-  look()
+  request_refresh()
 end
 
 local function on_read(args)
   local path = path_of(args.buf)
-  if path and pending[path] then tell('opened', { path = path, bufnr = args.buf }) end
+  if path and pending[path] then send('opened', { path = path, bufnr = args.buf }) end
 end
 
 local on = require('acp.base.autocmds').group('acp.watch')
@@ -274,23 +276,23 @@ silent_saves.listen(
 )
 on({ 'FileWritePost', 'FileAppendPost' }, function(args)
   local path = uv.fs_realpath(args.match)
-  if path then tell_other(path) end
+  if path then report_other_file(path) end
 end)
 on('BufReadPost', on_read)
--- The event names no buffer, but the one whose option it is is current meanwhile.
+-- The event has no buffer number, but the buffer with the option is current.
 on('OptionSet', function() doubt(api.nvim_get_current_buf()) end, {
   pattern = { 'binary', 'bomb', 'buftype', 'endofline', 'fileencoding', 'fileformat', 'modified' },
 })
 on({ 'BufReadPost', 'BufNewFile', 'BufFilePost' }, function(args)
-  -- Another buffer may be the file's now.
+  -- Another buffer may have become the file's.
   local path = path_of(args.buf)
   for bufnr, watch in pairs(watched) do
     if bufnr == args.buf or watch.path == path then doubt(bufnr) end
   end
 end)
-on({ 'FocusGained', 'ShellCmdPost', 'TermLeave' }, look)
+on({ 'FocusGained', 'ShellCmdPost', 'TermLeave' }, request_refresh)
 
---- The files that hold pending edits, all of them.
+--- Set the files that have pending edits.
 function M.pending(paths)
   pending = {}
   for _, path in ipairs(paths) do
@@ -298,7 +300,7 @@ function M.pending(paths)
   end
 end
 
-local function settle_roots()
+local function update_roots()
   local all = vim.list_extend({}, running)
   for _, prompt in ipairs(expected) do
     vim.list_extend(all, homes[prompt[2]])
@@ -306,40 +308,40 @@ local function settle_roots()
   roots = vim.tbl_map(function(root) return (root:gsub('/+$', '')) .. '/' end, all)
 end
 
---- The directories in which turns run now: files saved there are told.
+--- Set the directories in which turns run. Saves of files there are reported.
 ---@param list string[]
----@param heard? integer prompts up to this number are known to who says that
+---@param acknowledged? integer number of the last prompt that `list` takes into account
 ---@return boolean any
-function M.turns(list, heard)
+function M.turns(list, acknowledged)
   running = list
-  expected = vim.tbl_filter(function(one) return one[1] > (heard or 0) end, expected)
-  settle_roots()
+  expected = vim.tbl_filter(function(one) return one[1] > (acknowledged or 0) end, expected)
+  update_roots()
   silent_saves.come_last()
   return #roots > 0
 end
 
---- The directories of a session, in which its next turn will run.
+--- Set the directories of a session, in which its next turn will run.
 ---@param n integer
 ---@param list string[]
 function M.home(n, list) homes[n] = list end
 
---- A prompt goes to session `n`, whose turn runs from now on: nobody need ask whether the saves
---- before it were told, and those from now on will be. `expected` comes before anything else.
+--- Expect a turn of session `n`, whose prompt is about to be sent. All earlier saves are reported
+--- now and later ones will be, so the host need not ask. Call `expected` directly after the prompt.
 ---@param n integer
----@return integer|nil number of the prompt; nil where the host has to ask
+---@return integer|nil number of the prompt, nil if the host must ask
 function M.expect(n)
   if not homes[n] then return nil end
   prompts = prompts + 1
   expected[#expected + 1] = { prompts, n }
-  settle_roots()
+  update_roots()
   silent_saves.look()
   return prompts
 end
 
---- That prompt is on its way: do what it need not wait for.
+--- Called after the prompt was sent, for work that must not delay it.
 function M.expected() silent_saves.come_last() end
 
---- The host is gone: what it knew of buffers, the next one does not, and no turn runs.
+--- Forget all watched buffers and turns after the host has exited.
 function M.host_gone()
   watched, unaware, changed = {}, {}, {}
   homes, expected = {}, {}

@@ -1,5 +1,5 @@
---- One write of a buffer to its file, with the user's autocommands. Each of them may fail, change
---- the text, undo it, read the file again, or put the buffer away.
+--- A write of a buffer to its file, with the user's autocommands. Any of them may fail, change the
+--- text, undo it, read the file again or unload the buffer.
 local M = {}
 
 local api, fn, uv = vim.api, vim.fn, vim.uv
@@ -9,40 +9,41 @@ local file_stamp = require('acp.buffers.file_stamp')
 
 local UNDONE = 'an autocommand has undone the change'
 
----@class acp.Writing a write that is under way
+---@class acp.Writing a write in progress
 ---@field bufnr integer
 ---@field name string
 ---@field real string resolved path
----@field before? string the file's stamp
----@field saves integer of the buffer so far
----@field change integer number of the change that is to be saved
----@field edited boolean the text has changed meanwhile
----@field reread boolean the file was read again
----@field begun boolean what is at the path was looked at last
----@field outcome? string why the write was refused then
+---@field before? string the file's stamp before the write
+---@field saves integer number of writes of the buffer before this one
+---@field change integer number of the change to save
+---@field edited boolean the text has changed during the write
+---@field reread boolean the file was read again during the write
+---@field begun boolean the final check of the path succeeded
+---@field outcome? string outcome of the final check if it failed
 ---@field why? string
----@field text? table what was saved, as `observe` returned it
+---@field text? table the saved text, as returned by `observe`
 
 ---@class acp.WriteResult
 ---@field done boolean
 ---@field outcome? string
 ---@field why? string
 ---@field edited? boolean autocommands changed the text
----@field stamp? string the file's, where its bytes must be the buffer's now
----@field text? table what was saved by a buffer that is no longer the file's
+---@field stamp? string the file's stamp, if its bytes are known to be the buffer's text
+---@field text? table the saved text, if the buffer no longer belongs to the file
 
 ---@class acp.WriteOptions
 ---@field autocmds boolean
----@field rights? { mode: integer, uid: integer, gid: integer } for a file that comes back
+---@field rights? { mode: integer, uid: integer, gid: integer } of a deleted file to create again
 ---@field observe? fun(edited: boolean): table
 
---- The number of the change that the buffer is at.
+--- Return the number of the change that the buffer is at.
 ---@return integer
 function M.change_of(bufnr) return api.nvim_buf_call(bufnr, fn.changenr) end
 
 local function saves_of(bufnr) return api.nvim_eval(('undotree(%d).save_last'):format(bufnr)) end
 
---- Why Neovim may not write now. It opens whatever is at the path, and waits for a pipe.
+--- Return why the write must not happen now. Neovim opens anything at the path and blocks on a
+--- pipe.
 ---@param writing acp.Writing
 ---@return string|nil outcome
 ---@return string|nil why
@@ -60,26 +61,26 @@ local function obstacle(writing)
   if writing.reread or M.change_of(bufnr) < writing.change then return 'failed', UNDONE end
 end
 
---- Whether Neovim runs autocommands at `BufWritePre` of a write.
+--- Whether a write triggers the `BufWritePre` autocommand of the final check.
 ---@param options acp.WriteOptions
-local function is_heard(bufnr, options)
+local function triggers_pre(bufnr, options)
   if not options.autocmds or handlers.any(bufnr, 'BufWriteCmd') then return false end
   local ignored = vim.split(vim.o.eventignore:lower(), ',')
   local function is(event) return vim.tbl_contains(ignored, event) end
   return not is('bufwritepre') and (not is('all') or is('-bufwritepre'))
 end
 
---- Look at the path last, and note what goes there.
+--- Check the path directly before Neovim opens it, and record the text to save.
 ---@param writing acp.Writing
 ---@param observe? fun(edited: boolean): table
-local function look(writing, observe)
+local function final_check(writing, observe)
   writing.outcome, writing.why = obstacle(writing)
   if writing.outcome then error(writing.why, 0) end
   writing.begun = true
   writing.text = observe and observe(writing.edited)
 end
 
---- Note what becomes of the buffer until `over`.
+--- Record changes and reloads of the buffer until the returned function is called.
 ---@param writing acp.Writing
 ---@return fun() over
 local function watch(writing)
@@ -98,7 +99,7 @@ local function watch(writing)
   return function() over = true end
 end
 
---- Make the file with the rights that it had before it was deleted, for the write to fill.
+--- Create an empty file with the rights that it had before it was deleted.
 ---@param rights { mode: integer, uid: integer, gid: integer }
 local function precreate(name, rights)
   fn.mkdir(vim.fs.dirname(name), 'p')
@@ -110,22 +111,22 @@ local function precreate(name, rights)
   end
 end
 
---- Write, with a look after all autocommands before it.
+--- Write the buffer, with the final check after all other `BufWritePre` autocommands.
 ---@param writing acp.Writing
 ---@param options acp.WriteOptions
 local function run(writing, options)
   local bufnr = writing.bufnr
   local fixeol, backup = vim.bo[bufnr].fixendofline, vim.go.writebackup
   if not vim.bo[bufnr].endofline or vim.bo[bufnr].endoffile then
-    vim.bo[bufnr].fixendofline = false -- the bytes are to be as the text says
+    vim.bo[bufnr].fixendofline = false -- write exactly the text of the buffer
   end
-  vim.go.writebackup = true -- else a full disk leaves half a file, and nothing of the old one
+  vim.go.writebackup = true -- else a full disk destroys the old file and leaves a partial one
   local prefix = options.autocmds and '' or 'noautocmd '
   local command = ('silent keepalt keepjumps lockmarks %swrite! ++p'):format(prefix)
   local over = watch(writing)
   local id = options.autocmds
     and require('acp.base.autocmds').in_buffer(bufnr, 'BufWritePre', function()
-      look(writing, options.observe)
+      final_check(writing, options.observe)
       writing.reread = false
     end)
   local ok, err = save.run(bufnr, command)
@@ -136,14 +137,14 @@ local function run(writing, options)
   return ok, err
 end
 
---- Whether the buffer is no longer that of the file.
+--- Whether the buffer no longer belongs to the file.
 ---@param writing acp.Writing
 local function is_gone(writing)
   return not api.nvim_buf_is_loaded(writing.bufnr)
     or nofollow.name_moved(writing.bufnr, writing.real) ~= nil
 end
 
---- Whether the file was written, whatever failed after it.
+--- Whether the file was written, even if a later step failed.
 ---@param writing acp.Writing
 ---@param ok boolean
 local function is_made(writing, ok)
@@ -153,24 +154,24 @@ local function is_made(writing, ok)
   return not vim.bo[bufnr].modified or saves_of(bufnr) > writing.saves
 end
 
---- The write was not made: the file is to be as it was.
+--- Restore the file after a write that failed or was refused.
 ---@param writing acp.Writing
----@param kept acp.Spare
+---@param copy acp.Spare
 ---@param ok boolean
 ---@param err any
 ---@return acp.WriteResult
-local function refused(writing, kept, ok, err)
+local function refused(writing, copy, ok, err)
   local why = writing.why or (ok and 'the buffer was not written') or save.reason(err)
-  local precreated = kept.new and writing.before ~= nil
+  local precreated = copy.new and writing.before ~= nil
   local untouched = precreated and file_stamp.at(writing.name) == writing.before
-  local left = (writing.begun or untouched) and spare.put_back(writing.name, kept)
-  if not writing.begun then spare.drop(kept) end
+  local left = (writing.begun or untouched) and spare.put_back(writing.name, copy)
+  if not writing.begun then spare.drop(copy) end
   why = left and ('%s; what the file held is in %s'):format(why, left) or why
   local locked = not ok and save.is_locked(err)
   return { done = false, outcome = writing.outcome or (locked and 'busy') or 'failed', why = why }
 end
 
---- The buffer was saved, and an autocommand has undone the change since: the file follows.
+--- Save again after an autocommand has undone the change that was just saved.
 ---@param writing acp.Writing
 ---@return acp.WriteResult
 local function undone(writing)
@@ -180,8 +181,9 @@ local function undone(writing)
   return { done = false, outcome = 'failed', why = why }
 end
 
+--- Return the result of a successful write.
 ---@param writing acp.Writing
----@param by_others boolean
+---@param by_others boolean a user's BufWriteCmd did it
 ---@param autocmds boolean
 ---@return acp.WriteResult
 local function made(writing, by_others, autocmds)
@@ -203,14 +205,14 @@ local function made(writing, by_others, autocmds)
   return { done = true, edited = edited, stamp = not filtered and now or nil }
 end
 
---- `:write!` after `check` of `acp.buffers.save` found nothing against it.
+--- Write the buffer with `:write!`. Call `check` of `acp.buffers.save` before.
 ---@param options acp.WriteOptions
 ---@return acp.WriteResult
 function M.write(bufnr, options)
   local name = api.nvim_buf_get_name(bufnr)
-  local kept, err = spare.make(bufnr, uv.fs_stat(name))
-  if not kept then return { done = false, outcome = 'failed', why = save.reason(err) } end
-  if kept.new and options.rights then precreate(name, options.rights) end
+  local copy, err = spare.make(bufnr, uv.fs_stat(name))
+  if not copy then return { done = false, outcome = 'failed', why = save.reason(err) } end
+  if copy.new and options.rights then precreate(name, options.rights) end
   local writing = { ---@type acp.Writing
     bufnr = bufnr,
     name = name,
@@ -224,14 +226,14 @@ function M.write(bufnr, options)
   }
   local by_others = options.autocmds and handlers.any(bufnr, 'BufWriteCmd')
   local ok = true
-  if not is_heard(bufnr, options) then
-    ok, err = pcall(look, writing, options.observe)
+  if not triggers_pre(bufnr, options) then
+    ok, err = pcall(final_check, writing, options.observe)
   end
   if ok then
     ok, err = run(writing, options)
   end
-  if not is_made(writing, ok) then return refused(writing, kept, ok, err) end
-  spare.drop(kept)
+  if not is_made(writing, ok) then return refused(writing, copy, ok, err) end
+  spare.drop(copy)
   return made(writing, by_others, options.autocmds)
 end
 

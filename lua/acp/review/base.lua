@@ -1,20 +1,21 @@
---- The left side of the review: the text as last accepted, in a buffer that one may write into.
---- Whatever is put there is told to the host, for that is accepting.
+--- The left side of the review: the text as last accepted, in a writable buffer. A change there
+--- accepts text, so it is sent to the host.
 local M = {}
 
 local api = vim.api
 local diff = require('acp.base.compat').diff
 
---- After our own change the host's word of the state before it may still be on its way.
-local ECHO_MS = 1500
+--- Longest wait for the host to confirm a change. Until then, a text from the host may be older
+--- than the change.
+local CONFIRM_MS = 1500
 
 ---@class acp.Base
 ---@field path string
 ---@field bufnr integer
 ---@field eol boolean
----@field told string[] as the host knows it
----@field sent? string[] told to the host, not yet confirmed
----@field held? { lines: string[], eol: boolean } the host's word that came before the confirmation
+---@field known string[] lines that the host knows
+---@field sent? string[] lines sent to the host and not confirmed yet
+---@field held? { lines: string[], eol: boolean } a text from the host that came before that
 ---@field applying? boolean
 ---@field scheduled? boolean
 
@@ -29,36 +30,36 @@ local function confirmed(base)
   if held then M.put(base, held.lines, held.eol) end
 end
 
---- Tell the host what is in the buffer, unless it knows.
+--- Send the text of the buffer to the host unless it knows it.
 function M.flush(bufnr)
   local base = bases[bufnr]
   if not base or not api.nvim_buf_is_loaded(bufnr) then return end
   local lines = text(bufnr)
   vim.bo[bufnr].modified = false
-  if vim.deep_equal(lines, base.told) then return end
-  base.told, base.sent, base.held = lines, lines, nil
+  if vim.deep_equal(lines, base.known) then return end
+  base.known, base.sent, base.held = lines, lines, nil
   local args = { path = base.path, lines = lines, eol = base.eol }
   require('acp.base.host').notify('base_written', args)
   vim.defer_fn(function()
     if base.sent == lines then confirmed(base) end
-  end, ECHO_MS)
+  end, CONFIRM_MS)
 end
 
---- Whether the user types there.
+--- Whether the user is typing in the buffer.
 ---@param base acp.Base
-local function typing(base)
+local function is_typing(base)
   return api.nvim_get_current_buf() == base.bufnr and api.nvim_get_mode().mode:match('^[iR]') ~= nil
 end
 
---- Changed by a command, `do` or `dp`: told at once. While the user types there it is told when
---- they have done.
+--- Send a change by a command, `do` or `dp` at once. Typed text is sent when the user leaves Insert
+--- mode.
 ---@param base acp.Base
 local function changed(base)
   if base.applying or base.scheduled then return end
   base.scheduled = true
   vim.schedule(function()
     base.scheduled = false
-    if not typing(base) then M.flush(base.bufnr) end
+    if not is_typing(base) then M.flush(base.bufnr) end
   end)
 end
 
@@ -77,7 +78,7 @@ local function watch(base)
     if not require('acp.buffers.automatic_saves').is_one() then M.flush(bufnr) end
   end)
   on(bufnr, 'BufWipeout', function() bases[bufnr] = nil end)
-  -- A name with a scheme and no file behind it is not for language servers.
+  -- Language servers cannot handle a name with a scheme and without a file.
   on(bufnr, 'LspAttach', function(args)
     vim.schedule(function()
       if api.nvim_buf_is_loaded(bufnr) then
@@ -87,7 +88,7 @@ local function watch(base)
   end)
 end
 
---- Replace a buffer's text by hunks, so that marks and view stay in the rest.
+--- Replace the differing parts of a buffer's text, so that marks and views in the rest stay.
 local function replace(bufnr, lines)
   local old = table.concat(text(bufnr), '\n') .. '\n'
   local hunks = diff(old, table.concat(lines, '\n') .. '\n', { result_type = 'indices' })
@@ -99,7 +100,7 @@ local function replace(bufnr, lines)
   end
 end
 
---- The host's text into the buffer.
+--- Put the host's text into the buffer.
 ---@param base acp.Base
 ---@param eol boolean
 function M.put(base, lines, eol)
@@ -107,7 +108,7 @@ function M.put(base, lines, eol)
   base.applying = true
   replace(base.bufnr, lines)
   base.applying = false
-  base.told, base.eol = text(base.bufnr), eol
+  base.known, base.eol = text(base.bufnr), eol
   vim.bo[base.bufnr].modified = false
 end
 
@@ -118,13 +119,13 @@ local function of(path)
   end
 end
 
---- The base of a file changed at the host.
+--- Update the base of a file from the host.
 ---@param eol boolean
 function M.set(path, lines, eol)
   local base = of(path)
   if not base then return end
-  if base.scheduled and not typing(base) then
-    M.flush(base.bufnr) -- newer than the host's word
+  if base.scheduled and not is_typing(base) then
+    M.flush(base.bufnr) -- newer than the host's text
   end
   if not base.sent then
     M.put(base, lines, eol)
@@ -136,7 +137,7 @@ function M.set(path, lines, eol)
   end
 end
 
---- The buffer of a file's base, filled.
+--- Return the buffer of a file's base, creating it if needed.
 ---@param n integer session
 ---@param file acp.ReviewFile
 ---@return integer bufnr
@@ -159,15 +160,15 @@ function M.ensure(n, file, filetype)
   })
   api.nvim_buf_set_lines(bufnr, 0, -1, false, file.base)
   vim.bo[bufnr].modified = false
-  local base = { path = file.path, bufnr = bufnr, eol = file.base_eol, told = text(bufnr) }
+  local base = { path = file.path, bufnr = bufnr, eol = file.base_eol, known = text(bufnr) }
   bases[bufnr] = base
   watch(base)
   require('acp.ui.scratch').set_filetype(bufnr, filetype)
-  require('acp.ui.keymaps').attach('review', bufnr) -- after a filetype plugin's own
+  require('acp.ui.keymaps').attach('review', bufnr) -- after the keys of filetype plugins
   return bufnr
 end
 
---- Tell what is left to tell, and take all base buffers away.
+--- Send outstanding changes and delete all base buffers.
 function M.wipe()
   for bufnr in pairs(bases) do
     M.flush(bufnr)

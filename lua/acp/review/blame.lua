@@ -1,31 +1,31 @@
---- Which prompt wrote the line under the cursor, at the end of that line. The host tells once whose
---- the lines of a buffer are; marks follow the user's edits from then on. A line whose text is
---- another one now is the user's. An agent's write makes the buffer ask again.
+--- Blame: the prompt that wrote the line under the cursor, shown at the end of that line. The host
+--- sends the authors of a buffer's lines once; extmarks then follow the user's edits. A line whose
+--- text has changed belongs to the user. An agent's write requests the authors again.
 local M = {}
 
 local api = vim.api
 local lines_ns = api.nvim_create_namespace('acp.blame.lines')
 local text_ns = api.nvim_create_namespace('acp.blame')
 
---- The pause before a buffer is asked for again that changed meanwhile, in ms.
+--- Delay before the authors of a buffer that has changed meanwhile are requested again.
 local AGAIN_MS = 100
---- The one mark with text that a buffer has.
+--- Id of the only extmark with text in a buffer.
 local TEXT = 1
---- Columns of a prompt's words.
+--- Longest excerpt of a prompt, in characters.
 local WIDTH = 60
 
 ---@class acp.BlameAuthor
 ---@field id integer
 ---@field agent string
 ---@field sent number seconds since 1970
----@field prompt integer number in its session, 0 where nobody knows
+---@field prompt integer number in its session, 0 if unknown
 ---@field words string
 
 ---@class acp.BlamedBuffer
 ---@field path string absolute, real
 ---@field authors table<integer, acp.BlameAuthor>
 ---@field lines table<integer, { author: integer, text: string }> by mark
----@field told? boolean the host has answered
+---@field answered? boolean the host has answered
 
 local shown = {} ---@type table<integer, acp.BlamedBuffer>
 
@@ -34,7 +34,7 @@ local function ask(bufnr)
   if shown[bufnr] then require('acp.base.host').notify('blame', { path = shown[bufnr].path }) end
 end
 
---- The author of a row, if it is still the line that an agent wrote.
+--- Return the author of a row if its text is still the one that the agent wrote.
 ---@param bufnr integer
 ---@param row integer 0-based
 ---@return acp.BlameAuthor|nil
@@ -47,7 +47,8 @@ local function author_at(bufnr, row)
   end
 end
 
---- How long ago something was; a clock may have been set back.
+--- Return how long ago a prompt was sent. A time in the future, as after a clock change, is "just
+--- now".
 ---@param sent number
 ---@return string
 local function age(sent)
@@ -65,11 +66,11 @@ local function label(author)
   if vim.fn.strchars(words) > WIDTH then
     words = vim.fn.strcharpart(words, 0, WIDTH - 1) .. '…'
   end
-  local said = words ~= '' and ' · ' .. words or ''
-  return require('acp.base.messages').blame_line:format(author.agent, age(author.sent), said)
+  local excerpt = words ~= '' and ' · ' .. words or ''
+  return require('acp.base.messages').blame_line:format(author.agent, age(author.sent), excerpt)
 end
 
---- Say whose the cursor's line is.
+--- Show the author of the cursor's line.
 local function draw(bufnr)
   api.nvim_buf_del_extmark(bufnr, text_ns, TEXT)
   if api.nvim_get_current_buf() ~= bufnr or api.nvim_get_mode().mode:find('^[iR]') then return end
@@ -89,7 +90,7 @@ local function clear(bufnr)
   end
 end
 
---- Whether the cursor is on an agent's line; nil where nothing is shown any more.
+--- Whether the cursor is on an agent's line. Return nil if the buffer does not show blame.
 ---@param bufnr integer
 ---@return boolean|nil
 local function on_agents_line(bufnr)
@@ -97,7 +98,7 @@ local function on_agents_line(bufnr)
   return author_at(bufnr, api.nvim_win_get_cursor(0)[1] - 1) ~= nil
 end
 
---- Autocommands that live as long as blame is shown anywhere.
+--- Create autocommands, which exist as long as any buffer shows blame.
 local function watch()
   local on, group = require('acp.base.autocmds').group('acp.blame')
   local function if_shown(action)
@@ -125,7 +126,7 @@ end
 
 local group ---@type integer|nil
 
---- Draw again, if the buffer is still there and shown.
+--- Redraw a buffer if it is loaded and shows blame.
 function M.redraw(bufnr)
   if shown[bufnr] and api.nvim_buf_is_loaded(bufnr) then draw(bufnr) end
 end
@@ -145,7 +146,7 @@ function M.toggle(bufnr)
   ask(bufnr)
 end
 
---- Nothing is left of it in the buffer.
+--- Hide blame in a buffer.
 function M.hide(bufnr)
   if not shown[bufnr] then return end
   shown[bufnr] = nil
@@ -157,11 +158,11 @@ function M.hide(bufnr)
   end
 end
 
---- Whether the buffer shows who wrote its lines.
+--- Whether the buffer shows blame.
 function M.shows(bufnr) return shown[bufnr] ~= nil end
 
---- Frame operation: who wrote the lines of a buffer, as it was at `tick`.
----@param ranges integer[] first row, row after the last (0-based) and author of one after the other
+--- Frame operation: the authors of a buffer's lines at `tick`.
+---@param ranges integer[] flat: first row, row after the last (0-based) and author of each range
 ---@param authors acp.BlameAuthor[]
 function M.set(bufnr, tick, ranges, authors)
   local file = shown[bufnr]
@@ -180,10 +181,10 @@ function M.set(bufnr, tick, ranges, authors)
       file.lines[id] = { author = ranges[i + 2], text = text }
     end
   end
-  if #ranges == 0 and not file.told then
+  if #ranges == 0 and not file.answered then
     require('acp.base.notify').echo('info', require('acp.base.messages').blame_nothing)
   end
-  file.told = true
+  file.answered = true
   draw(bufnr)
 end
 

@@ -1,5 +1,5 @@
---- Remarks on hunks: shown where they were made until they go to the agent with the next prompt.
---- They are kept here until then, whatever becomes of the host, and for the next Neovim
+--- Remarks on hunks, shown at their lines until they are sent to the agent with the next prompt.
+--- They are stored here, so they survive a restart of the host, and in drafts for the next Neovim
 --- (`acp.command.drafts`).
 local M = {}
 
@@ -12,27 +12,27 @@ local loaded = require('acp.buffers.loaded').buffer
 ---@field path string
 ---@field line integer
 ---@field text string
----@field context string the line
----@field first? integer the lines that it is about (1-based, inclusive), as the host understood it
+---@field context string text of the line
+---@field first? integer lines of the hunk according to the host (1-based, inclusive)
 ---@field last? integer
 ---@field lines? string[]
 
----@class acp.Note a paragraph that goes with the next prompt of a session
+---@class acp.Note a paragraph to send with the next prompt of a session
 ---@field n integer
 ---@field text string
 
 ---@class acp.Waiting
 ---@field remark acp.Remark
----@field cwd string where it was made
----@field bufnr? integer where its mark is; nil while its file is not open
+---@field cwd string directory for its draft
+---@field bufnr? integer buffer of its mark, nil while its file is not open
 ---@field mark? integer
 
 local waiting = {} ---@type acp.Waiting[]
 local notes = {} ---@type acp.Note[]
-local made = 0
+local last_id = 0
 
---- The buffer and row that a remark made here stands at: in the live text, also when it is made on
---- the other side of the review.
+--- Return the buffer and row of a remark: in the live text, even if it is made on the other side of
+--- the review.
 ---@param here { path: string, line: integer, bufnr: integer }
 ---@return integer bufnr
 ---@return integer row
@@ -54,7 +54,7 @@ local function show(one, bufnr, row)
   })
 end
 
---- A remark on the hunk under the cursor, or on the line where there is none.
+--- Add a remark on the hunk under the cursor, or on the line if there is no hunk.
 function M.add(text)
   local here = require('acp.review.hunk').here()
   if here.path == '' then
@@ -62,8 +62,8 @@ function M.add(text)
   end
   local bufnr, row = place(here)
   local context = api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1]
-  made = made + 1
-  local remark = vim.tbl_extend('force', here, { id = made, text = text, context = context })
+  last_id = last_id + 1
+  local remark = vim.tbl_extend('force', here, { id = last_id, text = text, context = context })
   if not require('acp.base.host').notify('comment', remark) then return end
   local one = { remark = remark, cwd = require('acp.ui.composer.places').cwd() }
   show(one, bufnr, row)
@@ -71,7 +71,7 @@ function M.add(text)
   require('acp.base.signals').emit('draft_goes')
 end
 
---- Frame operation: what a remark is about. It stays that, whatever becomes of these lines.
+--- Frame operation: the lines that a remark refers to. They do not follow later edits.
 ---@param id integer
 function M.understood(id, first, last, lines)
   for _, one in ipairs(waiting) do
@@ -82,10 +82,10 @@ function M.understood(id, first, last, lines)
   end
 end
 
---- Frame operation: a paragraph waits for the next prompt of session `n`.
+--- Frame operation: store a paragraph for the next prompt of session `n`.
 function M.noted(n, text) notes[#notes + 1] = { n = n, text = text } end
 
---- Frame operation: these remarks go with a prompt of session `n` now, and so do its notes.
+--- Frame operation: these remarks and all notes were sent with a prompt of session `n`.
 ---@param ids integer[]
 function M.gone(n, ids)
   notes = vim.tbl_filter(function(note) return note.n ~= n end, notes)
@@ -99,13 +99,13 @@ function M.gone(n, ids)
   require('acp.base.signals').emit('draft_goes')
 end
 
---- The remarks that have not gone yet, in the order in which they were made.
+--- Return the remarks that were not sent yet, oldest first.
 ---@return acp.Remark[]
 function M.remarks()
   return vim.tbl_map(function(one) return one.remark end, waiting)
 end
 
---- The same, by the directories where they were made.
+--- Return the remarks that were not sent yet, by directory.
 ---@return table<string, acp.Remark[]>
 function M.by_directory()
   local found = {}
@@ -116,7 +116,7 @@ function M.by_directory()
   return found
 end
 
---- Show the remarks on files that have been opened meanwhile.
+--- Show remarks on files that were opened since.
 local function show_missing()
   for _, one in ipairs(waiting) do
     local bufnr = not one.mark and loaded(one.remark.path)
@@ -131,16 +131,16 @@ local watch = require('acp.base.once')(function()
   on('BufReadPost', vim.schedule_wrap(show_missing))
 end)
 
---- Remarks of an earlier Neovim wait again.
+--- Restore the remarks of an earlier Neovim.
 ---@param remarks acp.Remark[]
 function M.restore(cwd, remarks)
   if #remarks == 0 then return end
   local host = require('acp.base.host')
   for _, remark in ipairs(remarks) do
-    made = made + 1
-    remark.id = made
+    last_id = last_id + 1
+    remark.id = last_id
     waiting[#waiting + 1] = { remark = remark, cwd = cwd }
-    if host.channel() then -- one that starts is told of all of them
+    if host.channel() then -- a host that starts later receives all remarks
       host.notify('comment', remark)
     end
   end
@@ -148,7 +148,7 @@ function M.restore(cwd, remarks)
   show_missing()
 end
 
---- The notes that have not gone yet.
+--- Return the notes that were not sent yet.
 ---@return acp.Note[]
 function M.notes() return vim.list_slice(notes) end
 

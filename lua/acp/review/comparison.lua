@@ -1,5 +1,4 @@
---- What a tool call has changed, in diff mode: on the left the text before it, on the right the one
---- after it. Nothing is decided here.
+--- Read-only comparison of the text before (left) and after (right) a tool call, in diff mode.
 local M = {}
 
 local sides = require('acp.review.sides')

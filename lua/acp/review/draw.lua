@@ -1,7 +1,8 @@
---- The extmarks of pending hunks. Each hunk has one in namespace `acp.hunks`, from its first to its
---- last line, that carries line highlight, sign and removed lines. Once somebody looks at it its
---- words have theirs in `acp.hunks.words`, and its lines' colour is one in `acp.hunks.lines`: a
---- line highlight would hide the words and the colours of the syntax, whatever its priority.
+--- Extmarks of pending hunks. Each hunk has one in namespace `acp.hunks`, from its first to its
+--- last line, with the line highlight, the sign and the removed lines. When the hunk becomes
+--- visible, its changed words get extmarks in `acp.hunks.words`, and an extmark in
+--- `acp.hunks.lines` replaces the line highlight, which would hide the words and the syntax colours
+--- at any priority.
 local M = {}
 
 local api = vim.api
@@ -10,24 +11,24 @@ M.ns = api.nvim_create_namespace('acp.hunks')
 local words_ns = api.nvim_create_namespace('acp.hunks.words')
 local lines_ns = api.nvim_create_namespace('acp.hunks.lines')
 
---- Below syntax (100), so that its colours stay; words lie over the line.
+--- Priorities: below syntax (100), so that its colours stay, and words above lines.
 local LINE, WORD = 90, 95
 
 ---@class acp.Hunk rows are 0-based and half-open, in the buffer's text
 ---@field first integer
 ---@field last integer
----@field removed string[] the base's lines that it replaced
+---@field removed string[] lines of the base that it replaced
 ---@field kind 'added'|'changed'|'removed'
 
 ---@class acp.Entry
 ---@field hunk acp.Hunk
 ---@field id? integer extmark, nil until it is placed
 ---@field refined? boolean its words and colours are drawn
----@field text? string[] the lines of which the words were drawn
+---@field text? string[] lines for which the words were drawn
 ---@field words? integer[] extmarks
----@field tint? integer extmark that colours its lines in place of a line highlight
----@field below? boolean its lines were removed after the last one
----@field hidden? boolean nothing of it is shown
+---@field tint? integer extmark that colours its lines instead of a line highlight
+---@field below? boolean its lines were removed after the last line of the buffer
+---@field hidden? boolean the extmark is invisible and only records the position
 
 local looks = {
   added = { line = 'AcpHunkAdd', sign = 'AcpSignAdd', text = '┃' },
@@ -51,7 +52,8 @@ local function same(old, new)
     and same_lines(old.removed, new.removed)
 end
 
---- Where the hunk's mark stands: at its first line; for lines removed at the very end, at the last.
+--- Return the row of the hunk's extmark: its first line, or the last line of the buffer if lines
+--- were removed at the end.
 ---@param hunk acp.Hunk
 ---@param count integer of the buffer's lines
 ---@return integer row
@@ -63,7 +65,7 @@ local function end_row(hunk, count)
   return last > M.row(hunk, count) and last or nil
 end
 
---- The extmark's options without the removed lines.
+--- Return the extmark's options without the removed lines.
 ---@param entry acp.Entry
 ---@param place integer[] `{row, end_row}`, inclusive
 ---@return vim.api.keyset.set_extmark
@@ -94,9 +96,9 @@ local function mark(bufnr, entry, virtual, place)
   entry.id = api.nvim_buf_set_extmark(bufnr, M.ns, place[1], 0, opts)
 end
 
---- Draw a hunk, its removed lines without colours.
+--- Draw a hunk, with its removed lines uncoloured.
 ---@param entry acp.Entry
----@param place? integer[] where it stands now; default: where the host said
+---@param place? integer[] present `{row, end_row}`; by default from the host's rows
 function M.place(bufnr, entry, place)
   local hunk, count = entry.hunk, api.nvim_buf_line_count(bufnr)
   if not place then
@@ -117,14 +119,14 @@ local function drop_words(bufnr, entry)
   entry.words, entry.tint = nil, nil
 end
 
---- Take a hunk's marks away.
+--- Remove a hunk's extmarks.
 ---@param entry acp.Entry
 function M.remove(bufnr, entry)
   if entry.id then api.nvim_buf_del_extmark(bufnr, M.ns, entry.id) end
   drop_words(bufnr, entry)
 end
 
---- Rows of the marks by id, `{row, end_row}`, inclusive.
+--- Return the rows of the extmarks by id, as `{row, end_row}`, inclusive.
 ---@param from? integer
 ---@param to? integer inclusive
 ---@return table<integer, integer[]>
@@ -138,11 +140,11 @@ function M.positions(bufnr, from, to)
   return found
 end
 
---- Entries for `hunks`: where the same hunk stands in the same place its entry is kept, with its
---- marks; the others have none yet. Marks that no hunk has any more are taken away.
+--- Return entries for `hunks`. An unchanged hunk in the same place keeps its entry and extmarks;
+--- other entries have no extmarks yet. Extmarks of hunks that no longer exist are removed.
 ---@param before acp.Entry[]
 ---@param hunks acp.Hunk[]
----@param hidden boolean nothing of them is shown
+---@param hidden boolean whether the hunks are hidden
 ---@return acp.Entry[]
 function M.compare(bufnr, before, hunks, hidden)
   local count = api.nvim_buf_line_count(bufnr)
@@ -188,7 +190,7 @@ local function draw_words(bufnr, entry, row, words)
   end
 end
 
---- Colour the lines of a hunk, below what else colours them.
+--- Colour the lines of a hunk below all other highlights.
 ---@param entry acp.Entry
 local function tint(bufnr, entry, place)
   local group = looks[entry.hunk.kind].line
@@ -203,7 +205,7 @@ local function tint(bufnr, entry, place)
     })
 end
 
---- Show nothing of a hunk any more, or show it again, where it stands now.
+--- Hide a hunk or show it again, at its present place.
 ---@param entry acp.Entry
 ---@param place integer[]
 ---@param hidden boolean
@@ -213,9 +215,9 @@ function M.toggle(bufnr, entry, place, hidden)
   M.place(bufnr, entry, place)
 end
 
---- Draw the words and colours of a hunk that somebody looks at, unless they are drawn already.
+--- Draw the words and colours of a visible hunk, unless they are drawn already.
 ---@param entry acp.Entry
----@param place integer[] of its mark
+---@param place integer[] of its extmark
 function M.refine(bufnr, entry, place)
   local hunk = entry.hunk
   local text = {}

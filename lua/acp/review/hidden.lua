@@ -1,7 +1,7 @@
---- Changes that option 'diffopt' hides: those of white space, of blank lines or of case alone.
+--- Detection of changes that 'diffopt' hides: those of white space, blank lines or case only.
 local M = {}
 
---- Flags of 'diffopt' that hide changes, and what `vim.diff()` calls them.
+--- Flags of 'diffopt' that hide changes, and the corresponding options of `vim.diff()`.
 local FLAGS = {
   iblank = 'ignore_blank_lines',
   iwhite = 'ignore_whitespace_change',
@@ -13,7 +13,7 @@ local function text(bufnr)
   return table.concat(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false), '\n') .. '\n'
 end
 
---- Changed lines of both texts.
+--- Return the number of changed lines in both texts.
 local function size(left, right, options)
   local lines = 0
   options.result_type = 'indices'
@@ -23,8 +23,8 @@ local function size(left, right, options)
   return lines
 end
 
---- Return words for the title of a comparison of two buffers that does not show all of its changes,
---- nil for one that does.
+--- Return a note for the title of a comparison of two buffers if 'diffopt' hides some of its
+--- changes.
 ---@param left integer
 ---@param right integer
 ---@return string?

@@ -1,10 +1,11 @@
---- The pending hunk under the cursor: where it is, how to get to the next one, what to do with
---- it. Hunks are the extmarks of namespace `acp.hunks`, each from its first to its last line.
+--- Actions on the pending hunk under the cursor, and moves between hunks. A hunk is an extmark of
+--- namespace `acp.hunks` from its first to its last line.
 local M = {}
 
 local api = vim.api
 
---- Index in `list` of the row `count` steps from `row`; outside of 1..#list past the ends.
+--- Return the index in `list` of the row `count` steps from `row`. Past the ends it is outside of
+--- 1..#list.
 ---@param list integer[] ascending
 ---@param count integer not 0
 local function index(list, row, count)
@@ -16,7 +17,7 @@ local function index(list, row, count)
   return (count > 0 and at or before + 1) + count
 end
 
---- Cursor to a row of the current window, the jump list knowing where it was.
+--- Move the cursor to a row of the current window and add its old position to the jump list.
 ---@param row integer 0-based
 local function go(row)
   vim.cmd("normal! m'")
@@ -25,7 +26,7 @@ local function go(row)
   vim.cmd('normal! ^zv')
 end
 
---- Show a file in the current window, as the user asked; in another where this one takes no files.
+--- Show a file in the current window, or in another one if this window is not for files.
 ---@return integer bufnr
 local function edit(path)
   local files = require('acp.buffers.loaded')
@@ -38,7 +39,7 @@ local function edit(path)
   return bufnr
 end
 
---- Go to a row of a file: in the review where that is what the user looks at, else here.
+--- Go to a row of a file, in the review if it is the current tab page, else in the current window.
 ---@param row integer 0-based
 function M.visit(path, row)
   local position = package.loaded['acp.review.position']
@@ -52,7 +53,7 @@ function M.visit(path, row)
   go(row)
 end
 
---- The path that comes `step` files after `here` in `paths`, going round.
+--- Return the path `step` files after `here` in `paths`, wrapping around.
 ---@param paths string[] sorted
 ---@param step 1|-1
 local function neighbour(paths, here, step)
@@ -65,7 +66,7 @@ local function neighbour(paths, here, step)
   return i and list[(i - 1 + step) % #list + 1] or paths[1]
 end
 
---- To the first hunk of the next file, or the last one of the file before.
+--- Go to the first hunk of the next file, or the last one of the previous file.
 ---@param step 1|-1
 local function cross(step, paths)
   local inline = require('acp.review.inline')
@@ -77,8 +78,8 @@ local function cross(step, paths)
   if list[1] then go(list[step > 0 and 1 or #list]) end
 end
 
---- Go to the next (`count` > 0) or previous pending hunk: of this buffer, past its last (or first)
---- one of the next file with pending edits, going round at the end.
+--- Go to the next (`count` > 0) or previous pending hunk of this buffer. Past the last or first
+--- one, go on to the next file with pending edits, wrapping around.
 function M.jump(count)
   local inline = require('acp.review.inline')
   local bufnr = api.nvim_get_current_buf()
@@ -97,7 +98,8 @@ function M.jump(count)
   end
 end
 
---- Path and line of the cursor, as the verbs `accept`, `reject` and `comment` take them.
+--- Return the path and line of the cursor, as arguments of the verbs `accept`, `reject` and
+--- `comment`.
 ---@return { path: string, line: integer, bufnr: integer }
 function M.here()
   local bufnr = api.nvim_get_current_buf()
@@ -113,12 +115,12 @@ function M.here()
 end
 
 local place = require('acp.ui.win').place
-local decided ---@type { win: integer, buf: integer }|nil where the user decided last
+local decided_at ---@type { win: integer, buf: integer }|nil place of the user's last decision
 
---- The user decides here: what comes next is shown to them, as long as they stay.
-function M.remember() decided = place() end
+--- Record the place of a decision. The next hunk is shown only if the user is still there.
+function M.remember() decided_at = place() end
 
---- Accept or reject the hunk under the cursor, the file's hunks or all.
+--- Accept or reject the hunk under the cursor, all hunks of its file, or all hunks.
 ---@param verb 'accept'|'reject'
 ---@param scope 'hunk'|'file'|'all'
 function M.decide(verb, scope)
@@ -131,12 +133,12 @@ function M.decide(verb, scope)
   require('acp.base.host').notify(verb, args)
 end
 
---- After a decision by the user's key: on to the next hunk, if they are still where they decided.
----@param path? string nothing is left without one
+--- Go to the next hunk after a decision, if the user is still at the same place in Normal mode.
+---@param path? string nil if no hunk is left
 ---@param row? integer 0-based
 function M.jumped(path, row)
-  local there = api.nvim_get_mode().mode == 'n' and vim.deep_equal(decided, place())
-  decided = nil
+  local there = api.nvim_get_mode().mode == 'n' and vim.deep_equal(decided_at, place())
+  decided_at = nil
   if there and path then M.visit(path, row or 0) end
 end
 

@@ -1,4 +1,4 @@
---- Review of pending edits: what the host tells, and what commands and keys do in it.
+--- Review of pending edits: updates from the host, and the actions of commands and keys.
 local M = {}
 
 local api = vim.api
@@ -7,7 +7,7 @@ local sides = require('acp.review.sides')
 local position = require('acp.review.position')
 local request = require('acp.review.request')
 
-local requested = {} ---@type table<string, true> asked for while the review was open
+local requested = {} ---@type table<string, true> files requested while the review was open
 
 local function absent(value) return value == nil or value == vim.NIL end
 
@@ -18,7 +18,8 @@ local function key(action)
   return found and found.key or ''
 end
 
---- Hints for the base's window and for the live one: `do` and `dp` mean the reverse in the other.
+--- Return hints for the base's window and for the live one, where `do` and `dp` have opposite
+--- effects.
 ---@param file acp.ReviewFile
 ---@return string left
 ---@return string right
@@ -49,9 +50,10 @@ local edits = {
   end,
 }
 
----@param file table as the host sends it
+--- Complete a file that the host has sent.
+---@param file table
 ---@return acp.ReviewFile
-local function known(file)
+local function to_review_file(file)
   for _, name in ipairs({ 'live', 'theirs', 'base' }) do
     file[name] = not absent(file[name]) and file[name] or nil
   end
@@ -61,9 +63,9 @@ local function known(file)
   return file
 end
 
---- `:Acp review`: the pending edits, or with the cursor on a pending permission what that would
---- write.
----@param path? string to begin with
+--- Request the pending edits for `:Acp review`, or with the cursor on a pending permission the
+--- edits that it would make.
+---@param path? string file to show first
 function M.ask(path)
   local id = not path and require('acp.ui.question').here()
   if id then
@@ -74,21 +76,21 @@ function M.ask(path)
   end
 end
 
---- Open the review, or bring it up to date.
+--- Open or update the review.
 ---@param files table[]
 function M.open(files)
   if not request.open() and tab.state() then
-    tab.update(vim.tbl_map(known, files))
+    tab.update(vim.tbl_map(to_review_file, files))
   elseif #files == 0 then
     require('acp.base.notify').echo('info', require('acp.base.messages').no_edits)
   elseif request.awaited() then
-    tab.present(vim.tbl_map(known, files), edits, request.path())
+    tab.present(vim.tbl_map(to_review_file, files), edits, request.path())
   end
 end
 
---- The base that lies under a text with these hunks.
+--- Compute the base of a buffer from its text and hunks.
 ---@param hunks acp.Hunk[]
-local function beneath(bufnr, hunks)
+local function base_of(bufnr, hunks)
   local result, row = {}, 0
   for _, hunk in ipairs(hunks) do
     vim.list_extend(result, api.nvim_buf_get_lines(bufnr, row, hunk.first, false))
@@ -98,22 +100,22 @@ local function beneath(bufnr, hunks)
   return vim.list_extend(result, api.nvim_buf_get_lines(bufnr, row, -1, false))
 end
 
---- The hunks of a file are told anew: by them and the buffer's text the left side is known, too.
----@param bufnr integer whose text the rows belong to
+--- Update the left side of a file from its new hunks.
+---@param bufnr integer buffer that the rows refer to
 ---@param hunks acp.Hunk[]
 function M.told(path, bufnr, hunks)
   local review = tab.state()
   for _, file in ipairs(review and review.files or {}) do
     if file.path == path and file.kind ~= 'deleted' then
-      file.base = beneath(bufnr, hunks)
+      file.base = base_of(bufnr, hunks)
       require('acp.review.base').set(path, file.base, file.base_eol)
     end
   end
 end
 
--- What keys do ------------------------------------------------------------------------------------
+-- Actions of keys ---------------------------------------------------------------------------------
 
---- The file that is shown, or in the list the one under the cursor.
+--- Return the file that is shown, or in the list the one under the cursor.
 ---@return acp.ReviewFile|nil
 function M.file()
   local review = tab.state()
@@ -133,8 +135,8 @@ local function save(bufnr)
   end
 end
 
---- Neovim's `dp` on the last line leaves alone what the other side has below it, and its `do` does
---- not: so the other side obtains the end of this one.
+--- Put the lines at the end of the text into the other window. `dp` on the last line ignores lines
+--- that the other side is missing below it, but `:diffget` in the other window does not.
 ---@param other integer window
 local function put_end(other)
   local missing = vim.fn.diff_filler(vim.fn.line('$') + 1)
@@ -145,7 +147,7 @@ local function put_end(other)
   end)
 end
 
---- Diff mode's own `dp`, at the end of the text too.
+--- Run diff mode's `dp`, also at the end of the text.
 ---@param review acp.Review
 local function put(review)
   local other = api.nvim_get_current_win() == review.live and review.base or review.live
@@ -156,7 +158,7 @@ local function put(review)
   if not done and vim.fn.line('.') == vim.fn.line('$') then put_end(other) end
 end
 
---- Diff mode's own key, with its count. A deleted file has no text to write into: there the key
+--- Run a key of diff mode with its count. For a deleted file, which has no text to change, the key
 --- decides the file as a whole.
 ---@param command 'do'|'dp'
 local function diff_mode(command)
@@ -176,8 +178,9 @@ local function diff_mode(command)
   if not ok then require('acp.base.notify').error(require('acp.buffers.save').reason(why)) end
 end
 
---- Diff mode's own `do`: the hunk as it was accepted, back into the live text. To reject is to save
---- as well, by option `files.save`: with `auto` where the buffer had nothing else to save.
+--- Run diff mode's `do`, which puts the accepted text back into the live buffer and so rejects the
+--- hunk. Option `files.save` decides whether to save then; `auto` saves if the buffer was
+--- unmodified.
 function M.obtain()
   local review = tab.state()
   local bufnr = api.nvim_get_current_buf()
@@ -190,7 +193,7 @@ function M.obtain()
   end
 end
 
---- Diff mode's own `dp`: the live text of the hunk into the base, which accepts it.
+--- Run diff mode's `dp`, which puts the live text into the base and so accepts the hunk.
 function M.put() diff_mode('dp') end
 
 --- Show the file under the list's cursor.
@@ -202,7 +205,7 @@ function M.pick()
   end
 end
 
---- Decide a file as a whole: the one shown, or in the list the one under the cursor.
+--- Decide a whole file: the one that is shown, or in the list the one under the cursor.
 ---@param verb 'accept'|'reject'
 function M.decide(verb)
   local file = M.file()

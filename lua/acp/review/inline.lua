@@ -1,42 +1,43 @@
---- Pending hunks in the user's own buffers: marks, keys, the way from one hunk to the next. Nothing
---- of a buffer but its extmarks and, while hunks are pending, its keys is ever changed.
+--- Pending hunks in the user's own buffers: marks and keys. Only the extmarks of a buffer are
+--- changed and, while hunks are pending, its keys.
 local M = {}
 
 local api = vim.api
 local draw = require('acp.review.draw')
 local live, config = require('acp.buffers.loaded'), require('acp.config')
 
---- Hunks that are drawn at once; of more, those on the screen first and the rest in slices.
+--- Number of hunks up to which all are drawn at once. Beyond it, those on the screen are drawn
+--- first and the rest in time slices.
 local AT_ONCE = 100
 local SLICE_NS = 5e6
 
 ---@class acp.HunksMeta
 ---@field kind? 'modified'|'created'|'deleted'
 ---@field conflict? boolean
----@field note? string what the lines do not show: line ends, a BOM
----@field tick? integer 'changedtick' that the rows belong to, nil when no buffer was loaded
+---@field note? string a change that the lines do not show, of line endings or the BOM
+---@field tick? integer 'changedtick' that the rows refer to, nil if no buffer was loaded
 
 ---@class acp.InlineFile
 ---@field path string absolute, real
 ---@field hunks acp.Hunk[]
 ---@field meta acp.HunksMeta
----@field bufnr? integer where it is shown
----@field count? integer lines of the buffer that the rows belonged to
+---@field bufnr? integer the buffer that shows it
+---@field count? integer lines of the buffer when the rows were set
 ---@field entries acp.Entry[]
----@field hidden? boolean only positions of hunks are kept: diff mode shows them
----@field round integer grows with each drawing: what an older one has left to do is void
+---@field hidden? boolean marks only record positions, because diff mode shows the changes
+---@field round integer increases with each drawing and cancels the slices of older ones
 
 local files = {} ---@type table<string, acp.InlineFile>
 local by_buffer = {} ---@type table<integer, acp.InlineFile>
 local notes_ns = api.nvim_create_namespace('acp.hunks.notes')
 
---- Rows that some window shows of the buffer, as `{first, last}`, inclusive.
+--- Return the visible rows of the buffer in each window, as `{first, last}`, inclusive.
 local function visible(bufnr)
   local function rows(win) return { vim.fn.line('w0', win) - 1, vim.fn.line('w$', win) - 1 } end
   return vim.tbl_map(rows, vim.fn.win_findbuf(bufnr))
 end
 
---- Draw what the window's rows show in full. It changes extmarks, so it runs between redraws.
+--- Draw the hunks of these rows in full. It changes extmarks, so it must run between redraws.
 local function refine(bufnr, from, to)
   local file = by_buffer[bufnr]
   if not file or not api.nvim_buf_is_loaded(bufnr) then return end
@@ -59,7 +60,7 @@ local function refine_visible(file)
   end
 end
 
---- Whether hunks between these rows wait to be drawn in full.
+--- Whether a hunk between these rows is not drawn in full yet.
 ---@param file acp.InlineFile
 local function has_unrefined(file, from, to)
   for _, entry in ipairs(file.entries) do
@@ -71,7 +72,7 @@ local function has_unrefined(file, from, to)
 end
 
 ---@param file acp.InlineFile
----@param entries acp.Entry[] those to be drawn
+---@param entries acp.Entry[] entries to draw
 local function slice(file, entries, i, round)
   if file.round ~= round or by_buffer[file.bufnr] ~= file then return end
   local stop = vim.uv.hrtime() + SLICE_NS
@@ -80,7 +81,7 @@ local function slice(file, entries, i, round)
     i = i + 1
   end
   if entries[i] then
-    -- A timer, not vim.schedule(): keys are served in between.
+    -- A timer instead of vim.schedule(), so that keys are handled between slices.
     vim.defer_fn(function() slice(file, entries, i, round) end, 1)
   else
     refine_visible(file)
@@ -95,7 +96,7 @@ local function on_screen(hunk, windows)
   return false
 end
 
---- Those on the screen first.
+--- Split entries into those to draw now and later.
 ---@param entries acp.Entry[]
 ---@return acp.Entry[] now
 ---@return acp.Entry[] later
@@ -110,7 +111,7 @@ local function by_visibility(entries, bufnr)
 end
 
 ---@param file acp.InlineFile
-local function note(file)
+local function draw_note(file)
   api.nvim_buf_clear_namespace(file.bufnr, notes_ns, 0, -1)
   local text = file.meta.conflict and require('acp.base.messages').conflict or file.meta.note
   if text and not is_hidden(file) then
@@ -140,14 +141,14 @@ local function draw_file(file)
     draw.place(bufnr, entry)
   end
   refine_visible(file)
-  note(file)
+  draw_note(file)
   require('acp.review.top').reveal(bufnr)
   if later[1] then slice(file, later, 1, file.round) end
 end
 
---- The marks and keys of a buffer that has no pending hunks any more.
+--- Remove a file's marks and keys from its buffer.
 ---@param file acp.InlineFile
-local function leave(file)
+local function detach(file)
   local bufnr = file.bufnr
   file.bufnr, file.entries, file.round = nil, {}, file.round + 1
   if not bufnr then return end
@@ -162,9 +163,9 @@ end
 ---@param file acp.InlineFile
 local function show(file, bufnr)
   if file.bufnr ~= bufnr then
-    leave(file)
+    detach(file)
     file.bufnr, by_buffer[bufnr] = bufnr, file
-    wipe(bufnr) -- `:edit` unloads a buffer, yet keeps its marks
+    wipe(bufnr) -- `:edit` unloads a buffer but keeps its extmarks
     require('acp.ui.keymaps').attach_over('edits', bufnr)
   end
   draw_file(file)
@@ -174,11 +175,12 @@ local function clear(path)
   local file = files[path]
   if file then
     files[path] = nil
-    leave(file)
+    detach(file)
   end
 end
 
---- A file was read: into a new buffer, or again into one whose marks went with the old text.
+--- Show the hunks of a file that was read into a new buffer, or again into one whose marks were
+--- lost with the old text.
 ---@param args { buf: integer, match: string, event: string }
 local function on_read(args)
   local name = api.nvim_buf_get_name(args.buf)
@@ -222,13 +224,13 @@ end)
 
 local function absent(value) return value == nil or value == vim.NIL end
 
---- The review shows the other side of the same hunks.
+--- Report the hunks to the review, which shows their base.
 ---@param hunks acp.Hunk[]
 local function pass_on(path, bufnr, hunks)
   if bufnr then require('acp.base.signals').emit('hunks_told', path, bufnr, hunks) end
 end
 
---- Pending hunks of a file, all of them; an empty list clears. `path` is absolute and real.
+--- Set all pending hunks of a file. An empty list clears them. `path` is absolute and real.
 ---@param hunks acp.Hunk[]
 ---@param meta? acp.HunksMeta
 function M.set(path, hunks, meta)
@@ -250,8 +252,8 @@ function M.set(path, hunks, meta)
   end
 end
 
---- Show nothing of a buffer's hunks while it is in diff mode, whose lines would not stand side by
---- side with virtual ones between them; or show them again.
+--- Hide a buffer's hunks while it is in diff mode, or show them again. Virtual lines between its
+--- lines would break the alignment of the two sides.
 ---@param hidden boolean
 function M.hide(bufnr, hidden)
   local file = by_buffer[bufnr]
@@ -266,11 +268,11 @@ function M.hide(bufnr, hidden)
       end
     end
     refine_visible(file)
-    note(file)
+    draw_note(file)
   end
 end
 
---- The options have changed: draw all marks again.
+--- Redraw all marks after a change of options.
 function M.redraw()
   for _, file in pairs(by_buffer) do
     wipe(file.bufnr)
@@ -279,26 +281,26 @@ function M.redraw()
   end
 end
 
---- Paths with pending hunks that can be gone to, sorted: those whose marks or counts are known.
+--- Return the sorted paths of files with pending hunks, except deleted files.
 ---@return string[]
 function M.paths()
-  local seen = {}
+  local paths = {}
   for path, file in pairs(files) do
-    seen[path] = #file.hunks > 0 and file.meta.kind ~= 'deleted' or nil
+    paths[path] = #file.hunks > 0 and file.meta.kind ~= 'deleted' or nil
   end
   for _, edit in ipairs(require('acp.base.state').edits()) do
     if edit.kind ~= 'deleted' and (edit.hunks > 0 or edit.conflict or edit.note) then
-      seen[edit.path] = true
+      paths[edit.path] = true
     end
   end
-  return require('acp.base.sorted_keys')(seen)
+  return require('acp.base.sorted_keys')(paths)
 end
 
---- The file whose hunks a buffer shows.
+--- Return the file whose hunks a buffer shows.
 ---@return string|nil path
 function M.path(bufnr) return by_buffer[bufnr] and by_buffer[bufnr].path end
 
---- Rows on which hunks of a buffer begin, 0-based, ascending.
+--- Return the first rows of a buffer's hunks, 0-based and ascending.
 ---@return integer[]
 function M.rows(bufnr)
   local found, last = {}, -1

@@ -1,17 +1,17 @@
---- Lists of pending edits: of hunks in the quickfix list, of files below the review.
+--- Lists of pending edits: hunks in the quickfix list, and files below the review.
 local M = {}
 
 local api = vim.api
 local ns = api.nvim_create_namespace('acp.review.list')
 
---- Pending hunks into the quickfix list, which is opened; the focus stays.
+--- Put pending hunks into the quickfix list and open it without moving the focus.
 ---@param items { filename: string, lnum: integer, text: string }[]
 ---@param title? string
 function M.quickfix(items, title)
   title = type(title) == 'string' and title or require('acp.base.messages').edits_title
-  -- Our own list is replaced where it is the one shown; other people's are kept in the history.
-  local mine = vim.fn.getqflist({ title = 0 }).title == title
-  vim.fn.setqflist({}, mine and 'r' or ' ', { items = items, title = title })
+  -- Replace the current list if it is the plugin's own; other lists stay in the history.
+  local is_own = vim.fn.getqflist({ title = 0 }).title == title
+  vim.fn.setqflist({}, is_own and 'r' or ' ', { items = items, title = title })
   if #items == 0 then
     return require('acp.base.notify').echo('info', require('acp.base.messages').no_edits)
   end
@@ -57,7 +57,7 @@ function M.draw(bufnr, files, current)
   require('acp.ui.scratch').fill(bufnr, lines, spans, ns)
 end
 
---- The buffer of that list.
+--- Return the buffer of the list of files.
 ---@return integer bufnr
 function M.buffer()
   local bufnr, created = require('acp.ui.scratch').ensure('acp://review', 'acpreview')

@@ -1,19 +1,19 @@
---- The two windows of the review: in diff mode with each other, by options that are theirs alone.
---- Set one by one and not by `:diffthis`, which would change 'scrollopt' for all windows.
+--- The two windows of the review, in diff mode. Their options are set one by one because
+--- `:diffthis` would also change 'scrollopt', which is global.
 local M = {}
 
 local text_width = require('acp.base.text_width')
 local api = vim.api
 local set, literal = require('acp.ui.win').set, require('acp.ui.win').literal
 
---- Options that diff mode and our own windows set; a window that is given back has the user's.
+--- Options that the review sets. They get the user's values in a window that is left to the user.
 local RESET = vim.split(
   'diff scrollbind cursorbind foldmethod foldlevel foldenable foldcolumn wrap winbar winfixbuf '
     .. 'winfixwidth winfixheight winhighlight',
   ' '
 )
 
---- Options that a new tab page may have inherited from a window of ours.
+--- Options that a new tab page may have inherited from one of the plugin's windows.
 local LOOKS = vim.split(
   'number relativenumber signcolumn statuscolumn colorcolumn list spell linebreak breakindent '
     .. 'cursorline conceallevel',
@@ -26,15 +26,15 @@ local function reset(win, names)
   end
 end
 
---- Out of diff mode, as a window of the user's is.
+--- Turn diff mode off and restore the user's options.
 function M.plain(win)
   require('acp.ui.titles').untitle(win)
   set(win, 'diff', false)
   reset(win, RESET)
 end
 
---- Into diff mode.
-local function arm(win)
+--- Turn diff mode on.
+local function enable_diff(win)
   if not vim.list_contains(vim.opt.diffopt:get(), 'followwrap') then set(win, 'wrap', false) end
   set(win, 'foldcolumn', vim.o.diffopt:match('foldcolumn:(%d+)') or '2')
   set(win, 'foldmethod', 'diff')
@@ -44,23 +44,23 @@ local function arm(win)
   end
 end
 
---- Show a window from its top, apart from the other: that has one empty line, and with the cursor
---- on it the end of this one would be in view.
+--- Scroll a window to its top, independently of the other one. The other one has a single empty
+--- line; scroll binding to it would show the end of this one.
 function M.unbind(win)
   set(win, 'scrollbind', false)
   set(win, 'cursorbind', false)
   api.nvim_win_call(win, function() vim.fn.winrestview({ topline = 1, lnum = 1, col = 0 }) end)
 end
 
---- Make a fresh window one of the review's.
+--- Make a new window one of the review's.
 function M.adopt(win)
   vim.w[win].acp_review = true
   M.plain(win)
   reset(win, LOOKS)
 end
 
---- Show a buffer in a window of the review. It is out of diff mode meanwhile: a buffer that leaves
---- a window in diff mode goes on being compared while it is hidden.
+--- Show a buffer in a window of the review. Diff mode is turned off first, because a buffer that
+--- leaves a window in diff mode is still compared while it is hidden.
 function M.show(win, bufnr)
   M.plain(win)
   if api.nvim_win_get_buf(win) ~= bufnr then
@@ -68,16 +68,16 @@ function M.show(win, bufnr)
     local ok, why = require('acp.base.options').with(vim.go, quiet, set_buf, win, bufnr)
     if not ok then error(why, 0) end
   end
-  arm(win)
+  enable_diff(win)
 end
 
---- Columns that hints have at least: with fewer they say nothing.
-local LEAST = 12
+--- Fewest columns for which hints are shown.
+local MIN_HINT_WIDTH = 12
 
-local function spare(part) return part == 'yours' or part:find('^%+%d+ %-%d+$') ~= nil end
+local function is_optional(part) return part == 'yours' or part:find('^%+%d+ %-%d+$') ~= nil end
 
---- What of a title and its hints has room. The third hint goes first; then, if that makes room for
---- the other two, what the title tells beside a name: whose side it is, how much has changed.
+--- Shorten a title and its hints to the available room. First the third hint is dropped. Then, if
+--- that makes room for the other two, the side and the counts are dropped from the title.
 ---@return string title
 ---@return string hints
 local function fitting(title, hint, room)
@@ -86,7 +86,7 @@ local function fitting(title, hint, room)
   while over() > 0 and #hints > 2 do
     hints[#hints] = nil
   end
-  while #titles > 1 and spare(titles[#titles]) do
+  while #titles > 1 and is_optional(titles[#titles]) do
     titles[#titles] = nil
   end
   local bare = table.concat(titles, ' · ')
@@ -94,9 +94,8 @@ local function fitting(title, hint, room)
   return makes_room and bare or title, table.concat(hints, ' · ')
 end
 
---- A winbar of a title on the left and hints on the right. Where parts of both do not suffice it
---- loses the end of the hints, then all of them and the beginning of the title, but not what stands
---- before it. A window that is being closed has none.
+--- Set a winbar with a title on the left and hints on the right. If there is too little room, the
+--- end of the hints is cut, then all hints and the start of the title, but never `before`.
 ---@param before? string
 function M.bar(win, title, hint, before)
   if not api.nvim_win_is_valid(win) then return end
@@ -104,18 +103,18 @@ function M.bar(win, title, hint, before)
   local width = api.nvim_win_get_width(win)
   title, hint = fitting(title, hint, width - text_width(before) - 4)
   local room = width - text_width(before .. title)
-  local whole = hint ~= '' and room >= LEAST
+  local whole = hint ~= '' and room >= MIN_HINT_WIDTH
   local left = literal(before) .. (whole and '' or '%<') .. literal(title)
   local right = whole and literal(hint) .. ' %<' or ''
   set(win, 'winbar', ('%%#AcpTitle# %s %%*%%=%%#AcpMuted# %s%%*'):format(left, right))
 end
 
---- What the line below a window says in place of an address that begins with `acp://`.
+--- Set the title that the statusline of a window shows instead of an `acp://` name.
 function M.entitle(win, title)
   if api.nvim_win_is_valid(win) then require('acp.ui.titles').entitle(win, title) end
 end
 
---- Leave a window to the user: whatever they came to show in it.
+--- Leave a window to the user, with any buffer that they show in it.
 function M.release(win)
   vim.w[win].acp_review = nil
   M.plain(win)

@@ -1,4 +1,4 @@
---- Where the user is in the review, and how to get elsewhere in it.
+--- The user's position in the review, and moves within it.
 local M = {}
 
 local api = vim.api
@@ -10,8 +10,8 @@ local function current()
   return review ~= nil and api.nvim_get_current_tabpage() == review.tab
 end
 
---- Line of the live buffer that the cursor is at, seen from either side.
----@return integer|nil 1-based; nil outside of the review
+--- Return the line of the live buffer that corresponds to the cursor in the base's window.
+---@return integer|nil 1-based; nil if another window is current
 function M.line()
   local review = tab.state()
   if review and api.nvim_get_current_win() == review.base then
@@ -19,8 +19,8 @@ function M.line()
   end
 end
 
---- Go to a row of a file in the review, or to the next file of its list where nothing is left to
---- decide in the one that is shown. False when the user does not look at it.
+--- Go to a row of a file in the review, or to the next file if the one that is shown is decided.
+--- Return false if the review is not the current tab page.
 ---@param row integer 0-based
 ---@return boolean
 function M.visit(path, row)
@@ -43,7 +43,7 @@ function M.visit(path, row)
   return true
 end
 
---- Show the file `step` places further, going round; those with something left come first.
+--- Show the file `step` places further, wrapping around. Decided files are skipped if possible.
 ---@param step integer
 function M.go(step)
   local review = tab.state()

@@ -1,5 +1,6 @@
---- What a permission would write, before it is answered: the present text on the left, on the right
---- the proposal, which may be edited. Allowed from here, the edited text is what gets written.
+--- Review of the edits that a pending permission would make. The present text is on the left, the
+--- proposal on the right. The user may edit the proposal; if they allow it here, the edited text is
+--- written.
 local M = {}
 
 local api = vim.api
@@ -9,10 +10,10 @@ local tab = require('acp.review.tab')
 ---@class acp.Proposal: acp.ReviewFile
 ---@field proposal string[]
 ---@field proposal_eol boolean
----@field marks acp.ProposalMark[] what language servers would say of it
+---@field marks acp.ProposalMark[] diagnostics of language servers
 ---@field bufnr? integer
 
---- Row of the proposal (0-based), severity and text of a diagnostic.
+--- A diagnostic: row of the proposal (0-based), severity and text.
 ---@alias acp.ProposalMark { [1]: integer, [2]: integer, [3]: string }
 
 ---@class acp.Proposed
@@ -29,7 +30,7 @@ local function text(file)
   return api.nvim_buf_get_lines(bufnr, 0, -1, false)
 end
 
---- Proposals that the user has edited, by path; nil where there are none.
+--- Return the proposals that the user has edited, by path, or nil if there are none.
 ---@return table<string, string>|nil
 local function amended()
   local found = {}
@@ -42,7 +43,8 @@ local function amended()
   return next(found) and found or nil
 end
 
---- A buffer with one side of a file. Its name's end alone is read in a tab line.
+--- Return a buffer with one side of a file. Its name ends in readable words because the tabline
+--- shows only the tail.
 ---@param what string
 ---@param file acp.ReviewFile
 ---@param lines string[]
@@ -62,7 +64,7 @@ local function left(file) return page('present', 'Current', file, file.base), 'C
 local namespace = api.nvim_create_namespace('acp.proposal')
 local GROUPS = { 'DiagnosticVirtualTextError', 'DiagnosticVirtualTextWarn' }
 
---- Write at the hunks what language servers would say.
+--- Show the diagnostics as virtual text.
 ---@param file acp.Proposal
 local function mark(file)
   local bufnr = file.bufnr
@@ -82,7 +84,7 @@ local function right(file)
   if not file.bufnr or not api.nvim_buf_is_loaded(file.bufnr) then
     file.bufnr = page('proposal', 'Proposed', file, file.proposal, true)
     local bufnr = file.bufnr
-    -- `:w` says that the text is as it should be; it goes with the answer.
+    -- `:w` only marks the text as finished; it is sent with the answer.
     require('acp.base.autocmds').in_buffer(bufnr, 'BufWriteCmd', function()
       if require('acp.buffers.automatic_saves').is_one() then return end
       vim.bo[bufnr].modified = false
@@ -93,7 +95,7 @@ local function right(file)
   return file.bufnr, 'Proposed (editable)'
 end
 
---- Option of the first kind that there is.
+--- Return the first option of a kind.
 ---@return string|nil id
 local function option(kind)
   local found = vim
@@ -102,7 +104,7 @@ local function option(kind)
   return found and found.id
 end
 
---- Answer a permission that is open here; `choice` is an option's id. What was edited goes along.
+--- Answer the permission that is open here, with the edited proposals.
 ---@param verb 'accept'|'reject'
 local function decide(verb)
   local choice = option(verb == 'accept' and 'allow_once' or 'reject_once')
@@ -136,12 +138,12 @@ local source = {
   closed = function() open = nil end,
 }
 
---- The edited proposals of a permission, for an answer that is given elsewhere.
+--- Return the edited proposals of a permission, for an answer that is given elsewhere.
 ---@param id integer|string
 ---@return table<string, string>|nil
 function M.amended(id) return open and open.id == id and amended() or nil end
 
---- The permission that is open here while the user looks at it.
+--- Return the permission that is open here if this is the current tab page.
 ---@return integer|string|nil id
 function M.shown()
   local review = tab.state()
@@ -156,7 +158,7 @@ local watch = require('acp.base.once')(function()
 end)
 
 ---@return acp.Proposal
-local function known(file)
+local function to_proposal(file)
   file.base = type(file.base) == 'table' and file.base or {}
   file.proposal = #file.proposal > 0 and file.proposal or { '' }
   file.proposal_eol = file.proposal_eol ~= false
@@ -165,29 +167,29 @@ local function known(file)
   return file
 end
 
---- Ask for the texts of a pending permission; the answer is the frame operation `propose`.
+--- Request the texts of a pending permission. The answer is the frame operation `propose`.
 ---@param id integer|string
 function M.ask(id)
   require('acp.review.request').expect()
   require('acp.base.host').notify('review', { permission = id })
 end
 
---- Language servers have spoken on the proposals of a permission that may be open here.
+--- Set the diagnostics of a permission's proposals, if it is open here.
 ---@param id integer|string
 ---@param files { path: string, marks: acp.ProposalMark[] }[]
 function M.marked(id, files)
   if not open or open.id ~= id then return end
   for _, file in ipairs(open.files) do
-    local said = vim.iter(files):find(function(one) return one.path == file.path end)
-    file.marks = said and said.marks or {}
+    local found = vim.iter(files):find(function(one) return one.path == file.path end)
+    file.marks = found and found.marks or {}
     mark(file)
   end
 end
 
---- Show what a permission would write.
+--- Show the edits that a permission would make.
 ---@param id integer|string
----@param files table[] `{path, base, proposal, proposal_eol, kind, label}`: lines; no base: no such
----   file yet; `kind` 'deleted': it would go; `label`: what to say of it instead of 'proposed'
+---@param files table[] `{path, base, proposal, proposal_eol, kind, label}`. `base` and `proposal`
+---   are lines; a new file has no `base`; `kind` may be 'deleted'; `label` replaces 'proposed'
 ---@param options acp.PermissionOption[]
 function M.open(id, files, options)
   if not require('acp.review.request').awaited() then return end
@@ -196,7 +198,7 @@ function M.open(id, files, options)
   end
   watch()
   tab.close()
-  open = { id = id, files = vim.tbl_map(known, files), options = options }
+  open = { id = id, files = vim.tbl_map(to_proposal, files), options = options }
   tab.present(open.files, source)
 end
 

@@ -1,28 +1,28 @@
---- The review that the user has asked for and the host has not answered yet.
+--- Request for a review that the host has not answered yet.
 local M = {}
 
 local place = require('acp.ui.win').place
 
-local asked ---@type { win: integer, buf: integer }|nil
-local wanted ---@type string|nil path to begin with
+local requested_at ---@type { win: integer, buf: integer }|nil place of the user's request
+local first_path ---@type string|nil file to show first
 
---- The user has asked for the review: where they are now, for the answer takes a moment.
+--- Record the place of a request, because the user may be elsewhere when the answer arrives.
 function M.expect(path)
-  asked = place()
-  wanted = path or require('acp.review.inline').path(asked.buf)
+  requested_at = place()
+  first_path = path or require('acp.review.inline').path(requested_at.buf)
 end
 
---- Whether an answer is awaited.
-function M.open() return asked ~= nil end
+--- Whether an answer is outstanding.
+function M.open() return requested_at ~= nil end
 
---- The file to begin with.
+--- Return the file to show first.
 ---@return string|nil
-function M.path() return wanted end
+function M.path() return first_path end
 
---- Whether the review may open now; a user who went on meanwhile is told that it is ready.
+--- Whether the review may open now. If the user is elsewhere by now, show a message instead.
 function M.awaited()
-  local here = asked
-  asked = nil
+  local here = requested_at
+  requested_at = nil
   if
     (here and not vim.deep_equal(here, place())) or vim.api.nvim_get_mode().mode:match('^[iRt]')
   then

@@ -7,20 +7,20 @@ local api = vim.api
 ---@field path string absolute, real
 ---@field base string[] the text as last accepted
 ---@field base_eol boolean
----@field live? string[] where no buffer is loaded
+---@field live? string[] the present text, if no buffer is loaded
 ---@field kind 'modified'|'created'|'deleted'
 ---@field hunks integer
 ---@field added integer
 ---@field removed integer
 ---@field conflict boolean
----@field note? string what the lines do not show
----@field theirs? string[] with a conflict: the agent's text, on disk
+---@field note? string a change that the lines do not show
+---@field theirs? string[] the agent's text on disk, if there is a conflict
 ---@field pending boolean
----@field label? string shown instead of its counts
+---@field label? string shown instead of the counts
 
-local made = {} ---@type table<integer, true> scratch buffers of ours
+local scratch_buffers = {} ---@type table<integer, true>
 
----@return integer session whose pending edit it is; 0 where none is known
+---@return integer session the session that has the pending edit, 0 if unknown
 local function session_of(path)
   local state = require('acp.base.state').get()
   for n, session in pairs(state.sessions) do
@@ -41,7 +41,7 @@ function M.filetype(file)
     or ''
 end
 
---- A buffer that is no file, with these lines.
+--- Return a scratch buffer with these lines.
 ---@param modifiable? boolean
 ---@return integer bufnr
 function M.scratch(name, lines, filetype, modifiable)
@@ -60,8 +60,8 @@ function M.scratch(name, lines, filetype, modifiable)
   if vim.bo[bufnr].filetype ~= filetype then
     require('acp.ui.scratch').set_filetype(bufnr, filetype)
   end
-  if not made[bufnr] then require('acp.ui.keymaps').attach('review', bufnr) end
-  made[bufnr] = true
+  if not scratch_buffers[bufnr] then require('acp.ui.keymaps').attach('review', bufnr) end
+  scratch_buffers[bufnr] = true
   return bufnr
 end
 
@@ -100,7 +100,7 @@ function M.right(file)
   return bufnr, title
 end
 
---- Counts of a file as they are now.
+--- Update the counts of a file.
 ---@param file acp.ReviewFile
 function M.refresh(file)
   if file.label then return end
@@ -113,28 +113,28 @@ function M.refresh(file)
   file.conflict, file.note = found.conflict or false, found.note
 end
 
---- Paths that are pending and not among files.
+--- Return the paths with pending edits that are not among these files.
 ---@param files acp.ReviewFile[]
 ---@return string[]
 function M.unlisted(files)
-  local seen, found = {}, {}
+  local listed, found = {}, {}
   for _, file in ipairs(files) do
-    seen[file.path] = true
+    listed[file.path] = true
   end
   for _, edit in ipairs(require('acp.base.state').edits()) do
-    if not seen[edit.path] then
-      seen[edit.path] = true
+    if not listed[edit.path] then
+      listed[edit.path] = true
       found[#found + 1] = edit.path
     end
   end
   return found
 end
 
---- Whether something is left to decide.
+--- Whether the file has something left to decide.
 ---@param file acp.ReviewFile
 function M.open(file) return file.pending or file.label ~= nil end
 
---- Such as `+3 -1`, or that nothing is left.
+--- Describe the changes of a file, such as `+3 -1` or `done`.
 ---@param file acp.ReviewFile
 ---@return string
 function M.counts(file)
@@ -148,12 +148,12 @@ function M.counts(file)
   return ('+%d -%d'):format(file.added, file.removed) .. (file.note and ', ' .. file.note or '')
 end
 
---- Take the scratch buffers away.
+--- Delete the scratch buffers.
 function M.wipe()
-  for bufnr in pairs(made) do
+  for bufnr in pairs(scratch_buffers) do
     if api.nvim_buf_is_valid(bufnr) then api.nvim_buf_delete(bufnr, { force = true }) end
   end
-  made = {}
+  scratch_buffers = {}
 end
 
 return M

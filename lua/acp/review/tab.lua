@@ -1,46 +1,47 @@
---- The review: a tab page of its own, on the left the text as last accepted, on the right the live
---- buffer, both in diff mode; below them the files. It closes without a trace.
+--- The review's tab page: on the left the text as last accepted, on the right the live buffer, both
+--- in diff mode, and below them the list of files.
 local M = {}
 
 local api = vim.api
 local panes = require('acp.review.panes')
 local sides = require('acp.review.sides')
 
---- Rows of the list of files, and its part of a large screen; more files are scrolled to.
-local FILES, PART = 6, 0.2
+--- Most rows of the list of files, as a number and as a share of the screen. The larger one
+--- applies.
+local LIST_ROWS, LIST_SHARE = 6, 0.2
 
 ---@class acp.Review
 ---@field tab integer
----@field from integer the tab page that the user came from
+---@field from integer the user's previous tab page
 ---@field base integer window
 ---@field live integer window
 ---@field list? integer window
 ---@field files acp.ReviewFile[]
----@field at integer which of them is shown
----@field left boolean something is not decided yet
----@field shown? integer the live side's buffer
+---@field at integer index of the file that is shown
+---@field left boolean whether something is left to decide
+---@field shown? integer buffer of the live side
 ---@field source acp.ReviewSource
 
---- Where the texts come from: pending edits, or what a permission would write.
+--- Source of the texts: pending edits, or the proposals of a permission.
 ---@class acp.ReviewSource
 ---@field left fun(file: acp.ReviewFile): integer, string
 ---@field right fun(file: acp.ReviewFile): integer, string
----@field hint fun(file: acp.ReviewFile, count: integer): string, string of the left
----  and of the right window; `count` files in all
+---@field hint fun(file: acp.ReviewFile, count: integer): string, string hints of the left and the
+---  right window; `count` is the number of files
 ---@field decide fun(verb: 'accept'|'reject', file: acp.ReviewFile)
 ---@field closed fun()
----@field words? table<string, string> what keys do here, by action, where that is something else
----@field more? fun(paths: string[]) these came to be pending meanwhile
+---@field words? table<string, string> descriptions of actions that differ from the default ones
+---@field more? fun(paths: string[]) called when further files have pending edits
 
 local review ---@type acp.Review|nil
 
 -- Keys and titles ---------------------------------------------------------------------------------
 
 local keyed ---@type integer|nil live buffer that has the review's keys
-local unmarked ---@type integer|nil live buffer whose own marks are hidden
+local unmarked ---@type integer|nil live buffer whose inline marks are hidden
 
---- In the live window its buffer has the review's keys, while the user is there; in the tab page it
---- has no marks of ours, because diff mode shows the same.
+--- Update keys and marks of the live buffer. It has the review's keys while its window is current.
+--- Its inline marks are hidden while the tab page is current, because diff mode shows the changes.
 local function sync()
   local state = review
   local here = state and api.nvim_get_current_tabpage() == state.tab and state.shown or nil
@@ -77,10 +78,10 @@ end
 ---@param files acp.ReviewFile[]
 ---@return integer rows
 local function list_height(files)
-  return math.min(#files, math.max(FILES, math.floor(vim.o.lines * PART)))
+  return math.min(#files, math.max(LIST_ROWS, math.floor(vim.o.lines * LIST_SHARE)))
 end
 
---- With `move` the list's cursor goes to the file that is shown.
+--- Draw the list of files. With `move`, its cursor goes to the file that is shown.
 ---@param state acp.Review
 local function draw_list(state, move)
   if state.list and api.nvim_win_is_valid(state.list) then
@@ -91,10 +92,10 @@ end
 
 -- Showing files -----------------------------------------------------------------------------------
 
---- The cursor to the first change of the live side; the other side goes along by 'cursorbind'.
+--- Move the cursor of the live side to the first change. The other side follows by 'cursorbind'.
 ---@param state acp.Review
----@param row? integer 0-based: there instead
-local function aim(state, row)
+---@param row? integer row to go to instead, 0-based
+local function place_cursor(state, row)
   vim.cmd('diffupdate')
   api.nvim_win_call(state.live, function()
     local last = api.nvim_buf_line_count(0)
@@ -109,7 +110,7 @@ end
 
 --- Show a file of the review.
 ---@param i integer
----@param row? integer 0-based: the cursor goes there, else to the first change
+---@param row? integer row to go to, 0-based; the first change by default
 function M.show(i, row)
   local state = review --[[@as acp.Review]]
   local file = state.files[i]
@@ -122,20 +123,20 @@ function M.show(i, row)
   file.titles = { left_title, right_title }
   bars(state, left_title, right_title)
   draw_list(state, true)
-  aim(state, row)
+  place_cursor(state, row)
   if file.kind == 'deleted' then panes.unbind(state.base) end
   sync()
 end
 
---- The review that is open. Once the user has closed one of its two windows there is none: it ends
---- when Neovim is free, but nothing may be done in it before that.
+--- Return the open review. After the user has closed one of its two windows, return nil: the review
+--- ends as soon as Neovim allows it, and must not be used until then.
 ---@return acp.Review|nil
 function M.state()
   local whole = review and api.nvim_win_is_valid(review.base) and api.nvim_win_is_valid(review.live)
   return whole and review or nil
 end
 
---- Counts changed; when the last one is nothing, the user is told once.
+--- Update the counts. When nothing is left to decide, show a message once.
 local function refresh()
   local state = M.state()
   if not state then return end
@@ -159,7 +160,7 @@ end
 
 -- Opening and closing -----------------------------------------------------------------------------
 
---- Windows that the user split off ours leave diff mode with them.
+--- Turn diff mode off in windows that the user split from the review's.
 ---@param state acp.Review
 local function plain_others(state)
   if not api.nvim_tabpage_is_valid(state.tab) then return end
@@ -171,7 +172,7 @@ local function plain_others(state)
 end
 
 ---@param state acp.Review
----@param keep? integer a window that stays, as the user's
+---@param keep? integer a window to leave to the user
 local function close_windows(state, keep)
   for _, win in pairs({ state.list, state.base, state.live }) do
     local valid = win ~= keep and api.nvim_win_is_valid(win)
@@ -181,7 +182,7 @@ local function close_windows(state, keep)
   plain_others(state)
 end
 
---- End the review. `keep` stays as a window of the user's: they have closed the others.
+--- End the review. `keep` is a window to leave to the user, who has closed the others.
 ---@param state acp.Review
 local function finish(state, keep)
   if review ~= state then return end
@@ -203,7 +204,7 @@ end
 local function on_closed(args)
   local state, win = review, tonumber(args.match)
   if not state or (win ~= state.base and win ~= state.live) then return end
-  -- `:q` in one side ends the review; `:only` in the other keeps that as an ordinary window.
+  -- `:q` in one side ends the review; `:only` in the other turns that into an ordinary window.
   local quit = api.nvim_get_current_win() == win
   local other = win == state.base and state.live or state.base
   vim.schedule(function()
@@ -212,7 +213,7 @@ local function on_closed(args)
   end)
 end
 
---- The user shows something else on the live side: then the window is theirs.
+--- End the review and leave the live window to the user if they show another buffer in it.
 local function on_buffer()
   local state = review
   if not state or api.nvim_get_current_win() ~= state.live then return end
@@ -225,7 +226,7 @@ end
 ---@param state acp.Review
 local function open_list(state)
   if #state.files < 2 or state.list then
-    return -- one that the user has closed stays closed
+    return -- a list that the user has closed stays closed
   end
   state.list = api.nvim_open_win(require('acp.review.list').buffer(), false, {
     split = 'below',
@@ -274,7 +275,7 @@ local function open_tab(files, source)
   require('acp.base.events').fire('AcpReview', { open = true })
 end
 
---- Index of a path among files, 1 where it is not among them.
+--- Return the index of a path among files, or 1 if it is not among them.
 ---@param files acp.ReviewFile[]
 ---@param path string|nil
 ---@return integer
@@ -283,10 +284,10 @@ function M.position(files, path)
   return i or 1
 end
 
---- Show files in the review's tab page, opened where it is not.
+--- Show files in the review's tab page, opening it if needed.
 ---@param files acp.ReviewFile[]
 ---@param source acp.ReviewSource
----@param path? string to begin with
+---@param path? string file to show first
 function M.present(files, source, path)
   require('acp.ui.highlights').define()
   require('acp.ui.window').when_free(function()
@@ -303,7 +304,7 @@ function M.present(files, source, path)
   end)
 end
 
---- Bring the list of files up to date; what is shown stays. Files that are decided stay listed.
+--- Update the list of files. The file that is shown stays, and decided files stay in the list.
 ---@param files acp.ReviewFile[]
 function M.update(files)
   local state = review --[[@as acp.Review]]

@@ -1,10 +1,11 @@
---- Removed lines above line 1. Neovim draws virtual lines there only when a window's 'topfill' says
---- so; a window that comes to the top of its buffer gets it, one that scrolls there keeps its own.
+--- Display of removed lines above line 1. Neovim draws virtual lines there only if the window's
+--- `topfill` (|winsaveview()|) allows it. A window that jumps to the top of its buffer gets the
+--- full `topfill`; one that scrolls there line by line keeps its own.
 local M = {}
 
 local ns = vim.api.nvim_create_namespace('acp.hunks')
 
---- How many virtual lines stand above line 1.
+--- Return the number of virtual lines above line 1.
 local function above(bufnr)
   local marks = vim.api.nvim_buf_get_extmarks(bufnr, ns, 0, { 0, 0 }, { details = true })
   for _, mark in ipairs(marks) do
@@ -24,7 +25,7 @@ local function fill(win, lines)
   end)
 end
 
---- Show them in every window that is at the top of the buffer.
+--- Show the virtual lines in every window that is at the top of the buffer.
 function M.reveal(bufnr)
   local lines = above(bufnr)
   if lines > 0 then
@@ -34,7 +35,7 @@ function M.reveal(bufnr)
   end
 end
 
---- Windows that were scrolled up to line 1 by what is no scrolling line by line.
+--- Show the virtual lines in windows that have just jumped to line 1.
 local function on_scroll()
   for id, change in pairs(vim.v.event) do
     local win = tonumber(id)
@@ -45,7 +46,7 @@ local function on_scroll()
   end
 end
 
---- Follow the windows from now on.
+--- Create the autocommands.
 function M.watch()
   local on = require('acp.base.autocmds').group('acp.review.top')
   on('WinScrolled', on_scroll)

@@ -1,18 +1,19 @@
---- Removed lines as virtual ones: their text over the window's width, and once somebody looks at
---- them the colours of the file's language and the words that changed.
+--- Removed lines as virtual lines, as wide as the window. Visible ones also get syntax colours and
+--- highlights of the changed words.
 local M = {}
 
---- Removed lines of one hunk that are shown; of more the rest is a number (diff mode shows all).
+--- Most removed lines to show of one hunk. The others are only counted; diff mode shows all.
 M.MAX_LINES = 100
 
---- Bytes of removed text up to which it is parsed for its colours.
+--- Most bytes of removed text to parse for syntax colours.
 local MAX_PARSED = 20000
 
 local LINE, WORD, MORE = 'AcpHunkRemove', 'AcpHunkRemoveWord', 'AcpMuted'
 
 ---@alias acp.Chunk { [1]: string, [2]: string|string[] }
 
---- Blanks that make a line as wide as any window; virtual lines end at the window's edge.
+--- Return blanks that make a line as wide as any window. Neovim clips virtual lines at the window's
+--- edge.
 local function padding() return (' '):rep(vim.o.columns) end
 
 ---@return acp.Chunk[]|nil
@@ -21,7 +22,7 @@ local function more(lines)
   if hidden > 0 then return { { ('… %d more removed lines'):format(hidden), MORE } } end
 end
 
---- Virtual lines without colours.
+--- Return virtual lines without colours.
 ---@return acp.Chunk[][]
 function M.plain(lines)
   local pad, result = padding(), {}
@@ -32,8 +33,8 @@ function M.plain(lines)
   return result
 end
 
---- Paints of a line: `{col, end_col, group}`; later ones lie over earlier ones.
----@return table<integer, any[][]> by line, from 1
+--- Return the highlights of each line as `{col, end_col, group}`. Later ones override earlier ones.
+---@return table<integer, any[][]> by line, 1-based
 local function syntax(lines, lang)
   local paints = {}
   local text = table.concat(lines, '\n')
@@ -52,13 +53,13 @@ local function syntax(lines, lang)
   return paints
 end
 
---- The language that the buffer is highlighted by, nil where tree-sitter does not do it.
+--- Return the language of the buffer's tree-sitter highlighting, if it is active.
 local function language(bufnr)
   if not vim.treesitter.highlighter.active[bufnr] then return nil end
   return vim.treesitter.language.get_lang(vim.bo[bufnr].filetype)
 end
 
---- A line cut where its colours change.
+--- Split a line where its highlights change.
 ---@return acp.Chunk[]
 local function chunks(line, paints, words)
   local edges = { [0] = true, [#line] = true }
@@ -84,13 +85,13 @@ local function chunks(line, paints, words)
   return result
 end
 
---- Virtual lines with the colours of the buffer's language and of the words that changed.
+--- Return virtual lines with syntax colours and highlights of changed words.
 ---@param words acp.Words
 ---@return acp.Chunk[][]
 function M.coloured(bufnr, lines, words)
   local shown = vim.list_slice(lines, 1, M.MAX_LINES)
   local lang = language(bufnr)
-  -- A query that does not fit its parser is the user's installation; text without colours will do.
+  -- If the user's query does not match the parser, show the text without colours.
   local ok, paints = pcall(syntax, shown, lang or '')
   paints = lang and ok and paints or {}
   local pad, result = padding(), {}
