@@ -104,11 +104,11 @@ def test_the_help_names_nothing_that_is_not_there(names: dict[str, Any]) -> None
     assert not strange
 
 
-def test_the_map_lists_every_frame_operation() -> None:
+def test_the_page_on_frames_lists_every_operation() -> None:
     lua = (ROOT / "lua/acp/frame.lua").read_text(encoding="utf-8")
     known = set(re.findall(r"^  (\w+) = \{ 'acp\.", lua, re.MULTILINE)) | {"event", "happened"}
-    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
-    table = page.partition("## Frame operations")[2]
+    page = (ROOT / "docs/internals/frames.md").read_text(encoding="utf-8")
+    table = page.partition("## Operations")[2]
     told = set(re.findall(r"`(\w+)`", " ".join(re.findall(r"^\|([^|]*)\|", table, re.MULTILINE))))
     assert told == known
 

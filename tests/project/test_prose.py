@@ -1,4 +1,4 @@
-"""The English of docstrings and comments: stiff phrases may only become fewer."""
+"""The English of docstrings, comments and the map: stiff phrases may only become fewer."""
 
 from __future__ import annotations
 
@@ -60,8 +60,11 @@ LEFT = {
 
 
 def prose(path: Path) -> Iterator[str]:
-    """Yield the docstrings and comments of a file."""
+    """Yield the docstrings and comments of a file, or all of a page."""
     text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        yield text
+        return
     if path.suffix == ".lua":
         comments = re.findall(r"^\s*--+(.*)$|\s--\s(.*)$", text, re.MULTILINE)
         yield "\n".join(first or second for first, second in comments)
@@ -75,7 +78,8 @@ def prose(path: Path) -> Iterator[str]:
 
 def phrases_by_folder() -> Counter[str]:
     found = Counter[str]()
-    for pattern in ("acp_nvim/**/*.py", "tests/**/*.py", "lua/**/*.lua"):
+    sources = "acp_nvim/**/*.py", "tests/**/*.py", "lua/**/*.lua"
+    for pattern in (*sources, "docs/architecture.md", "docs/internals/*.md"):
         for path in ROOT.glob(pattern):
             parts = path.relative_to(ROOT).parts[:-1]
             folder = "/".join(parts[: 3 if parts[0] == "lua" else 2])

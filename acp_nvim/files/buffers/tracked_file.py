@@ -4,13 +4,7 @@
 values: only `file_after`, `buffer_state.found` and `buffer_state.heard` make new ones.
 `TrackedFile` holds the present values of one path.
 
-Locks, in the order in which they are taken (whoever holds one takes none of those before it):
-
-1. `TrackedFile.writers`: one agent's write after the other, in the order in which they came.
-2. The look (`DiskChanges`): one look at files on disk at a time.
-3. Decisions (`PendingEdits.alone`): one decision at a time is carried out.
-4. `TrackedFile.lock`: one writer of this file, be it an agent, a look or a decision. Those of
-   several files are taken in the order of their paths.
+`docs/internals/locks.md` has the order in which locks are taken.
 """
 
 from __future__ import annotations
