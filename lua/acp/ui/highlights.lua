@@ -1,11 +1,11 @@
---- Highlight groups: each links to a standard one by default, or is blended from some, so that any
---- colour scheme fits.
+--- Highlight groups. Each links to a standard group by default or is blended from standard groups,
+--- so that it fits any colour scheme.
 local M = {}
 
---- Group -> what it links to.
+--- Group -> group that it links to.
 ---@type table<string, string>
 M.groups = {
-  -- who speaks
+  -- speakers
   AcpUser = 'Identifier',
   AcpUserRule = 'Identifier',
   AcpAgent = 'Statement',
@@ -18,7 +18,7 @@ M.groups = {
   -- Markdown
   AcpHeading = 'Title',
   AcpCode = 'String',
-  AcpCodeBlock = 'String', -- with all colours a tint
+  AcpCodeBlock = 'String', -- a tint with 'termguicolors'
   AcpFence = 'Comment',
   AcpListMarker = 'Special',
   AcpStrong = '@markup.strong',
@@ -35,7 +35,7 @@ M.groups = {
   AcpToolCompleted = 'DiagnosticOk',
   AcpToolFailed = 'DiagnosticError',
   AcpCommand = 'String',
-  -- colours of what commands print
+  -- colours of command output
   AcpRed = 'DiagnosticError',
   AcpGreen = 'DiagnosticOk',
   AcpYellow = 'DiagnosticWarn',
@@ -48,10 +48,10 @@ M.groups = {
   -- diffs
   AcpAdded = 'Added',
   AcpRemoved = 'Removed',
-  AcpDiffAdd = 'Added', -- with all colours these two are tints
+  AcpDiffAdd = 'Added', -- these two are tints with 'termguicolors'
   AcpDiffRemove = 'Removed',
   AcpDiffContext = 'Comment',
-  -- pending hunks in a buffer; with all colours they are tints (`acp.ui.tints`)
+  -- pending hunks in a buffer; tints with 'termguicolors' (`acp.ui.tints`)
   AcpHunkAdd = 'DiffAdd',
   AcpHunkChange = 'DiffChange',
   AcpHunkRemove = 'DiffDelete',
@@ -63,13 +63,13 @@ M.groups = {
   AcpConflict = 'DiagnosticError',
   AcpComment = 'DiagnosticInfo',
   AcpBlame = 'Comment',
-  -- where the agent works, and what it shows
+  -- places the agent works at or shows
   AcpShown = 'Visual',
   AcpShownText = 'DiagnosticInfo',
   AcpFlash = 'IncSearch',
   AcpFollow = 'DiagnosticInfo',
   AcpFollowPaused = 'Comment',
-  -- decisions
+  -- questions
   AcpPermission = 'DiagnosticWarn',
   AcpPermissionTitle = 'Title',
   AcpPermissionNormal = 'NormalFloat',
@@ -80,27 +80,28 @@ M.groups = {
   AcpPlanHead = 'Title',
   AcpPlanDone = 'Comment',
   AcpPlanCurrent = 'DiagnosticInfo',
-  -- windows of ours
+  -- acp windows
   AcpTitle = 'Title',
   AcpPlaceholder = 'Comment',
 }
 
---- How a group looks: in a float the background of 'Normal' would be a patch.
+--- Return the default definition of a group. 'Normal' loses its background, which would stand out
+--- in a float.
 ---@param link string
 ---@return vim.api.keyset.highlight
-local function look(link)
+local function definition(link)
   if link ~= 'Normal' then return { link = link, default = true } end
   local normal = vim.api.nvim_get_hl(0, { name = link })
   return { fg = normal.fg, ctermfg = normal.ctermfg, default = true }
 end
 
---- Define every group that the colour scheme has not; again for each new scheme. Later calls are
---- free.
+--- Define every group that the colour scheme does not define, now and after each change of scheme.
+--- Later calls do nothing.
 M.define = require('acp.base.once')(function()
   local function set()
     local tints = require('acp.ui.tints')
     for group, link in pairs(M.groups) do
-      if not tints.has(group) then vim.api.nvim_set_hl(0, group, look(link)) end
+      if not tints.has(group) then vim.api.nvim_set_hl(0, group, definition(link)) end
     end
     tints.define(M.groups)
   end

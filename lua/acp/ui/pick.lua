@@ -1,18 +1,18 @@
---- Choices and questions through vim.ui.select and vim.ui.input, one at a time: two would nest
---- and the answer to the second would go to the first.
+--- Choices and questions through vim.ui.select and vim.ui.input, one at a time. Two dialogs would
+--- nest, and the answer to the second would go to the first.
 local M = {}
 
 ---@class acp.Question
----@field put fun(done: fun()) asks; calls `done` once it is answered
----@field drop fun() answers as cancelled
+---@field put fun(done: fun()) opens the dialog; calls `done` after the answer
+---@field drop fun() answers as if the user had cancelled
 
 local queue = {} ---@type acp.Question[]
 local active ---@type acp.Question|nil
 local watching = false
 
---- Whether a dialog may come up without taking keys that were meant for something else.
+--- Return whether a dialog may open now without taking keys that were typed for something else.
 local function free()
-  -- nt: a terminal's window, where the user does not type into it.
+  -- nt: Normal mode in a terminal window
   return vim.api.nvim_get_mode().mode:match('^nt?$') ~= nil and vim.fn.getcmdwintype() == ''
 end
 
@@ -30,8 +30,8 @@ local function wait()
   })
 end
 
---- Some pickers never call back when they are closed. In an ordinary window nothing is open any
---- more.
+--- Drop the active question if its picker has closed. Some pickers never call back when they are
+--- closed. If the current window is an ordinary one, no picker is open.
 local function abandon_closed()
   if active and free() and not require('acp.ui.win').floats(0) then
     local old = active
@@ -49,7 +49,7 @@ advance = function()
     if active == question then active = nil end
     vim.schedule(advance)
   end
-  -- An error that nobody takes ends in a prompt for a key, and holds everything up.
+  -- An uncaught error would end in a hit-enter prompt, which blocks Neovim.
   local ok, why = pcall(question.put, done)
   if not ok then
     require('acp.base.notify').error(require('acp.base.messages').dialog_failed:format(why))
@@ -62,12 +62,11 @@ end
 local function ask(question)
   abandon_closed()
   queue[#queue + 1] = question
-  -- Not within the frame that brought it: the default dialogs wait for the user, and the host
-  -- for us.
+  -- Not inside the frame that asks: the default dialogs block, and the host waits for the frame.
   vim.schedule(advance)
 end
 
---- An answer goes to the host once, whatever a picker calls.
+--- Return a function that sends the answer to the host once, however often a picker calls it.
 ---@return fun(value: any)
 local function answer_once(verb, id, name)
   local answered = false
@@ -81,7 +80,7 @@ end
 
 ---@class acp.PickItem
 ---@field label string
----@field preview? string[] for pickers that show one
+---@field preview? string[] lines for pickers with a preview
 
 ---@param item string|acp.PickItem
 local function label(item)
@@ -89,19 +88,19 @@ local function label(item)
   return require('acp.base.notify').one_line(text)
 end
 
---- The lines that a picker shows beside its list, where it asks for them.
+--- Return the lines of an item's preview.
 ---@param item acp.PickItem
 local function preview(item) return item.preview end
 
---- Kinds of choices with one item, which is taken or not.
+--- Kinds of choices with one item, which the user accepts or declines.
 local YES_OR_NO = { last_chat = true }
 
---- Whether no picker has replaced Neovim's own list, which takes a number and <CR>.
+--- Return whether vim.ui.select is Neovim's own list, which needs a number and <CR>.
 local function own_list()
   return debug.getinfo(vim.ui.select, 'S').source:match('vim/ui%.lua$') ~= nil
 end
 
---- Ask whether to take an item by one key: `y` or <CR>.
+--- Ask whether to accept an item with a single key, `y` or <CR>.
 ---@param item string|acp.PickItem
 ---@return integer|nil index
 local function confirm(prompt, item)
@@ -110,7 +109,7 @@ local function confirm(prompt, item)
   return ok and answer == 1 and 1 or nil
 end
 
---- Ask by |vim.ui.select()|. Where a picker gives the item alone, its place is looked up.
+--- Ask with |vim.ui.select()|. If a picker passes only the item, look up its index.
 ---@param items (string|acp.PickItem)[]
 ---@param on_index fun(index: integer|nil)
 local function select(prompt, kind, items, on_index, done)
@@ -129,7 +128,7 @@ local function select(prompt, kind, items, on_index, done)
   end)
 end
 
---- Ask by |vim.ui.select()| and go on here; nothing happens when the user chooses nothing.
+--- Ask with |vim.ui.select()| and call `on_choice`, unless the user cancels.
 ---@param items (string|acp.PickItem)[]
 ---@param on_choice fun(index: integer)
 function M.choose(prompt, kind, items, on_choice)
@@ -147,8 +146,8 @@ function M.choose(prompt, kind, items, on_choice)
   })
 end
 
---- Ask by |vim.ui.select()|; the answer is the verb `picked {id, index}`, 1-based, without index
---- when the user chose nothing.
+--- Ask with |vim.ui.select()|. The answer is the verb `picked {id, index}`. The index is 1-based
+--- and absent if the user cancels.
 ---@param id integer|string
 ---@param items (string|acp.PickItem)[]
 function M.select(id, prompt, kind, items)
@@ -159,8 +158,8 @@ function M.select(id, prompt, kind, items)
   })
 end
 
---- Ask by |vim.ui.input()|; the answer is the verb `typed {id, text}`, without text when
---- cancelled.
+--- Ask with |vim.ui.input()|. The answer is the verb `typed {id, text}`, without text if the user
+--- cancels.
 ---@param id integer|string
 ---@param default string|nil
 function M.input(id, prompt, default)
@@ -176,8 +175,8 @@ function M.input(id, prompt, default)
   })
 end
 
---- Ask for a secret by |inputsecret()|, which shows and keeps nothing of it; the answer is as that
---- of `input`. Nothing typed is no answer.
+--- Ask for a secret with |inputsecret()|, which neither shows nor stores it. The answer is the
+--- same as for `input`. An empty text counts as cancelled.
 ---@param id integer|string
 function M.secret(id, prompt)
   local answer = answer_once('typed', id, 'text')

@@ -1,4 +1,4 @@
---- The plan of a session, `acp://plan/{n}`.
+--- Plan of a session, `acp://plan/{n}`.
 local M = {}
 
 local ns = vim.api.nvim_create_namespace('acp.plan')
@@ -8,7 +8,7 @@ local ns = vim.api.nvim_create_namespace('acp.plan')
 ---@field spans acp.Span[]
 
 local plans = {} ---@type table<integer, acp.PlanPage>
-local LEAST, MOST = 3, 12
+local LEAST, MOST = 3, 12 -- rows
 
 local OPTIONS = {
   breakindentopt = 'list:-1',
@@ -19,7 +19,7 @@ local OPTIONS = {
 
 local function name_of(n) return 'acp://plan/' .. n end
 
---- The signs of the chat in place of `[x]`.
+--- Conceal `[x]` behind the same signs as in the chat.
 ---@param spans acp.Span[]
 local function conceal(bufnr, spans)
   local marks = require('acp.ui.chat.conceal')
@@ -37,12 +37,12 @@ local function conceal(bufnr, spans)
   end
 end
 
---- Make a window of ours high enough for the plan as it wraps there; it never shrinks by itself.
---- Below a chat that floats it has the rows that the chat could give.
+--- Grow the acp windows of the plan to the height of the wrapped text. A window never shrinks
+--- here. A float below a floating chat keeps its height.
 local function fit(bufnr)
   for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
     if vim.w[win].acp and not require('acp.ui.win').floats(win) then
-      local bar = vim.fn.getwininfo(win)[1].winbar -- a user's own, over all windows
+      local bar = vim.fn.getwininfo(win)[1].winbar -- 1 if the user sets a global 'winbar'
       local height = math.min(vim.api.nvim_win_text_height(win, {}).all, MOST) + bar
       vim.api.nvim_win_set_height(win, math.max(height, vim.api.nvim_win_get_height(win)))
     end
@@ -61,7 +61,7 @@ local function draw(n, bufnr)
   fit(bufnr)
 end
 
---- The plan of session `n` as it is now; drawn where its buffer exists.
+--- Store the plan of session `n`, and draw it if its buffer exists.
 ---@param spans acp.Span[]
 function M.set(n, lines, spans)
   plans[n] = { lines = lines, spans = spans }
@@ -97,8 +97,8 @@ local function place(n)
   }
 end
 
---- Show the plan of session `n` above its chat (or at the top), or close its window. The focus
---- stays.
+--- Show the plan of session `n` above its chat or at the top, or close its window. The focus does
+--- not move.
 function M.toggle(n)
   local window = require('acp.ui.window')
   local bufnr = M.ensure(n)

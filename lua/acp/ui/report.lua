@@ -1,19 +1,19 @@
---- Windows with text one only reads: info, log, exports, lists.
+--- Windows with read-only text: info, log, exports, lists.
 local M = {}
 
 local ns = vim.api.nvim_create_namespace('acp.show')
 
---- Where the user was when they last asked for something that is shown.
+--- Window and cursor at the user's last request for a report.
 local asked ---@type { at: table, cursor: integer[] }|nil
 
 local function place()
   return { at = require('acp.ui.win').place(), cursor = vim.api.nvim_win_get_cursor(0) }
 end
 
---- The user has asked: what comes may take the focus, unless they do something else meanwhile.
+--- Let the next report take the focus, unless the user moves before it arrives.
 function M.expect() asked = place() end
 
---- Whether the user still waits, in Normal mode, where they asked; true once.
+--- Return whether the user is still in Normal mode at the place of the request. True only once.
 function M.waiting()
   local here = asked
   asked = nil
@@ -27,22 +27,22 @@ local function fill(bufnr)
   require('acp.ui.scratch').fill(bufnr, shown[bufnr].lines, shown[bufnr].spans, ns)
 end
 
---- Filetypes of lists that have keys of their own.
+--- Filetypes with a key table of their own.
 local KEYS = { acpcheckpoints = 'checkpoints' }
 
---- Words for the keys of the list of checkpoints, and of what stands in its place.
+--- Words for the keys of the checkpoint list and of the changes shown in its place.
 local LIST = { changes = 'diff', restore = 'restore', undo = 'undo it', help = 'keys' }
 local BACK = { close = 'back to the list', help = 'keys' }
 
---- The list of checkpoints that a buffer is, or has come in the place of.
+--- Return the buffer name of the checkpoint list that a buffer is or replaces.
 ---@return string|nil name
 local function list_of(name)
   local n = name:match('^acp://checkpoints/(%d+)$') or name:match('^acp://changes/(%d+)/')
   return n and 'acp://checkpoints/' .. n
 end
 
---- What stands above the list of checkpoints and above the changes since one; other texts have
---- nothing there.
+--- Return the winbar of a checkpoint list or of the changes since a checkpoint; nil for other
+--- reports.
 ---@return string|nil
 local function winbar(bufnr)
   local name = vim.api.nvim_buf_get_name(bufnr)
@@ -64,10 +64,10 @@ local function attach(bufnr, filetype)
   require('acp.base.autocmds').in_buffer(bufnr, 'BufWipeout', function() shown[bufnr] = nil end)
 end
 
---- A buffer name of ours: `acp://` in front where it is missing.
+--- Return a buffer name with a scheme: `acp://` is prepended if there is none.
 local function uri(name) return name:match('^%a[%w+.-]*://') and name or 'acp://' .. name end
 
---- Windows that stand at the end of a log go on standing there.
+--- Replace the text of a buffer. Windows at the end of a log stay at its end.
 ---@param spans? acp.Span[]
 local function refill(bufnr, lines, spans)
   local is_log = vim.bo[bufnr].filetype == 'acplog'
@@ -89,7 +89,7 @@ local function place_below(bufnr, bar)
   return { layout = 'bottom', size = height + (bar and 1 or 0), options = { winbar = bar } }
 end
 
---- The window of this tab page that shows the list of checkpoints, or the changes since one.
+--- Return the window of this tab page that shows a checkpoint list or the changes since one.
 ---@return integer|nil win
 local function pane(list)
   return vim.iter(vim.api.nvim_tabpage_list_wins(0)):find(function(win)
@@ -98,7 +98,7 @@ local function pane(list)
   end)
 end
 
---- Show a buffer in a window of ours in place of what is there.
+--- Show a buffer in an acp window in place of the window's buffer.
 ---@param opts acp.OpenOpts
 local function replace(win, bufnr, opts)
   require('acp.ui.window').when_free(function()
@@ -108,9 +108,9 @@ local function replace(win, bufnr, opts)
   end)
 end
 
---- Show lines in a window at the bottom, or where this name is shown already; the changes since a
---- checkpoint come in place of the list.
----@param name string of the buffer; `acp://` is put in front where it is missing
+--- Show lines in a window at the bottom, or in the window that already shows this buffer. The
+--- changes since a checkpoint replace the list in its window.
+---@param name string buffer name; `acp://` is prepended if it has no scheme
 ---@param spans? acp.Span[]
 function M.open(name, filetype, lines, spans)
   require('acp.ui.highlights').define()
@@ -128,8 +128,8 @@ function M.open(name, filetype, lines, spans)
   end
 end
 
---- The key that closes such a window: where a list was before, it is back.
----@param bufnr integer what the current window shows
+--- Close the current window, or return to the checkpoint list if the window showed one before.
+---@param bufnr integer buffer of the current window
 function M.close(bufnr)
   local win = vim.api.nvim_get_current_win()
   local name = vim.api.nvim_buf_get_name(bufnr)

@@ -1,26 +1,26 @@
---- The short string for a statusline, from the cache alone.
+--- Short text for a statusline, built from cached state only.
 local M = {}
 
 local activity, state = require('acp.ui.activity'), require('acp.base.state')
 
-local used = false -- whether anybody shows it
-local shown = '' -- what it said last
+local used = false -- whether a statusline shows the text
+local shown = '' -- the last text returned
 
---- 12345 -> '12k'.
+--- Format a count: 12345 -> '12k'.
 local function short(count)
   if count >= 1e6 then return ('%.1fM'):format(count / 1e6) end
   return count >= 1000 and ('%dk'):format(math.floor(count / 1000 + 0.5)) or tostring(count)
 end
 
---- Such as `34k/200k`, nil when the agent has not told.
+--- Return tokens used and available, such as `34k/200k`; nil if the agent has not reported them.
 local function usage(session)
-  local told = session.usage
-  if not told or not told.used or not told.size then return nil end
-  return short(told.used) .. (told.size > 0 and '/' .. short(told.size) or '')
+  local reported = session.usage
+  if not reported or not reported.used or not reported.size then return nil end
+  return short(reported.used) .. (reported.size > 0 and '/' .. short(reported.size) or '')
 end
 
---- Questions of all sessions but `n`, and of none.
-local function asked_elsewhere(n)
+--- Count the pending questions outside session `n`, including those without a session.
+local function questions_elsewhere(n)
   local count = #state.get().elicitations
   for other, session in pairs(state.get().sessions) do
     if other ~= n then count = count + activity.asked(session) end
@@ -35,24 +35,24 @@ local function current_text()
   if not (session and session.agent) then
     return now.host ~= 'stopped' and now.host and 'acp ' .. now.host or ''
   end
-  local told = activity.of(now.current, session, state.edits())
-  local parts = { told.agent, told.status }
-  vim.list_extend(parts, told.counts)
-  parts[#parts + 1] = asked_elsewhere(now.current)
+  local summary = activity.of(now.current, session, state.edits())
+  local parts = { summary.agent, summary.status }
+  vim.list_extend(parts, summary.counts)
+  parts[#parts + 1] = questions_elsewhere(now.current)
   parts[#parts + 1] = usage(session)
   return (table.concat(parts, ' · '):gsub('%%', ''))
 end
 
---- Such as `Claude · running 12 s · 1 queued · 5 to review · 34k/200k`; '' before first use. Holds
---- no `%`.
+--- Return the text, such as `Claude · running 12 s · 1 queued · 5 to review · 34k/200k`; '' before
+--- first use. It contains no `%`.
 ---@return string
 function M.text()
   used, shown = true, current_text()
   return shown
 end
 
---- Draw what has changed, where it is shown.
----@return boolean ticks whether it changes by itself
+--- Redraw the statuslines if the text is shown and has changed.
+---@return boolean ticks whether the text changes with time
 function M.update()
   if not used then return false end
   if current_text() ~= shown then vim.cmd('redrawstatus! | redrawtabline') end

@@ -1,25 +1,24 @@
---- Backgrounds of pending hunks, diffs and code: the hues by which the colour scheme says added and
---- removed, laid thinly over its background, so that the text on them reads as it does
---- elsewhere.
+--- Backgrounds of pending hunks, diffs and code. The colour scheme's hues for added and removed
+--- text are blended lightly into its background, so that the text on them stays readable.
 local M = {}
 
 local api = vim.api
 
---- How far a background is from that of ordinary text, in RGB: of a line, and of a changed word.
+--- Distance in RGB from the ordinary background: of a line, of a changed word, of a code block.
 local LINE, WORD, BLOCK = 46, 96, 20
 
---- Where the colour scheme says nothing: the hues, and its backgrounds.
+--- Hues and backgrounds for colour schemes that define none.
 local GREEN, RED = 135 / 360, 4 / 360
 local DARK, LIGHT = 0x14161b, 0xe0e2ea
 
---- Greens between yellow and this are olive on paper: gruvbox has such, beside a yellow ground.
+--- Greens between these hues look olive on a light background, as in gruvbox. They become `OLIVE`.
 local YELLOW, OLIVE = 40 / 360, 110 / 360
 
---- A hue counts from this saturation on: DiffChange is grey in the default scheme.
+--- Least saturation of a hue that counts. DiffChange is grey in the default scheme.
 local COLOURED = 0.15
 
 ---@class acp.Tint
----@field groups? string[] those whose hue it has; none: it goes towards the text's colour
+---@field groups? string[] groups that give the hue; without them the tint uses the text's colour
 ---@field hue? number
 ---@field distance number
 
@@ -41,7 +40,7 @@ local function parts(colour)
   return { math.floor(colour / 0x10000), math.floor(colour / 0x100) % 0x100, colour % 0x100 }
 end
 
---- Hue and saturation of a colour, from 0 to 1.
+--- Return hue and saturation of a colour, each from 0 to 1.
 ---@param colour integer
 local function hue_of(colour)
   local red, green, blue = unpack(parts(colour))
@@ -54,7 +53,7 @@ local function hue_of(colour)
   return hue / 6, span / (255 - math.abs(most + least - 255))
 end
 
---- The strongest colour of a hue.
+--- Return the fully saturated colour of a hue.
 ---@param hue number
 ---@return integer[] red, green, blue
 local function pure(hue)
@@ -68,7 +67,7 @@ end
 ---@return vim.api.keyset.get_hl_info
 local function look_of(group) return api.nvim_get_hl(0, { name = group, link = false }) end
 
---- The hue of the first of these groups that has one: of its background, else of its text.
+--- Return the hue of the first group that has one, from its background or else its text.
 ---@param groups string[]
 ---@param default number
 local function hue_in(groups, default)
@@ -84,7 +83,7 @@ local function hue_in(groups, default)
   return default
 end
 
---- A colour at this distance from `ground`, in the direction of `colour`.
+--- Return the colour at this distance from `ground`, in the direction of `colour`.
 ---@param ground integer[]
 ---@param colour integer[]
 ---@return integer
@@ -113,28 +112,28 @@ local function look(tint)
   return { bg = bg }
 end
 
-local ours = {} ---@type table<string, vim.api.keyset.get_hl_info>
+local defined = {} ---@type table<string, vim.api.keyset.get_hl_info>
 
---- Define the groups that the user and the colour scheme have not: as tints, or where the screen
---- has not all colours as links.
----@param links table<string, string> group -> what it links to
+--- Define the groups that neither the user nor the colour scheme defines: as tints with
+--- 'termguicolors', otherwise as links.
+---@param links table<string, string> group -> group that it links to
 function M.define(links)
   for group, tint in pairs(tints) do
     local now = api.nvim_get_hl(0, { name = group })
-    if next(now) == nil or vim.deep_equal(now, ours[group]) then
-      -- `:highlight clear` goes back to this. It does nothing where there is a tint.
+    if next(now) == nil or vim.deep_equal(now, defined[group]) then
+      -- `:highlight clear` restores this link. It has no effect while a tint is set.
       api.nvim_set_hl(0, group, { link = links[group], default = true })
       if vim.o.termguicolors then
         api.nvim_set_hl(0, group, look(tint))
       elseif api.nvim_get_hl(0, { name = group }).link ~= links[group] then
         api.nvim_set_hl(0, group, { link = links[group] })
       end
-      ours[group] = api.nvim_get_hl(0, { name = group })
+      defined[group] = api.nvim_get_hl(0, { name = group })
     end
   end
 end
 
---- Whether a group is one of these.
+--- Return whether a group has a tint.
 ---@return boolean
 function M.has(group) return tints[group] ~= nil end
 

@@ -1,12 +1,12 @@
---- The line above a composer: the agent that the prompt is for, its mode, and the keys.
+--- Winbar of a composer: the agent, its mode and the keys.
 local M = {}
 
 local text_width = require('acp.base.text_width')
 local literal, set = require('acp.ui.win').literal, require('acp.ui.win').set
 local notify, state = require('acp.base.notify'), require('acp.base.state')
 
---- The session is named by its number, that of its chat, where it is not the only one.
-local function which(n)
+--- Return the session's number as text if there are several sessions.
+local function session_label(n)
   return require('acp.ui.titles').several() and ('session %d'):format(n) or nil
 end
 
@@ -17,11 +17,11 @@ local function mode(session)
   end
 end
 
---- The mode, or why there is none: what keeps the session from being open.
+--- Return the mode, or the reason why the session is not open.
 ---@param session acp.Session|nil
----@param begun boolean whether it has been asked for
+---@param begun boolean whether the session has been requested
 ---@return string|nil words
----@return boolean wrong
+---@return boolean is_error
 local function condition(session, begun)
   if not session then return begun and 'starting' or 'new session', false end
   local never = session.status == 'failed' or not session.id
@@ -32,7 +32,7 @@ local function condition(session, begun)
   return mode(session), false
 end
 
---- As many of the keys as there is room for.
+--- Return as many of the keys as fit.
 ---@param session acp.Session|nil
 ---@param room integer cells
 local function keys(session, room)
@@ -45,46 +45,46 @@ local function keys(session, room)
   return ''
 end
 
---- As many of the names as there is room for, and how many more there are.
+--- Return as many of the names as fit, and the number of the others.
 ---@param names string[]
 ---@param room integer cells
 local function listed(names, room)
   if #names == 0 then return '' end
   for count = #names, 1, -1 do
     local more = count < #names and (' +%d more'):format(#names - count) or ''
-    local said = notify.one_line('+ ' .. table.concat(names, ', ', 1, count)) .. more
-    if text_width(said) <= room then return said end
+    local line = notify.one_line('+ ' .. table.concat(names, ', ', 1, count)) .. more
+    if text_width(line) <= room then return line end
   end
   return notify.cut('+ ' .. notify.one_line(names[1]), math.max(room - 10, 10))
     .. (#names > 1 and (' +%d more'):format(#names - 1) or '')
 end
 
 ---@param begun boolean
----@param attached string[] labels of all that goes along
+---@param attached string[] labels of ranges and attachments
 ---@param width integer cells
 local function text(n, begun, attached, width)
   local session = state.get().sessions[n]
   local name = session and session.agent or require('acp.base.valid_names').agent()
-  local words, wrong = condition(session, begun)
+  local words, is_error = condition(session, begun)
   words = words and notify.one_line(words)
-  local parts = { 'Message ' .. require('acp.ui.activity').agent(name), which(n) }
+  local parts = { 'Message ' .. require('acp.ui.activity').agent(name), session_label(n) }
   local left = table.concat(parts, ' · ')
   local whole = words and left .. ' · ' .. words or left
   local names = listed(attached, width - text_width(whole) - 5)
-  local taken = text_width(whole) + (names ~= '' and text_width(names) + 3 or 0)
-  local right = keys(session, width - taken - 3)
+  local used = text_width(whole) + (names ~= '' and text_width(names) + 3 or 0)
+  local right = keys(session, width - used - 3)
   local shown = '%#AcpTitle#' .. literal(left) .. '%*'
   if words then
-    local look = wrong and '%%#AcpError#%s%%*' or '%s'
-    shown = shown .. ' · ' .. look:format(literal(words))
+    local format = is_error and '%%#AcpError#%s%%*' or '%s'
+    shown = shown .. ' · ' .. format:format(literal(words))
   end
   if names ~= '' then shown = shown .. ' · %#AcpAttachment#' .. literal(names) .. '%*' end
   return (' %s %%<%%=%s '):format(shown, literal(right))
 end
 
---- Draw the lines of all windows of a composer.
----@param begun boolean whether its session has been asked for
----@param attached string[] labels of all that goes along
+--- Update the winbar of all windows of a composer.
+---@param begun boolean whether its session has been requested
+---@param attached string[] labels of ranges and attachments
 function M.update(n, bufnr, begun, attached)
   local wanted = require('acp.config').get().chat.bar
   for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do

@@ -1,20 +1,21 @@
---- Completion of `/command` and `@file` in the composer. From tables and caches alone; nothing here
---- waits.
+--- Completion of `/command`, `@file` and `{variable}` in the composer. It uses tables and caches
+--- only and never blocks.
 local M = {}
 
 local notify, valid_names = require('acp.base.notify'), require('acp.base.valid_names')
 local paths_of, places = require('acp.base.paths'), require('acp.ui.composer.places')
 
 local MOST = 200
-local HINT, ABOUT = 20, 50 -- cells of the menu: what a command takes, and what it does
+local HINT, ABOUT = 20, 50 -- cells in the menu for a command's argument and its description
 
---- The kind of word at the cursor: `/` only as the first word of the prompt's first line.
+--- Return the kind of the word at the cursor. A command is the first word of the prompt's first
+--- line.
 ---@param line string up to the cursor
 ---@param row integer 1-based
 ---@return 'command'|'mention'|nil kind
----@return integer col 0-based, where the text to be replaced begins
+---@return integer col 0-based start of the text to replace
 local function at_cursor(line, row)
-  line = line:gsub('\\[%p%s]', '\0\0') -- quoted blanks are part of a name
+  line = line:gsub('\\[%p%s]', '\0\0') -- an escaped blank is part of a name
   local mention = line:match('.*%s()@%S*$') or line:match('^()@%S*$')
   if mention then return 'mention', mention - 1 end
   local variable = line:match('.*()%{%l*$')
@@ -27,15 +28,15 @@ local function session_of(bufnr)
   return tonumber(vim.api.nvim_buf_get_name(bufnr):match('^acp://composer/(%d+)$'))
 end
 
---- An agent's description of a command, unprintable characters spelled out.
+--- Return an agent's text with unprintable characters spelled out.
 local function legible(text)
   local lines = vim.split(text or '', '\r?\n')
   return table.concat(vim.tbl_map(notify.one_line, lines), '\n')
 end
 
---- The agent's commands that fit, with description and what they take. A name that nobody can type
---- is none.
----@param base string with its `/`
+--- Return the agent's commands that match, with argument and description. Names that cannot be
+--- typed are left out.
+---@param base string including the `/`
 ---@return table[] items
 local function commands(base, n)
   local one_line, cut = notify.one_line, notify.cut
@@ -59,7 +60,7 @@ local function commands(base, n)
   return vim.tbl_map(function(name) return items[name] end, names)
 end
 
----@param base string with its `@` or `{`
+---@param base string including the `@` or `{`
 ---@return table[] items
 local function variables(base)
   local mark = base:sub(1, 1) == '{' and '{' or '@{'
@@ -70,9 +71,9 @@ local function variables(base)
   return vim.tbl_map(item, valid_names.matching(names, base))
 end
 
----@param base string with its `@`
+---@param base string including the `@`
 ---@return table[] items
----@return boolean ready
+---@return boolean ready whether the list of files exists
 local function files(base)
   local paths, ready = require('acp.ui.composer.files').list(places.cwd())
   local lead = paths_of.unquoted(base:sub(2))
@@ -83,7 +84,7 @@ local function files(base)
   return vim.tbl_map(item, vim.list_slice(found, 1, MOST)), ready
 end
 
---- Call `fn` once `wait` does, if the user still waits at the same place.
+--- Call `fn` when `wait` calls back, if the buffer is the same and unchanged and no menu is open.
 ---@param wait fun(fn: fun())
 ---@param fn fun()
 local function if_still_here(wait, fn)
@@ -96,8 +97,8 @@ end
 
 local function files_listed(fn) require('acp.ui.composer.files').when_ready(places.cwd(), fn) end
 
---- Call `fn` when the agent has told its commands.
-local function commands_told(n)
+--- Return a function that calls its argument once the agent of session `n` has sent its commands.
+local function commands_known(n)
   return function(fn)
     local on, group = require('acp.base.autocmds').group('acp.completion')
     on('User', function()
@@ -110,7 +111,7 @@ local function commands_told(n)
   end
 end
 
---- The word at the cursor that can be completed.
+--- Return the word at the cursor that can be completed.
 ---@return 'command'|'mention'|nil kind
 ---@return string base
 local function word()
@@ -120,7 +121,7 @@ local function word()
   return kind, kind and line:sub(col + 1) or ''
 end
 
---- Whether nothing but the sign of a word to complete has been typed, where a word starts.
+--- Return whether the cursor is just behind a `/`, `@` or `{` that starts a word.
 ---@return boolean
 function M.begins()
   local kind, base = word()
@@ -129,21 +130,22 @@ function M.begins()
   return col == 1 or vim.api.nvim_get_current_line():sub(col - 1, col - 1):match('%s') ~= nil
 end
 
---- Whether there is anything to choose from at the cursor.
+--- Return whether there is a completion at the cursor.
 ---@return boolean
 function M.any()
   local _, base = word()
   return #M.omni(0, base).words > 0
 end
 
---- Call `fn` when there is a list for the word at the cursor: now, or while the user waits there.
+--- Call `fn` when the list for the word at the cursor is known: now, or later if the user has
+--- typed nothing else.
 ---@param n integer
 ---@param fn fun()
 function M.when_known(n, fn)
   local kind, base = word()
   local session = require('acp.base.state').get().sessions[n]
   if kind == 'command' and #((session or {}).commands or {}) == 0 then
-    if_still_here(commands_told(n), fn)
+    if_still_here(commands_known(n), fn)
   elseif base == '@' and not select(2, require('acp.ui.composer.files').list(places.cwd())) then
     if_still_here(files_listed, fn)
   else
@@ -172,7 +174,7 @@ function M.omni(findstart, base)
       function() vim.api.nvim_feedkeys(vim.keycode('<C-x><C-o>'), 'n', false) end
     )
   end
-  -- Before a letter is typed files are what is looked for: variables have a sign of their own.
+  -- A bare `@` lists files first, because variables have a sign of their own, `{`.
   local words = base == '@' and vim.list_extend(found, variables(base))
     or vim.list_extend(variables(base), found)
   return { words = words, refresh = 'always' }

@@ -1,4 +1,4 @@
---- The context of a prompt: directory, lines of a buffer, mentioned files, named variables.
+--- Context of a prompt: directory, lines of buffers, mentioned files, variables.
 local M = {}
 
 local paths_of, places = require('acp.base.paths'), require('acp.ui.composer.places')
@@ -8,9 +8,9 @@ local ns = vim.api.nvim_create_namespace('acp.context')
 ---@class acp.Chip
 ---@field bufnr integer
 ---@field mark integer
----@field lost acp.Range what it was when it was made, for the case that the buffer goes away
+---@field lost acp.Range the range at creation, used if the buffer is unloaded
 
---- A range that follows the edits made to its buffer until it is sent.
+--- Create a range that follows the edits of its buffer until it is sent.
 ---@return acp.Chip
 function M.chip(bufnr, first, last)
   local range = places.range(bufnr, first, last)
@@ -21,7 +21,7 @@ function M.chip(bufnr, first, last)
   return { bufnr = bufnr, mark = mark, lost = range }
 end
 
---- Chips for lines of buffers that are still loaded.
+--- Create chips for the ranges whose buffers are still loaded.
 ---@param ranges { path: string, first: integer, last: integer }[]
 ---@return acp.Chip[]
 function M.chips(ranges)
@@ -36,12 +36,12 @@ function M.chips(ranges)
   return found
 end
 
---- A range as it was in a Neovim that has ended.
+--- Create a chip for a range saved by an earlier Neovim.
 ---@param range acp.Range
 ---@return acp.Chip
 function M.fixed_chip(range) return { bufnr = -1, mark = 0, lost = range } end
 
---- The range a chip stands for now.
+--- Return the current range of a chip.
 ---@param chip acp.Chip
 ---@return acp.Range
 function M.resolve(chip)
@@ -51,8 +51,8 @@ function M.resolve(chip)
   return places.range(chip.bufnr, at[1] + 1, math.max(at[3].end_row, at[1]) + 1)
 end
 
---- Return the file or directory that a name in a prompt stands for, nil if there is none.
----@param name string as it stands after the `@`
+--- Return the file or directory that a name in a prompt refers to, nil if there is none.
+---@param name string text after the `@`
 ---@return string|nil path absolute
 local function named(name, cwd)
   local home = name:match('^~/') and vim.uv.os_homedir()
@@ -63,14 +63,14 @@ local function named(name, cwd)
   end
 end
 
---- Words behind a mention that may belong to a name with blanks, and the longest such name.
+--- Number of further words that a name with blanks may have, and its greatest length in bytes.
 local MORE_WORDS, LONGEST = 8, 4096
 
---- Return the file that a mention names. Its name may end before punctuation, and blanks in it need
---- no backslashes where no shorter name exists.
----@param rest string the text behind the `@`
+--- Return the file that a mention names. The name may end before punctuation. Blanks in it need no
+--- backslashes if no shorter name exists.
+---@param rest string the text after the `@`
 ---@return string|nil path
----@return string name as it stands there; without a path the part up to the first blank
+---@return string name as written; up to the first blank if there is no such file
 local function mentioned(rest, cwd)
   local masked = rest:gsub('\\[%p%s]', '\0\0')
   local word ---@type string|nil
@@ -82,7 +82,7 @@ local function mentioned(rest, cwd)
     while name do
       local path = named(name, cwd)
       if path then return path, name end
-      name = name:match('^(.+)[.,:;!?)%]]$') -- "see @lua/acp.lua." ends in the sentence's mark
+      name = name:match('^(.+)[.,:;!?)%]]$') -- "see @lua/acp.lua." ends with a full stop
     end
   end
   return nil, word --[[@as string]]
@@ -90,11 +90,11 @@ end
 
 ---@class acp.Mention
 ---@field path? string absolute; nil if there is no such file
----@field name string as it stands after the `@`
+---@field name string text after the `@`
 ---@field first integer byte of its `@`, 1-based
 ---@field last integer its last byte
 
---- Return all `@path` in a text.
+--- Return all mentions (`@path`) in a text.
 ---@return acp.Mention[]
 local function all_mentions(text, cwd)
   local found = {}
@@ -132,8 +132,8 @@ function M.mention_at(line, col, cwd)
   end
 end
 
---- Files that go along: what is attached to composer `n`, and others. Nothing is attached where the
---- module of attachments is not loaded, and most prompts are without.
+--- Return the attachments of composer `n` and `others`. The module of attachments is loaded only if
+--- needed, since most prompts have none.
 ---@param n? integer
 ---@param others string[]
 ---@return string[]
@@ -144,29 +144,29 @@ local function files(n, others)
 end
 
 ---@class acp.Untyped
----@field files string[] mentioned, absolute
+---@field files string[] mentioned files, absolute
 ---@field variables { name: string, files: string[] }[]
 
---- Return the mentioned files and the variables that stand in texts which the user did not type.
+--- Return the mentioned files and the variables that occur in texts which the user did not type.
 ---@param mentions string[]
 ---@param variables acp.Variable[]
 ---@param foreign string[]
 ---@return acp.Untyped|nil
 local function untyped(mentions, variables, foreign, cwd)
-  local theirs = {} ---@type table<string, true>
+  local in_foreign = {} ---@type table<string, true>
   for _, text in ipairs(foreign) do
     for _, path in ipairs((M.mentions(text, cwd))) do
-      theirs[path] = true
+      in_foreign[path] = true
     end
     for name in text:gmatch('{%l+}') do
-      theirs[name] = true
+      in_foreign[name] = true
     end
   end
   local not_typed = {
-    files = vim.tbl_filter(function(path) return theirs[path] end, mentions),
+    files = vim.tbl_filter(function(path) return in_foreign[path] end, mentions),
     variables = vim
       .iter(variables)
-      :filter(function(one) return theirs['{' .. one.name .. '}'] end)
+      :filter(function(one) return in_foreign['{' .. one.name .. '}'] end)
       :map(function(one)
         local of = require('acp.ui.composer.variables').files
         return { name = one.name, files = of(one.name) }
@@ -183,11 +183,11 @@ local function say_missing(missing)
   require('acp.base.notify').echo('warn', message)
 end
 
---- Everything the verb `prompt` carries for a text, but the session.
+--- Return the arguments of the verb `prompt` for a text, except the session.
 ---@param chips? acp.Chip[]
----@param n? integer the composer whose attachments go along
+---@param n? integer composer whose attachments are included
 ---@param more? string[] further files, absolute
----@param foreign? string[] texts that the user did not type, which the text may contain
+---@param foreign? string[] texts that the user did not type and that may be part of the text
 ---@return table args
 function M.prompt(text, chips, n, more, foreign)
   local cwd = places.cwd()

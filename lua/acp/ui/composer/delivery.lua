@@ -1,81 +1,80 @@
---- A prompt on its way to the host is not lost: until the host says that it has it, it can come
---- back.
+--- Delivery of prompts to the host. A prompt returns to its composer unless the host confirms it.
 local M = {}
 
 ---@class acp.Delivered: acp.KeptPrompt
 ---@field id integer
 ---@field n integer
----@field sent? boolean the agent has it, or had it
+---@field sent? boolean whether it was sent to the agent
 
-local KNOWN = 200
+local KNOWN = 200 -- confirmed prompts to remember
 
---- Prompts that were sent and not confirmed by the host yet, oldest first.
+--- Prompts that the host has not confirmed yet, oldest first.
 local unconfirmed = {} ---@type acp.Delivered[]
 --- The last prompts that the host has confirmed, oldest first.
-local taken = {} ---@type acp.Delivered[]
-local numbers = 0
-local waiting = {} ---@type fun()[] called once nothing is on its way
+local confirmed = {} ---@type acp.Delivered[]
+local last_id = 0
+local waiting = {} ---@type fun()[] called once all prompts are confirmed
 
---- A number that no other prompt of this Neovim has.
+--- Return a prompt number that is unique in this Neovim.
 ---@return integer
 function M.reserve()
-  numbers = numbers + 1
-  return numbers
+  last_id = last_id + 1
+  return last_id
 end
 
-local function nothing_on_its_way() require('acp.base.call_all')(waiting) end
+local function run_waiting() require('acp.base.call_all')(waiting) end
 
---- Call `fn` once the host has all prompts that were sent, and the snapshot tells of them.
+--- Call `fn` once the host has confirmed all prompts and the snapshot contains them.
 ---@param fn fun()
 function M.when_taken(fn)
   if #unconfirmed == 0 then return fn() end
   waiting[#waiting + 1] = fn
 end
 
---- Frame operation: the host has taken a prompt. What becomes of it is told as that of all others.
+--- Frame operation: the host has confirmed a prompt. The snapshot reports its further state.
 ---@param id integer
 function M.taken(id)
   unconfirmed = vim.tbl_filter(function(one)
-    if one.id == id then taken[#taken + 1] = one end
+    if one.id == id then confirmed[#confirmed + 1] = one end
     return one.id ~= id
   end, unconfirmed)
-  while #taken > KNOWN do
-    table.remove(taken, 1)
+  while #confirmed > KNOWN do
+    table.remove(confirmed, 1)
   end
   require('acp.base.signals').emit('draft_goes')
   if #unconfirmed == 0 and #waiting > 0 then
-    vim.schedule(nothing_on_its_way) -- the queue is told in the same frame
+    vim.schedule(run_waiting) -- the same frame updates the queue
   end
 end
 
---- The host has sent a prompt to its agent. An equal text in a queue is another prompt, unless this
---- one came back.
+--- Record that the host has sent a prompt to its agent. The same text in a queue is then another
+--- prompt, unless this one was returned to the queue.
 ---@param id integer
 function M.sent(id)
-  for _, list in ipairs({ taken, unconfirmed }) do
+  for _, list in ipairs({ confirmed, unconfirmed }) do
     for _, one in ipairs(list) do
       if one.id == id then one.sent = true end
     end
   end
 end
 
---- Our record of a prompt in the queue of session `n`; the host gives its words only.
+--- Return the record of a prompt in the queue of session `n`. The snapshot has its text only.
 ---@param used table<integer, true> by number
 ---@return acp.KeptPrompt|nil
 local function known(n, text, used)
   for _, sent in ipairs({ false, true }) do
-    for _, one in ipairs(taken) do
+    for _, one in ipairs(confirmed) do
       if one.text == text and (one.sent or false) == sent and not used[one.id] then
         used[one.id] = true
         return one
       end
     end
   end
-  -- Names of attachments stand in brackets where a prompt has no words.
+  -- A prompt without words is listed as the names of its attachments, in brackets.
   return not text:match('^%[.*%]$') and { n = n, text = text } or nil
 end
 
---- The prompts that no agent has got yet: those in the queues, and those on their way to the host.
+--- Return the prompts that no agent has received: those in the queues and those not yet confirmed.
 ---@return acp.KeptPrompt[]
 function M.waiting()
   local found, used = {}, {}
@@ -88,15 +87,15 @@ function M.waiting()
   return vim.list_extend(found, unconfirmed)
 end
 
---- The host is gone: what it never took goes back into the composers. What it had is older, and is
---- put in front of that.
+--- Return unconfirmed prompts to their composers after the host has ended. The queued prompts,
+--- which are older, are put in front of them.
 function M.host_gone()
   local lost = unconfirmed
   unconfirmed = {}
   for i = #lost, 1, -1 do
     require('acp.base.signals').emit('prompt_comes_back', lost[i].n, lost[i].text)
   end
-  if #waiting > 0 then vim.schedule(nothing_on_its_way) end
+  if #waiting > 0 then vim.schedule(run_waiting) end
 end
 
 local function on_state()
@@ -109,10 +108,11 @@ local watch = require('acp.base.once')(function()
   on('User', on_state, { pattern = 'AcpState' })
 end)
 
---- Whether a prompt goes to a session that is there already, in a directory of its own.
+--- Return the open session that a prompt goes to, which has its own directory; nil if the prompt
+--- needs a new session.
 ---@param args table of the verb `prompt`
 ---@return integer|nil n the session
-local function housed(args)
+local function open_session(args)
   local state = require('acp.base.state').get()
   local n = args.session or state.current
   local session = n and not args.new and state.sessions[n]
@@ -120,10 +120,10 @@ local function housed(args)
   return open and (args.agent == nil or args.agent == session.agent) and n or nil
 end
 
----@param file string|{ path: string } as the verb `prompt` carries it
+---@param file string|{ path: string } an entry of `attach` in the verb `prompt`
 local function path_of(file) return type(file) == 'table' and file.path or file end
 
---- Remember a prompt until the host says that it has it.
+--- Remember a prompt until the host confirms it.
 ---@param args table of the verb `prompt`
 local function track(n, args)
   if not args.text then return end
@@ -138,16 +138,20 @@ local function track(n, args)
   require('acp.base.signals').emit('draft_goes')
 end
 
---- Hand over a prompt; its text comes to composer `n` unless the host takes it.
+--- Send a prompt to the host. Its text returns to composer `n` if the host does not confirm it.
 ---@param args table of the verb `prompt`
 ---@return boolean sent
 function M.send(n, args)
-  if args.cwd == '' and not housed(args) and not require('acp.ui.composer.places').place() then
+  if
+    args.cwd == ''
+    and not open_session(args)
+    and not require('acp.ui.composer.places').place()
+  then
     return false
   end
   args.delivery = args.delivery or M.reserve()
   if require('acp.config').get().follow then require('acp.ui.follow').begin() end
-  local files, home = package.loaded['acp.buffers.disk_changes'], housed(args)
+  local files, home = package.loaded['acp.buffers.disk_changes'], open_session(args)
   args.files = files and home and files.before_prompt(home)
   local sent = require('acp.base.host').notify('prompt', args)
   if args.files then files.after_prompt() end
@@ -158,9 +162,8 @@ function M.send(n, args)
   return true
 end
 
---- Let prompts wait in the queue of session `n`, a new one where there is none, until the user
---- lets them go.
----@param prompts table[] as the verb `prompt` takes them
+--- Hold prompts in the queue of session `n`, or of a new session, until the user runs the queue.
+---@param prompts table[] arguments of the verb `prompt`
 ---@return boolean sent
 function M.hold(n, prompts)
   local args = { session = n, action = 'hold', prompts = prompts }
@@ -171,7 +174,8 @@ function M.hold(n, prompts)
   return true
 end
 
---- The same for one that was not written in a composer; a text that cannot be sent goes there.
+--- Send a prompt that was not written in a composer. If it cannot be sent, its text goes to
+--- composer `n`.
 ---@param args table of the verb `prompt`
 function M.prompt(n, args)
   if not M.send(n, args) and args.text then
@@ -179,7 +183,7 @@ function M.prompt(n, args)
   end
 end
 
---- Send what no composer held: a text, or ACP content blocks.
+--- Send a text or ACP content blocks from the Lua API.
 ---@param text_or_blocks string|table[]
 ---@param opts acp.PromptOpts
 function M.write(text_or_blocks, opts)

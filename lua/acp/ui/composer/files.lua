@@ -1,4 +1,4 @@
---- Files below a directory, for `@file`. Listed in the background, cached, never waited for.
+--- Files below a directory, for `@file`: listed in the background and cached.
 local M = {}
 
 local FRESH_MS = 15000
@@ -6,14 +6,14 @@ local LIMIT = 50000
 
 ---@class acp.FileList
 ---@field paths string[]
----@field at integer when it was made, ms; -1 while there is none yet
+---@field at integer time of the last listing, ms; -1 before the first one
 ---@field busy boolean
----@field waiting fun()[] called once when it is there
+---@field waiting fun()[] called once after the first listing
 
 local lists = {} ---@type table<string, acp.FileList>
 
---- Programs that list files where git does not, best first; each prints paths relative to its
---- directory, a NUL after each.
+--- Programs that list files outside git repositories, best first. Each prints paths relative to its
+--- directory, with a NUL after each.
 local LISTERS = {
   { 'rg', '--no-config', '--files', '--null', '--hidden', '--glob', '!.git' },
   { 'fd', '--type', 'f', '--print0', '--hidden', '--exclude', '.git' },
@@ -36,7 +36,7 @@ local function finish(list, paths)
   require('acp.base.call_all')(list.waiting)
 end
 
---- Try the listers in turn; the first that ends well is believed.
+--- Run the listers in turn until one succeeds.
 ---@param list acp.FileList
 local function try(cwd, list, i)
   local argv = LISTERS[i]
@@ -53,7 +53,7 @@ local function try(cwd, list, i)
   if not pcall(vim.system, argv, opts, ended) then try(cwd, list, i + 1) end
 end
 
---- See to it that there will be a fresh list. Returns at once.
+--- Start a listing unless a fresh list exists. Return at once.
 function M.warm(cwd)
   local list = lists[cwd] or { paths = {}, at = -1, busy = false, waiting = {} }
   lists[cwd] = list
@@ -70,7 +70,7 @@ function M.warm(cwd)
   end
 end
 
---- Call `fn` when the first list of `cwd` is there.
+--- Call `fn` once `cwd` has been listed.
 ---@param fn fun()
 function M.when_ready(cwd, fn)
   M.warm(cwd)
@@ -81,9 +81,9 @@ function M.when_ready(cwd, fn)
   end
 end
 
---- The present list, relative to `cwd`, sorted.
+--- Return the current list, relative to `cwd` and sorted.
 ---@return string[] paths
----@return boolean ready whether there is a list at all
+---@return boolean ready whether `cwd` has been listed
 function M.list(cwd)
   M.warm(cwd)
   return lists[cwd].paths, lists[cwd].at >= 0

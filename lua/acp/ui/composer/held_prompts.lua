@@ -1,5 +1,5 @@
---- Prompts that waited in the queue when an earlier Neovim ended. They go when the user says so.
---- Once the directory has a session they are in its queue, on hold; until then they are here.
+--- Prompts that were queued when an earlier Neovim ended. The user decides when they are sent. They
+--- move to the queue of the first session in their directory, on hold; until then they are here.
 local M = {}
 
 ---@class acp.HeldPrompt: acp.KeptPrompt
@@ -10,7 +10,7 @@ local list = {} ---@type acp.HeldPrompt[]
 
 local function changed() require('acp.base.signals').emit('draft_goes') end
 
---- Those that wait here.
+--- Return the prompts that no session has.
 ---@return acp.HeldPrompt[]
 function M.list() return list end
 
@@ -29,7 +29,7 @@ local function record(cwd, prompt)
   }
 end
 
---- Arguments of the verbs `prompt` and `queue` for one of them.
+--- Return the arguments of the verbs `prompt` and `queue` for a prompt.
 ---@param prompt acp.HeldPrompt
 local function args_of(prompt)
   local context = require('acp.ui.composer.context')
@@ -39,7 +39,7 @@ local function args_of(prompt)
   return args
 end
 
---- The session in a directory that can take them: the current one where it can.
+--- Return an open session in a directory, preferably the current one.
 ---@return integer|nil n
 local function session_in(cwd)
   local state = require('acp.base.state').get()
@@ -56,7 +56,7 @@ local function session_in(cwd)
   return numbers[1]
 end
 
---- Let a session have those of its directory, if there is one.
+--- Move each prompt to a session in its directory, if there is one.
 function M.hand_over()
   if #list == 0 then return end
   local left, given = {}, {} ---@type acp.HeldPrompt[], table<integer, table[]>
@@ -75,7 +75,7 @@ function M.hand_over()
   end
 end
 
---- More of them wait.
+--- Add prompts.
 ---@param prompts acp.KeptPrompt[]
 function M.add(cwd, prompts)
   for _, prompt in ipairs(prompts) do
@@ -89,7 +89,7 @@ function M.texts()
   return vim.tbl_map(function(prompt) return prompt.text end, list)
 end
 
---- Let these wait in their place, those whose words did not change with what goes along.
+--- Replace the prompts with `texts`. An unchanged text keeps its attachments.
 ---@param texts string[]
 function M.set(texts)
   local before, cwd = list, list[1] and list[1].cwd or require('acp.ui.composer.places').cwd()
@@ -102,7 +102,7 @@ function M.set(texts)
   changed()
 end
 
---- Drop them; false when there are none.
+--- Drop all prompts. Return false if there are none.
 ---@return boolean
 function M.clear()
   local any = #list > 0
@@ -111,7 +111,7 @@ function M.clear()
   return any
 end
 
---- Send them all in a new session.
+--- Send all prompts in a new session.
 function M.run()
   local prompts = list
   local n = require('acp.base.state').meant()

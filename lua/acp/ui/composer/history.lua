@@ -1,56 +1,56 @@
---- Earlier prompts, those of other Neovims included, and a walk through them that loses nothing:
---- like a shell's, it keeps what was written at each step until a prompt is sent.
+--- History of prompts, including those of other Neovims, and a walk through it. As in a shell, the
+--- walk keeps changes to each entry until a prompt is sent.
 local M = {}
 
 local LIMIT = 500
 
 local sent = {} ---@type string[] oldest first
-local whole = false -- those of earlier Neovims are among them
+local is_complete = false -- whether prompts of earlier Neovims are included
 local waiting = {} ---@type fun()[]
 
 ---@class acp.Walk
 ---@field at integer 0 is the draft, 1 the last prompt
----@field written table<integer, string> what stands in place of the entry, where it was changed
+---@field written table<integer, string> changed text of an entry, by position
 
 ---@return acp.Walk
 function M.walk() return { at = 0, written = {} } end
 
---- Remember a prompt; the same one twice in a row counts once.
+--- Add a prompt, unless it equals the last one.
 function M.add(text)
   if sent[#sent] ~= text then sent[#sent + 1] = text end
   if #sent > LIMIT then table.remove(sent, 1) end
 end
 
---- Call `fn` once the prompts of earlier Neovims are there too: the host reads them when they are
---- first asked for. Where there is no host nothing is waited for.
+--- Call `fn` once the prompts of earlier Neovims are included. The host reads them at the first
+--- request. Without a host, `fn` is called at once.
 ---@param fn fun()
 function M.when_whole(fn)
   local host = require('acp.base.host')
-  if whole or not host.usable() or require('acp.base.state').get().host == 'failed' then
+  if is_complete or not host.usable() or require('acp.base.state').get().host == 'failed' then
     return fn()
   end
   waiting[#waiting + 1] = fn
   if #waiting == 1 then host.notify('prompts', vim.empty_dict()) end
 end
 
---- Whoever waited has all that there will be.
-local function go_on() require('acp.base.call_all')(waiting) end
+--- Run the functions that wait for prompts of earlier Neovims.
+local function run_waiting() require('acp.base.call_all')(waiting) end
 
---- Frame operation: what was sent before, oldest first. Those that are known here stay where they
---- are, also for somebody who walks through them now.
+--- Frame operation: add prompts of earlier Neovims, oldest first. Known prompts keep their
+--- position, which a walk may refer to.
 ---@param texts string[]
 function M.told(texts)
-  whole = true
-  local ours = {} ---@type table<string, true>
+  is_complete = true
+  local known = {} ---@type table<string, true>
   for _, text in ipairs(sent) do
-    ours[text] = true
+    known[text] = true
   end
-  local before = vim.tbl_filter(function(text) return not ours[text] end, texts)
+  local before = vim.tbl_filter(function(text) return not known[text] end, texts)
   sent = vim.list_extend(before, sent)
-  go_on()
+  run_waiting()
 end
 
---- Frame operation: the user has deleted the only session in which these were sent.
+--- Frame operation: remove prompts that were sent only in a deleted session.
 ---@param texts string[]
 function M.forget(texts)
   local gone = {} ---@type table<string, true>
@@ -60,10 +60,10 @@ function M.forget(texts)
   sent = vim.tbl_filter(function(text) return not gone[text] end, sent)
 end
 
---- The host is gone, and will not answer.
-M.host_gone = go_on
+--- Stop waiting for an answer of the host, which has ended.
+M.host_gone = run_waiting
 
---- Steps at which prompts are found, the newest first, and each text once.
+--- Return the prompts with their positions, newest first, each text once.
 ---@return { at: integer, text: string }[]
 function M.list()
   local list, seen = {}, {}
@@ -75,14 +75,14 @@ function M.list()
   return list
 end
 
---- Text of a step: what was written there, else the entry itself.
+--- Return the text at a position: the changed text or the entry itself.
 ---@param walk acp.Walk
 local function entry(walk, at) return walk.written[at] or at > 0 and sent[#sent - at + 1] or '' end
 
---- The texts of a walk that stand nowhere else: the draft, and entries that were changed. That of
---- the present step comes first.
+--- Return the texts that exist only in a walk: the draft and changed entries. The text at the
+--- current position comes first.
 ---@param walk acp.Walk
----@param present string what is written now
+---@param present string current text of the composer
 ---@return string[]
 function M.own(walk, present)
   local list = {}
@@ -97,10 +97,10 @@ function M.own(walk, present)
   return list
 end
 
---- Go `by` steps to earlier (positive) or later prompts.
----@param walk acp.Walk changed
+--- Go `by` steps to earlier (positive) or later (negative) prompts.
+---@param walk acp.Walk changed in place
 ---@param by integer
----@param present string what is written now; it is kept
+---@param present string current text of the composer, which the walk keeps
 ---@return string|nil text nil at either end
 function M.step(walk, by, present)
   local at = math.min(math.max(walk.at + by, 0), #sent)

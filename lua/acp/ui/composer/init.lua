@@ -1,9 +1,8 @@
---- The prompt composer `acp://composer/{n}`: an ordinary buffer, `:w` sends. Not one keystroke is
---- lost: a text that was sent comes back unless the host took it; drafts outlive `:bdelete`,
---- `:edit`.
+--- Prompt composer, `acp://composer/{n}`: an ordinary buffer that `:w` sends. No text is lost: a
+--- sent text returns unless the host confirms it, and drafts survive `:bdelete` and `:edit`.
 ---
---- The buffer never counts as modified: `:wall` must not send half a prompt, and `:qall` must
---- not be stopped by one.
+--- The buffer is never 'modified', so that `:wall` cannot send half a prompt and `:qall` is not
+--- stopped by one.
 local M = {}
 
 local ns = vim.api.nvim_create_namespace('acp.composer')
@@ -16,17 +15,17 @@ local suggestions = require('acp.ui.composer.suggestions')
 ---@field bufnr integer
 ---@field walk acp.Walk
 ---@field chips acp.Chip[]
----@field foreign string[] texts with mentions or variables that were put here and not typed
----@field new boolean the next prompt opens a new session
----@field begun boolean its session has been asked for
+---@field foreign string[] inserted texts with mentions or variables that the user did not type
+---@field new boolean whether the next prompt opens a new session
+---@field begun boolean whether its session has been requested
 
 local composers = {} ---@type table<integer, acp.Composer>
-local drafts = {} ---@type table<integer, string[]> of buffers that were unloaded
-local numbers = {} ---@type table<integer, integer> of the prompts that are being written
+local drafts = {} ---@type table<integer, string[]> lines of unloaded buffers, by composer
+local draft_ids = {} ---@type table<integer, integer> delivery ids of unsent prompts, by composer
 
 local function name_of(n) return 'acp://composer/' .. n end
 
---- The composer's buffer, nil when it was never opened.
+--- Return the composer's buffer, nil if it was never opened.
 ---@return integer|nil
 function M.bufnr(n)
   local it = composers[n]
@@ -35,16 +34,16 @@ end
 
 local function lines_of(bufnr) return vim.api.nvim_buf_get_lines(bufnr, 0, -1, false) end
 
---- Other lines into a buffer, which does not count as modified.
----@param last? integer row before which they stand in place of others; all by default
+--- Put text into a buffer, which does not become 'modified'.
+---@param last? integer number of lines to replace at the beginning; all by default
 local function put(bufnr, text, last)
   vim.api.nvim_buf_set_lines(bufnr, 0, last or -1, false, vim.split(text, '\n', { plain = true }))
   vim.bo[bufnr].modified = false
 end
 
---- Remember a text with mentions or variables that comes into a composer by other ways than typing.
+--- Remember a text with mentions or variables that the user did not type.
 ---@param it acp.Composer
-local function not_typed(it, text)
+local function add_foreign(it, text)
   if text:find('[@{]') and not vim.tbl_contains(it.foreign, text) then
     table.insert(it.foreign, text)
   end
@@ -52,14 +51,14 @@ end
 
 local function blank(lines) return table.concat(lines):match('^%s*$') ~= nil end
 
---- Columns of a window of a composer; of the screen when none shows it.
+--- Return the width of a window that shows the buffer, or of the screen if there is none.
 local function width_of(bufnr)
   local win = vim.fn.win_findbuf(bufnr)[1]
   return win and vim.api.nvim_win_get_width(win) or vim.o.columns
 end
 
---- Labels of all that goes along with the prompt of composer `n`: mentioned files, wherever they
---- stand in the text, lines, attachments.
+--- Return labels of the context sent with the prompt of composer `n`: mentioned files, attachments,
+--- ranges.
 ---@return string[]
 local function attached(n)
   local it = composers[n]
@@ -73,7 +72,7 @@ local function attached(n)
   return found
 end
 
---- Draw the attachments below the text, and in an empty composer what one can type; and its bar.
+--- Draw the attachments below the text, the placeholder of an empty composer, and the winbar.
 function M.decorate(n)
   local it = composers[n]
   if not it or not vim.api.nvim_buf_is_loaded(it.bufnr) then return end
@@ -100,12 +99,12 @@ function M.decorate(n)
   end
 end
 
---- Keep decoration and the flag 'modified' right after every change, whoever made it.
+--- Update the decoration and reset 'modified' after every change of the buffer.
 local function watch(n, bufnr)
   local due = false
   vim.api.nvim_buf_attach(bufnr, false, {
     on_lines = function()
-      vim.bo[bufnr].modified = false -- `:wa` may follow at once
+      vim.bo[bufnr].modified = false -- at once, since `:wa` may follow
       require('acp.base.signals').emit('draft_changed')
       if due then return end
       due = true
@@ -120,7 +119,7 @@ local function watch(n, bufnr)
   })
 end
 
-local function dress(n, bufnr)
+local function set_up(n, bufnr)
   require('acp.ui.scratch').set_writable(bufnr, {
     omnifunc = "v:lua.require'acp.ui.composer.completion'.omni",
     textwidth = 0,
@@ -131,7 +130,7 @@ local function dress(n, bufnr)
   end
   vim.bo[bufnr].modified = false
   local on = require('acp.base.autocmds').group('acp.composer.' .. n)
-  -- By buffer, not by name: `:w other` is a write of this buffer too.
+  -- By buffer, not by name, so that `:w other` is handled too.
   on({ 'BufWriteCmd', 'FileWriteCmd' }, function(args) M.write(n, args) end, { buffer = bufnr })
   on('TextChangedI', function() require('acp.ui.composer.popup').typed(n) end, { buffer = bufnr })
   watch(n, bufnr)
@@ -146,9 +145,8 @@ local function record(bufnr)
   return { bufnr = bufnr, walk = walk, chips = {}, foreign = {}, new = false, begun = false }
 end
 
---- A session that has just come to be learns of the composer that waited for it; what their bars
---- say may have changed.
-local function announce()
+--- Record the composer's buffer in new sessions, and update the winbars and suggestions.
+local function on_state()
   for n, it in pairs(composers) do
     local session = state.get().sessions[n]
     if vim.api.nvim_buf_is_valid(it.bufnr) then
@@ -161,14 +159,14 @@ local function announce()
   end
 end
 
---- Windows have other sizes.
 local function on_resized()
   for n in pairs(composers) do
     M.decorate(n)
   end
 end
 
---- Autocommands for all composers: unloading keeps the draft, reading brings it back.
+--- Create the autocommands for all composers. Unloading a buffer saves its draft, and reading it
+--- restores the draft.
 local function register()
   local add = require('acp.base.autocmds').group('acp.composer')
   local function on(event, callback)
@@ -177,7 +175,7 @@ local function register()
       if n then callback(n, args) end
     end, { pattern = 'acp://composer/*' })
   end
-  add('User', announce, { pattern = 'AcpState' })
+  add('User', on_state, { pattern = 'AcpState' })
   add('WinResized', on_resized)
   on('BufUnload', function(n, args)
     local lines = lines_of(args.buf)
@@ -186,13 +184,12 @@ local function register()
   on('BufReadCmd', function(n, args)
     composers[n] = composers[n] or record(args.buf)
     composers[n].bufnr = args.buf
-    dress(n, args.buf)
+    set_up(n, args.buf)
     M.decorate(n)
   end)
 end
 
---- The composer of session `n`, made when there is none. Before the first session it is that of
---- the session to come.
+--- Return the buffer of composer `n`, creating it if needed. The session need not exist yet.
 ---@return integer bufnr
 function M.ensure(n)
   require('acp.ui.highlights').define()
@@ -203,27 +200,27 @@ function M.ensure(n)
   composers[n] = it or record(bufnr)
   composers[n].bufnr = bufnr
   require('acp.ui.current').watch()
-  if vim.api.nvim_buf_is_loaded(bufnr) then -- as a session file leaves it
-    dress(n, bufnr)
+  if vim.api.nvim_buf_is_loaded(bufnr) then -- after :source of a session file
+    set_up(n, bufnr)
     M.decorate(n)
   end
-  vim.fn.bufload(bufnr) -- BufReadCmd above dresses it
-  announce()
+  vim.fn.bufload(bufnr) -- fires BufReadCmd
+  on_state()
   return bufnr
 end
 
---- The session as the verb `prompt` names it: this one, or a new one where it does not exist
---- yet.
+--- Return the session arguments of the verb `prompt`: this session, or a new one if it does not
+--- exist.
 local function target(n)
   local it, sessions = composers[n], state.get().sessions
   if it.begun or sessions[n] and not it.new then return { session = n } end
   return { new = (it.new or next(sessions) ~= nil) or nil }
 end
 
---- Send lines `first` to `last` (all by default) of composer `n` and take them out of it.
+--- Send lines `first` to `last` (all by default) of composer `n` and remove them from it.
 ---@param first? integer 1-based
 ---@param last? integer 1-based, inclusive
----@param now? boolean before all that waits
+---@param now? boolean whether to send it before all queued prompts
 function M.send(n, first, last, now)
   local it = composers[n]
   local lines = vim.api.nvim_buf_get_lines(it.bufnr, (first or 1) - 1, last or -1, false)
@@ -236,9 +233,9 @@ function M.send(n, first, last, now)
   args.composer = n
   args.now = now
   local whole = (first or 1) <= 1 and (last or #lines) >= vim.api.nvim_buf_line_count(it.bufnr)
-  args.delivery = whole and numbers[n] or nil
+  args.delivery = whole and draft_ids[n] or nil
   if not require('acp.ui.composer.delivery').send(n, args) then return end
-  numbers[n] = nil
+  draft_ids[n] = nil
   require('acp.ui.chat').follow(n)
   require('acp.ui.composer.history').add(text)
   local draft = it.walk.at > 0 and it.walk.written[0] or ''
@@ -249,7 +246,8 @@ function M.send(n, first, last, now)
   if draft:match('%S') then M.give_back(n, draft) end
 end
 
---- Send what the composer holds now, else the first waiting prompt. Whatever runs makes way.
+--- Send the composer's text at once, or the first queued prompt if it is empty. A running turn is
+--- cancelled.
 ---@param n integer
 function M.send_now(n)
   if composers[n] and not blank(lines_of(composers[n].bufnr)) then
@@ -261,13 +259,13 @@ function M.send_now(n)
   require('acp.base.host').notify('send', { session = n })
 end
 
---- Send, and close the window: what `ZZ` does with a file.
+--- Send the text and close the window, as `ZZ` does with a file.
 function M.finish(n)
   if not blank(lines_of(composers[n].bufnr)) then M.send(n) end
   require('acp.ui.window').close(vim.api.nvim_get_current_win())
 end
 
---- `:w` sends, `:2,3w!` sends these lines, `:w file` writes a file as everywhere else.
+--- Handle a write: `:w` sends the text, `:2,3w!` sends these lines, `:w file` writes a file.
 ---@param args { buf: integer, match: string, file: string }
 function M.write(n, args)
   local first, last = vim.fn.line("'["), vim.fn.line("']")
@@ -276,21 +274,21 @@ function M.write(n, args)
     vim.fn.writefile(lines, args.match)
     return
   end
-  if not require('acp.buffers.automatic_saves').is_one() then -- else it is half written
+  if not require('acp.buffers.automatic_saves').is_one() then -- an automatic save must not send
     M.send(n, first, last)
   end
 end
 
---- Put text in front of what is there: the host could not use it.
----@param paths? string[] files that were attached
----@param ranges? { path: string, first: integer, last: integer }[] lines that were
+--- Put an undelivered prompt in front of the composer's text.
+---@param paths? string[] its attached files
+---@param ranges? { path: string, first: integer, last: integer }[] its attached lines
 function M.give_back(n, text, paths, ranges)
   local bufnr = M.ensure(n)
   put(bufnr, text, not blank(lines_of(bufnr)) and 0 or nil)
-  not_typed(composers[n], text)
+  add_foreign(composers[n], text)
   vim.list_extend(composers[n].chips, context.chips(ranges or {}))
   attachments.restore(n, paths or {})
-  -- Why the host is not there is said in one line as well, and counts more.
+  -- Without a host, the error about the host is the more important message.
   if state.get().host == 'running' and not require('acp.ui.window').showing(bufnr) then
     require('acp.base.notify').echo('info', require('acp.base.messages').prompt_is_back)
   end
@@ -302,8 +300,8 @@ local function text_of(n)
   return table.concat(there and lines_of(it.bufnr) or drafts[n] or {}, '\n')
 end
 
---- The drafts of composer `n`: what it shows with the attachments, then what a walk through earlier
---- prompts has put aside. An earlier prompt that is only looked at is none.
+--- Return the drafts of composer `n`: its text with the attachments, then the other drafts of the
+--- walk through the history. An unchanged entry of the history is no draft.
 ---@return acp.KeptPrompt[]
 local function contents_of(n)
   local text, it, paths = text_of(n), composers[n], attachments.list(n)
@@ -314,14 +312,14 @@ local function contents_of(n)
   if found[1] then
     found[1].paths, found[1].ranges = paths, ranges
     if found[1].text == text then
-      numbers[n] = numbers[n] or require('acp.ui.composer.delivery').reserve()
-      found[1].id = numbers[n]
+      draft_ids[n] = draft_ids[n] or require('acp.ui.composer.delivery').reserve()
+      found[1].id = draft_ids[n]
     end
   end
   return found
 end
 
---- The drafts in all composers.
+--- Return the drafts of all composers.
 ---@return acp.KeptPrompt[]
 function M.contents()
   local found, order = {}, vim.list_extend(vim.tbl_keys(composers), attachments.composers())
@@ -332,42 +330,42 @@ function M.contents()
   return found
 end
 
---- Put a draft of an earlier Neovim into composer `n`, unless something is written there.
+--- Put a draft of an earlier Neovim into composer `n`. Return false if the composer is not empty.
 ---@param draft acp.KeptPrompt
 ---@return boolean
 function M.restore(n, draft)
   local bufnr = M.ensure(n)
   if not blank(lines_of(bufnr)) then return false end
   put(bufnr, draft.text)
-  not_typed(composers[n], draft.text)
+  add_foreign(composers[n], draft.text)
   vim.list_extend(composers[n].chips, vim.tbl_map(context.fixed_chip, draft.ranges or {}))
   attachments.restore(n, draft.paths or {})
   return true
 end
 
---- Write the suggestion that comes next, in place of nothing or of another one.
+--- Insert the next suggestion into an empty composer, or in place of another suggestion.
 function M.take_suggestion(bufnr)
   local n = tonumber(vim.api.nvim_buf_get_name(bufnr):match('^acp://composer/(%d+)$'))
   local text = n and suggestions.next(n, table.concat(lines_of(bufnr), '\n'))
   if not text then return end
   put(bufnr, text)
-  not_typed(composers[n], text)
+  add_foreign(composers[n], text)
   local lines = lines_of(bufnr)
   vim.api.nvim_win_set_cursor(0, { #lines, #lines[#lines] })
 end
 
---- Put a step of the walk into the composer, as another prompt; the cursor goes to its end.
+--- Put an entry of the history into the composer as a new prompt. The cursor moves to its end.
 local function put_step(n, it, text)
-  numbers[n] = nil
+  draft_ids[n] = nil
   put(it.bufnr, text)
-  if it.walk.at > 0 then not_typed(it, text) end
+  if it.walk.at > 0 then add_foreign(it, text) end
   local win = require('acp.ui.window').showing(it.bufnr)
   if win then vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(it.bufnr), 0 }) end
 end
 
---- Walk to an earlier or later prompt; what is written is kept.
+--- Walk to an earlier (`by` > 0) or later prompt, keeping the present text.
 ---@param by integer steps
----@return boolean there is one
+---@return boolean found
 local function walk(by, n)
   local it = composers[n]
   local present = table.concat(lines_of(it.bufnr), '\n')
@@ -376,7 +374,7 @@ local function walk(by, n)
   return text ~= nil
 end
 
---- Show an earlier (`by` = 1) or later (-1) prompt; what is written is kept.
+--- Show an earlier (`by` = 1) or later (-1) prompt, keeping the present text.
 ---@param by integer
 function M.browse(by, n)
   local steps, messages = by * vim.v.count1, require('acp.base.messages')
@@ -391,7 +389,7 @@ function M.browse(by, n)
   end)
 end
 
---- Choose among earlier prompts.
+--- Let the user choose an earlier prompt.
 function M.search(n)
   local history = require('acp.ui.composer.history')
   history.when_whole(function()
@@ -412,17 +410,17 @@ function M.search(n)
   end)
 end
 
-local chosen ---@type integer|nil rows that the user gave the last one, over all windows of a kind
+local chosen_rows ---@type integer|nil height that the user gave the last composer window
 
---- Options of its windows.
+--- Window options of a composer.
 M.options = { fillchars = 'eob: ' }
 
---- Below its chat, of which it leaves half to be read.
+--- Return the placement of the composer's window: below its chat, with at most half of the height.
 ---@return acp.OpenOpts
 local function place(n)
   local chat = require('acp.ui.window').showing(require('acp.ui.chat.buffers').bufnr(n))
   local half = chat and math.max(math.floor(vim.api.nvim_win_get_height(chat) / 2) - 1, 1)
-  local rows = chosen or require('acp.config').get().composer.height
+  local rows = chosen_rows or require('acp.config').get().composer.height
   return {
     layout = 'bottom',
     size = math.min(half or rows, rows),
@@ -432,7 +430,7 @@ local function place(n)
   }
 end
 
---- The next one is as high as the user has made this one.
+--- Use the height that the user gives `win` for the next composer window.
 local function remember_rows(win)
   local rows = require('acp.ui.rows')
   local first = vim.api.nvim_win_get_height(win)
@@ -441,13 +439,13 @@ local function remember_rows(win)
     once = true,
     callback = function()
       local last = rows.of(win)
-      if last and last ~= first then chosen = last end
+      if last and last ~= first then chosen_rows = last end
     end,
   })
 end
 
---- Agent and session start with the composer of a session to come: its commands and modes are there
---- before the first prompt. Where they cannot start the bar says so.
+--- Start the agent and its session when the composer opens, so that commands and modes are known
+--- before the first prompt. The winbar shows an error.
 local function begin(n, it)
   local cwd, host = places.cwd(), require('acp.base.host')
   if it.begun or state.get().sessions[n] or cwd == '' or not host.usable() then return end
@@ -455,15 +453,14 @@ local function begin(n, it)
   it.new = it.new and not it.begun
 end
 
---- Chat `n` has been opened: its composer, wherever it stands in this tab page, goes below it.
+--- Move the composer's window of this tab page below chat `n`, which has just been opened.
 function M.join(n)
   local window = require('acp.ui.window')
   local win, where = window.showing(M.bufnr(n)), place(n)
   if win and where.under then window.move_below(win, where.under, where.size) end
 end
 
---- Frame operation: the text in composer `n` belongs to session `m`, since `n` is the number of a
---- session that has ended.
+--- Frame operation: move the text of composer `n`, whose session has ended, to composer `m`.
 ---@param n integer
 ---@param m integer
 function M.move(n, m)
@@ -484,14 +481,14 @@ function M.move(n, m)
   put(it.bufnr, '')
 end
 
---- The composer in which the user is, when the chat above it has given its place to that of `n`.
+--- Return the current composer window if chat `n` has replaced the chat above it.
 ---@return integer|nil win
 local function left_alone(n)
   local window, chats = require('acp.ui.window'), require('acp.ui.chat.buffers')
   local win = vim.api.nvim_get_current_win()
   local other = tonumber(vim.api.nvim_buf_get_name(0):match('^acp://composer/(%d+)$'))
-  local mine = other and vim.w[win].acp and window.showing(chats.bufnr(n))
-  return mine and not window.showing(chats.bufnr(other)) and win or nil
+  local above = other and vim.w[win].acp and window.showing(chats.bufnr(n))
+  return above and not window.showing(chats.bufnr(other)) and win or nil
 end
 
 ---@class acp.ComposeOpts
@@ -500,8 +497,8 @@ end
 ---@field range? { bufnr: integer, first: integer, last: integer }
 ---@field insert? boolean
 
---- Go to the composer, opening its window below its chat, which is opened as well (option
---- `chat.open`), or at the bottom. The user's own act.
+--- Go to the composer. Open its window below its chat, which opens too (option `chat.open`), or at
+--- the bottom. Call this only for an action of the user.
 ---@param opts? acp.ComposeOpts
 function M.open(opts)
   opts = opts or {}
@@ -539,10 +536,10 @@ function M.open(opts)
   end)
 end
 
---- From the chat: go to its composer and type.
+--- Go from a chat to its composer in Insert mode.
 function M.open_insert(n)
   local session = n and state.get().sessions[n]
-  -- A subagent takes no prompts of ours; the session above it does.
+  -- A subagent takes no prompts; its parent session does.
   M.open({ session = session and session.parent or n, insert = true })
 end
 

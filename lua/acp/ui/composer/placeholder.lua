@@ -1,4 +1,4 @@
---- The text of an empty composer: the signs that bring up something to choose from.
+--- Placeholder of an empty composer: the signs that open a completion menu.
 local M = {}
 
 local TEXTS = {
@@ -7,7 +7,7 @@ local TEXTS = {
   '@ file  / command',
 }
 
---- The longest one for which there is room.
+--- Return the longest text that fits.
 ---@param width integer cells
 ---@return string
 function M.text(width)

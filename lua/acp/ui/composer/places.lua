@@ -1,14 +1,14 @@
---- Where the user is: directory, files, lines of buffers.
+--- Current directory, and files and lines of buffers.
 local M = {}
 
---- The directory a session would be started in: that of the current window.
+--- Return the directory for a new session, that of the current window; '' if it was deleted.
 ---@return string absolute
 function M.cwd()
   local cwd = vim.fn.getcwd()
   return vim.fn.has('win32') == 1 and vim.fs.normalize(cwd) or cwd
 end
 
---- The same for what cannot do without: nil, and said in one line, where it is deleted.
+--- Return the directory for a new session. If it was deleted, show an error and return nil.
 ---@return string|nil absolute
 function M.place()
   local cwd = M.cwd()
@@ -16,7 +16,7 @@ function M.place()
   require('acp.base.notify').echo('error', require('acp.base.messages').directory_gone)
 end
 
---- Name of the file a buffer shows, '' when it shows none.
+--- Return the absolute path of a buffer's file, '' if it has none.
 ---@return string
 function M.path(bufnr)
   local name = vim.api.nvim_buf_get_name(bufnr)
@@ -32,7 +32,7 @@ end
 ---@field text string
 ---@field filetype string
 
---- Lines `first` to `last` of a buffer as they are now.
+--- Return lines `first` to `last` of a buffer with their current text.
 ---@param first integer 1-based
 ---@param last integer 1-based, inclusive
 ---@return acp.Range
@@ -48,7 +48,7 @@ function M.range(bufnr, first, last)
   }
 end
 
---- Short name of a range, for people.
+--- Return the short name of a range that is shown to the user.
 ---@param range acp.Range
 ---@return string
 function M.label(range)

@@ -1,12 +1,12 @@
---- Completion that pops up by itself: after `/`, `@` or `{` at the start of a word, unless a plugin
---- of the user's completes there. Nothing is selected in it, so that no key does anything else.
+--- Automatic completion menu after `/`, `@` or `{` at the start of a word, unless another
+--- completion plugin is active. No entry is preselected, so that all keys keep their meaning.
 local M = {}
 
 local completion = require('acp.ui.composer.completion')
 
-local QUIET = 'c' -- in 'shortmess': nothing is said of a menu that the user did not ask for
+local QUIET = 'c' -- flag of 'shortmess': no messages about the menu
 
---- Completion plugins, and how each tells whether it is on in the current buffer.
+--- Completion plugins, each with a test whether it is active in the current buffer.
 local ENGINES = {
   ['blink.cmp'] = function() return require('blink.cmp.config').enabled() end,
   ['cmp'] = function() return require('cmp.config').enabled() end,
@@ -15,28 +15,29 @@ local ENGINES = {
   end,
 }
 
---- Whether something else completes in the current buffer; one that does not tell counts.
-local function served()
+--- Return whether something else completes in the current buffer. A plugin whose test fails counts
+--- as active.
+local function has_completion()
   local ok, native = pcall(function() return vim.o.autocomplete end)
   if ok and native then return true end
   for name, is_on in pairs(ENGINES) do
-    local told, on = true, false
+    local tested, on = true, false
     if package.loaded[name] then
-      told, on = pcall(is_on)
+      tested, on = pcall(is_on)
     end
-    if not told or on then return true end
+    if not tested or on then return true end
   end
   return false
 end
 
---- The options as the menu needs them, until it is gone.
+--- Set the options that the menu needs until it closes.
 local function lend_options()
-  local kept = { completeopt = vim.o.completeopt, shortmess = vim.o.shortmess }
+  local before = { completeopt = vim.o.completeopt, shortmess = vim.o.shortmess }
   vim.o.completeopt = 'menuone,noselect'
-  if not kept.shortmess:find(QUIET, 1, true) then vim.o.shortmess = kept.shortmess .. QUIET end
+  if not before.shortmess:find(QUIET, 1, true) then vim.o.shortmess = before.shortmess .. QUIET end
   local on, group = require('acp.base.autocmds').group('acp.popup')
   on({ 'CompleteDone', 'InsertLeave', 'BufLeave' }, function()
-    vim.o.completeopt, vim.o.shortmess = kept.completeopt, kept.shortmess
+    vim.o.completeopt, vim.o.shortmess = before.completeopt, before.shortmess
     vim.api.nvim_del_augroup_by_id(group)
   end)
 end
@@ -47,10 +48,10 @@ local function show()
   vim.api.nvim_feedkeys(vim.keycode('<C-x><C-o>'), 'n', false)
 end
 
---- The user has typed in the composer of `n`.
+--- Open the menu if the text just typed in composer `n` starts a completion.
 function M.typed(n)
   if not completion.begins() or not require('acp.config').get().composer.popup then return end
-  if not served() then completion.when_known(n, show) end
+  if not has_completion() then completion.when_known(n, show) end
 end
 
 return M

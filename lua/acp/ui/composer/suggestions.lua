@@ -1,22 +1,22 @@
---- Prompts that the agent suggests (rfds/prompt-suggestions): ghost text in an empty composer, and
---- a key that takes one. The key is there only while it does something.
+--- Prompts that the agent suggests (rfds/prompt-suggestions): ghost text in an empty composer and a
+--- key that inserts one. The key is mapped only while there is a suggestion to insert.
 local M = {}
 
 local WINDOW = 'suggestion'
-local known = {} ---@type table<integer, string[]|nil> what a composer showed last
+local known = {} ---@type table<integer, string[]|nil> suggestions at the last drawing, by composer
 
---- The suggestions of a session that waits for a prompt.
+--- Return the suggestions of a session, if it is idle.
 ---@return string[]
 local function of(n)
   local session = require('acp.base.state').get().sessions[n]
   return session and session.status == 'idle' and session.suggestions or {}
 end
 
---- Whether what an empty composer shows has changed since it was drawn.
+--- Return whether the suggestions have changed since the composer was drawn.
 ---@return boolean
 function M.changed(n) return not vim.deep_equal(known[n] or {}, of(n)) end
 
---- What an empty composer shows in place of its own words: the likeliest suggestion, and its key.
+--- Return the ghost text of an empty composer: the first suggestion and its key, or nil.
 ---@param width integer cells
 ---@return string|nil
 function M.ghost(n, width)
@@ -29,7 +29,7 @@ function M.ghost(n, width)
   return require('acp.base.notify').cut(line, width - #hint - 1) .. hint
 end
 
---- The one that comes next after what is written: after nothing the first one.
+--- Return the suggestion after the written one, or the first one if nothing is written.
 ---@param written string
 ---@return string|nil
 function M.next(n, written)
@@ -40,7 +40,7 @@ function M.next(n, written)
   end
 end
 
---- The key is the user's own again where it would take nothing.
+--- Map the key if it would insert a suggestion; otherwise restore the user's own mapping.
 ---@param written string
 function M.bind(n, bufnr, written)
   local keymaps = require('acp.ui.keymaps')

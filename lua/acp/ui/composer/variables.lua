@@ -1,12 +1,13 @@
---- `{name}` (or `@{name}`) in a prompt: what the editor knows, resolved when the prompt is sent.
---- The text itself is never changed; each variable goes along as a text of its own.
+--- Variables in a prompt, `{name}` or `@{name}`: editor context, resolved when the prompt is sent.
+--- The prompt's text is never changed. Each variable is sent as a separate text.
 local M = {}
 
 ---@class acp.Variable
 ---@field name string
 ---@field text string
 
---- The window the user works in: the current one, or the one before when that is ours.
+--- Return the window that the user works in: the current one, or the previous one if the current
+--- one is an acp window.
 ---@return integer winid
 local function work_window()
   local win = vim.api.nvim_get_current_win()
@@ -29,7 +30,8 @@ local function diagnostic_line(item)
   return ('%s: %s: %s'):format(where, severity, (item.message:gsub('%s+', ' ')))
 end
 
---- Tree-sitter nodes that are a function, by a part of their type's name.
+--- Return the text of the tree-sitter node around a position whose type contains 'function' or
+--- 'method'.
 ---@param row integer 0-based
 local function enclosing_function(bufnr, row, col)
   local ok, node = pcall(vim.treesitter.get_node, { bufnr = bufnr, pos = { row, col } })
@@ -97,8 +99,8 @@ function resolve.buffers()
   return table.concat(lines, '\n')
 end
 
---- Unsaved changes of buffers, as a unified diff each. The diff of git for the files
---- the host adds when it sends.
+--- Return the unsaved changes of each buffer as unified diffs. The host adds git's diff of the
+--- files when it sends the prompt.
 function resolve.diff()
   local found = {}
   for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
@@ -115,9 +117,10 @@ function resolve.diff()
   return table.concat(found, '\n')
 end
 
---- Variables that the host knows more of.
-local late = { diff = true }
+--- Variables that the host completes.
+local from_host = { diff = true }
 
+--- Buffers that a variable is made of; the current buffer if it is not listed here.
 ---@type table<string, fun(bufnr: integer): integer[]>
 local sources = {
   buffers = function() return {} end,
@@ -133,8 +136,8 @@ local sources = {
   end,
 }
 
---- The files whose text a variable holds; '' stands for a buffer without a file. Those of git's
---- diff are not among them.
+--- Return the files whose text a variable contains, '' for a buffer without a file. Files of git's
+--- diff are not included.
 ---@param name string
 ---@return string[] paths
 function M.files(name)
@@ -146,7 +149,7 @@ function M.files(name)
   return require('acp.base.sorted_keys')(found)
 end
 
---- A description of each.
+--- Description of each variable.
 ---@type table<string, string>
 M.about = {
   this = "the cursor's file and line",
@@ -159,23 +162,22 @@ M.about = {
   buffers = 'names of listed buffers',
 }
 
---- Names of all variables, sorted.
+--- Return the names of all variables, sorted.
 ---@return string[]
 function M.names() return require('acp.base.sorted_keys')(resolve) end
 
---- The variables that a text names, each once, in the text's order; those that stand for nothing
---- are left out.
+--- Return the variables in a text, each once and in the text's order, without empty ones.
 ---@return acp.Variable[]
 function M.used(text)
   local found, seen = {}, {}
   local win ---@type integer|nil
-  local masked = text:gsub('\\[%p%s]', '\0\0') -- `@\{this}` is the name of a file
+  local masked = text:gsub('\\[%p%s]', '\0\0') -- `@\{this}` is a file name
   for name in masked:gmatch('{(%l+)}') do
     if resolve[name] and not seen[name] then
       seen[name] = true
       win = win or work_window()
       local value = resolve[name](win, vim.api.nvim_win_get_buf(win))
-      if value ~= '' or late[name] then found[#found + 1] = { name = name, text = value } end
+      if value ~= '' or from_host[name] then found[#found + 1] = { name = name, text = value } end
     end
   end
   return found
