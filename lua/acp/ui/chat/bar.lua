@@ -1,4 +1,4 @@
---- The line above a chat: whose it is, what the agent is at, for how long, what waits.
+--- Winbar of a chat: agent, status and its duration, and counts of waiting items.
 local M = {}
 
 local api = vim.api
@@ -9,12 +9,12 @@ local activity, notify = require('acp.ui.activity'), require('acp.base.notify')
 local TICK_MS = 1000
 local MARGIN, LEAST_TITLE = 4, 8 -- cells
 local PARTS = 6 -- of the right half
-local FULL = 85 -- percent of the context from which on its use is a warning
+local FULL = 85 -- percent of the context above which its use is a warning
 
 local timer ---@type uv.uv_timer_t|nil
 local due = false
 
---- Id of the mode, or its name.
+--- Return the name of the current mode.
 local function mode(modes)
   local current = vim
     .iter(modes and modes.available or {})
@@ -31,7 +31,7 @@ local function joined(parts, first, last)
   return notify.one_line(table.concat(found, ' · '))
 end
 
---- How much of the context is used, `1%` or `34k`, and whether that is nearly all.
+--- Return the use of the context, `1%` or `34k`, and whether it is nearly full.
 ---@return string|nil
 ---@return boolean full
 local function context(usage)
@@ -41,16 +41,16 @@ local function context(usage)
   return percent .. '%', percent >= FULL
 end
 
---- What the session has cost so far: `$0.12`, `0.12 EUR`.
+--- Return the cost of the session: `$0.12`, `0.12 EUR`.
 ---@return string|nil
 local function cost(usage)
-  local told = usage and usage.cost
-  if not told or not told.amount then return nil end
-  if told.currency == 'USD' then return ('$%.2f'):format(told.amount) end
-  return ('%.2f %s'):format(told.amount, told.currency or '')
+  local total = usage and usage.cost
+  if not total or not total.amount then return nil end
+  if total.currency == 'USD' then return ('$%.2f'):format(total.amount) end
+  return ('%.2f %s'):format(total.amount, total.currency or '')
 end
 
---- The tokens of the last turn: `1.2k tokens`.
+--- Return the tokens of the last turn: `1.2k tokens`.
 ---@return string|nil
 local function tokens(usage)
   local total = usage and usage.total
@@ -60,8 +60,8 @@ local function tokens(usage)
   )
 end
 
---- As much as there is room for: the title gives way first, and how much of the context is used
---- last. Nothing is cut in its middle.
+--- Join as many parts as fit. The title is shortened or left out first, the context last. Other
+--- parts are never shortened.
 ---@param parts (string|nil)[] title, tokens, model, mode, cost, context
 ---@param room integer cells
 local function fitting(parts, room)
@@ -77,16 +77,15 @@ local function fitting(parts, room)
   return ''
 end
 
---- The right half: the session's title, the tokens of its last turn, its model, its mode, its cost,
---- its context.
+--- Return the right half: title, tokens of the last turn, model, mode, cost and context.
 ---@param room integer cells
 local function right_of(session, room)
   local used, full = context(session.usage)
   local title = session.title and notify.one_line(session.title)
-  local told = session.turn_usage
+  local turn = session.turn_usage
   local model = session.model and notify.one_line(session.model.name)
   local text =
-    fitting({ title, tokens(told), model, mode(session.modes), cost(session.usage), used }, room)
+    fitting({ title, tokens(turn), model, mode(session.modes), cost(session.usage), used }, room)
   if used and full and vim.endswith(text, used) then
     local before = literal(text:sub(1, #text - #used))
     return before .. '%#AcpWarning#' .. literal(used) .. '%*'
@@ -94,7 +93,7 @@ local function right_of(session, room)
   return literal(text)
 end
 
---- The winbar: whose chat it is, what the agent is at, what waits.
+--- Return the winbar.
 ---@param width integer cells
 local function text(n, width)
   local session = require('acp.base.state').get().sessions[n]
@@ -102,25 +101,25 @@ local function text(n, width)
     local agent = activity.agent(require('acp.base.valid_names').agent())
     return (' %s · new session '):format(literal(agent))
   end
-  local told = activity.of(n, session, session.edits or {})
-  local parts = { told.agent, told.status }
-  vim.list_extend(parts, told.counts)
+  local summary = activity.of(n, session, session.edits or {})
+  local parts = { summary.agent, summary.status }
+  vim.list_extend(parts, summary.counts)
   local function is_wide() return api.nvim_strwidth(joined(parts, 1, #parts)) > width - 2 end
   if is_wide() then
-    parts[2] = parts[2]:gsub(' %l+ [%d:]+[ %l]*$', '') -- how long it took can be left out
+    parts[2] = parts[2]:gsub(' %l+ [%d:]+[ %l]*$', '') -- without the duration
   end
   while #parts > 2 and is_wide() do
-    parts[#parts] = nil -- nothing is cut in its middle
+    parts[#parts] = nil -- a part is never shortened
   end
   local room = width - api.nvim_strwidth(joined(parts, 1, #parts)) - MARGIN
   local words = vim.tbl_map(function(part) return literal(notify.one_line(part)) end, parts)
-  local look = session.error and 'AcpError' or told.waits and 'AcpPermission'
-  if look then words[2] = ('%%#%s#%s%%*'):format(look, words[2]) end
+  local group = session.error and 'AcpError' or summary.waits and 'AcpPermission'
+  if group then words[2] = ('%%#%s#%s%%*'):format(group, words[2]) end
   local left = table.concat(words, ' · ')
   return (' %s %%<%%=%s '):format(left, right_of(session, room))
 end
 
----@return boolean busy whether a session that is shown is at something
+---@return boolean busy whether a session that is shown is working
 local function update()
   local busy = false
   local shown = require('acp.config').get().chat.bar
@@ -139,7 +138,7 @@ local function update()
   return busy
 end
 
---- Draw what has changed; once in a second while a session is at work that some window shows.
+--- Update the winbars and statuslines, once per second while a visible session is working.
 function M.update()
   local busy, ticks = update(), require('acp.ui.statusline').update()
   if (busy or ticks) and not timer then
@@ -150,7 +149,7 @@ function M.update()
   end
 end
 
---- The same when what happens now is over: much of it may change what the line says.
+--- Schedule an update, so that several changes at a time cause only one.
 function M.later()
   if not due then
     due = true
@@ -161,9 +160,9 @@ function M.later()
   end
 end
 
---- The windows that show a chat have their line, and keep it up to date.
+--- Keep the winbars of all chats up to date.
 M.watch = require('acp.base.once')(function()
-  activity.watch() -- it hears of each event first
+  activity.watch() -- its autocommands have to run first
   local on = require('acp.base.autocmds').group('acp.bar')
   on('WinResized', M.later)
   on('User', M.later, { pattern = { 'AcpTurnStart', 'AcpTurnEnd', 'AcpState' } })

@@ -1,5 +1,5 @@
---- What of a chat looks better once it is complete: code and diffs get the colours of their
---- language, tables their columns. Each when it is first seen; the growing end is left alone.
+--- Decoration of complete blocks in a chat. Code and diffs get the colours of their language, and
+--- the columns of tables are aligned. A block is decorated when it first comes into view.
 local M = {}
 
 local api = vim.api
@@ -7,16 +7,16 @@ local slices = require('acp.ui.chat.slices')
 
 local ns = api.nvim_create_namespace('acp.chat.blocks')
 
---- How long after something new is seen it is looked at: a burst goes on meanwhile.
+--- Delay before new rows in view are decorated, so that a burst of frames passes first.
 local DELAY_MS = 100
 
---- Rows of a block; one that is longer stays as it is.
+--- Greatest number of rows of a block that is decorated.
 local LONGEST = 3000
 
---- How far into a row of a diff its line begins.
+--- Bytes of the sign at the beginning of a diff row.
 local SIGN = 2
 
-local NONE = {} ---@type integer[] colours of a row that has none, or has been seen to
+local NONE = {} ---@type integer[] colours of a row without any, or of one that is done
 
 ---@class acp.Block
 ---@field first integer row
@@ -27,7 +27,7 @@ local CODE, FENCE, TABLE = 'AcpCodeBlock', 'AcpFence', 'AcpTable'
 local TOOL_CODE = 'AcpToolCode'
 local DIFF = { AcpDiffAdd = '+', AcpDiffRemove = '-', AcpDiffContext = ' ' }
 
---- What a row is part of.
+--- Return the group of the block that a row belongs to, and the column at which its text begins.
 ---@param chat acp.Chat
 ---@return string? group
 ---@return integer? column
@@ -39,7 +39,7 @@ local function group_of(chat, row)
   return look[3], look[1]
 end
 
---- The rows around one that are of the same block.
+--- Return the rows of the block around a row; the first is nil if the block is too long.
 ---@param chat acp.Chat
 ---@param belongs fun(row: integer): boolean
 ---@return integer? first
@@ -55,7 +55,7 @@ local function around(chat, row, belongs)
   return last - first < LONGEST and first or nil, last
 end
 
---- What a row of a tool call says of its code: the path of a file, or a language.
+--- Return the path or the language of the code that a row of a tool call shows.
 ---@param chat acp.Chat
 ---@return string?
 local function source_of(chat, row)
@@ -64,7 +64,8 @@ local function source_of(chat, row)
   return target.kind == 'file' and target.path or target.language
 end
 
---- Code that a tool call shows: a file that was read, a fence in its content. It may be cut.
+--- Return the block of code of a tool call: a file that was read or a fence in its content, perhaps
+--- in part.
 ---@param chat acp.Chat
 ---@param source string
 ---@return acp.Block?
@@ -121,8 +122,8 @@ local function path_of(chat, row)
   return type(target) == 'table' and target.path or nil
 end
 
---- One side of a diff: its lines, and at which row of the block each stands.
----@param signs string those of its lines
+--- Return the lines of one side of a diff, and the row of each in the block.
+---@param signs string signs of its lines
 local function side(rows, signs)
   local lines, at = {}, {}
   for i, row in ipairs(rows) do
@@ -133,8 +134,9 @@ local function side(rows, signs)
   return lines, at
 end
 
+--- Add the colours of one side of a diff, except to rows with the sign `sign`.
 ---@param found acp.Colours
-local function lay(found, rows, at, colours, sign)
+local function add_side(found, rows, at, colours, sign)
   local add = require('acp.ui.chat.languages').row
   for i, spans in pairs(colours or {}) do
     local row = rows[at[i]]
@@ -145,7 +147,7 @@ local function lay(found, rows, at, colours, sign)
   end
 end
 
---- Mark the words that differ where removed lines stand above added ones.
+--- Mark the words that differ between removed lines and the added lines below them.
 ---@param found acp.Colours
 local function mark_words(found, rows)
   local groups = { 'AcpHunkRemoveWord', 'AcpHunkWord' }
@@ -199,8 +201,8 @@ local function diff(chat, row)
     if filetype then
       local old, old_at = side(rows, ' -')
       local new, new_at = side(rows, ' +')
-      lay(found, rows, old_at, languages.colours(old, filetype), ' ')
-      lay(found, rows, new_at, languages.colours(new, filetype))
+      add_side(found, rows, old_at, languages.colours(old, filetype), ' ')
+      add_side(found, rows, new_at, languages.colours(new, filetype))
     end
     mark_words(found, rows)
     return found
@@ -208,7 +210,7 @@ local function diff(chat, row)
   return { first = first, last = last, done = colours }
 end
 
---- A table may grow: what comes is seen as well, and has all of it measured again.
+--- Return the table around a row. A table may grow; new rows make it be measured again.
 ---@param chat acp.Chat
 ---@return acp.Block?
 local function table_(chat, row)
@@ -219,7 +221,7 @@ local function table_(chat, row)
   return { first = first, last = last, done = pad }
 end
 
---- The block that a row is in, nil where it is not complete.
+--- Return the block around a row, nil if it is not complete.
 ---@param chat acp.Chat
 ---@return acp.Block?
 local function block_of(chat, row)
@@ -229,7 +231,7 @@ local function block_of(chat, row)
   return DIFF[group] and diff(chat, row) or nil
 end
 
---- Have rows drawn again.
+--- Redraw rows.
 local function redraw(bufnr, first, last)
   local id = api.nvim_buf_set_extmark(bufnr, ns, first, 0, {
     end_row = last + 1,
@@ -239,7 +241,8 @@ local function redraw(bufnr, first, last)
   api.nvim_buf_del_extmark(bufnr, ns, id)
 end
 
---- See to a block; rows that came above meanwhile move it, and one that changed is another one.
+--- Decorate a block. Rows inserted above it in the meantime move it. A block that changed in the
+--- meantime is left alone.
 ---@param chat acp.Chat
 ---@param block acp.Block
 local function work(chat, block)
@@ -273,7 +276,7 @@ local function look_at(chat, first, last)
   end
 end
 
---- Tables are measured again in windows of another width.
+--- Measure tables again when windows are resized.
 local watch = require('acp.base.once')(function()
   require('acp.base.autocmds').group('acp.blocks')('WinResized', function()
     for _, chat in pairs(require('acp.ui.chat.buffers').chats) do
@@ -286,7 +289,7 @@ end)
 
 local due = {} ---@type table<acp.Chat, true>
 
---- These rows are being drawn.
+--- Schedule the decoration of blocks in these rows, which are being drawn.
 ---@param chat acp.Chat
 ---@param first integer row
 ---@param last integer row

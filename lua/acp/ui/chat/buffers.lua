@@ -1,21 +1,21 @@
---- The chats that have a buffer, by session and by buffer.
+--- Registry of the chats that have a buffer, by session and by buffer.
 local M = {}
 
 ---@class acp.Chat
 ---@field n integer
 ---@field bufnr integer
 ---@field looks table<integer, acp.Look> by row, from 1
----@field targets table<integer, table|integer> by row, from 1: what <CR> does there
----@field colours table<integer, integer[]> by row, from 1: column, end column and highlight of its
---- language's colours, see `acp.ui.chat.blocks`
----@field blocks? boolean whether any of its rows may be of a block there
+---@field targets table<integer, table|integer> by row, from 1: target of <CR>
+---@field colours table<integer, integer[]> by row, from 1: column, end column and highlight id of
+--- each span of its language, see `acp.ui.chat.blocks`
+---@field blocks? boolean whether a row may belong to a block of `acp.ui.chat.blocks`
 ---@field folds acp.Fold[]
----@field open integer bytes of the row that grew last
----@field long boolean whether it holds a row longer than LONG
----@field awaited? boolean
+---@field open integer bytes of the last row that was written
+---@field long boolean whether it has a row longer than LONG
+---@field awaited? boolean whether the host has been asked to draw it again
 ---@field others? boolean whether another plugin has drawn its Markdown
 
-M.chats = {} ---@type table<integer, acp.Chat> by our number of the session
+M.chats = {} ---@type table<integer, acp.Chat> by session number
 local by_buffer = {} ---@type table<integer, acp.Chat>
 
 ---@param chat acp.Chat
@@ -31,7 +31,7 @@ end
 ---@return integer? bufnr
 function M.bufnr(n) return M.chats[n] and M.chats[n].bufnr end
 
---- Number of the session whose chat a buffer is.
+--- Return the session number of a chat's buffer.
 ---@return integer?
 function M.number(bufnr) return by_buffer[bufnr] and by_buffer[bufnr].n end
 

@@ -1,13 +1,14 @@
---- The marks of Markdown, which nobody wants to read: concealed where the cursor is not, as far as
---- 'conceallevel' says. Asked for the rows that are being drawn, so nothing is kept of them.
+--- Concealed marks of Markdown. The cursor's row shows them, and 'conceallevel' applies. Only rows
+--- that are being drawn are processed, and no state is kept.
 local M = {}
 
 local api = vim.api
 
---- First byte, the one behind the last one, and the character in their place.
+--- List of first byte, end byte (exclusive) and replacement character.
 ---@alias acp.Concealed { [1]: integer, [2]: integer, [3]: string? }[]
 
---- An address as a text: what it leads to is not concealed, lest it leads somewhere else.
+--- Mark of an address. If the text of a link is an address, its target stays visible, because the
+--- two may differ.
 local ADDRESS = '://'
 
 ---@param text string
@@ -17,7 +18,7 @@ local function heading(text)
   return marks and { { 0, #marks } } or {}
 end
 
---- Marks of code may stand within those of what is strong.
+--- Conceal the marks of strong text, and those of code directly inside them.
 ---@param text string
 ---@return acp.Concealed
 local function strong(text)
@@ -34,7 +35,7 @@ end
 ---@return acp.Concealed
 local function code(text) return ends(#text:match('^`*'))(text) end
 
---- What is behind the marks says the language.
+--- Conceal the marks of a fence but not the language after them.
 ---@param text string
 ---@return acp.Concealed
 local function fence(text) return { { 0, #text:match('^%s*[`~]*') } } end
@@ -47,7 +48,7 @@ local function link(text)
   return text:match('^<.*>$') and ends(1)(text) or {}
 end
 
---- What the state of a task is drawn as, as that of a tool call is.
+--- Signs for the states of a task, the same as for tool calls.
 local TASKS = { [' '] = '○', ['-'] = '◐', ['x'] = '✓', ['~'] = '⊘' }
 
 ---@param text string
@@ -78,7 +79,7 @@ local function cells(text)
   return found
 end
 
---- By group of a span, what of its text is concealed.
+--- Function that returns the concealed parts of a span, by its group.
 ---@type table<string, fun(text: string): acp.Concealed>
 local by_group = {
   AcpUser = heading,
@@ -96,7 +97,7 @@ local by_group = {
 
 local INLINE = { AcpStrong = true, AcpEmphasis = true, AcpCode = true, AcpLink = true }
 
---- Plugins that draw Markdown, and the name of the marks of what is more than a part of a line.
+--- Plugins that draw Markdown, and the namespace of their marks for whole lines.
 local OTHERS = { ['render-markdown'] = 'render-markdown.nvim', markview = 'markview/markdown' }
 
 ---@return boolean
@@ -104,7 +105,7 @@ local function has_marks(bufnr, ns, first, last)
   return #api.nvim_buf_get_extmarks(bufnr, ns, first, last, { limit = 1 }) > 0
 end
 
---- The namespace of another plugin that draws the Markdown of a buffer; marks are left to it then.
+--- Return the namespace of another plugin that draws the Markdown of a buffer.
 ---@return integer?
 function M.others(bufnr)
   for module, name in pairs(OTHERS) do
@@ -113,7 +114,8 @@ function M.others(bufnr)
   end
 end
 
---- Whether it has drawn this row: some plugins see a change only once the user is in the window.
+--- Return whether the other plugin has drawn this row. Some plugins notice a change only when the
+--- window becomes current.
 ---@param others integer namespace
 ---@return boolean
 function M.has_drawn(bufnr, others, row)
@@ -121,19 +123,19 @@ function M.has_drawn(bufnr, others, row)
   return has_marks(bufnr, others, first, last)
 end
 
---- Whether anything of such a span may be concealed.
+--- Return whether a part of such a span may be concealed.
 ---@param group string
 ---@return boolean
 function M.has(group) return by_group[group] ~= nil end
 
---- Whether such a span stands within a line: not all other plugins see to these.
+--- Return whether such a span is inline. Not all other plugins draw these.
 ---@param group string
 ---@return boolean
 function M.is_inline(group) return INLINE[group] ~= nil end
 
---- What is concealed of a span, in bytes of its row.
+--- Return the concealed parts of a span, in bytes of its row.
 ---@param group string
----@param text string of the row
+---@param text string text of the row
 ---@param first integer byte
 ---@param last integer byte
 ---@return acp.Concealed
@@ -145,11 +147,11 @@ function M.of(group, text, first, last)
   return found
 end
 
---- Conceal what there is of a span in a row that is being drawn. At 'conceallevel' 3, which other
---- plugins set, Neovim shows nothing in place of a mark: what is to be seen is drawn over it then,
---- but not in a table, whose columns are measured.
+--- Conceal the marks of a span in a row that is being drawn. At 'conceallevel' 3, which other
+--- plugins set, Neovim shows no replacement character, so it is drawn as an overlay. In a table
+--- nothing is concealed then, because its columns have been measured.
 ---@param ns integer
----@param level integer 'conceallevel', or 0 where the row shows its marks
+---@param level integer 'conceallevel', or 0 if the row shows its marks
 function M.draw(bufnr, ns, row, group, first, last, level)
   if level == 3 and group == 'AcpTable' then return end
   local text = api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1] or ''

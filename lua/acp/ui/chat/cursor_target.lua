@@ -1,9 +1,9 @@
---- Actions on the row under the cursor in a chat, and jumps between turns.
+--- Actions on the chat row under the cursor, and jumps between turns.
 local M = {}
 
 local api = vim.api
 
---- The target of the cursor's row.
+--- Return the target of the cursor's row.
 ---@return table? data
 ---@return acp.Chat? chat
 local function target()
@@ -13,14 +13,14 @@ local function target()
   return require('acp.ui.chat.marks').at(chat, row), chat
 end
 
---- Our id of the decision whose card the cursor is on.
+--- Return the id of the question whose card is under the cursor.
 ---@return string?
 function M.decision()
   local found = target()
   return found and found.decision
 end
 
---- Kinds of targets that lead nowhere: a key opens or closes what they are in.
+--- Kinds of targets without an action of their own: <CR> toggles their fold.
 local FOLDS = { fold = true, turn = true, none = true }
 
 local function toggle_fold()
@@ -30,8 +30,8 @@ local function toggle_fold()
   end
 end
 
---- Scroll until all of the lines can be seen, or where they are too many the first on top.
----@param first integer the cursor's
+--- Scroll until all of the lines are visible. If they don't fit, put the first one at the top.
+---@param first integer line of the cursor
 local function show(first, last)
   if vim.fn.line('w$') >= last then return end
   local rows = vim.fn.getwininfo(api.nvim_get_current_win())[1].height
@@ -46,8 +46,8 @@ local function show(first, last)
   vim.fn.setpos('.', at)
 end
 
---- <CR>: act on what is under the cursor. A closed fold opens; a line within it that the cursor was
---- put on is acted on as well.
+--- <CR>: act on the row under the cursor. A closed fold opens. If the cursor is on a line inside
+--- the fold, act on that line too.
 function M.act()
   local folded, last = vim.fn.foldclosed('.'), vim.fn.foldclosedend('.')
   if folded > 0 then
@@ -69,7 +69,7 @@ function M.act()
   end
 end
 
---- Return the file that the text under the cursor names, and the line behind its name.
+--- Return the file named under the cursor, and the line number after its name.
 ---@return string? path
 ---@return integer? line
 ---@param n integer? session whose directory the name is relative to
@@ -86,9 +86,8 @@ local function under_cursor(n)
   return path, tonumber(line:match(vim.pesc(name) .. ':(%d+)'))
 end
 
---- gf, gF: open the file of the row, or the one that the text under the cursor names, in a window
---- of the user's.
----@param at_line boolean whether to go to the line that is named too
+--- gf, gF: open the file of the row, or the file named under the cursor, in an editing window.
+---@param at_line boolean whether to go to the line number after the name
 ---@param n integer? session of the window
 function M.open_file(at_line, n)
   local found = target()
@@ -105,14 +104,14 @@ function M.open_file(at_line, n)
   end
 end
 
---- End the tool call or the terminal under the cursor.
+--- Stop the tool call or the terminal under the cursor.
 function M.stop()
   local found, chat = target()
   if not chat then return end
   require('acp.base.host').notify('stop_target', { session = chat.n, target = found })
 end
 
---- Jump to the next (1) or previous (-1) turn of the chat that the current window shows.
+--- Jump to the next (1) or previous (-1) turn of the chat in the current window.
 ---@param direction 1|-1
 function M.go(direction)
   local _, chat = target()
@@ -126,13 +125,13 @@ function M.go(direction)
   end
 end
 
---- How often and after how many ms a turn is looked for that is not drawn yet: a long chat comes in
---- several frames.
+--- Number of attempts to find a turn that is not drawn yet, and the time between them. A long chat
+--- arrives in several frames.
 local TRIES, WAIT_MS = 100, 20
 
---- Frame operation: put the cursor of the chat's windows on a turn, 1 for the first; the user who
---- still waits for it goes there.
----@param turn integer
+--- Frame operation: put the cursor of the chat's windows on a turn. Focus the chat if the user is
+--- still waiting for it.
+---@param turn integer 1 for the first
 ---@param tries? integer
 function M.to_turn(n, turn, tries)
   local chat = require('acp.ui.chat.buffers').chats[n]

@@ -1,5 +1,5 @@
---- Folds of a chat: manual ones, by the id of their block. They are window-local in Neovim, so each
---- window that shows the chat gets them anew; a list remembers where they are.
+--- Manual folds of a chat, by the id of their block. Folds are window-local in Neovim, so a list
+--- stores them and each window that shows the chat gets its own.
 local M = {}
 
 local api = vim.api
@@ -7,10 +7,10 @@ local api = vim.api
 ---@class acp.Fold
 ---@field id string of its block
 ---@field first integer row
----@field last integer row; the list is in order of these, what is within another before it
----@field title? string of one that gathers others: what it says while closed
+---@field last integer row; the list is sorted by it, inner folds before outer ones
+---@field title? string text while closed, of a fold that gathers others
 
---- Rows [first, last) became `count` rows. Folds move as Neovim's own do.
+--- Adjust the folds after rows [first, last) became `count` rows, as Neovim adjusts its own.
 ---@param chat acp.Chat
 function M.splice(chat, first, last, count)
   local shift = count - (last - first)
@@ -53,7 +53,7 @@ local function insert(chat, fold)
   table.insert(folds, at + 1, fold)
 end
 
---- All at once: each Ex command by itself costs more than the fold.
+--- Run Ex commands in one go. Each `vim.cmd` call takes longer than the fold itself.
 local function run(win, commands)
   if #commands > 0 then
     api.nvim_win_call(win, function() vim.cmd(table.concat(commands, '\n')) end)
@@ -80,7 +80,7 @@ local function fill(win)
   end)
 end
 
---- Windows that follow the end show as much as they hold, also after lines went or are in a fold.
+--- Fill the windows that follow the end after lines were removed or folded.
 ---@param chat acp.Chat
 function M.fill(chat)
   for _, win in ipairs(chat.long and {} or vim.fn.win_findbuf(chat.bufnr)) do
@@ -88,14 +88,14 @@ function M.fill(chat)
   end
 end
 
---- Blocks that are to be seen, by id: those that ask.
-local seen = {} ---@type table<integer, table<string, true>> by buffer
+--- Ids of blocks that stay open, such as those with a question.
+local kept_open = {} ---@type table<integer, table<string, true>> by buffer
 
---- Make the folds of a chat in a window that shows it anew.
+--- Create the folds of a chat in a window that starts to show it.
 ---@param chat acp.Chat
 function M.dress(win, chat)
   local commands, opening = { 'normal! zE' }, {}
-  local open = seen[chat.bufnr] or {}
+  local open = kept_open[chat.bufnr] or {}
   for _, fold in ipairs(chat.folds) do
     if fold.first < fold.last then
       commands[#commands + 1] = ('%d,%dfold'):format(fold.first + 1, fold.last + 1)
@@ -105,9 +105,9 @@ function M.dress(win, chat)
   run(win, vim.list_extend(commands, opening))
 end
 
---- Blocks are foldable from now on; lines that come inside extend a fold by themselves.
+--- Add folds. Lines inserted later inside a fold extend it.
 ---@param chat acp.Chat
----@param folds any[] id, first row, last row and open of one after the other
+---@param folds any[] id, first row, last row and open of each fold, one after the other
 function M.add(chat, folds)
   local commands, opened = {}, {}
   for i = 1, #folds, 4 do
@@ -136,7 +136,7 @@ function M.gather(chat, id, first, last, title)
   M.fill(chat)
 end
 
---- Take a fold away; what is folded within it stays so.
+--- Remove a fold, but not the folds within it.
 ---@param chat acp.Chat
 function M.remove(chat, id)
   local fold = find(chat, id)
@@ -150,17 +150,17 @@ function M.remove(chat, id)
       local view = vim.fn.winsaveview()
       vim.cmd(fold.first + 1 .. 'foldclose!')
       vim.fn.cursor(fold.first + 1, 1)
-      vim.cmd('normal! zd') -- the outermost of those that are closed
+      vim.cmd('normal! zd') -- deletes the outermost closed fold
       vim.fn.winrestview(view)
     end)
   end
 end
 
---- What a closed fold says that gathers others, nil for another one.
+--- Return the title of a gathering fold, nil for other folds.
 ---@param chat acp.Chat
 ---@return string? title
 function M.title(chat, first, last)
-  local low, high = 1, #chat.folds -- the first that ends at `last` lies there
+  local low, high = 1, #chat.folds -- range of the first fold that ends at `last`
   while low < high do
     local middle = math.floor((low + high) / 2)
     if chat.folds[middle].last < last then
@@ -181,8 +181,8 @@ end
 ---@param id string
 ---@param open boolean
 function M.open(chat, id, open)
-  seen[chat.bufnr] = seen[chat.bufnr] or {}
-  seen[chat.bufnr][id] = open or nil
+  kept_open[chat.bufnr] = kept_open[chat.bufnr] or {}
+  kept_open[chat.bufnr][id] = open or nil
   local fold = find(chat, id)
   if not fold or fold.first == fold.last then return end
   local command = fold.first + 1 .. (open and 'foldopen!' or 'foldclose')

@@ -1,20 +1,20 @@
---- The line of a closed fold in a chat: its head, cut where the window ends, and the beginning of a
---- thought.
+--- Line of a closed fold in a chat: its head, cut to the width of the window, and the beginning of
+--- a thought.
 local M = {}
 
 local text_width = require('acp.base.text_width')
 local api = vim.api
 
-local FOLD = '▸ ' -- begins a head that says nothing of what is below it
-local CUT = '…' -- ends what is cut, by `acp.base.notify`
-local LOOKED_AT = 4 -- lines, for one that is not blank
-local TITLE = 8 -- cells that are left of a title before what follows it is cut instead
-local MOST = 500 -- bytes that a screen may be wide, and folds that are remembered
+local FOLD = '▸ ' -- start of a head that does not describe its content, such as that of a thought
+local CUT = '…' -- end of a cut text, from `acp.base.notify`
+local LOOKED_AT = 4 -- lines searched for one that is not blank
+local TITLE = 8 -- least cells of a title; below this the text after it is cut as well
+local MOST = 500 -- greatest width of a screen in bytes, and greatest number of cached folds
 
---- Chunks by width, head and what is added to it: a fold is drawn anew whenever its window scrolls.
-local known, count = {}, 0 ---@type table<string, { [1]: string, [2]: string? }[]>, integer
+--- Cached chunks by width, head and added text. A fold is redrawn whenever its window scrolls.
+local cache, count = {}, 0 ---@type table<string, { [1]: string, [2]: string? }[]>, integer
 
---- How a thought begins, without the marks that agents put around a title.
+--- Return the beginning of a thought, without the Markdown that agents put around a title.
 ---@param first integer line of the head
 local function beginning(first)
   for _, line in ipairs(api.nvim_buf_get_lines(0, first, first + LOOKED_AT, false)) do
@@ -24,9 +24,9 @@ local function beginning(first)
   return ''
 end
 
---- A line as pieces with a group each.
+--- Return a line as chunks with highlight groups.
 ---@param text string the beginning of the line
----@param from? integer bytes of it that are left out
+---@param from? integer bytes to skip
 ---@return { [1]: string, [2]: string? }[]
 local function pieces(row, text, from)
   local chunks, at = {}, from or 0
@@ -45,14 +45,14 @@ local function pieces(row, text, from)
   return chunks
 end
 
---- What a line ends in that says more than the end of the title before it: the file, and how many
---- lines of it have changed.
+--- Return the end of a line that matters more than its title: the file and the number of changed
+--- lines.
 local function ending(head)
   local from = head:find(' · [^·]+ %+%d+ %-%d+$') or head:find(' %+%d+ %-%d+$')
   return from and head:sub(from) or ''
 end
 
---- A line whose title is cut, and not what follows it.
+--- Return the chunks of a line whose title is cut but whose end is kept.
 ---@param width integer cells
 local function shortened(first, head, tail, width)
   local title = head:sub(1, #head - #tail)
@@ -65,7 +65,7 @@ end
 ---@param width integer cells
 ---@return { [1]: string, [2]: string? }[]
 local function drawn(first, head, more, width)
-  if text_width(head) > width then -- the mark before a title says the status as well
+  if text_width(head) > width then -- the sign before the title shows the status too
     head = head:match('^(.*) · [%l ]+$') or head
     local tail = ending(head)
     local fits = text_width(head) <= width or text_width(tail) + TITLE > width
@@ -80,22 +80,22 @@ local function drawn(first, head, more, width)
   return chunks
 end
 
---- What a fold says that gathers tool calls.
+--- Return the title of a fold that gathers tool calls.
 ---@return string?
 local function title(first, last)
   local chat = require('acp.ui.chat.buffers').of(api.nvim_get_current_buf())
   return chat and require('acp.ui.chat.folds').title(chat, first - 1, last - 1)
 end
 
---- What a gathering fold says in colours: `Edited 2 files +6 -1 · till.py, README.md`.
+--- Return the coloured title of a gathering fold: `Edited 2 files +6 -1 · till.py, README.md`.
 ---@param text string
 ---@param width integer cells
 ---@return { [1]: string, [2]: string? }[] chunks
 local function gathered_line(text, width)
   local shown = require('acp.base.notify').cut(text, width - 2)
-  local what, names = shown:match('^(.-)( · .*)$')
-  local said, added, removed = (what or shown):match('^(.-)( %+%d+)( %-%d+)$')
-  local verb, object = (said or what or shown):match('^(%S*)(.*)$')
+  local action, names = shown:match('^(.-)( · .*)$')
+  local phrase, added, removed = (action or shown):match('^(.-)( %+%d+)( %-%d+)$')
+  local verb, object = (phrase or action or shown):match('^(%S*)(.*)$')
   return {
     { '✓ ', 'AcpToolCompleted' },
     { verb, 'AcpToolKind' },
@@ -106,7 +106,7 @@ local function gathered_line(text, width)
   }
 end
 
---- 'foldtext' of the window that is current: asked for each closed fold whenever it is drawn.
+--- 'foldtext' of the current window. Neovim calls it for each closed fold at each drawing.
 ---@param first integer line
 ---@return { [1]: string, [2]: string? }[] chunks
 function M.of(first)
@@ -116,13 +116,13 @@ function M.of(first)
   local head = api.nvim_buf_get_lines(0, first - 1, first, false)[1]
   local more = head:sub(1, #FOLD) == FOLD and beginning(first) or ''
   local key = width .. ' ' .. head .. more
-  local chunks = known[key]
+  local chunks = cache[key]
   if not chunks then
     if count >= MOST then
-      known, count = {}, 0
+      cache, count = {}, 0
     end
     chunks = drawn(first, head, more, width)
-    known[key], count = chunks, count + 1
+    cache[key], count = chunks, count + 1
   end
   return chunks
 end

@@ -1,4 +1,4 @@
---- The chat: `acp://chat/{n}`, a scratch buffer that the host fills row by row.
+--- Chat of a session, `acp://chat/{n}`: a scratch buffer that the host fills row by row.
 local M = {}
 
 local api = vim.api
@@ -7,11 +7,11 @@ local folds, scratch = require('acp.ui.chat.folds'), require('acp.ui.scratch')
 local set, margin = require('acp.ui.win').set, require('acp.ui.chat.margin')
 local chats = buffers.chats
 
---- Bytes of a row from which on breaking at words costs more time than a frame has: Neovim then
---- measures the whole row for each redraw.
+--- Bytes of a row above which 'linebreak' takes more time than a frame has. Neovim measures the
+--- whole row at each redraw.
 local LONG = 8000
 
---- When a new chat gets its filetype: its first prompt is on its way then.
+--- Delay of a new chat's filetype. The first prompt is sent before.
 local FILETYPE_MS = 20
 
 local window_options = {
@@ -36,17 +36,17 @@ local window_options = {
   cursorline = false,
 }
 
---- Set once for a window: what the user makes of them stays.
+--- Options that are set once for a window, so that the user's changes stay.
 local once_options = { conceallevel = 2, concealcursor = '' }
 
---- Neovim looks for files of the filetype in every directory of 'runtimepath'.
+--- Set the filetype. This is slow, since Neovim searches all of 'runtimepath'.
 local function set_filetype(bufnr)
   if api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].filetype == '' then
     vim.bo[bufnr].filetype = 'acpchat'
   end
 end
 
-local function dress(win, chat)
+local function set_up(win, chat)
   for name, value in pairs(window_options) do
     if chat.long and (name == 'linebreak' or name == 'breakindent') then value = false end
     set(win, name, value)
@@ -61,7 +61,8 @@ local function dress(win, chat)
   require('acp.ui.chat.bar').later()
 end
 
---- Note rows that came or grew; from the first long one on, rows break anywhere.
+--- Record the lengths of new or extended rows. After the first long row, turn off 'linebreak' and
+--- 'breakindent'.
 local function measure(chat, lines, open)
   local long = open + #lines[1]
   chat.open = #lines > 1 and #lines[#lines] or long
@@ -76,7 +77,7 @@ local function measure(chat, lines, open)
   end
 end
 
---- Ask for a chat again as a whole: what comes until then is of rows that are not there.
+--- Ask the host to draw a chat again. Frames before that refer to rows that do not exist.
 local function ask_again(chat)
   chat.awaited = true
   require('acp.base.host').notify('redraw', { session = chat.n })
@@ -84,7 +85,7 @@ end
 
 local function attach(chat)
   local on = require('acp.base.autocmds').in_buffer
-  on(chat.bufnr, 'BufWinEnter', function() dress(api.nvim_get_current_win(), chat) end)
+  on(chat.bufnr, 'BufWinEnter', function() set_up(api.nvim_get_current_win(), chat) end)
   scratch.leave_insert(chat.bufnr)
   scratch.on_read(chat.bufnr, function()
     M.reset(chat.n)
@@ -96,9 +97,9 @@ local function attach(chat)
   end)
 end
 
---- Create the buffer of session n, or return the one it has. One in place of a buffer that was
---- wiped or unloaded is drawn by the host.
----@param new? boolean there was none: its filetype comes a little later, no key has to wait for it
+--- Return the chat buffer of session n, creating it if needed. The host fills a buffer that
+--- replaces a wiped or unloaded one.
+---@param new? boolean whether the session is new; the filetype is then set later, to save time now
 ---@return integer bufnr
 function M.create(n, new)
   local chat = chats[n]
@@ -118,7 +119,7 @@ function M.create(n, new)
   marks.watch(chat)
   attach(chat)
   for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
-    dress(win, chat)
+    set_up(win, chat)
   end
   require('acp.ui.current').watch()
   require('acp.ui.chat.bar').watch()
@@ -137,7 +138,7 @@ function M.create(n, new)
   return bufnr
 end
 
---- Frame operation: there is a session n. Its chat may have waited for it, above a composer.
+--- Frame operation: create the chat of the new session n. Its buffer may exist above a composer.
 function M.begin(n)
   local bufnr, state = M.create(n, true), require('acp.base.state')
   if (state.get().sessions[n] or {}).chat_bufnr ~= bufnr then
@@ -145,14 +146,14 @@ function M.begin(n)
   end
 end
 
---- The chat to write into, nil for one that the host is yet to draw anew.
+--- Return the chat to write to, nil while the host has to draw it again.
 ---@return acp.Chat?
 local function writable(n)
   M.create(n)
   return not chats[n].awaited and chats[n] or nil
 end
 
---- Windows that stand on the last line follow the end; no other window is moved.
+--- Return the windows that follow the end: those with the cursor on the last line.
 local function followers(bufnr)
   local last = api.nvim_buf_line_count(bufnr)
   local function at_end(win) return api.nvim_win_get_cursor(win)[1] == last end
@@ -166,7 +167,7 @@ local function follow(bufnr, windows)
   end
 end
 
---- Windows of this tab page that show a chat.
+--- Return the windows of this tab page that show a chat.
 local function shown_here(bufnr)
   local function shows(win) return api.nvim_win_get_buf(win) == bufnr end
   return vim.tbl_filter(shows, api.nvim_tabpage_list_wins(0))
@@ -175,7 +176,7 @@ end
 local function edit(chat, change)
   local bufnr, own = chat.bufnr, { buf = chat.bufnr }
   local windows = followers(bufnr)
-  api.nvim_set_option_value('modifiable', true, own) -- half the price of vim.bo
+  api.nvim_set_option_value('modifiable', true, own) -- takes half the time of vim.bo
   local ok, err = pcall(change, bufnr)
   api.nvim_set_option_value('modifiable', false, own)
   follow(bufnr, windows)
@@ -186,7 +187,7 @@ local function edit(chat, change)
 end
 
 --- Frame operation: replace rows [first, last).
----@param decor any[] see `acp.ui.chat.marks`, rows relative to `first`
+---@param decor any[] see `M.set` of `acp.ui.chat.marks`; rows relative to `first`
 function M.replace(n, first, last, lines, decor)
   local chat = writable(n)
   if not chat then return end
@@ -203,7 +204,7 @@ end
 
 --- Frame operation: append text to the end of `row`.
 ---@param lines string[] the first one continues `row`
----@param decor any[] see `acp.ui.chat.marks`, rows relative to `row`
+---@param decor any[] see `M.set` of `acp.ui.chat.marks`; rows relative to `row`
 function M.append(n, row, lines, decor)
   local chat = writable(n)
   if not chat then return end
@@ -220,8 +221,8 @@ function M.append(n, row, lines, decor)
   end)
 end
 
---- Frame operation: blocks are foldable from now on, see `acp.ui.chat.folds`.
----@param list any[] id, first row, last row and open of one after the other
+--- Frame operation: add folds, see `acp.ui.chat.folds`.
+---@param list any[] id, first row, last row and open of each fold, one after the other
 function M.folds(n, list)
   if chats[n] and not chats[n].awaited then folds.add(chats[n], list) end
 end
@@ -233,7 +234,7 @@ function M.fold_open(n, id, open)
   if chats[n] then folds.open(chats[n], id, open) end
 end
 
---- Frame operation: these rows are one line from now on, which opens.
+--- Frame operation: gather rows in a closed fold with a title.
 ---@param id string
 ---@param first integer row
 ---@param last integer row
@@ -242,17 +243,17 @@ function M.gather(n, id, first, last, title)
   if chats[n] and not chats[n].awaited then folds.gather(chats[n], id, first, last, title) end
 end
 
---- Frame operation: they are no more.
+--- Frame operation: remove a gathering fold.
 ---@param id string
 function M.ungather(n, id)
   if chats[n] and not chats[n].awaited then folds.remove(chats[n], id) end
 end
 
----@param win? integer the window to show it in, where that is known
----@param leaving? boolean whether the user goes to its composer
+---@param win? integer window to show it in
+---@param leaving? boolean whether the user goes on to its composer
 local function show(bufnr, win, leaving)
   local chat = require('acp.config').get().chat
-  local signals, taken = require('acp.base.signals'), false
+  local signals, is_replaced = require('acp.base.signals'), false
   local opts = {
     layout = chat.layout,
     size = chat.size,
@@ -261,7 +262,7 @@ local function show(bufnr, win, leaving)
     like = 'acp://chat/',
     leaving = leaving,
     replaced = function(other)
-      taken = true
+      is_replaced = true
       signals.emit('chat_replaced', buffers.number(other), buffers.number(bufnr))
     end,
   }
@@ -271,18 +272,18 @@ local function show(bufnr, win, leaving)
   else
     window.open_beside(bufnr, opts)
   end
-  if not taken then signals.emit('chat_opened', buffers.number(bufnr)) end
+  if not is_replaced then signals.emit('chat_opened', buffers.number(bufnr)) end
 end
 
---- The user has sent a prompt from the composer of n: its windows here go to the end, and follow it
---- again.
+--- Move the chat's windows in this tab page to its end, which they then follow. Called when the
+--- user sends a prompt.
 function M.follow(n)
   local chat = chats[n]
   if chat and api.nvim_buf_is_loaded(chat.bufnr) then follow(chat.bufnr, shown_here(chat.bufnr)) end
 end
 
---- Frame operation and API: show the chat of n beside, where no window shows it; the focus stays.
----@param instead? integer number of a session: in place of its chat, where that is shown
+--- Frame operation and API: show the chat of n unless a window shows it. The focus does not move.
+---@param instead? integer session whose chat it replaces in its window
 function M.open(n, instead)
   local bufnr = M.create(n)
   if #vim.fn.win_findbuf(bufnr) > 0 then return end
@@ -290,7 +291,7 @@ function M.open(n, instead)
   show(bufnr, old and vim.fn.win_findbuf(old.bufnr)[1])
 end
 
---- The user opens the composer of n: its chat, which may be of a session to come, stands above it.
+--- Show the chat above the composer of n, which the user opens. The session may not exist yet.
 function M.open_here(n)
   local bufnr = M.create(n)
   if require('acp.config').get().chat.open and #shown_here(bufnr) == 0 then
@@ -306,11 +307,11 @@ function M.toggle(n)
   vim.iter(windows):each(require('acp.ui.window').close)
 end
 
---- Frame operation: forget what is drawn; the host draws all again.
+--- Frame operation: clear the chat. The host draws it again.
 function M.reset(n)
   local chat = chats[n]
   if not chat then return end
-  if not api.nvim_buf_is_loaded(chat.bufnr) then return M.create(n) end -- it asks for another one
+  if not api.nvim_buf_is_loaded(chat.bufnr) then return M.create(n) end -- redraws it
   edit(chat, function(bufnr)
     api.nvim_buf_clear_namespace(bufnr, -1, 0, -1)
     api.nvim_buf_set_lines(bufnr, 0, -1, true, {})

@@ -1,33 +1,33 @@
---- The colours of a text in its language: by treesitter where a parser is installed, else by Vim's
---- syntax files. In slices (`acp.ui.chat.slices`), called within a job.
+--- Syntax colours of a text: by tree-sitter if a parser is installed, otherwise by Vim's syntax
+--- files. The work is done in slices; call it within a job of `acp.ui.chat.slices`.
 local M = {}
 
 local api = vim.api
 local compat = require('acp.base.compat')
 local slices = require('acp.ui.chat.slices')
 
----@alias acp.Colours table<integer, integer[]> by line, from 1: column, end column and highlight of
---- one after the other
+---@alias acp.Colours table<integer, integer[]> by line, from 1: column, end column and highlight id
+--- of each span, one after the other
 
---- Bytes of a line up to which Vim's syntax is asked, and of a text that is parsed at once where
---- Neovim cannot do it in slices.
+--- Bytes of a line that Vim's syntax colours, and greatest length in bytes of a text that is parsed
+--- if Neovim cannot parse in slices.
 local LONGEST, AT_ONCE = 400, 4000
 
---- Captures that say nothing about colours.
+--- Captures without colours.
 local PLAIN = { spell = true, nospell = true, conceal = true, none = true }
 
---- What agents write after a fence that neither a filetype nor the end of a file's name is.
+--- Filetypes of language names that are neither a filetype nor a file extension.
 local NAMES =
   { console = 'sh', shell = 'sh', golang = 'go', ['c++'] = 'cpp', text = '', plaintext = '' }
 
---- Languages that Neovim has loaded what it needs of: that takes as long as 20 ms.
+--- Languages whose parser or syntax file is loaded. Loading takes up to 20 ms.
 local loaded = {} ---@type table<string, true>
 
-local scratch = {} ---@type table<string, integer> buffer by filetype: its syntax is read once
+local scratch = {} ---@type table<string, integer> buffer by filetype, so that syntax is read once
 
 local known = {} ---@type table<string, string> filetype by name; empty: none
 
---- The filetype that a word after a fence means.
+--- Return the filetype for the info string of a fence.
 ---@param name string
 ---@return string? filetype
 function M.named(name)
@@ -44,7 +44,7 @@ function M.named(name)
   return known[word] ~= '' and known[word] or nil
 end
 
---- The filetype of a file.
+--- Return the filetype of a file.
 ---@param path string
 ---@return string? filetype
 function M.of_path(path)
@@ -56,7 +56,7 @@ local function add(found, line, first, last, id)
   if last > first then vim.list_extend(M.row(found, line), { first, last, id }) end
 end
 
---- The colours of a line.
+--- Return the colours of a line, creating an empty list if needed.
 ---@param found acp.Colours
 ---@return integer[]
 function M.row(found, line)
@@ -64,7 +64,7 @@ function M.row(found, line)
   return found[line]
 end
 
---- Parse in slices of Neovim's own.
+--- Parse asynchronously if Neovim can, otherwise only a short text.
 ---@param parser vim.treesitter.LanguageTree
 ---@param text string
 ---@return TSTree?
@@ -83,14 +83,14 @@ local function parsed(parser, text)
   return trees and trees[1]
 end
 
---- Wait until the user rests, before a language is loaded for the first time.
+--- Wait until the user is idle before a language is loaded for the first time.
 local function load(name)
   if loaded[name] then return end
   slices.idle()
   loaded[name] = true
 end
 
---- The language, where Neovim has a parser of it and knows what to highlight.
+--- Return the tree-sitter language of a filetype if its parser is installed.
 ---@return string?
 local function language(filetype)
   local lang = vim.treesitter.language.get_lang(filetype) or filetype
@@ -130,9 +130,9 @@ local function by_treesitter(lines, lang)
   return found
 end
 
---- Colours of a line of the current buffer as its syntax says.
+--- Add the syntax colours of a line of the current buffer.
 ---@param found acp.Colours
-local function ask_line(found, line, length)
+local function add_syntax(found, line, length)
   local id, first = 0, 0
   for col = 1, math.min(length, LONGEST) + 1 do
     local now = col <= length and vim.fn.synID(line, col, 1) or 0
@@ -167,7 +167,7 @@ local function by_syntax(lines, filetype)
   while line <= #lines and api.nvim_buf_is_valid(bufnr) do
     api.nvim_buf_call(bufnr, function()
       repeat
-        ask_line(found, line, #lines[line])
+        add_syntax(found, line, #lines[line])
         line = line + 1
       until line > #lines or slices.over()
     end)
@@ -177,7 +177,7 @@ local function by_syntax(lines, filetype)
   return found
 end
 
---- The colours of a text; nil where nothing is known of its language.
+--- Return the colours of a text, nil if its language is unknown.
 ---@param lines string[]
 ---@param filetype string
 ---@return acp.Colours?

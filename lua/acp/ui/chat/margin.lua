@@ -1,23 +1,23 @@
---- What stands before each row of a chat: two cells, with a rule before those of the user.
+--- Margin of a chat: two cells before each row, with a rule before the user's rows.
 ---
---- 'statuscolumn' draws the rule, also where a row is broken. While a window has it, Neovim draws
---- all its rows anew whenever its cursor comes to another line: with each frame, where a chat is
---- followed. So a window has it only as long as rows of the user's are in it. Else its sign column
---- stands there, which is as wide, and empty.
+--- 'statuscolumn' draws the rule, also before wrapped lines. While a window has a 'statuscolumn',
+--- Neovim redraws all its rows whenever the cursor moves to another line, which is with each frame
+--- if the window follows the chat. So the option is set only while rows of the user are in view.
+--- Otherwise an empty sign column of the same width takes its place.
 local M = {}
 
 local api = vim.api
 local set = require('acp.ui.win').set
 
---- What marks a row of the user's, and what is drawn before it.
+--- Highlight group that marks a row of the user, and the text drawn before it.
 local USER, RULE = 'AcpUserRule', '%#AcpUserRule#┃ '
 
 local BEFORE = "%!v:lua.require'acp.ui.chat.margin'.before()"
 
---- Options of a window that comes to show a chat.
+--- Options of a window that starts to show a chat.
 M.options = { statuscolumn = BEFORE, signcolumn = 'yes:1' }
 
-local due = {} ---@type table<integer, fun()> by window: what changes its margin in a moment
+local due = {} ---@type table<integer, fun()> by window: scheduled change of its margin
 
 ---@param look? acp.Look
 local function is_user(look) return look ~= nil and look[3] == USER end
@@ -34,17 +34,17 @@ end
 ---@param to string
 local function swap(win, from, to)
   local now = api.nvim_get_option_value('statuscolumn', { win = win, scope = 'local' })
-  if now == from then set(win, 'statuscolumn', to) end -- else it is the user's own
+  if now == from then set(win, 'statuscolumn', to) end -- otherwise the user has set it
 end
 
---- A window is being drawn, with these rows of a chat.
+--- Schedule a change of the margin if needed. Called while a window draws these rows of a chat.
 ---@param chat acp.Chat
 function M.seen(chat, win, first, last)
   local now = api.nvim_get_option_value('statuscolumn', { win = win, scope = 'local' })
   local wanted = has_rule(chat, first, last) and BEFORE or ''
   if now == wanted or due[win] then return end
   local function change()
-    if due[win] ~= change then return end -- the user's rows have come since
+    if due[win] ~= change then return end -- rows of the user have arrived since
     due[win] = nil
     local valid = api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win) == chat.bufnr
     if valid then swap(win, wanted == '' and BEFORE or '', wanted) end
@@ -53,7 +53,7 @@ function M.seen(chat, win, first, last)
   vim.schedule(change) -- no option can be set while windows are drawn
 end
 
---- Rows with these looks have come: the rule is there when the user's are drawn.
+--- Set 'statuscolumn' if rows of the user arrive, so that they are drawn with the rule.
 ---@param chat acp.Chat
 ---@param looks acp.Look[]
 function M.came(chat, looks)
@@ -64,7 +64,7 @@ function M.came(chat, looks)
   end
 end
 
---- What stands before a row of the window that is being drawn: 'statuscolumn'.
+--- 'statuscolumn': return the margin of the row that is being drawn.
 ---@return string
 function M.before()
   local chat = require('acp.ui.chat.buffers').of(api.nvim_win_get_buf(vim.g.statusline_winid))

@@ -1,6 +1,6 @@
---- Highlights of the rows of a chat, and their targets, which say what <CR> does there.
---- Both are kept here by row. A mark of Neovim's for each would cost a frame more than all else in
---- it; so rows get their looks when they are drawn, and those that nobody sees cost nothing.
+--- Highlights of the rows of a chat, and their targets, which define the action of <CR>.
+--- Both are stored here by row. Extmarks for all of them would take more time than the rest of a
+--- frame. So highlights are drawn with the row, and rows out of view take no time.
 local M = {}
 
 local api = vim.api
@@ -12,12 +12,12 @@ local ns = api.nvim_create_namespace('acp.chat')
 local concealment, margin = require('acp.ui.chat.conceal'), require('acp.ui.chat.margin')
 
 local chats = {} ---@type table<integer, acp.Chat> by buffer
-local drawn ---@type acp.Chat whose window is being drawn
+local drawn ---@type acp.Chat chat of the window that is being drawn
 local window = 0
 local others = nil ---@type integer? namespace of another plugin that draws its Markdown
-local cursor, conceallevel = -1, 0 -- row of its cursor, if the user is there
+local cursor, conceallevel = -1, 0 -- row whose marks are shown, and 'conceallevel' of the window
 
---- Group names to ids: a name would be looked up again for each of many spans.
+--- Cached ids of highlight groups by name.
 local groups = setmetatable({}, {
   __index = function(self, name)
     local id = api.nvim_get_hl_id_by_name(name)
@@ -26,7 +26,7 @@ local groups = setmetatable({}, {
   end,
 })
 
---- Groups of rows that look so up to the end of the window.
+--- Groups whose rows are highlighted up to the end of the window, and the group used.
 local WHOLE = {
   AcpCodeBlock = 'AcpCodeBlock',
   AcpFence = 'AcpCodeBlock',
@@ -34,7 +34,7 @@ local WHOLE = {
   AcpDiffRemove = 'AcpDiffRemove',
 }
 
---- Groups of what is not coloured as such: tables' marks, code that gets colours of its own.
+--- Groups without a highlight: marks of tables, and code, which gets the colours of its language.
 local BARE = { AcpTable = true, AcpToolCode = true }
 
 local function whole(bufnr, row, group)
@@ -48,7 +48,7 @@ local function whole(bufnr, row, group)
   })
 end
 
---- When the user sent the words below this heading.
+--- Show the time at which the user sent the prompt below this heading.
 local function time(bufnr, row)
   local target = drawn.targets[row + 1]
   local text = type(target) == 'table' and target.time
@@ -61,8 +61,7 @@ local function time(bufnr, row)
   end
 end
 
---- The row of the cursor in the current window, where its marks are shown: not as 'concealcursor'
---- says, which other plugins set.
+--- Return the cursor's row if 'concealcursor' does not conceal it in the current mode.
 ---@return integer?
 local function bare_row(win)
   local mode = api.nvim_get_mode().mode:sub(1, 1):lower()
@@ -71,11 +70,11 @@ local function bare_row(win)
   end
 end
 
---- 'conceallevel' of a row: 0 in that of the cursor.
+--- Return the 'conceallevel' of a row, 0 for the cursor's row.
 ---@return integer
 local function level(row) return row == cursor and 0 or conceallevel end
 
---- A rule goes from end to end where its marks would be concealed.
+--- Draw a rule over the whole width of the window, unless the row shows its marks.
 local function rule(bufnr, row)
   if level(row) == 0 then return end
   api.nvim_buf_set_extmark(bufnr, ns, row, 0, {
@@ -85,12 +84,12 @@ local function rule(bufnr, row)
   })
 end
 
---- The row below a question says what answers it, from where the cursor is.
+--- Show the keys that answer a question on the row below its card.
 ---@param id integer|string
 local function legend(bufnr, row, id)
-  local said = require('acp.ui.question.legend').below(id, text_columns(window) - 3)
+  local keys = require('acp.ui.question.legend').below(id, text_columns(window) - 3)
   api.nvim_buf_set_extmark(bufnr, ns, row, 0, {
-    virt_text = { { '  ' .. said, 'AcpMuted' } },
+    virt_text = { { '  ' .. keys, 'AcpMuted' } },
     virt_text_pos = 'overlay',
     ephemeral = true,
   })
@@ -103,7 +102,7 @@ local function line(_, _, bufnr, row)
   if type(target) == 'table' and target.legend then legend(bufnr, row, target.decision) end
   if not look then return end
   local set_extmark, options = api.nvim_buf_set_extmark, { ephemeral = true, strict = false }
-  local theirs = others and concealment.has_drawn(bufnr, others, row)
+  local drawn_by_other = others and concealment.has_drawn(bufnr, others, row)
   for i = 1, #look, 3 do
     local first, last, group = look[i], look[i + 1], look[i + 2]
     options.end_col, options.hl_group = last, groups[group]
@@ -116,11 +115,11 @@ local function line(_, _, bufnr, row)
       set_extmark(bufnr, ns, row, first, options)
     end
     if last > first and concealment.has(group) then
-      local ours = not theirs or concealment.is_inline(group) and look[3] ~= 'AcpTable'
-      if ours then concealment.draw(bufnr, ns, row, group, first, last, level(row)) end
+      local wanted = not drawn_by_other or concealment.is_inline(group) and look[3] ~= 'AcpTable'
+      if wanted then concealment.draw(bufnr, ns, row, group, first, last, level(row)) end
     end
     if group == 'AcpUser' then time(bufnr, row) end
-    if group == 'AcpRule' and not theirs then rule(bufnr, row) end
+    if group == 'AcpRule' and not drawn_by_other then rule(bufnr, row) end
   end
   local colours = drawn.colours[row + 1]
   for i = 1, colours and #colours or 0, 3 do
@@ -153,14 +152,14 @@ api.nvim_set_decoration_provider(ns, {
 ---@param chat acp.Chat
 function M.watch(chat) chats[chat.bufnr] = chat end
 
---- Its buffer is gone.
+--- Stop drawing a chat whose buffer is wiped out.
 ---@param chat acp.Chat
 function M.forget(chat) chats[chat.bufnr] = nil end
 
 ---@param rows table<integer, any> by row, from 1
 local function splice(rows, first, last, shift, total)
   if shift ~= 0 and last < total then table.move(rows, last + 1, total, last + 1 + shift) end
-  for row = first + 1, math.min(last + shift, total) do -- a nil below these would take a place
+  for row = first + 1, math.min(last + shift, total) do -- a nil beyond them would use memory
     rows[row] = nil
   end
   for row = total + shift + 1, total do
@@ -168,9 +167,9 @@ local function splice(rows, first, last, shift, total)
   end
 end
 
---- Rows [first, last) of a chat that had `total` of them became `count` rows: bare ones.
+--- Replace rows [first, last) of a chat with `count` rows without highlights and targets.
 ---@param chat acp.Chat
----@param total integer
+---@param total integer number of rows before
 function M.splice(chat, first, last, count, total)
   local shift = count - (last - first)
   splice(chat.looks, first, last, shift, total)
@@ -178,10 +177,11 @@ function M.splice(chat, first, last, count, total)
   splice(chat.colours, first, last, shift, total)
 end
 
---- Lay over rows what the host tells of them.
+--- Set the highlights and targets of rows.
 ---@param chat acp.Chat
----@param first integer row (from 0) that the others are relative to
----@param decor {[1]: acp.Look[], [2]: integer[], [3]: any[]} looks; row and look, row and target
+---@param first integer row, from 0, that the rows in `decor` are relative to
+---@param decor {[1]: acp.Look[], [2]: integer[], [3]: any[]} list of looks; pairs of row and index
+--- of look; pairs of row and target
 function M.set(chat, first, decor)
   local looks, looked, targets = decor[1], decor[2], decor[3]
   for i = 1, #looked, 2 do
@@ -193,54 +193,54 @@ function M.set(chat, first, decor)
   margin.came(chat, looks)
 end
 
---- How a row looks: a plain one is empty.
+--- Return the highlights of a row.
 ---@return acp.Look
 function M.look(bufnr, row) return chats[bufnr] and chats[bufnr].looks[row + 1] or {} end
 
---- A target as a table: a number stands for a tool call, counted from 0.
-local function meaning(data)
+--- Return a target as a table. A number is the index of a tool call, from 0.
+local function as_table(data)
   return type(data) == 'number' and { kind = 'tool', call = data } or data --[[@as table]]
 end
 
---- Windows of this tab page that show a chat are drawn anew: the keys that answer are others now.
+--- Redraw the windows of this tab page that show a chat, since the keys that answer have changed.
 function M.redraw()
   for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
     if chats[api.nvim_win_get_buf(win)] then api.nvim__redraw({ win = win, valid = false }) end
   end
 end
 
---- The target of a row.
+--- Return the target of a row.
 ---@param chat acp.Chat
 ---@return table? data
 function M.at(chat, row)
   local data = chat.targets[row + 1]
-  return data and meaning(data)
+  return data and as_table(data)
 end
 
---- Decisions whose cards stand in rows `first` to `last` from their first row to their last.
+--- Return the questions whose whole cards are in rows `first` to `last`.
 ---@param chat acp.Chat
 ---@return table<string, true> by id
 function M.cards(chat, first, last)
-  local began, found = {}, {}
+  local has_start, found = {}, {}
   for row = first + 1, last + 1 do
     local data = chat.targets[row]
     local id = type(data) == 'table' and vim.fn.foldclosed(row) < 0 and data.decision
     if id then
-      began[id] = began[id] or data.first
-      found[id] = began[id] and data.last or found[id]
+      has_start[id] = has_start[id] or data.first
+      found[id] = has_start[id] and data.last or found[id]
     end
   end
   return found
 end
 
---- Rows that lead to something of a kind, in order.
+--- Return the rows whose target is of a kind, in order.
 ---@param chat acp.Chat
 ---@return integer[]
 function M.rows(chat, kind)
   local rows = {}
   for row = 1, api.nvim_buf_line_count(chat.bufnr) do
     local data = chat.targets[row]
-    if data and meaning(data).kind == kind then rows[#rows + 1] = row - 1 end
+    if data and as_table(data).kind == kind then rows[#rows + 1] = row - 1 end
   end
   return rows
 end

@@ -1,12 +1,11 @@
---- Work on Neovim's main thread that nobody waits for: in slices, between which keys are answered.
---- Nothing runs and no timer is set while there is none.
+--- Background work on Neovim's main thread. It runs in slices, and keys are handled between them.
+--- Without work there is no timer.
 local M = {}
 
---- How long a slice is, and how much of it is left for what cannot be divided; how long the others
---- have in between.
+--- Length of a slice, and of the pause after it.
 local SLICE_NS, REST_MS = 2e6, 4
 
---- How long nobody has typed where the user is said to rest.
+--- Time without a key after which the user counts as idle.
 local IDLE_MS = 300
 
 local ns = vim.api.nvim_create_namespace('acp.chat.slices')
@@ -21,20 +20,20 @@ local function later(ms) vim.defer_fn(step, ms) end
 step = function()
   started = vim.uv.hrtime()
   local job = queue[1]
-  local ok, told = coroutine.resume(job)
-  if not ok then require('acp.base.notify').echo('warn', tostring(told)) end
+  local ok, result = coroutine.resume(job)
+  if not ok then require('acp.base.notify').echo('warn', tostring(result)) end
   if coroutine.status(job) == 'dead' then table.remove(queue, 1) end
-  if queue[1] then later(ok and told or REST_MS) end
+  if queue[1] then later(ok and result or REST_MS) end
 end
 
---- Whether the slice is over.
+--- Return whether the slice is over.
 ---@return boolean
 function M.over() return vim.uv.hrtime() - started > SLICE_NS end
 
---- Called within a job: let others have their turn.
+--- End the slice of the running job.
 function M.rest() coroutine.yield() end
 
---- Called within a job, before work that cannot be divided: until the user rests.
+--- Suspend the running job until the user is idle, for work that cannot be divided.
 function M.idle()
   local typed = vim.uv.now()
   vim.on_key(function() typed = vim.uv.now() end, ns)
@@ -44,7 +43,7 @@ function M.idle()
   vim.on_key(nil, ns)
 end
 
---- Do a job after all others.
+--- Run a job after all others.
 ---@param job fun() calls `rest` whenever its slice is `over`
 function M.add(job)
   queue[#queue + 1] = coroutine.create(job)

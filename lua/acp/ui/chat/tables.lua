@@ -1,11 +1,11 @@
---- Columns of Markdown's tables, by blanks that are drawn and not there.
+--- Alignment of the columns of Markdown tables, with virtual text.
 local M = {}
 
 local text_width = require('acp.base.text_width')
 local api = vim.api
 local ns = api.nvim_create_namespace('acp.chat.tables')
 
---- Bytes of a line at which its cells end: before each `|` but the first.
+--- Return the byte offsets at which the cells of a line end: before each `|` except the first.
 ---@param line string
 ---@return integer[]
 local function ends(line)
@@ -21,7 +21,7 @@ local function ends(line)
   return found
 end
 
---- Cells that bytes of a row take, without what is concealed there.
+--- Return the screen width of a part of a row, without concealed text.
 ---@param look acp.Look
 ---@param line string
 local function width(look, line, first, last)
@@ -38,7 +38,7 @@ local function width(look, line, first, last)
   return cells
 end
 
---- How wide each column is, and where the cells of each line end and how wide they are.
+--- Return the width of each column, and the end and width of each table cell.
 ---@param chat acp.Chat
 ---@param first integer row
 ---@param lines string[]
@@ -57,7 +57,7 @@ local function measured(chat, first, lines)
   return widest, rows
 end
 
---- Cells that the narrowest window that shows a buffer has for a row.
+--- Return the text width of the narrowest window that shows a buffer.
 local function narrowest(bufnr)
   local room = math.huge
   for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
@@ -66,7 +66,7 @@ local function narrowest(bufnr)
   return room
 end
 
---- Draw blanks, or a rule, before the end of a cell.
+--- Draw blanks, or a rule, at the end of a cell.
 local function fill(bufnr, row, cell, count)
   if count <= 0 then return end
   api.nvim_buf_set_extmark(bufnr, ns, row, cell.stop, {
@@ -75,8 +75,8 @@ local function fill(bufnr, row, cell, count)
   })
 end
 
---- Align a table. One that would be wider than a window that shows it gets a rule under its head
---- alone: padded cells would only wrap.
+--- Align a table. If it is wider than a window, draw only the rule under its head, since padded
+--- cells would wrap.
 ---@param chat acp.Chat
 ---@param first integer row
 ---@param lines string[]
@@ -99,7 +99,7 @@ function M.pad(chat, first, lines)
   end
 end
 
---- Another plugin draws them now.
+--- Remove the alignment, because another plugin draws the tables.
 ---@param chat acp.Chat
 function M.leave(chat)
   if api.nvim_buf_is_loaded(chat.bufnr) then api.nvim_buf_clear_namespace(chat.bufnr, ns, 0, -1) end
