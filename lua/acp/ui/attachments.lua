@@ -1,5 +1,5 @@
---- Files and images that go with the next prompt (`:Acp attach`), by composer; and opening what
---- an agent has sent.
+--- Files and images attached to the next prompt (`:Acp attach`), by composer, and opening of files
+--- that an agent has sent.
 local M = {}
 
 local pending = {} ---@type table<integer, string[]> absolute paths
@@ -12,16 +12,16 @@ local function changed(n)
   require('acp.base.signals').emit('draft_changed')
 end
 
---- Composers for whose next prompt something waits.
+--- Return the composers with attachments.
 ---@return integer[]
 function M.composers() return vim.tbl_keys(pending) end
 
---- Attachments of the next prompt of composer `n`.
+--- Return the attachments of composer `n`.
 ---@return string[] paths
 function M.list(n) return vim.list_slice(pending[n] or {}) end
 
---- Put further paths behind others, each once.
----@param paths string[] changed
+--- Append paths to a list, each once.
+---@param paths string[] changed in place
 ---@param further string[]
 ---@return string[] paths
 function M.joined(paths, further)
@@ -31,16 +31,16 @@ function M.joined(paths, further)
   return paths
 end
 
---- Attach without a word: again, what came back with a prompt.
+--- Attach files without a message, as when a prompt returns to its composer.
 ---@param paths string[] absolute
 function M.restore(n, paths)
   pending[n] = M.joined(M.list(n), paths)
   changed(n)
 end
 
---- Attach files to the next prompt; a path counts once. Also the frame operation for what the
---- host found (the image of the clipboard).
----@param n integer|nil composer, the current session's by default
+--- Attach files to the next prompt, each once. Also the frame operation that attaches the image of
+--- the clipboard.
+---@param n integer|nil composer; that of the current session by default
 ---@param paths string[] absolute
 function M.add(n, paths)
   M.restore(n or require('acp.base.state').meant(), paths)
@@ -48,14 +48,14 @@ function M.add(n, paths)
   require('acp.base.notify').echo('info', require('acp.base.messages').attached:format(names))
 end
 
---- Take one path off the next prompt, or all.
+--- Remove one attachment, or all.
 function M.remove(n, path)
   if not pending[n] then return end
   pending[n] = path and vim.tbl_filter(function(one) return one ~= path end, M.list(n)) or nil
   changed(n)
 end
 
---- Choose what shall not go along after all.
+--- Let the user choose an attachment to remove.
 function M.manage()
   local n = require('acp.base.state').meant()
   local paths = M.list(n)
@@ -68,13 +68,13 @@ function M.manage()
   require('acp.ui.pick').choose(messages.attach_remove, 'attach', items, remove)
 end
 
---- Have the host attach the image of the clipboard.
+--- Ask the host to attach the image of the clipboard.
 function M.from_clipboard()
   local n = require('acp.base.state').meant()
   require('acp.base.host').notify('attach', { clipboard = true, composer = n })
 end
 
---- Text of the buffer that shows a file, when it has changes that the file has not.
+--- Return the text of a file's buffer if it has unsaved changes.
 ---@param path string absolute
 local function unsaved(path)
   for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
@@ -87,8 +87,8 @@ local function unsaved(path)
   end
 end
 
---- Files as the verb `prompt` carries them: the path, with the text where a buffer has a newer
---- one.
+--- Return files as the verb `prompt` takes them: the path, with the text if a buffer has unsaved
+--- changes.
 ---@param paths string[] absolute
 ---@return (string|{ path: string, text: string })[]
 function M.carried(paths)
@@ -98,7 +98,7 @@ function M.carried(paths)
   end, paths)
 end
 
---- Frame operation: open a file in the program that is there for it.
+--- Frame operation: open a file with |vim.ui.open()|.
 function M.open(path)
   local _, why = vim.ui.open(path)
   local message = require('acp.base.messages').opens_not

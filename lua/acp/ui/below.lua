@@ -1,9 +1,10 @@
---- A float below another one, which gives up rows for as long as the lower one is there: a float
---- cannot be split.
+--- Float below another float, which shrinks while the lower one is open. It replaces a split, since
+--- a float cannot be split.
 local M = {}
 
 local FRAME = 2 -- rows of a border
 
+--- Return whether a window below `win` has to be a float.
 ---@param win integer|nil
 ---@return boolean
 function M.wanted(win) return win ~= nil and require('acp.ui.win').floats(win) end
@@ -14,9 +15,9 @@ local function grow(win, rows)
   end
 end
 
---- Where a float of this height stands below `upper`, as wide as that.
+--- Return the placement of a float of this height below `upper`, with the same width.
 ---@param upper integer
----@param height integer rows, at most half of what there is
+---@param height integer rows; limited to half of the height of `upper`
 ---@return vim.api.keyset.win_config
 local function placement(upper, height)
   local above = vim.api.nvim_win_get_config(upper)
@@ -29,11 +30,11 @@ local function placement(upper, height)
     width = above.width,
     height = height,
     border = require('acp.ui.win').border(),
-    zindex = above.zindex + 1, -- the upper one may have been opened anew, as high as before
+    zindex = above.zindex + 1, -- the upper one may be reopened at its full height
   }
 end
 
---- The rows of `win` are those of `upper` while `win` is there.
+--- Take the rows of `win` from `upper` until `win` closes.
 local function lend(win, upper, height)
   local given = height + FRAME
   grow(upper, -given)
@@ -46,7 +47,7 @@ end
 
 --- Open `bufnr` below the float `upper`.
 ---@param upper integer
----@param height integer rows, at most half of what there is
+---@param height integer rows; limited to half of the height of `upper`
 ---@param enter boolean
 ---@return integer win
 function M.open(bufnr, upper, height, enter)
@@ -56,7 +57,7 @@ function M.open(bufnr, upper, height, enter)
   return win
 end
 
---- Make a window that is there a float below the float `upper`.
+--- Turn an existing window into a float below the float `upper`.
 ---@param upper integer
 ---@param height integer
 function M.adopt(win, upper, height)

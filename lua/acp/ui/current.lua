@@ -1,13 +1,14 @@
---- The current session follows the user: it is that of the chat or composer they entered last.
+--- Current session: the session of the chat or composer that the user entered last.
 local M = {}
 
---- Our number of the session that a buffer of ours belongs to.
+--- Return the number of the session that a chat or composer belongs to.
 local function session_of(name)
   local n = tonumber(name:match('^acp://chat/(%d+)$') or name:match('^acp://composer/(%d+)$'))
   return n and require('acp.base.state').get().sessions[n] and n or nil
 end
 
---- Watch where the user goes. Called when the first chat or composer is made; idempotent.
+--- Watch the user's moves between buffers. Called when the first chat or composer is created;
+--- idempotent.
 M.watch = require('acp.base.once')(function()
   require('acp.base.autocmds').group('acp.current')('BufEnter', function(args)
     local n = session_of(vim.api.nvim_buf_get_name(args.buf))

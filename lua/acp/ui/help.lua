@@ -1,4 +1,4 @@
---- `g?`: the keys of a window, in a float that goes away with the next key that closes it.
+--- `g?`: a float with the keys of a window.
 local M = {}
 
 local text_width = require('acp.base.text_width')
@@ -6,7 +6,7 @@ local key_names = require('acp.ui.key_names')
 
 local ns = vim.api.nvim_create_namespace('acp.help')
 
----@param keys acp.Key[] sorted by what they do
+---@param keys acp.Key[] sorted by action
 ---@return acp.Key[]
 local function by_rank(keys)
   local at = {}
@@ -21,7 +21,7 @@ end
 ---@field keys string[]
 ---@field desc string
 
---- One row for all keys that do the same in the same modes.
+--- Return one row for all keys with the same action in the same modes.
 ---@param keys acp.Key[] in order
 ---@return acp.HelpRow[]
 local function rows_of(keys)
@@ -39,8 +39,8 @@ local function rows_of(keys)
   return rows
 end
 
---- Digits that follow one another are said by the first and the last.
-local function said(keys)
+--- Join the names of keys. A sequence of digits becomes its first and last: `1…3`.
+local function joined(keys)
   local text = table.concat(keys, ' ')
   local digits = #keys > 2 and ('1 2 3 4 5 6 7 8 9'):find(text, 1, true)
   return digits and keys[1] .. '…' .. keys[#keys] or text
@@ -53,10 +53,10 @@ local function page(title, keys)
   local lines, spans = { title }, { { 0, 0, #title, 'AcpTitle' } }
   local rows, width = rows_of(by_rank(keys)), 0
   for _, row in ipairs(rows) do
-    width = math.max(width, text_width(said(row.keys)))
+    width = math.max(width, text_width(joined(row.keys)))
   end
   for _, row in ipairs(rows) do
-    local names = said(row.keys)
+    local names = joined(row.keys)
     local pad = (' '):rep(width - text_width(names))
     spans[#spans + 1] = { #lines, 2, 2 + #names, 'AcpKey' }
     lines[#lines + 1] = ('  %s%s  %s'):format(names, pad, row.desc)
@@ -107,8 +107,8 @@ local function placement(lines)
   }
 end
 
---- Show the keys of a window's kind; any of `q`, `<Esc>`, `g?` and leaving it closes it.
----@param words? table<string, string> by action: what it does just now, where that is another thing
+--- Show the keys of a kind of window. `q`, `<Esc>`, `g?` and leaving the float close it.
+---@param words? table<string, string> by action: description that replaces the usual one
 function M.open(window, words)
   require('acp.ui.highlights').define()
   local lines, spans = pages(window, words)

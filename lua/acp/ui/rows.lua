@@ -1,19 +1,19 @@
---- The rows of our windows below a chat: as many as the user has left them when other windows come
---- and go. Neovim gives what a window over the whole width had, or did not take in the end, to the
---- lowest ones above it, 'winfixheight' or not.
+--- Heights of acp windows below a chat, kept while other windows open and close. When a window over
+--- the whole width closes or shrinks, Neovim gives its rows to the lowest windows above it, even if
+--- they have 'winfixheight'.
 local M = {}
 
 local api = vim.api
 local floats, splits = require('acp.ui.win').floats, require('acp.ui.win').splits
 
 ---@class acp.Rows
----@field windows string those of the tab page, floats left out
----@field wanted table<integer, integer> window of ours -> rows
+---@field windows string ids of the tab page's windows without floats
+---@field wanted table<integer, integer> acp window -> rows
 
 local pages = {} ---@type table<integer, acp.Rows> by tab page
 
---- The parts of the column that `win` is in, `win` included.
----@param part any[] as `winlayout()` has it
+--- Return the parts of the column that contains `win`, including `win`.
+---@param part any[] a node of |winlayout()|
 ---@return any[]|nil parts
 local function column(part, win)
   for _, inner in ipairs(part[1] ~= 'leaf' and part[2] or {}) do
@@ -23,9 +23,9 @@ local function column(part, win)
   end
 end
 
---- Whether the rows that `win` gives up have somewhere to go; or, where it lacks some of `wanted`,
---- whether one above or below can give them and is left with as many.
----@param missing integer 0 or less where it has enough
+--- Return whether another window of the column can take the rows that `win` gives up. If rows are
+--- missing, return whether another one can give them and keep at least `wanted`.
+---@param missing integer rows that `win` lacks; 0 or less if it has enough
 ---@param wanted integer
 local function has_other(win, missing, wanted)
   return vim.iter(column(vim.fn.winlayout(), win) or {}):any(function(part)
@@ -35,8 +35,8 @@ local function has_other(win, missing, wanted)
   end)
 end
 
---- Sizes have changed. Where the windows are the same the user, or the screen, has said how high
---- they shall be; else they are as high as they were. One with a winbar loses a row to others.
+--- Handle new sizes. If the windows are the same as before, the user or the screen has resized
+--- them, and the new heights are kept. Otherwise restore the former heights.
 local function on_resized()
   local tab = api.nvim_get_current_tabpage()
   local known = pages[tab] or { windows = '', wanted = {} }
@@ -55,7 +55,7 @@ local function on_resized()
   pages[tab] = next(wanted) and { windows = windows, wanted = wanted } or nil
 end
 
---- A window goes: the same windows as before, with one between, are others too.
+--- Forget the set of windows when one closes, so that opening and closing one counts as a change.
 local function on_closed(win)
   local page = pages[api.nvim_win_get_tabpage(win)]
   if page and not floats(win) then page.windows = '' end
@@ -69,8 +69,8 @@ local watch = require('acp.base.once')(function()
   end)
 end)
 
---- Keep the rows that `win`, which has just been opened, has when Neovim tells the new sizes. What
---- the others have won by that is taken from them then.
+--- Keep the height of `win`, which has just been opened, from the next `WinResized` on, and restore
+--- the heights of the others then.
 function M.keep(win)
   if not floats(win) then
     local tab = api.nvim_win_get_tabpage(win)
@@ -80,7 +80,7 @@ function M.keep(win)
   end
 end
 
---- The rows that the user wants `win` to have, nil where none are kept for it.
+--- Return the height kept for `win`, nil if there is none.
 ---@return integer|nil
 function M.of(win)
   for _, page in pairs(pages) do

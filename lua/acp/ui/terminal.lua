@@ -1,5 +1,5 @@
---- Agents' terminals: a buffer for each that was opened, fed by the host while a window shows it.
---- Each is a terminal of Neovim's, as wide as its window.
+--- Agents' terminals: a buffer for each opened terminal, which the host fills while a window shows
+--- it. Each is a Neovim terminal, as wide as its window.
 local M = {}
 
 local api = vim.api
@@ -24,7 +24,8 @@ end
 
 --- Tell the host when the first window shows the buffer and when the last one is gone.
 ---@param terminal acp.TerminalBuffer
-local function tell_shown(terminal, fresh)
+---@param fresh? boolean whether the buffer is new and has no output yet
+local function report_visibility(terminal, fresh)
   if not api.nvim_buf_is_valid(terminal.bufnr) then return end
   local shown = #vim.fn.win_findbuf(terminal.bufnr) > 0
   if shown ~= terminal.shown then
@@ -43,7 +44,7 @@ end
 ---@param terminal acp.TerminalBuffer
 local function watch(terminal)
   local function soon()
-    vim.schedule(function() tell_shown(terminal) end)
+    vim.schedule(function() report_visibility(terminal) end)
   end
   local name = 'acp.terminal.' .. terminal.bufnr
   local on, group = require('acp.base.autocmds').group(name)
@@ -56,27 +57,27 @@ local function watch(terminal)
   end, { buffer = terminal.bufnr })
 end
 
---- Let Neovim's emulator have the buffer.
+--- Attach Neovim's terminal emulator to the buffer.
 ---@param terminal acp.TerminalBuffer
----@param ours boolean whether what the user types reaches a program
-local function emulate(terminal, ours)
+---@param takes_input boolean whether the user's keys reach a program
+local function emulate(terminal, takes_input)
   terminal.channel = api.nvim_open_term(terminal.bufnr, {
     force_crlf = false,
     on_input = function(_, _, _, keys)
-      if ours then notify(terminal, 'terminal_input', { keys = keys }) end
+      if takes_input then notify(terminal, 'terminal_input', { keys = keys }) end
     end,
   })
 end
 
 ---@return acp.TerminalBuffer
-local function create(n, id, ours)
+local function create(n, id, takes_input)
   local name = name_of(n, id)
   local old = require('acp.ui.scratch').find(name)
   if old then api.nvim_buf_delete(old, { force = true }) end
   local bufnr = api.nvim_create_buf(false, true)
   api.nvim_buf_set_name(bufnr, name)
   local terminal = { n = n, id = id, bufnr = bufnr, shown = false }
-  emulate(terminal, ours)
+  emulate(terminal, takes_input)
   require('acp.ui.scratch').set_options(bufnr, {
     bufhidden = 'hide',
     buflisted = false,
@@ -90,47 +91,47 @@ local function create(n, id, ours)
   return terminal
 end
 
---- The winbar: the command, and the keys.
+--- Return the winbar: the command and the keys.
 ---@param terminal acp.TerminalBuffer
-local function bar(terminal, ours)
+local function bar(terminal, takes_input)
   local session = require('acp.base.state').get().sessions[terminal.n] or {}
   local known = vim
     .iter(session.terminals or {})
     :find(function(one) return one.id == terminal.id end)
   local words_of = require('acp.base.notify')
   local command = words_of.cut(words_of.one_line(known and known.command or terminal.id), 80)
-  local runs = ours and not (known and known.running == false)
-  local words = { stop = runs and 'stops' or nil, close = 'closes', help = 'keys' }
+  local is_running = takes_input and not (known and known.running == false)
+  local words = { stop = is_running and 'stops' or nil, close = 'closes', help = 'keys' }
   local keys = require('acp.ui.keymaps').words('terminal', words)
   local literal = require('acp.ui.win').literal
   return (' %s %%= %s '):format(literal(command), literal(keys))
 end
 
---- Neovim keeps a window at the end of a terminal whose cursor is on the last line. The terminal
---- gets as many lines as its window when that is drawn.
+--- Move the cursor to the last line, so that Neovim keeps the window at the end of the terminal.
+--- Redraw before, since the terminal gets the height of its window only when that is drawn.
 local function go_to_end(win)
   vim.cmd.redraw()
   local bufnr = api.nvim_win_get_buf(win)
   api.nvim_win_set_cursor(win, { api.nvim_buf_line_count(bufnr), 0 })
 end
 
---- Frame operation: show a terminal below, at its end, where no window of this tab page does, and
---- go there: the user has asked for it.
+--- Frame operation: show a terminal at its end, in a window at the bottom unless one of this tab
+--- page shows it, and go there.
 ---@param n integer session
 ---@param id string
----@param ours boolean
-function M.open(n, id, ours)
+---@param takes_input boolean whether the user's keys reach a program
+function M.open(n, id, takes_input)
   local terminal = by_name[name_of(n, id)]
   local fresh = terminal == nil
-  terminal = terminal or create(n, id, ours)
+  terminal = terminal or create(n, id, takes_input)
   local win = require('acp.ui.window').show(terminal.bufnr, {
     layout = 'bottom',
     size = 0.4,
     enter = api.nvim_get_mode().mode == 'n',
-    options = { winbar = bar(terminal, ours) },
+    options = { winbar = bar(terminal, takes_input) },
   })
   if win then go_to_end(win) end
-  tell_shown(terminal, fresh)
+  report_visibility(terminal, fresh)
 end
 
 --- Frame operation: output of a terminal.
@@ -142,7 +143,7 @@ function M.write(n, id, text)
   end
 end
 
---- End what runs in the terminal of a buffer.
+--- Stop the program in a terminal buffer.
 function M.stop(bufnr)
   local terminal = by_buffer[bufnr]
   if terminal then notify(terminal, 'terminal_stop') end

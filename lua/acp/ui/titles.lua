@@ -1,11 +1,11 @@
---- What windows of ours are called in statuslines: `Tutor · chat`, `Tutor · plan 2`.
+--- Titles of acp windows in statuslines: `Tutor · chat`, `Tutor · plan 2`.
 local M = {}
 
 local api = vim.api
 local state = require('acp.base.state')
 local literal, set = require('acp.ui.win').literal, require('acp.ui.win').set
 
---- Buffers of a session: `acp://{kind}/{n}`, and more behind that.
+--- Kinds of buffers that belong to a session: `acp://{kind}/{n}`, perhaps with more after it.
 local OF_SESSION = {
   changes = true,
   chat = true,
@@ -18,7 +18,7 @@ local OF_SESSION = {
   terminal = true,
 }
 
---- Whether there are several sessions to which one can send: their numbers tell them apart.
+--- Return whether several sessions take prompts, so that titles need their numbers.
 ---@return boolean
 function M.several()
   local open = 0
@@ -37,8 +37,8 @@ local function of_session(kind, n)
   return ('%s · %s%s'):format(agent, kind, M.several() and ' ' .. n or '')
 end
 
---- The title of a buffer of ours; nil where its name says enough.
----@param name string of the buffer
+--- Return the title of an acp buffer, nil for other buffers.
+---@param name string buffer name
 ---@return string|nil
 function M.of(name)
   local kind, rest = name:match('^acp://([%a-]+)/?(.*)$')
@@ -49,9 +49,9 @@ function M.of(name)
   return (kind:sub(1, 1):upper() .. kind:sub(2):gsub('-', ' '))
 end
 
---- The name in the statusline that is being drawn, which is cut behind a title and in front of a
---- path. A split of a window of ours has the same 'statusline' and none of its variables, and the
---- user may have a file in it.
+--- Return the name in the statusline that is being drawn. Neovim truncates after a title but before
+--- a path. A split of an acp window has its 'statusline' but not its variables, and may show a
+--- file.
 ---@return string
 function M.item()
   local name = vim.fn.bufname()
@@ -60,29 +60,30 @@ function M.item()
   return literal(require('acp.base.notify').one_line(title)) .. '%<'
 end
 
---- The name in a statusline of ours, and where that is cut.
+--- Statusline item for the name and the place of truncation.
 local NAME = "%{%v:lua.require'acp.ui.titles'.item()%}"
 
---- As Neovim's own statusline is drawn where the option is empty, but for the name.
+--- Neovim's statusline for an empty option.
 local LINE = '%<%f %h%w%{&modified ? "[+]" : ""}%r%=%-14.(%l,%c%V%) %P'
 
----@param default string of the option
-local function named(default)
+--- Return the default statusline with the title in place of `%f`, nil if it has no `%f`.
+---@param default string value of the option
+local function with_title(default)
   local before, after = (default == '' and LINE or default):match('^(.-)%%f(.*)$')
   return before and before:gsub('%%<$', '') .. NAME .. after
 end
 
---- Say in the 'statusline' of a window of ours what it is, in place of the buffer's name, which is
---- long or an address. Left alone where the user's statuslines are not Neovim's own.
----@param title? string default: what the buffer's name says
+--- Show a title in the 'statusline' of an acp window in place of the buffer's name, unless the user
+--- has set a 'statusline'.
+---@param title? string derived from the buffer's name by default
 function M.entitle(win, title)
   if title then vim.w[win].acp_title = title end
   local default = api.nvim_get_option_info2('statusline', {}).default
-  local line = vim.go.statusline == default and named(default)
+  local line = vim.go.statusline == default and with_title(default)
   if line then set(win, 'statusline', line) end
 end
 
---- Give it the user's again.
+--- Reset the 'statusline' of a window to the global one.
 function M.untitle(win)
   vim.w[win].acp_title = nil
   local own = api.nvim_get_option_value('statusline', { scope = 'local', win = win })

@@ -1,11 +1,11 @@
---- One line that says what is asked.
+--- Message that announces a question.
 
 local text_width = require('acp.base.text_width')
 
---- Say it unless a window shows it: with the float that is said twice, and with what answers where
---- there is no room for it. To who is in another program it is said in any case.
+--- Show the message unless a window shows the question. If the float is hidden, add the keys that
+--- answer. If Neovim does not have the focus and `notify` is set, always show it.
 ---@param card acp.Card
----@param count integer questions that have come
+---@param count integer number of new questions
 ---@param in_float boolean whether the float is shown
 return function(card, count, in_float)
   local away = vim.g.acp_focused == false and require('acp.config').get().notify

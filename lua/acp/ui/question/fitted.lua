@@ -1,5 +1,5 @@
---- Questions that do not fit, as beginning and end of what they tell; what stands between is one
---- line. Nobody says yes to a command whose end is out of sight.
+--- Shortened questions. Of a question that does not fit, beginning and end are shown, with one line
+--- in place of the middle. So the user always sees the end of a command before allowing it.
 local M = {}
 
 local text_width = require('acp.base.text_width')
@@ -10,12 +10,12 @@ local least = require('acp.ui.wrap').least
 ---@field spans acp.Span[]
 
 ---@class acp.Piece
----@field row integer of the whole, 0-based
----@field first integer bytes, 0-based
----@field last integer exclusive
----@field indent string what stands before the end of a line
+---@field row integer row of the uncut text, 0-based
+---@field first integer byte, 0-based
+---@field last integer byte, exclusive
+---@field indent string put before the end of a line that is cut at its beginning
 
---- How many characters at the beginning (or, with `sign` -1, at the end) of a line fit in `cells`.
+--- Return the bytes at the beginning (or, with `sign` -1, the end) of a line that fit in `cells`.
 ---@param sign 1|-1
 ---@return integer bytes
 local function fitting(line, cells, sign)
@@ -36,14 +36,14 @@ local function fitting(line, cells, sign)
   return #part(low)
 end
 
---- How many rows a line takes at least that is cut in its middle.
+--- Least rows of a line that is cut in its middle.
 local CUT = 2
 
---- Lines that would take more than their share of `rows` screen rows lose their middle, each for
---- itself: a long command keeps its end although other lines follow it.
+--- Cut the middle of each line that would take more than its share of `rows` screen rows. So a
+--- long command keeps its end although other lines follow it.
 ---@param lines string[]
 ---@param spans acp.Span[]
----@param how string what shows all
+---@param how string hint at the key that shows all
 ---@return string[] lines
 ---@return acp.Span[] spans
 local function shorten(lines, spans, width, rows, how)
@@ -61,7 +61,7 @@ local function shorten(lines, spans, width, rows, how)
   for i, line in ipairs(lines) do
     found[i] = line
     if needs[i] > share then
-      -- A word that is broken elsewhere takes a part of a row more.
+      -- Lines wrap at words, which may take a part of a row more.
       local cells = share * width - math.floor(width / 4)
       local gap = (' … %d lines between%s … '):format(needs[i] - share, how)
       gap = text_width(gap) * 3 < cells and gap or ' … '
@@ -91,11 +91,12 @@ local function shorten(lines, spans, width, rows, how)
   return found, moved
 end
 
---- Pieces of lines that fill `rows` screen rows from the first line down, or from the last one up.
+--- Return the pieces of lines that fill `rows` screen rows from the first line down, or from the
+--- last one up.
 ---@param sign 1|-1
----@return acp.Piece[] from there
----@return integer used
-local function take(lines, rows, width, sign)
+---@return acp.Piece[] in this order
+---@return integer used rows
+local function pieces_of(lines, rows, width, sign)
   local pieces, used = {}, 0
   local at = sign > 0 and 1 or #lines
   while lines[at] and used < rows do
@@ -106,7 +107,7 @@ local function take(lines, rows, width, sign)
       indent = sign < 0 and line:match('^%s*'):sub(1, 8) or ''
       local bytes = fitting(line, (rows - used) * width - #indent, sign)
       first, last = sign > 0 and 0 or #line - bytes, sign > 0 and bytes or #line
-      -- Blanks at the cut would take rows from the words at the ends.
+      -- Blanks at the cut would waste room.
       if sign > 0 then
         last = math.max(#line:sub(1, last):gsub('%s+$', ''), 1)
       else
@@ -121,33 +122,33 @@ local function take(lines, rows, width, sign)
   return pieces, used
 end
 
---- The lines in at most `rows` screen rows, and in three at least: a beginning, a gap and an end.
+--- Fit lines into at most `rows` screen rows, but at least three: a beginning, a gap and an end.
 ---@param spans acp.Span[]
----@param how string what shows all
+---@param how string hint at the key that shows all
 ---@return acp.Fitted
 local function fit(lines, spans, width, rows, how)
   local whole = least(lines, width)
   if whole <= rows then
-    return { lines = lines, spans = spans } -- ours: `slice` has made them
+    return { lines = lines, spans = spans } -- may be changed, since `slice` has copied them
   end
-  local least_head = math.min(least({ lines[1] }, width), CUT) -- what it is about, with its end
+  local least_head = math.min(least({ lines[1] }, width), CUT) -- the subject, with its end
   rows = math.max(rows, least_head + 2)
   local above = math.min(math.max(math.ceil((rows - 1) * 0.6), least_head), rows - 2)
-  local head = take(lines, above, width, 1)
-  local tail = take(lines, rows - 1 - above, width, -1)
-  local said = ('… %d lines between%s'):format(whole - rows + 1, how)
+  local head = pieces_of(lines, above, width, 1)
+  local tail = pieces_of(lines, rows - 1 - above, width, -1)
+  local gap = ('… %d lines between%s'):format(whole - rows + 1, how)
   local fitted = { lines = {}, spans = {} }
   local begins = {} ---@type table<integer, { [1]: integer, [2]: acp.Piece }[]>
-  local function put(piece)
+  local function add_piece(piece)
     local text = lines[piece.row + 1]:sub(piece.first + 1, piece.last)
     fitted.lines[#fitted.lines + 1] = piece.indent .. text
     begins[piece.row] = begins[piece.row] or {}
     table.insert(begins[piece.row], { #fitted.lines - 1, piece })
   end
-  vim.iter(head):each(put)
-  fitted.lines[#fitted.lines + 1] = said
-  fitted.spans[1] = { #fitted.lines - 1, 0, #said, 'AcpMuted' }
-  vim.iter(tail):rev():each(put)
+  vim.iter(head):each(add_piece)
+  fitted.lines[#fitted.lines + 1] = gap
+  fitted.spans[1] = { #fitted.lines - 1, 0, #gap, 'AcpMuted' }
+  vim.iter(tail):rev():each(add_piece)
   for _, span in ipairs(spans) do
     for _, found in ipairs(begins[span[1]] or {}) do
       local row, piece = found[1], found[2]
@@ -176,7 +177,7 @@ local function slice(card, first, last)
   return vim.list_slice(card.lines, first + 1, last), spans
 end
 
---- A card without the lines around the changes of its diffs: what changes goes before them.
+--- Return a card without the context lines of its diffs, which are the first to be left out.
 ---@param card acp.Card
 ---@return acp.Card
 local function without_context(card)
@@ -201,17 +202,17 @@ local function without_context(card)
   return vim.tbl_extend('force', card, { lines = lines, spans = spans, head = head })
 end
 
---- Whether a card takes no more than that, as nearly all do.
+--- Return whether a card fits, as nearly all do.
 ---@param card acp.Card
 local function fits(card, width, rows)
   return #card.lines <= rows and least(card.lines, width) <= rows
 end
 
---- A card in at most `rows` screen rows, as far as that goes: its options stay, above all what
---- stands before them is shown.
+--- Fit a card into at most `rows` screen rows if possible. Its options stay, and the text above
+--- them gets most of the room.
 ---@param card acp.Card
 ---@param rows integer
----@param inside boolean whether keys act there
+---@param inside boolean whether the cursor is in the float, so that its keys work
 ---@return acp.Fitted|acp.Card
 function M.card(card, width, rows, inside)
   if fits(card, width, rows) then return card end

@@ -1,12 +1,12 @@
---- Where the float of decisions stands: in a corner of the screen that hides nothing of where the
---- user is, top right first. It stays there until they come that way.
+--- Placement of the float of questions: in a corner of the screen where it does not cover the text
+--- around the cursor, top right first. It moves only when the cursor comes near.
 local M = {}
 
 local text_width = require('acp.base.text_width')
 local ORDER = { 'NE', 'SE', 'NW', 'SW' }
-local BORDER, LEAST = 2, 3
-local NEAR = 2 -- lines above and below the cursor's that the user reads with it
-local LONG = 1000 -- bytes of a line that is as wide as any window
+local BORDER, LEAST = 2, 3 -- cells of both borders, and least rows
+local NEAR = 2 -- lines above and below the cursor to keep in view
+local LONG = 1000 -- bytes above which a line counts as wider than any window
 
 local corner = ORDER[1]
 
@@ -21,8 +21,8 @@ local function tabline()
   return shown == 2 or shown == 1 and #vim.api.nvim_list_tabpages() > 1
 end
 
---- Whether a window at the top has a bar; what that says stays in view.
----@param top integer its row
+--- Return whether a window at the top has a winbar, which stays in view.
+---@param top integer row of the winbar
 local function bar(top)
   for _, win in ipairs(require('acp.ui.win').splits(0)) do
     local info = vim.fn.getwininfo(win)[1]
@@ -31,7 +31,7 @@ local function bar(top)
   return false
 end
 
---- Rows that floats may take.
+--- Return the screen rows that floats may use.
 ---@return integer first
 ---@return integer last
 local function rows()
@@ -39,33 +39,34 @@ local function rows()
   return bar(top) and top + 1 or top, vim.o.lines - vim.o.cmdheight - 1
 end
 
-local NARROW, LOW = 34, 5 -- cells and rows below which a part of the screen is no room
+local NARROW, LOW = 34, 5 -- least columns and rows of a usable part of the screen
 
---- The part of the screen that floats may take: beside, above or below all chats, whose streams the
---- user reads; all of it while the user reads in the float itself. Nil where the chats leave none.
+--- Return the largest part of the screen beside, above or below all chats, since the user reads
+--- their output. Return the whole screen while the cursor is in the float, and nil if the chats
+--- leave no room.
 ---@param win integer|nil the float
 ---@return acp.Rect|nil
 local function area(win)
   local first, last = rows()
   local whole = { top = first, bottom = last, left = 1, right = vim.o.columns }
   if vim.api.nvim_get_current_win() == win then return whole end
-  local taken ---@type acp.Rect|nil
+  local chats ---@type acp.Rect|nil smallest rectangle around all chats
   for _, one in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
     if require('acp.ui.chat.buffers').number(vim.api.nvim_win_get_buf(one)) then
       local info = vim.fn.getwininfo(one)[1]
       local right, bottom = info.wincol + info.width - 1, info.winrow + info.height - 1
-      taken = taken or { top = last, bottom = first, left = vim.o.columns, right = 1 }
-      taken.top, taken.bottom = math.min(taken.top, info.winrow), math.max(taken.bottom, bottom)
-      taken.left, taken.right = math.min(taken.left, info.wincol), math.max(taken.right, right)
+      chats = chats or { top = last, bottom = first, left = vim.o.columns, right = 1 }
+      chats.top, chats.bottom = math.min(chats.top, info.winrow), math.max(chats.bottom, bottom)
+      chats.left, chats.right = math.min(chats.left, info.wincol), math.max(chats.right, right)
     end
   end
-  if not taken then return whole end
+  if not chats then return whole end
   local best, most = nil, 0 ---@type acp.Rect|nil, integer
   for edge, value in pairs({
-    right = taken.left - 2,
-    left = taken.right + 2,
-    bottom = taken.top - 2,
-    top = taken.bottom + 2,
+    right = chats.left - 2,
+    left = chats.right + 2,
+    bottom = chats.top - 2,
+    top = chats.bottom + 2,
   }) do
     local part = vim.tbl_extend('force', whole, { [edge] = value })
     local width, height = part.right - part.left + 1, part.bottom - part.top + 1
@@ -76,7 +77,7 @@ local function area(win)
   return best
 end
 
---- Cells of the widest of the lines around the cursor's.
+--- Return the width of the widest line around the cursor.
 ---@param row integer 1-based
 local function widest_near(bufnr, row)
   local widest = 0
@@ -88,10 +89,10 @@ local function widest_near(bufnr, row)
   return widest
 end
 
---- The cells to keep in view: all of a composer, elsewhere the text of the cursor's line and of
---- those around it. Nil while the user is in the float itself.
+--- Return the cells to keep in view: all of a composer, in other windows the text of the lines
+--- around the cursor. Nil while the cursor is in the float.
 ---@return acp.Rect|nil
-local function kept_clear(win)
+local function clear_area(win)
   local here = vim.api.nvim_get_current_win()
   if here == win then return nil end
   local info = vim.fn.getwininfo(here)[1]
@@ -117,8 +118,9 @@ local function kept_clear(win)
   }
 end
 
---- Lines that a float of this width may have there.
----@param clear acp.Rect|nil
+--- Return the greatest height of a float of this width in a corner.
+---@param where string corner
+---@param clear acp.Rect|nil cells that it must not cover
 ---@param part acp.Rect
 local function room(where, width, clear, part)
   local first, last = part.top, part.bottom
@@ -135,7 +137,7 @@ local function room(where, width, clear, part)
   return free - BORDER
 end
 
---- The columns that a float may have where it stands now.
+--- Return the greatest width of the float at its current place.
 ---@param win integer|nil the float, if it is open
 ---@return integer
 function M.widest(win)
@@ -144,13 +146,12 @@ function M.widest(win)
   return part.right - part.left + 1 - BORDER - (part.right == vim.o.columns and BORDER or 0)
 end
 
---- Position of a float of this width, and of at most this height: less where there is no room for
---- it. Second, whether there is no place where it would not cover what the user reads.
+--- Return the position of a float of this width and at most this height, less if there is no room.
 ---@param win integer|nil the float, if it is open
 ---@return vim.api.keyset.win_config
----@return boolean nowhere
+---@return boolean nowhere whether it would cover the text around the cursor everywhere
 function M.place(width, height, win)
-  local clear, found = kept_clear(win), area(win)
+  local clear, found = clear_area(win), area(win)
   local part = found or { top = 1, bottom = vim.o.lines, left = 1, right = vim.o.columns }
   local best, most = corner, room(corner, width, clear, part)
   for _, where in ipairs(ORDER) do
@@ -172,7 +173,7 @@ function M.place(width, height, win)
     not found or most < least
 end
 
---- The float has gone: the next one begins at the top right.
+--- Reset the corner, so that the next float opens at the top right.
 function M.forget() corner = ORDER[1] end
 
 return M

@@ -1,16 +1,16 @@
---- Which decisions the user sees without their float.
+--- Questions that the user sees without the float.
 local M = {}
 
 local api = vim.api
 
 local reviewed ---@type fun(): integer|string|nil
 
---- The review registers here: it shows a decision otherwise than by a card.
----@param shows fun(): integer|string|nil the decision's id
+--- Register the review, which shows a question without a card.
+---@param shows fun(): integer|string|nil returns the question's id
 function M.shown_by(shows) reviewed = shows end
 
---- The decision that the current window is about: the form that it asks for, all that it asks, or
---- the review of the edits that it would allow.
+--- Return the question that the current window shows: as a form, as its full text, or as the review
+--- of its edits.
 ---@return integer|string|nil id
 function M.subject()
   local name = api.nvim_buf_get_name(0)
@@ -19,7 +19,7 @@ function M.subject()
     or name:match('^acp://question/(.+)')
 end
 
---- The same, if its window shows all that the question tells.
+--- Return the question that the current window shows as a whole.
 ---@param cards acp.Card[]
 ---@return integer|string|nil id
 local function whole_subject(cards)
@@ -30,14 +30,14 @@ local function whole_subject(cards)
   return M.subject()
 end
 
---- Decisions whose cards a window shows as a whole.
+--- Return the questions whose cards a window shows as a whole.
 ---@return table<string, true> by id
 local function shown(win)
   local chat = require('acp.ui.chat.buffers').of(api.nvim_win_get_buf(win))
   return chat
       and api.nvim_win_call(win, function()
         local first, last = vim.fn.line('w0') - 1, vim.fn.line('w$') - 1
-        -- With 'smoothscroll' the first line may have its beginning out of sight.
+        -- With 'smoothscroll' the beginning of the first line may be out of view.
         if vim.fn.winsaveview().skipcol > 0 then first = first + 1 end
         return require('acp.ui.chat.marks').cards(chat, first, last)
       end)
@@ -50,8 +50,8 @@ local function all(found, cards)
   return vim.iter(cards):all(function(card) return found[card.id] ~= nil end)
 end
 
---- Whether all of them are in view where the user is (`'here'`: in the chat, a form or a review),
---- or in chats of this tab page (`'beside'`), each from its first row to its last.
+--- Return `'here'` if the current window (a chat, a form or a review) shows all of the cards as a
+--- whole, `'beside'` if the windows of this tab page do.
 ---@param cards acp.Card[]
 ---@return 'here'|'beside'|nil
 function M.where(cards)
@@ -65,8 +65,8 @@ function M.where(cards)
   return all(found, cards) and 'beside' or nil
 end
 
---- Ids of the decisions that the windows of this tab page show: whole cards in chats that no float
---- covers, and the subject of the current window.
+--- Return the ids of the questions that the windows of this tab page show: whole cards in chats
+--- that no float covers, and the subject of the current window.
 ---@return table<integer|string, true>
 function M.ids()
   local found, about = {}, M.subject()

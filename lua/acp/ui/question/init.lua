@@ -1,7 +1,7 @@
---- The float of pending decisions, oldest first, those that no agent waits for last: top right, in
---- whatever tab page is current, with or without a chat window. It is hidden where a window shows
---- all of them, and where it would cover a chat or what the user reads: one line says then what is
---- asked. It never takes the focus; `:Acp permissions` or <C-w>w goes there.
+--- Float of pending questions, oldest first, but those that no agent waits for last. It is at the
+--- top right of the current tab page, with or without a chat window. It is hidden if a window shows
+--- all of the questions, or if it would cover a chat or the text around the cursor. A message then
+--- announces a question. The float never takes the focus; `:Acp permissions` or <C-w>w goes there.
 local M = {}
 
 local text_width = require('acp.base.text_width')
@@ -17,15 +17,15 @@ local ABOVE_ALL = 250 -- zindex
 ---@class acp.Card
 ---@field id integer|string
 ---@field subject? string 'permission', 'access', 'command', 'elicitation' or 'consent'
----@field title? string its first line, as far as that is the title; empty where that has several
+---@field title? string title in its first line; empty if the title has several lines
 ---@field lines string[]
 ---@field spans acp.Span[]
 ---@field head? integer lines above its options
----@field more? boolean whether it tells more than edits
----@field diffs? boolean whether it asks for edits
+---@field more? boolean whether it has text besides its edits
+---@field diffs? boolean whether it contains edits
 ---@field options acp.PermissionOption[]
 ---@field session integer
----@field order integer arrival
+---@field order integer number of its arrival
 
 ---@class acp.CardRow
 ---@field first integer 0-based
@@ -34,24 +34,24 @@ local ABOVE_ALL = 250 -- zindex
 
 local cards = {} ---@type acp.Card[] in the order of the float
 local rows = {} ---@type acp.CardRow[]
-local waiting = {} ---@type table<integer, integer> by session: how many wait behind its cards
+local waiting = {} ---@type table<integer, integer> by session: questions without a card
 local arrivals = 0
 local bufnr ---@type integer|nil
 local win ---@type integer|nil
 local dismissed = false
-local left ---@type integer|nil tab page in which it has just been closed
-local forced = false -- the user has asked to see the cards, whatever they cover
-local sorted_for ---@type integer|nil the session whose cards come first
--- What the cards would take; which row says what the first one asks.
+local closed_in ---@type integer|nil tab page in which it has just been closed
+local forced = false -- whether it is shown whatever it covers, since a question was not seen
+local sorted_for ---@type integer|nil session whose cards come first
+-- Size that the cards need, and rows of the first card down to its options.
 ---@type table<string, integer>
 local extent = { width = 1, rows = 1, title = 1, first = 1, widest = 1 }
 local placed ---@type vim.api.keyset.win_config|nil
-local news ---@type { card: acp.Card, count: integer }|nil came since the user was told
-local fitted = {} ---@type { rows?: integer, width?: integer, inside?: boolean } what it was cut for
+local unannounced ---@type { card: acp.Card, count: integer }|nil new questions
+local fitted = {} ---@type { rows?: integer, width?: integer, inside?: boolean } of the last cut
 
 local function visible() return win ~= nil and vim.api.nvim_win_is_valid(win) end
 
---- Whether the cursor is in the float.
+--- Return whether the cursor is in the float.
 function M.is_current() return visible() and vim.api.nvim_get_current_win() == win end
 
 ---@return acp.CardRow|nil
@@ -63,7 +63,7 @@ local function row_at_cursor()
   return rows[#rows]
 end
 
---- Options of a card, nil when there is none with this id.
+--- Return the options of a card, nil if there is no such card.
 ---@param id integer|string
 ---@return acp.PermissionOption[]|nil
 function M.options(id)
@@ -79,7 +79,7 @@ local function sessions()
   return vim.tbl_count(found)
 end
 
---- How many wait behind those that have cards.
+--- Return the number of questions without a card.
 local function behind()
   local count = 0
   for _, more in pairs(waiting) do
@@ -88,7 +88,7 @@ local function behind()
   return count
 end
 
---- The question whose title is that of the float: a single one whose title fits there.
+--- Return the card whose title is the title of the float: a single card whose title fits.
 ---@return acp.Card|nil
 local function titled()
   local card = #cards == 1 and behind() == 0 and cards[1] or nil
@@ -96,15 +96,16 @@ local function titled()
   return width > 0 and width + 2 <= math.min(WIDTH, extent.widest) and card or nil
 end
 
---- The cards as the float has them.
+--- Return the cards as the float shows them.
 ---@return acp.Card[]
 local function in_float() return titled() and { untitled(cards[1]) } or cards end
 
---- The line below the last card.
+--- Return the line below the last card.
 local function rest() return ('… and %d more'):format(behind()) end
 
---- All cards under one another, a blank line between; with several sessions each says whose it
---- is. None takes more than `limit` screen rows: what is longer loses its middle.
+--- Return the text of the float: all cards, with a blank line between them. If there are several
+--- sessions, each card has a line with its session. The middle of a card is cut if it takes more
+--- than `limit` screen rows.
 ---@return string[] lines
 ---@return acp.Span[] spans
 local function page(limit)
@@ -162,15 +163,15 @@ local function title()
   return count == 1 and ' question ' or (' %d questions '):format(count)
 end
 
---- The keys or commands that apply, and the number of hidden lines.
----@param more integer rows
+--- Return the keys or commands that answer, and the number of hidden lines.
+---@param more integer hidden rows
 ---@param room integer cells
 local function footer(more, room)
   return M.is_current() and legend.inside(cards, room) or legend.outside(cards, more, room)
 end
 
---- Half the screen at most, more if that shows all that the first one would do; all of it while the
---- user reads there.
+--- Return the greatest height of the float: half of the screen, or more if the first question fits
+--- then, or all of it while the cursor is in the float.
 ---@return integer rows
 local function most()
   if M.is_current() then return math.max(vim.o.lines, 3) end
@@ -178,12 +179,12 @@ local function most()
   return math.max(math.floor(vim.o.lines * HEIGHT), first, 3)
 end
 
---- The columns that the float may take where it stands now.
+--- Return the greatest width of the float at its current place.
 local function widest()
   return require('acp.ui.question.float_corner').widest(visible() and win or nil)
 end
 
---- Note how much the lines would take, as wide as the widest of them and what stands below them.
+--- Measure the size that the lines need. The width is that of the widest line, title or footer.
 local function measure(lines)
   local function widen(width)
     extent.width = math.max(math.min(width, WIDTH, extent.widest), 1)
@@ -239,7 +240,7 @@ local function open()
   })
 end
 
---- Where the cursor stood goes on standing: the same card, the same line of it.
+--- Put the cursor back on the same line of the same card.
 ---@param before acp.CardRow|nil
 local function keep_place(before, offset)
   if not before or not M.is_current() then return end
@@ -253,23 +254,23 @@ local function keep_place(before, offset)
   vim.api.nvim_win_set_cursor(win --[[@as integer]], { 1, 0 })
 end
 
---- Fill the float; what does not fit loses its middle. Lines break at words, so that they may take
---- more rows than they have to: then it is cut further.
----@param limit? integer rows of a card
+--- Fill the float and cut cards that do not fit. Lines wrap at words and may take more rows than
+--- estimated; then cut further.
+---@param limit? integer greatest rows of a card
 local function fill(limit)
   local lines, spans = page(limit)
   scratch.fill(buffer(), lines, spans, ns)
   for _ = 1, limit and 4 or 0 do
     local last = math.min(rows[1].last, vim.api.nvim_buf_line_count(buffer()) - 1)
-    local taken = wrap.there(win --[[@as integer]], last)
-    if taken <= placed.height or limit <= LEAST then return end
-    limit = math.max(limit - (taken - placed.height), LEAST)
+    local used = wrap.there(win --[[@as integer]], last)
+    if used <= placed.height or limit <= LEAST then return end
+    limit = math.max(limit - (used - placed.height), LEAST)
     lines, spans = page(limit)
     scratch.fill(buffer(), lines, spans, ns)
   end
 end
 
---- Where the cursor is in the float: on which card, and how far down.
+--- Return the card under the cursor in the float, and the line within it.
 ---@return acp.CardRow|nil
 ---@return integer offset
 local function cursor_in_card()
@@ -278,7 +279,7 @@ local function cursor_in_card()
   return before, before and cursor - before.first or 0
 end
 
---- Out of the way of the user, if it is.
+--- Move the open float to its current placement.
 local function place()
   if not visible() then return end
   local config = placement()
@@ -288,16 +289,16 @@ local function place()
   end
 end
 
---- A card that is cut may leave rows free: none is blank.
+--- Shrink the float if a cut card leaves rows blank.
 local function shrink()
-  local taken = wrap.there(win --[[@as integer]])
-  if #rows > 1 or M.is_current() or taken >= placed.height then return end
-  extent.cut = taken
+  local used = wrap.there(win --[[@as integer]])
+  if #rows > 1 or M.is_current() or used >= placed.height then return end
+  extent.cut = used
   place()
   fitted.rows = placed.height
 end
 
---- Cut the cards for the room that the float has now, unless they are.
+--- Cut the cards to the current size of the float, unless that is done.
 local function fit()
   if not visible() or placed.hide then return end
   local inside = M.is_current()
@@ -330,17 +331,17 @@ local function draw()
   else
     open()
   end
-  -- As wide as it is now the text may take more rows than it would at least.
-  local taken = placed.width == extent.width and wrap.there(win) or extent.rows
-  if taken ~= extent.rows then
-    extent.rows = taken
+  -- The wrapped text may take more rows than the estimate.
+  local used = placed.width == extent.width and wrap.there(win) or extent.rows
+  if used ~= extent.rows then
+    extent.rows = used
     place()
   end
   fit()
   keep_place(before, offset)
 end
 
---- Show the float as it is now: while a command line is typed Neovim draws nothing by itself.
+--- Redraw the screen while a command line is typed, since Neovim does not do so then.
 local function paint()
   if vim.api.nvim_get_mode().mode == 'c' then vim.cmd.redraw() end
 end
@@ -353,10 +354,10 @@ local function redraw()
   end)
 end
 
---- Say what is asked, unless it is over.
+--- Announce the new questions, unless the first one is over.
 local function announce()
-  local now = news
-  news = nil
+  local now = unannounced
+  unannounced = nil
   if not now or not vim.iter(cards):any(function(card) return card.id == now.card.id end) then
     return
   end
@@ -364,7 +365,7 @@ local function announce()
   require('acp.ui.question.announcement')(now.card, now.count, shown)
 end
 
---- The keys below a card in a chat are those that work where the cursor is.
+--- Update the keys below the cards in chats to the position of the cursor.
 local function follow_cursor()
   local target = not M.is_current() and package.loaded['acp.ui.chat.cursor_target']
   if legend.enter(target and target.decision() or nil) then
@@ -372,7 +373,7 @@ local function follow_cursor()
   end
 end
 
---- Who looks at the cards gets those of all questions that are listed.
+--- Ask the host for the cards of all questions while the cursor is in the float.
 local function ask_for_more()
   local host = require('acp.base.host')
   if M.is_current() and behind() > 0 and host.running() then
@@ -380,7 +381,8 @@ local function ask_for_more()
   end
 end
 
-local function dodge()
+--- Adjust the float after the cursor or a window has moved.
+local function adjust()
   if #cards == 0 then return end
   follow_cursor()
   local stale = visible() and extent.widest ~= widest()
@@ -390,12 +392,12 @@ local function dodge()
   paint()
 end
 
---- The user has closed it, :only included: it comes back with the next decision. Who closes the tab
---- page that it stands in has not meant it: another one is entered then, by the same command.
+--- Handle a close by the user, also by :only. The float returns with the next question. If the tab
+--- page is closed, the float was not the target; the same command then enters another tab page.
 local function dismiss()
-  left = vim.api.nvim_get_current_tabpage()
+  closed_in = vim.api.nvim_get_current_tabpage()
   win, dismissed = nil, true
-  vim.schedule(function() left = nil end)
+  vim.schedule(function() closed_in = nil end)
 end
 
 ---@param args { event: string, match: string }
@@ -403,7 +405,7 @@ local function on_window(args)
   if args.event == 'WinClosed' then
     if win and tonumber(args.match) == win then dismiss() end
   elseif args.event == 'TabEnter' and not M.is_current() then
-    dismissed = dismissed and not (left and not vim.api.nvim_tabpage_is_valid(left))
+    dismissed = dismissed and not (closed_in and not vim.api.nvim_tabpage_is_valid(closed_in))
     close()
     redraw()
   else
@@ -416,8 +418,8 @@ local function register()
   on({ 'WinClosed', 'TabEnter', 'VimResized' }, on_window)
   on('WinEnter', vim.schedule_wrap(ask_for_more))
   local moves = { 'WinEnter', 'WinLeave', 'WinScrolled', 'CursorMoved', 'CursorMovedI' }
-  on(moves, vim.schedule_wrap(dodge))
-  on('User', vim.schedule_wrap(dodge), { pattern = 'AcpReview' })
+  on(moves, vim.schedule_wrap(adjust))
+  on('User', vim.schedule_wrap(adjust), { pattern = 'AcpReview' })
   require('acp.ui.highlights').define()
 end
 
@@ -433,10 +435,10 @@ local function known(n)
   return order, titles
 end
 
-local RANKS = { elicitation = 2, consent = 3 } -- of subjects; permissions come first
+local RANKS = { elicitation = 2, consent = 3 } -- by subject; all others have rank 1
 
---- Sort the cards as a bare `:Acp allow` takes them: permissions first, consents last, and of each
---- those of the current session first. Return whether the order may have changed.
+--- Sort the cards in the order of a bare `:Acp allow`: permissions first, consents last, and within
+--- these the current session first. Return whether the order may have changed.
 local function sort()
   local current = require('acp.base.valid_names').session_number()
   local function rank(card)
@@ -454,7 +456,7 @@ local function sort()
   return changed
 end
 
---- Ids of the cards that the float shows.
+--- Return the ids of the cards that are visible in the float.
 ---@return table<integer|string, true>
 local function in_view()
   local found = {}
@@ -487,8 +489,8 @@ local function on_screen()
   return found
 end
 
---- Show the float, whatever it covers, until another question comes. It is opened anew: it may be
---- in another tab page, and Neovim 0.10 raises no window.
+--- Show the float, whatever it covers, until another question arrives. Close it first, because it
+--- may be in another tab page and Neovim 0.10 cannot raise a window.
 local function force()
   dismissed, forced = false, true
   if not M.is_current() then close() end
@@ -503,12 +505,12 @@ local function watch()
   end
 end
 
---- How many questions have come: a card that is new may be that of one that waited behind, of
---- which the user has been told.
+--- Return the number of new questions. A new card may belong to a question that had none and has
+--- been announced.
 ---@param list acp.Card[]
----@param order table<integer|string, integer> the cards that were there
----@param grown integer by how many more wait behind
-local function came_to(list, order, grown)
+---@param order table<integer|string, integer> the cards before
+---@param grown integer increase of the questions without a card
+local function count_new(list, order, grown)
   local fresh = 0
   for _, card in ipairs(list) do
     fresh = fresh + (order[card.id] and 0 or 1)
@@ -516,25 +518,28 @@ local function came_to(list, order, grown)
   return math.max(fresh + grown, 0)
 end
 
---- Pending decisions of session `n`, oldest first; an empty list takes them away.
----@param list acp.Card[] as the host sends them: `id`, `lines`, `spans`, `options`
----@param more? integer how many wait behind these
+--- Set the pending questions of session `n`, oldest first.
+---@param list acp.Card[] cards from the host: `id`, `lines`, `spans`, `options`
+---@param more? integer number of questions without a card
 function M.set(n, list, more)
   if arrivals == 0 then register() end
   local order, titles = known(n)
-  local came = came_to(list, order, (more or 0) - (waiting[n] or 0))
+  local arrived = count_new(list, order, (more or 0) - (waiting[n] or 0))
   waiting[n] = more ~= 0 and more or nil
   if #list == 0 and not next(order) then return end
-  dismissed = dismissed and came == 0
-  forced = forced and came == 0 and #list > 0
+  dismissed = dismissed and arrived == 0
+  forced = forced and arrived == 0 and #list > 0
   cards = vim.tbl_filter(function(card) return card.session ~= n end, cards)
   for _, card in ipairs(list) do
     if not order[card.id] then
       arrivals = arrivals + 1
-      if came > 0 then
-        if not news then vim.schedule(announce) end
-        news = { card = news and news.card or card, count = (news and news.count or 0) + came }
-        came = 0
+      if arrived > 0 then
+        if not unannounced then vim.schedule(announce) end
+        unannounced = {
+          card = unannounced and unannounced.card or card,
+          count = (unannounced and unannounced.count or 0) + arrived,
+        }
+        arrived = 0
       end
     end
     if titles[card.id] ~= card.title then seen.renew(card.id) end
@@ -546,10 +551,10 @@ function M.set(n, list, more)
   watch()
   redraw()
   ask_for_more()
-  vim.schedule(dodge)
+  vim.schedule(adjust)
 end
 
---- Only how many wait behind the cards of session `n` has changed.
+--- Set the number of questions without a card of session `n`.
 ---@param more integer
 function M.set_more(n, more)
   local shown = behind() > 0
@@ -562,10 +567,10 @@ function M.set_more(n, more)
     local last = vim.api.nvim_buf_line_count(buffer()) - 1
     scratch.replace(buffer(), last, last + 1, { rest() })
   end
-  dodge()
+  adjust()
 end
 
---- Take all decisions away: the host is gone, and with it who asked.
+--- Remove all questions, because the host has ended.
 function M.clear()
   cards, waiting = {}, {}
   if arrivals > 0 then
@@ -574,7 +579,7 @@ function M.clear()
   end
 end
 
---- Go to the float. False when nothing is pending.
+--- Go to the float. Return false if no question is pending.
 ---@return boolean
 function M.enter()
   if #cards == 0 then return false end
@@ -582,12 +587,12 @@ function M.enter()
   require('acp.ui.window').when_free(function()
     draw()
     vim.api.nvim_set_current_win(win --[[@as integer]])
-    dodge()
+    adjust()
   end)
   return true
 end
 
---- The decision whose card is under the cursor, in the float or in the chat.
+--- Return the question whose card is under the cursor, in the float or in a chat.
 ---@return integer|string|nil
 function M.here()
   if M.is_current() then return (row_at_cursor() or {}).id end

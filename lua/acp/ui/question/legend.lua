@@ -1,5 +1,5 @@
---- What answers a question, where the cursor is: on it the keys of a question, elsewhere the user's
---- own mapping, or the commands. Below the float, and on the row below a card in a chat.
+--- Keys or commands that answer a question, shown below the float and below a card in a chat. With
+--- the cursor on the question these are its keys, otherwise the user's mappings or the commands.
 local M = {}
 
 local text_width = require('acp.base.text_width')
@@ -13,15 +13,15 @@ local HINTS = {
 ---@class acp.Answers
 ---@field allow? string key or command
 ---@field deny string
----@field mapped boolean whether a key of the user's does it
+---@field mapped boolean whether one of them is a mapping of the user
 
 local known = {} ---@type table<integer|string, acp.Card> by id
-local oldest ---@type integer|string|nil the question that `:Acp allow` answers
-local here ---@type integer|string|nil the card in a chat that the cursor is on
-local answers ---@type acp.Answers|nil as of the last look
-local hinted ---@type integer|string|nil the question that has told how to map
+local oldest ---@type integer|string|nil id of the question that `:Acp allow` answers
+local here ---@type integer|string|nil id of the card in a chat under the cursor
+local answers ---@type acp.Answers|nil cached keys and commands
+local hinted ---@type integer|string|nil id of the question that showed the hint about mappings
 
---- The key of the user's that has this effect from anywhere.
+--- Return the user's global mapping of a <Plug> mapping.
 ---@return string|nil
 local function mapped(plug)
   if vim.fn.hasmapto(plug, 'n') == 0 then return nil end
@@ -41,9 +41,9 @@ local function look_up()
   return answers
 end
 
---- As many of the parts as fit into so many cells, at least one.
+--- Join as many of the parts as fit, at least one.
 ---@param parts string[]
----@param room integer
+---@param room integer cells
 ---@return string
 local function fitting(parts, room)
   local line = parts[1] or ''
@@ -64,7 +64,7 @@ local function shows_edits(cards)
   return any(cards, function(card) return card.diffs end)
 end
 
---- Actions of a question's keys and what they are called, the most needed first.
+--- Actions of a question's keys with their labels, the most important first.
 local WORDS = {
   { 'allow_once', 'allow' },
   { 'reject_once', 'deny' },
@@ -77,13 +77,13 @@ local WORDS = {
 
 local function allows(option) return vim.startswith(option.kind, 'allow') end
 
---- Whether a yes is the answer; a form is filled in, of choices one is taken.
+--- Return whether a question can be allowed. A form has to be filled in instead.
 ---@param card acp.Card
 local function takes_yes(card)
   return card.subject ~= 'elicitation' and vim.iter(card.options or {}):any(allows)
 end
 
---- The keys of these cards, for who has the cursor on one.
+--- Return the keys of these cards that work with the cursor on one.
 ---@param cards acp.Card[]
 ---@return string[]
 local function inside(cards)
@@ -99,35 +99,36 @@ local function inside(cards)
   for _, of in ipairs(WORDS) do
     local action, word = of[1], of[2]
     if word == 'allow' and not any(cards, takes_yes) then word = 'answer' end
-    local said = applies[action]
+    local label = applies[action]
         and require('acp.ui.keymaps').words('permission', { [action] = word })
       or ''
-    if said ~= '' then
-      parts[#parts + 1] = action == 'option_1' and said:gsub(' ', ('-%d '):format(most), 1) or said
+    if label ~= '' then
+      parts[#parts + 1] = action == 'option_1' and label:gsub(' ', ('-%d '):format(most), 1)
+        or label
     end
   end
   return parts
 end
 
---- What answers from anywhere.
+--- Return the mappings or commands that work in any window.
 ---@param cards acp.Card[]
 ---@return string[]
 local function outside(cards)
   local by, parts = answers or look_up(), {}
-  local function said(what, word)
-    return vim.startswith(what, ':') and what or ('%s %s'):format(what, word)
+  local function label(key, word)
+    return vim.startswith(key, ':') and key or ('%s %s'):format(key, word)
   end
   local to_fill_in = not any(cards, takes_yes)
-  parts[1] = to_fill_in and ':Acp permissions' or said(by.allow, 'allow')
-  parts[2] = said(by.deny, 'deny')
+  parts[1] = to_fill_in and ':Acp permissions' or label(by.allow, 'allow')
+  parts[2] = label(by.deny, 'deny')
   if shows_edits(cards) and #require('acp.base.state').edits() == 0 then
     parts[3] = ':Acp review'
   end
   return parts
 end
 
---- The parts, and how to map a key where there is none, once per Neovim: as long as the question is
---- pending that has told it.
+--- Return the parts, and a hint at mappings if the user has none. Only the first question of this
+--- Neovim shows the hint, as long as it is pending.
 ---@param parts string[]
 ---@param cards acp.Card[]
 ---@param room integer
@@ -146,7 +147,7 @@ local function with_hint(parts, cards, room)
   return line
 end
 
---- The questions have changed.
+--- Update the questions.
 ---@param cards acp.Card[] oldest first
 function M.update(cards)
   known, answers, oldest = {}, nil, (cards[1] or {}).id
@@ -155,15 +156,15 @@ function M.update(cards)
   end
 end
 
---- Below the float, for who is in it.
+--- Return the footer of the float with the cursor in it.
 ---@param cards acp.Card[]
 ---@param room integer
 ---@return string
 function M.inside(cards, room) return (' %s '):format(fitting(inside(cards), room - 2)) end
 
---- Below the float, for who is elsewhere, with how much there is that is not seen.
+--- Return the footer of the float with the cursor elsewhere.
 ---@param cards acp.Card[]
----@param more integer rows
+---@param more integer hidden rows
 ---@param room integer
 ---@return string
 function M.outside(cards, more, room)
@@ -179,12 +180,12 @@ function M.outside(cards, more, room)
   return (' %s '):format(with_hint(parts, cards, room - 2))
 end
 
---- What answers from anywhere, in a message.
+--- Return the keys or commands for a message.
 ---@param card acp.Card
 ---@param room integer
 function M.message(card, room) return with_hint(outside({ card }), { card }, room) end
 
---- On the row below a card in a chat.
+--- Return the text of the row below a card in a chat.
 ---@param id integer|string
 ---@param room integer cells
 ---@return string
@@ -197,7 +198,7 @@ function M.below(id, room)
   return with_hint(outside({ card }), { card }, room)
 end
 
---- The cursor is on this card of a chat now, or on none.
+--- Set the card of a chat that the cursor is on, nil for none.
 ---@param id integer|string|nil
 ---@return boolean changed
 function M.enter(id)

@@ -1,7 +1,7 @@
---- The rule for answers: a question is answered only if it has been on the screen for `LEAST_MS` as
---- the oldest, or if it was on the screen when the command line was entered. A refused press begins
---- that time anew, so that a key held down answers nothing. All keys, maps and commands that answer
---- ask this module; only Lua's `answer()` does not.
+--- Rule for answers: a question can be answered only if it has been on the screen for `LEAST_MS` as
+--- the oldest, or if it was on the screen when the command line was entered. A refused key restarts
+--- the time, so that a key held down answers nothing. All keys, mappings and commands that answer
+--- check this rule; only Lua's `answer()` does not.
 local M = {}
 
 local clock = require('acp.base.clock')
@@ -18,11 +18,11 @@ local LEAST_MS = 400
 
 ---@class acp.TimeShown
 ---@field ms number time shown until it was last hidden
----@field since? number when it came on the screen; nil while it is hidden
+---@field since? number time at which it appeared on the screen; nil while it is hidden
 
 ---@class acp.CommandLine
 ---@field id? integer|string oldest question on the screen when it was entered
----@field typed boolean whether the user typed its `:`; false for mappings and macros
+---@field typed boolean whether the user typed the `:`; false for mappings and macros
 
 ---@return acp.OnScreen
 local function nothing() return { pending = {}, ids = {} } end
@@ -33,24 +33,24 @@ local times = {} ---@type table<integer|string, acp.TimeShown> by id
 local entered, executing ---@type acp.CommandLine|nil, acp.CommandLine|nil
 local typed = true -- whether the last key was typed
 
---- Stop the time of a question that is out of view. Forget a short time: what the user has only
---- glimpsed counts as new when it comes back.
+--- Stop the time of a question that is out of view. Forget a time below `LEAST_MS`, so that the
+--- question counts as new when it returns.
 ---@param id integer|string
 local function pause(id)
   local ms = M.shown_ms(id) --[[@as number]]
   times[id] = ms >= LEAST_MS and { ms = ms } or nil
 end
 
---- Whether the text of the cursor's buffer has changed and put another card under the cursor.
+--- Return whether a change of the buffer has moved another card under the cursor.
 ---@param now acp.OnScreen
 local function slid(now)
   return now.cursor ~= last.cursor and now.bufnr == last.bufnr and now.tick ~= last.tick
 end
 
---- Compare the screen with the last look. A question that has become the oldest, or has slid under
---- the cursor, is new. Time begins only when Neovim waits for a key (`waits`): then the screen is
---- drawn, and every key typed before that has been processed.
----@param waits? boolean
+--- Compare the screen with its last state. A question that has become the oldest or has moved under
+--- the cursor counts as new. Time starts only when Neovim waits for a key: then the screen is drawn
+--- and every key typed before has been processed.
+---@param waits? boolean whether Neovim waits for a key
 local function update(waits)
   local now = look()
   if now.oldest and now.oldest ~= last.oldest then times[now.oldest] = nil end
@@ -93,7 +93,7 @@ local watching = false
 
 --- Measure how long questions are on the screen.
 ---@param how fun(): acp.OnScreen
----@param bring fun() shows the cards where they are hidden
+---@param bring fun() shows hidden cards
 function M.watch(how, bring)
   look, show = how, bring
   vim.schedule(update)
@@ -105,7 +105,7 @@ function M.watch(how, bring)
   vim.on_key(function(key, as_typed) typed = key == as_typed end, keys)
 end
 
---- No question is pending.
+--- Stop measuring when no question is pending.
 function M.rest()
   look, show, watching, typed = nothing, nil, false, true
   last, times = nothing(), {}
@@ -113,11 +113,11 @@ function M.rest()
   vim.on_key(nil, keys)
 end
 
---- Its card says something else now.
+--- Restart the time of a question whose card has changed.
 ---@param id integer|string
 function M.renew(id) times[id] = nil end
 
---- How long a question has been on the screen.
+--- Return the time that a question has been on the screen.
 ---@param id integer|string
 ---@return integer|nil ms nil if it has not been shown yet
 function M.shown_ms(id)
@@ -146,8 +146,8 @@ local function say(level, name)
   notify.afterwards(notify.echo, level, require('acp.base.messages')[name])
 end
 
---- Begin the time of all questions on the screen anew: a key that is held down presses again and
---- again, and would answer a question once it is old enough.
+--- Restart the time of all questions on the screen. Otherwise a key held down would repeat and
+--- answer a question as soon as its time is over.
 local function restart()
   for id, time in pairs(times) do
     times[id] = time.since and { ms = 0, since = clock.ms() } or nil
@@ -161,7 +161,8 @@ local function refuse_new()
   if show then show() end
 end
 
---- Whether a key or a map may answer a question now. If not, say why and show the question.
+--- Return whether a key or a mapping may answer a question now. If not, show the reason and the
+--- question.
 ---@param id integer|string
 ---@param was_there? boolean whether it was on the screen when the command line was typed
 ---@return boolean
@@ -177,8 +178,8 @@ function M.takes(id, was_there)
   return false
 end
 
---- The question that a command or a map without a card under the cursor answers. If it may answer
---- none, say why and return nil.
+--- Return the question that a command or a mapping answers without a card under the cursor. If it
+--- may not answer, show the reason and return nil.
 ---@return integer|string|nil id
 function M.oldest()
   update()
@@ -191,7 +192,8 @@ function M.oldest()
   end
 end
 
---- The question that the command line means that is typed or executed; else the oldest one.
+--- Return the question that was the oldest when the current command line was entered; without a
+--- command line, the oldest one.
 ---@return integer|string|nil id
 function M.meant()
   update()

@@ -1,4 +1,4 @@
---- A card without its first line, which is the title of the float.
+--- Card without its first line, which is the title of the float.
 
 local INDENT = 2 -- cells of the rows below a title
 
