@@ -1,16 +1,16 @@
---- What a session is at, in words: for the line above its chat and for statuslines.
+--- Activity of a session in words, for the winbar of its chat and for statuslines.
 local M = {}
 
 local BUSY = { running = true, cancelling = true, starting = true }
 
 ---@class acp.Turn milliseconds
----@field from integer
----@field waited integer how long it has waited for the user
----@field since? integer when it began to wait for the user
----@field took? integer the agent's time, when the turn is over
+---@field from integer start of the turn
+---@field waited integer total time of waiting for the user
+---@field since? integer start of the present wait for the user
+---@field took? integer the agent's time, set when the turn is over
 
-local turns = {} ---@type table<integer, acp.Turn> the latest of each session
-local started = {} ---@type table<integer, integer> when a session began to start, ms
+local turns = {} ---@type table<integer, acp.Turn> latest turn of each session
+local started = {} ---@type table<integer, integer> time at which a session began to start, ms
 
 ---@return string such as `12 s`, `2:05`, `1:02:05`
 local function time(ms)
@@ -41,20 +41,20 @@ end
 local OF_AGENT = { 'permissions', 'elicitations' }
 local ALL = { 'permissions', 'elicitations', 'questions' }
 
---- Questions of a session that wait, those included that are not listed.
+--- Return the number of pending questions of a session, including those that are not listed.
 ---@param session acp.Session
 ---@return integer
 function M.asked(session) return pending(session, ALL) end
 
---- Whether the agent waits for the user's answer.
+--- Return whether the agent waits for the user's answer.
 ---@param session acp.Session
 function M.waits(session) return pending(session, OF_AGENT) > 0 end
 
---- Whether the words of a session change by themselves, as time passes.
+--- Return whether the words of a session change with time.
 ---@param session acp.Session
 function M.ticks(session) return BUSY[session.status] ~= nil and not M.waits(session) end
 
---- Pending hunks, each file counted once.
+--- Return the number of pending hunks, counting each file once.
 ---@param edits acp.Edit[]
 ---@return integer
 function M.hunks(edits)
@@ -62,14 +62,14 @@ function M.hunks(edits)
   for _, edit in ipairs(edits) do
     if not seen[edit.path] then
       seen[edit.path] = true
-      -- A deletion, a renaming and a conflict are one thing to decide, whatever their hunks.
+      -- A deletion, a rename or a conflict without hunks is one thing to review.
       count = count + math.max(edit.hunks, 1)
     end
   end
   return count
 end
 
---- Files with changes during a turn that the agent has not named.
+--- Return the number of files that changed during a turn and that the agent has not named.
 ---@param edits acp.Edit[]
 ---@return integer
 local function unnamed(edits)
@@ -80,8 +80,8 @@ local function unnamed(edits)
   return vim.tbl_count(seen)
 end
 
---- The agent's own name, as the chat has it.
----@param name string of an agent
+--- Return the agent's title, as the chat shows it.
+---@param name string name in the configuration
 ---@return string
 function M.agent(name)
   local info = (require('acp.base.state').get().agents[name] or {}).info or {}
@@ -90,7 +90,7 @@ function M.agent(name)
   return require('acp.base.notify').one_line(own or (name:sub(1, 1):upper() .. name:sub(2)))
 end
 
---- The time in which the user thinks about a question is none of the agent's.
+--- Measure the time of waiting for the user, which does not count as the agent's.
 ---@param turn acp.Turn
 local function measure(turn, waits)
   local now = vim.uv.now()
@@ -134,9 +134,9 @@ end
 ---@field agent string
 ---@field status string
 ---@field waits boolean whether `status` says that the agent waits for the user
----@field counts string[] what else waits, the most pressing first
+---@field counts string[] counts of other waiting items, the most urgent first
 
---- The words of session `n`.
+--- Return the activity of session `n`.
 ---@param session acp.Session
 ---@param edits acp.Edit[]
 ---@return acp.Activity

@@ -1,11 +1,12 @@
---- The composer of a chat stands below it: where another chat takes the window, its composer takes
---- the other's, or what is typed there goes to a session that is not seen.
+--- Composers that follow their chats. When another chat replaces a chat in its window, its composer
+--- replaces the one below. Otherwise text typed there would go to a session that is not visible.
 local M = {}
 
 local api = vim.api
 
---- Chat `new` stands where chat `old` was. A composer in which the user is stays.
----@param old integer our number of the session
+--- Replace the composer below chat `new`, which has replaced chat `old`. A composer in the current
+--- window stays.
+---@param old integer session number
 ---@param new integer
 function M.changed(old, new)
   local window, composer = require('acp.ui.window'), require('acp.ui.composer')
@@ -20,14 +21,14 @@ function M.changed(old, new)
   end
 end
 
---- Whether a split has something between it and the one above.
+--- Return whether two splits are not directly below each other.
 local function apart(upper, lower)
   local above, below = api.nvim_win_get_position(upper), api.nvim_win_get_position(lower)
   return above[2] ~= below[2] or above[1] + api.nvim_win_get_height(upper) + 1 ~= below[1]
 end
 
---- Chat `n` is shown: a composer that stands alone joins it, and so does that of a chat below which
---- this one has come.
+--- Move composers after chat `n` was opened: its own below it, and those of other chats that the
+--- new window has separated from their composers.
 function M.opened(n)
   local buffers, window = require('acp.ui.chat.buffers'), require('acp.ui.window')
   local composer, floats = require('acp.ui.composer'), require('acp.ui.win').floats

@@ -1,8 +1,8 @@
---- `:x` in a buffer that never counts as modified: it writes what is modified only.
+--- Support for `:x` in a buffer that is never 'modified', since `:x` writes modified buffers only.
 local M = {}
 
---- Whether `:x` is among the commands of a line, however it is written.
-local function exits(line)
+--- Return whether a command line contains `:x`, in any spelling.
+local function contains_exit(line)
   repeat
     local ok, parsed = pcall(vim.api.nvim_parse_cmd, line, {})
     if not ok then return false end
@@ -12,17 +12,17 @@ local function exits(line)
   return false
 end
 
---- Where the user types `:x` the buffer is modified for as long as that takes, if it `holds`
---- something. The `:x` of a script or of a <Cmd> map cannot be told from a `:q` there.
+--- Set 'modified' while a typed `:x` is executed, if the buffer `holds` text. The `:x` of a script
+--- or of a <Cmd> mapping cannot be distinguished from `:q` here.
 ---@param on acp.On adds autocommands
----@param holds fun(): boolean
+---@param holds fun(): boolean whether the buffer has text
 function M.watch(bufnr, on, holds)
   on('CmdlineLeave', function()
     local typed = vim.fn.getcmdtype() == ':' and not vim.v.event.abort
-    if typed and exits(vim.fn.getcmdline()) then
+    if typed and contains_exit(vim.fn.getcmdline()) then
       vim.bo[bufnr].modified = holds()
       vim.schedule(function()
-        pcall(vim.api.nvim_set_option_value, 'modified', false, { buf = bufnr }) -- if it is there
+        pcall(vim.api.nvim_set_option_value, 'modified', false, { buf = bufnr }) -- it may be gone
       end)
     end
   end, { buffer = bufnr })

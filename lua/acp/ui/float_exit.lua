@@ -1,14 +1,15 @@
---- A tab page that is left with the cursor in a float. When the float closes meanwhile, Neovim
---- (0.11.4) makes the tab page's previous window its current one, even where that is the same
---- float: it crashes on the way back. So a tab page that is left has an ordinary previous window.
+--- Workaround for a crash of Neovim 0.11.4 with a float in another tab page. If the user leaves a
+--- tab page from a float that then closes, Neovim makes the previous window current there, even if
+--- that is the same float, and crashes when the user returns. So this module makes an ordinary
+--- window the previous one before the user leaves a tab page.
 local M = {}
 
 local api = vim.api
 
 local floats, splits = require('acp.ui.win').floats, require('acp.ui.win').splits
 
---- The current tab page is about to be left.
-local function leave()
+--- Make an ordinary window the previous one. Called before the user leaves the current tab page.
+local function fix_previous()
   local here = api.nvim_get_current_win()
   local previous = require('acp.ui.win').previous()
   if not floats(here) or (previous and previous ~= here and not floats(previous)) then return end
@@ -18,13 +19,13 @@ local function leave()
   end)
 end
 
---- Look after tab pages from now on.
+--- Watch the tab pages from now on.
 M.watch = require('acp.base.once')(
-  function() require('acp.base.autocmds').group('acp.float_exit')('TabLeave', leave) end
+  function() require('acp.base.autocmds').group('acp.float_exit')('TabLeave', fix_previous) end
 )
 
---- A window is about to be closed; in another tab page, left without autocommands, it may be such a
---- float.
+--- Make an ordinary window current if `win`, which is about to close, is a current float of another
+--- tab page. This happens if the user left the tab page while autocommands were off.
 function M.before_close(win)
   local tab = api.nvim_win_get_tabpage(win)
   local elsewhere = tab ~= api.nvim_get_current_tabpage()

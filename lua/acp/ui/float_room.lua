@@ -1,13 +1,13 @@
---- A float of ours, and what stands in its column below it, ends above the panes that are opened
---- below everything, so that these are seen: it gives up rows for as long as they are there.
+--- Floats that make room for windows at the bottom. An acp float, with the floats below it in its
+--- column, ends above these windows. It gives up rows while they are open.
 local M = {}
 
 local api = vim.api
 local FRAME = 2 -- rows of a border
 
---- The first screen row (from 0) of our panes at the bottom that reach into a column, nil where
---- there is none.
----@param column integer from 0
+--- Return the first screen row, 0-based, of the acp windows at the bottom that reach into a column;
+--- nil if there are none.
+---@param column integer 0-based
 ---@return integer|nil
 local function top_of_panes(column)
   local row ---@type integer|nil
@@ -21,7 +21,7 @@ local function top_of_panes(column)
   return row
 end
 
---- Floats of ours that stand below `win`, in its column.
+--- Return the acp floats below `win` in its column.
 ---@param own vim.api.keyset.win_config
 ---@return integer[]
 local function below(win, own)
@@ -64,7 +64,7 @@ local watch = require('acp.base.once')(function()
   on({ 'WinResized', 'WinClosed', 'TabEnter' }, vim.schedule_wrap(fit_all))
 end)
 
---- A float has been opened beside everything.
+--- Keep the room for windows below a new float.
 ---@param win integer
 function M.keep(win)
   vim.w[win].acp_given = 0

@@ -1,31 +1,32 @@
---- Follow-along: the window that the user named shows where the agent works. No other window is
---- ever taken, the focus never moves, and as soon as the user does something there it waits.
+--- Follow-along: a window that the user has chosen shows the files that the agent works on. No
+--- other window changes, and the focus never moves. Following pauses when the user acts in the
+--- window.
 local M = {}
 
 local api = vim.api
 local ns = api.nvim_create_namespace('acp.follow')
 
 local SETTLE_MS, FLASH_MS = 100, 800
-local PATH_BYTES = 1000 -- Neovim ends itself when it saves a file with a longer name
+local PATH_BYTES = 1000 -- Neovim aborts when it saves a file with a longer name
 
 ---@class acp.Followed
 ---@field win integer
----@field agent? string its name, as the label has it
----@field active boolean false: the user works there
----@field winbar string the window's own, without our label
----@field at? { buf: integer, lnum: integer, col: integer, topline: integer } where we put it
+---@field agent? string the agent's name in the label
+---@field active boolean whether it follows; false while the user works in it
+---@field winbar string the window's own winbar, without the label
+---@field at? { buf: integer, lnum: integer, col: integer, topline: integer } place set by `apply`
 ---@field applying? boolean
 
 ---@class acp.Location
 ---@field path string
 ---@field line? integer 1-based
----@field roots? string[] the session's directories; nil: the user let the agent show the file
+---@field roots? string[] the session's directories; nil if the user has allowed showing the file
 
 local followed ---@type acp.Followed|nil
-local waiting ---@type acp.Location|nil the last place told, not shown yet
+local waiting ---@type acp.Location|nil last location, not shown yet
 local timer ---@type uv.uv_timer_t|nil
-local typed = false -- a key of the user's is being worked on
-local begun = false -- option `follow` has had its one effect
+local typed = false -- whether a key of the user is being processed
+local begun = false -- whether option `follow` has been applied
 
 -- The label ---------------------------------------------------------------------------------------
 
@@ -35,18 +36,18 @@ end
 
 local function set_winbar(win, value) require('acp.ui.win').set(win, 'winbar', value) end
 
---- A window's own winbar: what is left when our label is taken out of it.
+--- Return a winbar without the label.
 local function without_label(value) return (value:gsub('%%#AcpFollow%a*#.-%%%*', '')) end
 
---- Neovim keeps a window's options by buffer, and splits copy them: the label turns up again in
---- windows that follow nothing.
+--- Remove the label from a window that does not follow. Neovim remembers window options by buffer
+--- and splits copy them, so the label can appear there.
 local function strip(win)
   local value = winbar(win)
   local own = without_label(value)
   if own ~= value then set_winbar(win, own) end
 end
 
---- Whose work is followed: the agent of the current session, or of the one to come.
+--- Return the name of the followed agent: that of the current session or of the next one.
 local function agent()
   local session = require('acp.base.state').current()
   local name = session and (require('acp.base.state').session(session) or {}).agent
@@ -63,7 +64,7 @@ local function label(state)
   set_winbar(state.win, ('%%#%s# %s %%*'):format(group, text) .. state.winbar)
 end
 
--- Where the user is -------------------------------------------------------------------------------
+-- The user's actions -----------------------------------------------------------------------------
 
 ---@return { buf: integer, lnum: integer, col: integer, topline: integer }
 local function place(win)
@@ -78,9 +79,9 @@ local function pause()
   end
 end
 
---- The cursor or the view of the followed window moved. The agent's edits move them as well, and so
---- do we; only what a key of the user's did counts.
-local function moved(win, edited)
+--- Pause if a key of the user has moved the cursor or the view of the followed window. Edits of the
+--- agent and `apply` move them too.
+local function on_moved(win, edited)
   if not followed or win ~= followed.win or followed.applying or not typed then return end
   if edited or not vim.deep_equal(place(win), followed.at) then pause() end
 end
@@ -94,16 +95,16 @@ local function on_event(args)
     end
   elseif args.event == 'WinScrolled' then
     for id in pairs(vim.v.event) do
-      moved(tonumber(id) or 0)
+      on_moved(tonumber(id) or 0)
     end
   elseif args.event == 'InsertEnter' then
     if followed and win == followed.win then pause() end
   else
-    moved(win, args.event == 'TextChanged')
+    on_moved(win, args.event == 'TextChanged')
   end
 end
 
---- A window came to another buffer, or is new.
+--- Update the label of a window that is new or shows another buffer.
 ---@param args { event: string, buf: integer }
 local function on_buffer(args)
   local win = api.nvim_get_current_win()
@@ -122,13 +123,13 @@ local watch = require('acp.base.once')(function()
   on({ 'CursorMoved', 'TextChanged', 'InsertEnter', 'WinScrolled', 'WinClosed' }, on_event)
   on({ 'BufWinEnter', 'WinNew' }, on_buffer)
   vim.on_key(function(_, keys) typed = typed or (keys ~= nil and keys ~= '') end, ns)
-  -- By then a key has had all its effects; what comes after is not the user's.
+  -- At SafeState, all effects of a key are complete.
   on('SafeState', function() typed = false end)
 end)
 
 -- Following ---------------------------------------------------------------------------------------
 
---- Whether a file is in one of these directories, links resolved.
+--- Return whether a file is in one of these directories, with links resolved.
 local function within(path, roots)
   local real = vim.uv.fs_realpath(path)
   return vim.iter(roots):any(function(root)
@@ -137,10 +138,10 @@ local function within(path, roots)
   end)
 end
 
---- Whether Neovim shows the file without a wait, and without reading what the agent may not. What
---- is open already is the user's, wherever it is.
+--- Return whether Neovim can show the file at once and the agent may read it. A file that is
+--- already open may always be shown.
 ---@param location acp.Location
-local function fit(location)
+local function can_show(location)
   local path, config = location.path, require('acp.config').get()
   if #path > PATH_BYTES then return false end
   if require('acp.buffers.loaded').buffer(path) then return true end
@@ -148,20 +149,20 @@ local function fit(location)
   if not stat or stat.type ~= 'file' or stat.size > config.limits.message_bytes then
     return false
   end
-  local let = not location.roots or config.files.outside == 'allow'
-  return (let or within(path, location.roots)) and vim.uv.fs_access(path, 'R') == true
+  local is_allowed = not location.roots or config.files.outside == 'allow'
+  return (is_allowed or within(path, location.roots)) and vim.uv.fs_access(path, 'R') == true
 end
 
---- Light the line for a moment.
+--- Highlight the line briefly.
 local function flash(bufnr, line)
-  local look = { line_hl_group = 'AcpFlash', priority = 200 }
-  local id = api.nvim_buf_set_extmark(bufnr, ns, line - 1, 0, look)
+  local options = { line_hl_group = 'AcpFlash', priority = 200 }
+  local id = api.nvim_buf_set_extmark(bufnr, ns, line - 1, 0, options)
   vim.defer_fn(function()
     if api.nvim_buf_is_valid(bufnr) then api.nvim_buf_del_extmark(bufnr, ns, id) end
   end, FLASH_MS)
 end
 
---- Put the line on the window's screen, in the middle when it is not there yet.
+--- Move the cursor to the line. Scroll it to the middle of the window if it is out of view.
 local function reveal(line)
   api.nvim_win_set_cursor(0, { line, 0 })
   vim.cmd('silent! .foldopen!')
@@ -171,9 +172,9 @@ local function reveal(line)
   end
 end
 
---- Show the file in the followed window, which is the current one here. `:hide`: unsaved edits of
---- the buffer that was there stay; 'A' in 'shortmess': somebody else's swap file is no question.
---- The agent chose the file, so its modelines set nothing.
+--- Show the file in the followed window, which has to be the current one. `:hide` keeps unsaved
+--- changes of the buffer shown before. 'A' in 'shortmess' avoids the question about a swap file.
+--- Modelines are off because the agent has chosen the file.
 ---@param state acp.Followed
 ---@param location acp.Location
 local function edit(state, location)
@@ -218,7 +219,7 @@ function apply()
   local state, location = followed, waiting
   waiting = nil
   if not state or not state.active or not location then return end
-  if not api.nvim_win_is_valid(state.win) or not fit(location) then return end
+  if not api.nvim_win_is_valid(state.win) or not can_show(location) then return end
   if state.agent ~= agent() then label(state) end
   state.applying = true
   local ok, why = pcall(api.nvim_win_call, state.win, function() edit(state, location) end)
@@ -232,10 +233,11 @@ function apply()
   end
 end
 
---- The agent works here. The last of several places within 100 ms is shown.
----@param session integer only the current session's places are followed
----@param line? integer|userdata 1-based, vim.NIL when not known
----@param roots? string[] the session's directories, where nobody has said that it may be shown
+--- Show a location at which the agent works. Of several locations within 100 ms, only the last is
+--- shown.
+---@param session integer ignored unless it is the current session
+---@param line? integer|userdata 1-based; vim.NIL if unknown
+---@param roots? string[] the session's directories, unless the user has allowed showing the file
 function M.show(session, path, line, roots)
   local current = require('acp.base.state').current()
   if not followed or not followed.active or (current and session ~= current) then return end
@@ -247,7 +249,7 @@ end
 
 -- The command -------------------------------------------------------------------------------------
 
---- Follow no longer; the window keeps what it shows.
+--- Stop following. The window keeps its buffer.
 function M.stop()
   local state = followed
   followed, waiting = nil, nil
@@ -257,7 +259,7 @@ function M.stop()
   end
 end
 
----@return string|nil why not
+---@return string|nil why the window cannot follow
 local function unfit(win)
   local messages = require('acp.base.messages')
   if vim.w[win].acp or vim.w[win].acp_review then
@@ -278,18 +280,18 @@ local function start(win)
   label(followed)
 end
 
---- The followed window waited for the user; now it follows again.
+--- Follow again after a pause.
 ---@param state acp.Followed
 local function resume(state)
   state.active, state.at = true, place(state.win)
   label(state)
 end
 
---- `:Acp follow`: off while a window follows, whichever that is. One that waits for the user goes
---- on by the command in it, or in a window that cannot follow; else the current window follows.
+--- `:Acp follow`: stop if a window follows. Resume a paused window if it is the current one or if
+--- the current one cannot follow. Otherwise let the current window follow.
 function M.toggle()
   local win = api.nvim_get_current_win()
-  if followed and not api.nvim_win_is_valid(followed.win) then -- closed without autocommands
+  if followed and not api.nvim_win_is_valid(followed.win) then -- closed while autocommands were off
     followed = nil
   end
   if followed and followed.active then
@@ -309,8 +311,8 @@ function M.toggle()
   end
 end
 
---- The first prompt is on its way: with option `follow` the window that is current then follows,
---- or the one before it where that is one of ours.
+--- Start to follow at the first prompt, for option `follow`: in the current window, or in the
+--- previous one if the current one cannot follow.
 function M.begin()
   if begun or followed then return end
   begun = true
@@ -319,7 +321,7 @@ function M.begin()
   if win then start(win) end
 end
 
---- The state of the followed window: `'following'`, `'paused'`, or nil where none follows.
+--- Return the state of the followed window: `'following'`, `'paused'`, or nil if there is none.
 ---@return 'following'|'paused'|nil
 ---@return integer|nil win
 function M.status()

@@ -1,11 +1,11 @@
---- Forms that agents ask to be filled in: `acp://form/{id}`, an ordinary buffer. `:w` lets the host
---- check it, the user looks at what would be sent, and only then it is.
+--- Forms from agents, `acp://form/{id}`: ordinary buffers. `:w` asks the host to check the form.
+--- The user then confirms the answers before they are sent.
 local M = {}
 
 local ns = vim.api.nvim_create_namespace('acp.form')
 local ns_review = vim.api.nvim_create_namespace('acp.form.review')
 
---- Beginnings of a field's head and of a line of help, as `session/form_page.py` has it.
+--- Prefixes of a field's head and of a line of help, as in `session/form_page.py`.
 local HEAD, HELP = '━━ ', '│ '
 
 ---@class acp.Form
@@ -19,7 +19,7 @@ local function buffer_of(id)
   return bufnr and vim.bo[bufnr].buftype == 'acwrite' and bufnr or nil
 end
 
---- The question whose form the user is in.
+--- Return the question whose form is in the current window.
 ---@return string|nil id
 function M.current()
   local name = vim.api.nvim_buf_get_name(0)
@@ -73,7 +73,7 @@ local function create(id, form)
   return bufnr
 end
 
---- Frame operation: show a form; one that is open already stays as it is.
+--- Frame operation: show a form. A form that is already open keeps its text.
 ---@param id string
 ---@param form acp.Form
 function M.open(id, form)
@@ -86,14 +86,14 @@ function M.open(id, form)
   if win and not known then vim.api.nvim_win_set_cursor(win, { form.cursor + 1, 0 }) end
 end
 
---- Frame operation: what is wrong with a form, `{row, text}` each, 0-based.
+--- Frame operation: show the problems of a form as diagnostics.
 ---@param id string
----@param problems { [1]: integer, [2]: string }[]
+---@param problems { [1]: integer, [2]: string }[] `{row, text}` of each, 0-based
 function M.problems(id, problems)
   local bufnr = buffer_of(id)
   if not bufnr then return end
   forget(bufnr)
-  -- Our windows have no sign column, and an empty field nothing to underline.
+  -- The window has no sign column, and an empty field has no text to underline.
   vim.diagnostic.config({ virtual_text = true }, ns)
   local list = vim.tbl_map(function(problem)
     local severity = vim.diagnostic.severity.ERROR
@@ -112,9 +112,9 @@ local function show_review(bufnr, lines)
   vim.api.nvim_buf_set_extmark(bufnr, ns_review, last, 0, { virt_lines = shown })
 end
 
---- Frame operation: a form is right; send it?
+--- Frame operation: ask whether to send a valid form.
 ---@param id string
----@param lines string[] what would be sent, one line a field
+---@param lines string[] the answers, one line per field
 function M.review(id, lines)
   local bufnr = buffer_of(id)
   if bufnr then show_review(bufnr, lines) end
@@ -129,7 +129,8 @@ function M.review(id, lines)
   end)
 end
 
---- Frame operation: the question is answered, or taken back: then what was typed stays to be read.
+--- Frame operation: close an answered form. If the agent has withdrawn it, keep an edited buffer
+--- for reading.
 ---@param id string
 ---@param outcome string
 ---@param by string
@@ -167,7 +168,7 @@ local function tick(row, ticked)
   vim.api.nvim_buf_set_lines(0, row - 1, row, false, { line })
 end
 
---- Of choices that exclude each other the others are not ticked any more.
+--- Untick the other choices of a group in which only one can be ticked.
 ---@param row integer 1-based
 local function untick_around(row)
   for _, step in ipairs({ -1, 1 }) do
@@ -179,7 +180,7 @@ local function untick_around(row)
   end
 end
 
---- `<CR>`: tick the box of the cursor's line, or take the tick away.
+--- `<CR>`: tick or untick the box on the cursor's line.
 function M.choose()
   local row = vim.api.nvim_win_get_cursor(0)[1]
   local open, _, mark = box(vim.fn.getline(row))

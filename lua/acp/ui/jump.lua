@@ -1,33 +1,33 @@
---- Opening files and addresses that an agent names, in a window of the user's own, as they asked.
+--- Opening of files and addresses that an agent names, at the user's request.
 local M = {}
 
 local api = vim.api
 
---- Whether a file may be shown in this window: an ordinary one that is nobody's tool.
-local function ordinary(win)
+--- Return whether a file may be shown in this window: no float, preview, fixed or special window.
+local function is_ordinary(win)
   return not require('acp.ui.win').floats(win)
     and vim.bo[api.nvim_win_get_buf(win)].buftype == ''
     and not vim.wo[win].previewwindow
     and not vim.wo[win].winfixbuf
 end
 
---- The window used before this one, else any ordinary one of the tab page.
+--- Return the previous window if it is ordinary, otherwise any ordinary one of the tab page.
 ---@return integer? win
 local function candidate()
   local previous = require('acp.ui.win').previous()
-  return previous and ordinary(previous) and previous
-    or vim.iter(api.nvim_tabpage_list_wins(0)):find(ordinary)
+  return previous and is_ordinary(previous) and previous
+    or vim.iter(api.nvim_tabpage_list_wins(0)):find(is_ordinary)
 end
 
---- Whether Neovim would wait for what comes out of it: a pipe, a device.
+--- Return whether reading a file could block Neovim: a pipe or a device.
 local function is_stream(path)
   local stat = vim.uv.fs_stat(path)
   return stat ~= nil and stat.type ~= 'file' and stat.type ~= 'directory'
 end
 
---- The absolute path of a file that an agent names; nil where it names none. Every other name may
---- be more than a name: to edit `term://{command}` is to run the command.
----@param session? integer whose directory a relative path is below
+--- Return the absolute path of a file that an agent names, nil if it is not a path. An absolute
+--- path is required because `:edit term://{command}`, for one, runs a command.
+---@param session? integer session whose directory a relative path refers to
 ---@return string?
 function M.file(path, session)
   if path == '' or path:find('%z') then return end
@@ -39,8 +39,8 @@ function M.file(path, session)
   return not is_stream(path) and path or nil
 end
 
---- Edit a file in the current window. An error is shown on one line: the user's autocommands may
---- fail when the file is already there.
+--- Edit a file in the current window. Show an error on one line. The file may be open nevertheless,
+--- if only an autocommand of the user has failed.
 ---@param file string
 ---@return boolean edited
 local function edit(file)
@@ -50,14 +50,14 @@ local function edit(file)
   return vim.fn.fnamemodify(api.nvim_buf_get_name(0), ':p') == vim.fn.fnamemodify(file, ':p')
 end
 
---- Edit a file at a line and go there; where there is no ordinary window one is split off.
+--- Edit a file and go to a line, in an ordinary window or in a new split.
 ---@param line? integer 1-based
----@param session? integer whose directory a relative path is below
+---@param session? integer session whose directory a relative path refers to
 function M.to(path, line, session)
   local file = M.file(path, session)
   if not file then
-    local said = require('acp.base.messages').not_a_path:format(vim.inspect(path))
-    return require('acp.base.notify').echo('warn', said)
+    local message = require('acp.base.messages').not_a_path:format(vim.inspect(path))
+    return require('acp.base.notify').echo('warn', message)
   end
   local win = candidate()
   if win then
@@ -72,8 +72,8 @@ function M.to(path, line, session)
   end
 end
 
---- Frame operation: open an address in the browser, as the user has agreed to; where that fails it
---- is said, with the address.
+--- Frame operation: open an address in the browser, to which the user has agreed. If that fails,
+--- show the address in an error.
 function M.browse(url)
   vim.schedule(function()
     local ok, _, why = pcall(vim.ui.open, url)

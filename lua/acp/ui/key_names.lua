@@ -1,7 +1,7 @@
---- Keys and their actions for people: in which order, and how a key is spelled.
+--- Order and spelling of keys that are shown to the user.
 local M = {}
 
---- The most important actions first; all others follow, sorted by their descriptions.
+--- Actions in the order of importance. All others follow, sorted by their descriptions.
 local ORDER = [[
   send apply finish complete act choose compose allow_once allow_always reject_once
   reject_always review open changes restore restore_all undo obtain put accept_hunk
@@ -15,12 +15,12 @@ for action in ORDER:gmatch('%S+') do
   rank[action] = count
 end
 
---- Place of an action among the others.
+--- Return the rank of an action.
 ---@param action string
 ---@return integer
 function M.rank(action) return LAST[action] or rank[action] or 1000 end
 
---- The key as one types it.
+--- Return a key with its leaders expanded, as the user types it.
 ---@param key string
 ---@return string
 function M.spelled(key)

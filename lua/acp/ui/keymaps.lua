@@ -1,4 +1,4 @@
---- Keys of our windows: what each can do, and which key does it (option `keymaps`).
+--- Keys of acp windows and their actions (option `keymaps`).
 local M = {}
 
 local actions = require('acp.base.actions')
@@ -11,7 +11,8 @@ local signals = require('acp.base.signals')
 ---@field action string
 ---@field desc string
 
-local listed, source = {}, nil ---@type table<string, acp.Key[]>, table|nil by window; of which
+--- Cached keys by window, and the option's value that they are from.
+local listed, source = {}, nil ---@type table<string, acp.Key[]>, table|nil
 
 ---@param keymaps table|false option `keymaps`
 ---@return acp.Key[]
@@ -28,7 +29,7 @@ local function sorted(keymaps, window)
   return keys
 end
 
---- Keys in force in a window, sorted by what they do; the list is not to be changed.
+--- Return the keys of a window, sorted by their descriptions. Callers must not change the list.
 ---@return acp.Key[]
 function M.list(window)
   local keymaps = require('acp.config').get().keymaps
@@ -39,7 +40,7 @@ function M.list(window)
   return listed[window]
 end
 
---- The keys of a window with short descriptions, for its winbar: `<C-s> apply · g? keys`.
+--- Return the keys of a window with short descriptions, for its winbar: `<C-s> apply · g? keys`.
 ---@param words table<string, string> by action
 ---@return string
 function M.words(window, words)
@@ -51,8 +52,8 @@ function M.words(window, words)
   end
   local actions_of = vim.tbl_keys(keys)
   table.sort(actions_of, function(a, b) return key_names.rank(a) < key_names.rank(b) end)
-  local said = vim.tbl_map(function(action) return keys[action] end, actions_of)
-  return table.concat(said, ' · ')
+  local texts = vim.tbl_map(function(action) return keys[action] end, actions_of)
+  return table.concat(texts, ' · ')
 end
 
 ---@class acp.Attached
@@ -60,12 +61,12 @@ end
 ---@field on_card? fun(): any
 ---@field keys { mode: string, key: string, desc: string }[]
 ---@field on? fun(bufnr: integer): boolean|nil see `attach_over`
----@field kept? { mode: string, key: string, map: table }[] the user's own on the same keys
+---@field kept? { mode: string, key: string, map: table }[] the user's mappings of the same keys
 
---- The keys that were set, by buffer and kind of window.
+--- Keys that were set, by buffer and kind of window.
 local attached = {} ---@type table<integer, table<string, acp.Attached>>
 
---- `vim.keymap.set()` in a buffer, for half of what that takes: a new chat has many keys.
+--- Set a key in a buffer, in half of the time of `vim.keymap.set()`. A new chat has many keys.
 ---@param key acp.Key
 ---@param options vim.api.keyset.keymap
 local function set_key(bufnr, modes, key, options)
@@ -75,10 +76,10 @@ local function set_key(bufnr, modes, key, options)
   end
 end
 
---- In the chat a permission's key is one only while the cursor is on a pending permission; else
---- it does what it always does, counts, operators and registers included.
+--- Map a permission's key in the chat. It acts only while the cursor is on a pending permission.
+--- Otherwise it keeps its usual meaning, including counts, operators and registers.
 ---@param key acp.Key
----@param on_card fun(): any whether the cursor is on one
+---@param on_card fun(): any whether the cursor is on a pending permission
 local function map_on_card(key, bufnr, on_card)
   local function run()
     if not on_card() then return key.key end
@@ -87,22 +88,22 @@ local function map_on_card(key, bufnr, on_card)
   set_key(bufnr, { 'n' }, key, { callback = run, expr = true, replace_keycodes = true })
 end
 
---- Keys of pending permissions that a chat has while the cursor is on one.
+--- Return the keys that work in a chat while the cursor is on a pending permission.
 ---@return acp.Key[]
 function M.on_card()
   local left_out = { help = true, open = true, close = true }
   return vim.tbl_filter(function(key) return not left_out[key.action] end, M.list('permission'))
 end
 
---- Do an action of a window, as if its key had been pressed in the current buffer.
+--- Run an action of a window as if its key had been pressed in the current buffer.
 ---@param action string
 ---@param n? integer session
 function M.run(window, action, n)
   signals.emit('key_pressed', window, action, vim.api.nvim_get_current_buf(), n)
 end
 
---- Let a key do what it does without us, the user's own mapping included: what is fed here comes
---- before anything that is scheduled.
+--- Run a key with its usual meaning, including the user's own mapping. Remove the keys, feed the
+--- key and set the keys again afterwards; fed keys are processed before scheduled functions.
 ---@param key acp.Key
 ---@param on fun(bufnr: integer): boolean|nil
 local function pass_on(window, bufnr, key, on)
@@ -116,10 +117,10 @@ local function pass_on(window, bufnr, key, on)
   end)
 end
 
---- Set the keys of a window's kind in a buffer.
+--- Set the keys of a kind of window in a buffer.
 ---@param n? integer session
----@param on_card? fun(): any where pending permissions stand in it, whether the cursor is on one:
----  it gets their keys as well
+---@param on_card? fun(): any whether the cursor is on a pending permission; if given, the keys of
+---  permissions are set as well
 ---@param on? fun(bufnr: integer): boolean|nil see `attach_over`
 function M.attach(window, bufnr, n, on_card, on)
   M.detach(window, bufnr)
@@ -145,22 +146,22 @@ function M.attach(window, bufnr, n, on_card, on)
   end
 end
 
---- The mapping that a buffer itself has; the global ones do not count.
+--- Return the buffer-local mapping of a key.
 ---@param key { mode: string, key: string }
----@return table|nil map as |maparg()| gives it
+---@return table|nil map result of |maparg()|
 local function own(bufnr, key)
   local function look_up() return vim.fn.maparg(key.key, key.mode, false, true) end
   local map = vim.api.nvim_buf_call(bufnr, look_up)
   return map.buffer == 1 and map or nil
 end
 
---- The same in a buffer of the user's: what they have on these keys comes back by `detach`.
----@param on? fun(bufnr: integer): boolean|nil whether the keys mean anything where the cursor is:
----  else they do what they do without us; nil once they are not wanted any more
+--- Set the keys in a buffer of the user. `detach` restores the user's mappings of these keys.
+---@param on? fun(bufnr: integer): boolean|nil whether the keys act at the cursor; if false, they
+---  keep their usual meaning; nil removes them
 function M.attach_over(window, bufnr, on)
   local it = (attached[bufnr] or {})[window]
   if it and it.keys[1] and not own(bufnr, it.keys[1]) then
-    attached[bufnr][window] = nil -- `:bdelete` has taken all mappings
+    attached[bufnr][window] = nil -- `:bdelete` has removed all mappings
   end
   M.detach(window, bufnr)
   local kept = {}
@@ -176,8 +177,8 @@ function M.attach_over(window, bufnr, on)
   attached[bufnr][window].kept = kept
 end
 
---- Take the keys of a window's kind away from a buffer, where they are still ours, and put back
---- what the user had there. A key that they have mapped since stays theirs.
+--- Remove the keys of a kind of window from a buffer and restore the user's mappings. A key that
+--- the user has mapped in the meantime keeps that mapping.
 function M.detach(window, bufnr)
   local it = (attached[bufnr] or {})[window]
   if not it then return end
@@ -194,7 +195,7 @@ function M.detach(window, bufnr)
   end
 end
 
---- Option `keymaps` has changed: windows that are there get their keys anew.
+--- Set the keys of existing buffers again after option `keymaps` has changed.
 function M.refresh()
   for bufnr, windows_of in pairs(vim.deepcopy(attached)) do
     if not vim.api.nvim_buf_is_valid(bufnr) then

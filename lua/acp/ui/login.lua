@@ -1,11 +1,11 @@
---- A login that an agent does in a terminal: its program talks to the user, its exit code says
---- whether it went well.
+--- Login in a terminal: the agent's program interacts with the user, and its exit code tells
+--- whether it succeeded.
 local M = {}
 
 ---@class acp.Login
 ---@field title string
 ---@field cmd string[]
----@field env table<string, string> laid over the environment
+---@field env table<string, string> added to the environment
 ---@field cwd string
 
 --- Run a program in the terminal of buffer `bufnr`.
@@ -25,7 +25,8 @@ local function run(bufnr, login, on_exit)
   return false, ok and require('acp.base.messages').why_not_executable or tostring(job)
 end
 
---- Frame operation: run the program beside; the answer is the verb `login_done {id, code}`.
+--- Frame operation: run the program in a window at the bottom. The answer is the verb
+--- `login_done {id, code}`.
 ---@param id integer
 ---@param login acp.Login
 function M.open(id, login)

@@ -1,12 +1,12 @@
---- Waiting prompts as a buffer: edit, reorder, delete; `:w` applies.
+--- Queue of prompts as a buffer that the user can edit. `:w` applies the changes.
 local M = {}
 
 local RULE = ('─'):rep(24)
-local shown = {} ---@type table<integer, string[]> buffer -> the texts it was filled with
+local shown = {} ---@type table<integer, string[]> buffer -> texts it was filled with
 
 local function name_of(n) return 'acp://queue/' .. n end
 
---- One text after another, a rule between.
+--- Return the lines of a page: the texts, with a rule between them.
 ---@return string[] lines
 local function lines_of(texts)
   local lines = {}
@@ -17,7 +17,7 @@ local function lines_of(texts)
   return lines
 end
 
---- The texts of a page; blank ones are left out.
+--- Return the texts of a page without blank ones.
 ---@return string[] texts
 local function texts_of(lines)
   local texts, part = {}, {}
@@ -39,7 +39,7 @@ local function has_own(n)
   return session ~= nil and #(session.queue or {}) > 0
 end
 
---- The queue of session `n`; before there is one, the prompts held since an earlier Neovim.
+--- Return the queue of session `n`; if it is empty, the prompts of an earlier Neovim.
 ---@return string[] texts
 local function waiting(n)
   return has_own(n) and require('acp.base.state').session(n).queue
@@ -49,7 +49,7 @@ end
 ---@return string[] texts
 local function queue_of(n) return vim.tbl_map(vim.trim, waiting(n)) end
 
---- Take out of `texts` what the buffer was filled with and has been sent since.
+--- Remove from `texts` the prompts that have been sent since the buffer was filled.
 local function drop_sent(texts, before, now)
   local left = {} ---@type table<string, integer>
   for _, text in ipairs(now) do
@@ -65,7 +65,7 @@ local function drop_sent(texts, before, now)
   end
 end
 
---- The texts of `now` that are not among those of `before`.
+--- Return the texts of `now` that are not in `before`.
 ---@return string[] texts
 local function arrived(before, now)
   local known = {} ---@type table<string, integer>
@@ -94,18 +94,18 @@ local function apply(n, bufnr)
     require('acp.base.state').set({ 'sessions', n, 'queue' }, all)
   end
   local messages = require('acp.base.messages')
-  local said = #all == 1 and messages.queued_one or messages.queued_many:format(#all)
-  require('acp.base.notify').echo('info', said)
+  local message = #all == 1 and messages.queued_one or messages.queued_many:format(#all)
+  require('acp.base.notify').echo('info', message)
 end
 
---- The prompts that wait now, in place of what is there.
+--- Replace the buffer's text with the current queue.
 local function fill(n, bufnr)
   shown[bufnr] = queue_of(n)
   vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, lines_of(waiting(n)))
   vim.bo[bufnr].modified = false
 end
 
---- Keep a buffer without edits as the queue is.
+--- Keep an unmodified buffer up to date with the queue.
 local function follow(n, bufnr)
   local on, group = require('acp.base.autocmds').group('acp.queue.' .. bufnr)
   on('User', function()
@@ -135,7 +135,7 @@ local function ensure(n)
   return bufnr
 end
 
---- The winbar: the format, and the keys.
+--- Return the winbar: the format and the keys.
 local function hint()
   local words =
     require('acp.ui.keymaps').words('queue', { apply = 'apply', close = 'close', help = 'keys' })
@@ -143,7 +143,7 @@ local function hint()
   return (' %s %%= %s '):format(require('acp.base.messages').queue_separator, words)
 end
 
---- Open the waiting prompts of a session for editing.
+--- Open the queue of a session for editing.
 local function open(n)
   if #waiting(n) == 0 then
     return require('acp.base.notify').echo('info', require('acp.base.messages').queue_empty)
@@ -153,7 +153,7 @@ local function open(n)
   require('acp.ui.window').show(ensure(n), where)
 end
 
---- The same for the current session, once the host has all that was sent.
+--- Open the queue of the current session once the host has confirmed all prompts.
 local function edit()
   local n = require('acp.base.state').meant()
   require('acp.ui.composer.delivery').when_taken(function() open(n) end)

@@ -1,11 +1,11 @@
---- Buffers of our own that one reads: made once, found by name, changed only by us.
+--- Scratch buffers of the plugin: created once, found by name, not modifiable by the user.
 local M = {}
 
---- 'formatlistpat' of what we draw: items of lists and plans, quotes, tool calls. One sign stands
---- for `- [x]`.
+--- 'formatlistpat' for drawn text: items of lists and plans, quotes, tool calls. A single sign is
+--- drawn in place of `- [x]`.
 M.ITEM = [[^\s*\%(\d\+[.)]\|[-*+>○◐✓✗⊘⚠—→↳]\)\s\+]]
 
---- The buffer of exactly this name, nil when there is none.
+--- Return the buffer with exactly this name, nil if there is none.
 ---@return integer|nil bufnr
 function M.find(name)
   if vim.fn.bufexists(name) == 0 then return nil end
@@ -23,13 +23,13 @@ function M.set_options(bufnr, options)
   end
 end
 
---- Options of a buffer of ours that the user writes into. Its filetype comes last of all, after our
---- keys, so that those which a user sets for a filetype win.
+--- Set the options of a plugin buffer that the user writes into. Callers set its filetype last,
+--- after the keys, so that keys of the user's filetype plugins win.
 ---@param more? table<string, any>
 function M.set_writable(bufnr, more)
   M.set_options(bufnr, {
     buftype = 'acwrite',
-    modifiable = true, -- whatever that of files is
+    modifiable = true, -- even if 'modifiable' is off globally
     bufhidden = 'hide',
     buflisted = false,
     swapfile = false,
@@ -38,8 +38,8 @@ function M.set_writable(bufnr, more)
   M.set_options(bufnr, more or {})
 end
 
---- An empty buffer of this name that is no file's. One that is there is taken over: a session file
---- (|:mksession|) leaves such, with the windows that showed it.
+--- Return an empty scratch buffer with this name. Reuse an existing one, which a session file
+--- (|:mksession|) may have created together with its windows.
 ---@return integer bufnr
 function M.claim(name)
   local bufnr = M.find(name)
@@ -56,7 +56,8 @@ function M.claim(name)
   return bufnr
 end
 
---- A buffer with this name and filetype, not modifiable, without file, swap or modeline.
+--- Return a buffer with this name and filetype that is not modifiable and has no file, swap file or
+--- modelines.
 ---@return integer bufnr
 ---@return boolean created
 function M.ensure(name, filetype)
@@ -79,8 +80,8 @@ function M.ensure(name, filetype)
   return bufnr, true
 end
 
---- Give a buffer of ours the file type of a file. Errors of file type plugins are not shown, and a
---- highlighter whose parser does not fit is stopped.
+--- Set the filetype of a file in a plugin buffer. Errors of filetype plugins are not shown. A
+--- tree-sitter highlighter without a matching parser is stopped.
 ---@param filetype string
 function M.set_filetype(bufnr, filetype)
   local command = 'silent! setlocal filetype=' .. filetype
@@ -92,18 +93,18 @@ function M.set_filetype(bufnr, filetype)
   end
 end
 
---- In windows of this buffer, which takes no text, keys are commands, also when the user comes in
---- Insert mode: by a click, or by <C-o> and a key.
+--- Leave Insert mode when the user enters this buffer, which is not modifiable, by a click or by
+--- <C-o> and a key.
 function M.leave_insert(bufnr)
   local function leave()
-    if vim.api.nvim_get_current_buf() ~= bufnr then return end -- was passed through
+    if vim.api.nvim_get_current_buf() ~= bufnr then return end -- the user has moved on
     if vim.api.nvim_get_mode().mode:find('^n?i') then vim.cmd.stopinsert() end
   end
   local on = require('acp.base.autocmds').in_buffer
   on(bufnr, { 'BufEnter', 'WinEnter' }, vim.schedule_wrap(leave))
 end
 
---- `:edit` empties a buffer that has no file; `fn` brings back what it shows.
+--- Call `fn` after `:edit`, which empties a buffer without a file, to restore its text.
 ---@param fn fun()
 function M.on_read(bufnr, fn) require('acp.base.autocmds').in_buffer(bufnr, 'BufReadCmd', fn) end
 
@@ -117,7 +118,7 @@ function M.fill(bufnr, lines, spans, ns)
   M.paint(bufnr, spans or {}, ns)
 end
 
---- Set the highlights of a whole buffer. Spans that lie outside the text are left out.
+--- Set the highlights of a whole buffer. Spans outside the text are ignored.
 ---@param spans acp.Span[] `{row, col, end_col, group}`, 0-based, bytes
 ---@param ns integer
 function M.paint(bufnr, spans, ns)
@@ -131,18 +132,18 @@ function M.paint(bufnr, spans, ns)
   end
 end
 
---- Rows [first, last) became `lines`: a user who is in it goes on seeing the same.
+--- Restore the view of the current window after the rows below `last` have shifted.
 ---@param view vim.fn.winsaveview.ret
-local function stay(view, last, shift)
+local function restore_view(view, last, shift)
   for _, at in ipairs({ 'lnum', 'topline' }) do
     if view[at] > last then view[at] = view[at] + shift end
   end
   vim.fn.winrestview(view)
 end
 
---- Replace rows [first, last) without harm to folds: line by line, then what is more or less.
---- nvim_buf_set_lines() cuts a fold where its first row is replaced, and leaves out what comes
---- directly above its last one; it is what takes rows below all others.
+--- Replace rows [first, last) without damage to folds: replace line by line, then insert or delete
+--- the difference. nvim_buf_set_lines() truncates a fold if it replaces its first row, and excludes
+--- rows inserted directly above its last row. It is used only to append rows at the end.
 function M.replace(bufnr, first, last, lines)
   local bottom = last >= vim.api.nvim_buf_line_count(bufnr)
   if bottom and (first == 0 or first == last or #lines == 0) then
@@ -159,7 +160,7 @@ function M.replace(bufnr, first, last, lines)
   elseif first + both < last then
     vim.fn.deletebufline(bufnr, first + both + 1, last)
   end
-  if view then stay(view, last, #lines - (last - first)) end
+  if view then restore_view(view, last, #lines - (last - first)) end
 end
 
 --- Append text to the end of `row`.

@@ -1,5 +1,5 @@
---- A window of ours that is the last one of its tab page: there is no other to edit in, so it lets
---- any buffer in, and is the user's as soon as a buffer of theirs is there.
+--- Acp windows that are the only window of their tab page. Such a window accepts any buffer, since
+--- there is no other window to edit in. It becomes the user's when it shows a buffer of the user.
 local M = {}
 
 local splits, set = require('acp.ui.win').splits, require('acp.ui.win').set
@@ -8,17 +8,19 @@ local function fix(win, value)
   if vim.wo[win].winfixbuf ~= value then set(win, 'winfixbuf', value) end
 end
 
---- A window closes: what is left alone has to let in what the next word of the same command line
---- opens. Whether it really closes is looked at afterwards.
-local function left_by(closing)
+--- Prepare for a window that is closing. An acp window that becomes the only one has to accept a
+--- buffer at once, since the same command line may open one. `update` checks later whether the
+--- other window has really closed.
+local function prepare_close(closing)
   if not vim.api.nvim_win_is_valid(closing) then return end
   local left = splits(vim.api.nvim_win_get_tabpage(closing))
   left = vim.tbl_filter(function(win) return win ~= closing end, left)
   if #left == 1 and vim.w[left[1]].acp then fix(left[1], false) end
 end
 
---- Windows came or went: those of ours are fixed unless they are alone.
-local function look()
+--- Set 'winfixbuf' in all acp windows except those that are alone. Called after windows opened or
+--- closed.
+local function update()
   for _, tab in ipairs(vim.api.nvim_list_tabpages()) do
     local all = splits(tab)
     for _, win in ipairs(all) do
@@ -27,8 +29,8 @@ local function look()
   end
 end
 
---- Another buffer is in a window: where it is none of ours the window is none of ours either.
-local function entered(bufnr)
+--- Give a window to the user when it shows a buffer of the user.
+local function on_buffer(bufnr)
   local win = vim.api.nvim_get_current_win()
   local name = vim.api.nvim_buf_get_name(bufnr)
   if not vim.w[win].acp or vim.wo[win].winfixbuf or vim.startswith(name, 'acp://') then return end
@@ -39,15 +41,15 @@ local function entered(bufnr)
   end
 end
 
---- Look after windows from now on.
+--- Watch the windows from now on.
 M.watch = require('acp.base.once')(function()
   local on = require('acp.base.autocmds').group('acp.sole_window')
-  local look_soon = vim.schedule_wrap(look)
+  local update_soon = vim.schedule_wrap(update)
   on({ 'WinClosed', 'WinNew' }, function(args)
-    if args.event == 'WinClosed' then left_by(tonumber(args.match) or -1) end
-    look_soon()
+    if args.event == 'WinClosed' then prepare_close(tonumber(args.match) or -1) end
+    update_soon()
   end)
-  on('BufWinEnter', function(args) entered(args.buf) end)
+  on('BufWinEnter', function(args) on_buffer(args.buf) end)
 end)
 
 return M

@@ -6,34 +6,34 @@ local api = vim.api
 ---@return boolean
 function M.floats(win) return api.nvim_win_get_config(win).relative ~= '' end
 
---- How wide the text of a window is.
+--- Return the width of the text area of a window.
 ---@return integer cells
 function M.text_columns(win)
   local info = vim.fn.getwininfo(win)[1]
   return info.width - info.textoff
 end
 
---- The windows of a tab page that are no floats.
+--- Return the windows of a tab page that are not floats.
 ---@param tab integer
 ---@return integer[]
 function M.splits(tab)
   return vim.tbl_filter(function(win) return not M.floats(win) end, api.nvim_tabpage_list_wins(tab))
 end
 
---- Set an option for a window alone.
+--- Set the local value of a window option.
 ---@param value any
 function M.set(win, name, value)
   api.nvim_set_option_value(name, value, { scope = 'local', win = win })
 end
 
---- The window that was the current one before.
+--- Return the previous window of the tab page.
 ---@return integer|nil
 function M.previous()
   local win = vim.fn.win_getid(vim.fn.winnr('#'))
   return win ~= 0 and win or nil
 end
 
---- Where the user is: to be compared with where they are later.
+--- Return the current window and buffer, for comparison with a later place.
 ---@return { win: integer, buf: integer }
 function M.place() return { win = api.nvim_get_current_win(), buf = api.nvim_get_current_buf() } end
 
@@ -48,7 +48,7 @@ local function rectangle(win)
   }
 end
 
---- Whether floats of the current tab page hide half of a window or more.
+--- Return whether floats of the current tab page cover half of a window or more.
 ---@return boolean
 function M.is_covered(win)
   local own, level = rectangle(win), api.nvim_win_get_config(win).zindex or 0
@@ -65,14 +65,14 @@ function M.is_covered(win)
   return 2 * hidden >= (own.bottom - own.top + 1) * (own.right - own.left + 1)
 end
 
---- The border of our floats: the user's 'winborder' where Neovim has it, else rounded.
+--- Return the border of floats: 'winborder' if the user has set it, otherwise rounded.
 ---@return string
 function M.border()
   local ok, border = pcall(function() return vim.o.winborder end)
   return ok and border ~= '' and border or 'rounded'
 end
 
---- A text as 'winbar' and 'statusline' have it: a `%` is one.
+--- Escape `%` for 'winbar' and 'statusline'.
 ---@return string
 function M.literal(text) return (text:gsub('%%', '%%%%')) end
 

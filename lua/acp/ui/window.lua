@@ -1,5 +1,6 @@
---- Windows the plugin opens. Views only: closing one ends nothing; none but our own is ever
---- taken. A window of ours has `w:acp` set and 'winfixbuf' on, unless it is alone (`sole_window`).
+--- Windows that the plugin opens. They are only views, so closing one ends nothing. The plugin
+--- never takes a window of the user. An acp window has `w:acp` and 'winfixbuf' set, unless it is
+--- the only one (`sole_window`).
 local M = {}
 
 local set = require('acp.ui.win').set
@@ -8,29 +9,29 @@ local set = require('acp.ui.win').set
 
 ---@class acp.OpenOpts
 ---@field layout? acp.Layout default 'right'
----@field size? number a part of the screen when below 1, else columns or lines; default 0.4
----@field enter? boolean whether the focus goes there: only as the user's own act
----@field last? boolean with the cursor on the last line, so that it follows what comes
----@field side? boolean it stands in a column at a side, wherever in that
----@field under? integer window to split instead of the whole screen; of a float, to go below
----@field options? table<string, any> window options over the usual ones
----@field like? string where there is no room for more, a window of ours with such a name is taken
----@field leaving? boolean whether the user goes to the composer of such a window
----@field replaced? fun(bufnr: integer) what was shown there, after that
+---@field size? number fraction of the screen if below 1, else columns or lines; default 0.4
+---@field enter? boolean whether to focus the window; only for an action of the user
+---@field last? boolean whether to put the cursor on the last line, so that the window follows it
+---@field side? boolean whether the window is in a column at a side
+---@field under? integer window to split instead of the whole screen; a float to open below
+---@field options? table<string, any> window options in addition to the usual ones
+---@field like? string name prefix of an acp window to reuse if there is no room for another one
+---@field leaving? boolean whether the user goes on to the composer of such a window
+---@field replaced? fun(bufnr: integer) called after the buffer of a reused window was replaced
 
 local MIN_COLUMNS, MIN_LINES = 20, 3
 
---- Neovim refuses windows in an <expr> mapping (E565), in the command-line window (E11) and
---- while it closes others (E1159, E814).
+--- Errors with which Neovim refuses windows: in an <expr> mapping (E565), in the command-line
+--- window (E11) and while it closes others (E1159, E814).
 local REFUSED = { 'E565', 'E11:', 'E1159', 'E814', 'textlock' }
 
 local function refused_for_now(why)
   return vim.iter(REFUSED):any(function(code) return why:find(code, 1, true) ~= nil end)
 end
 
---- Call `fn`; where Neovim refuses windows just now, again as soon as it may be possible.
+--- Call `fn`. If Neovim refuses windows at the moment, call it again as soon as possible.
 ---@param fn fun(): any
----@return any result nil when it had to be put off
+---@return any result nil if the call was postponed
 function M.when_free(fn)
   local ok, result = pcall(fn)
   if ok then return result end
@@ -75,7 +76,7 @@ local function placement(opts)
   return config
 end
 
---- A new split inherits the options of the window it came from; these must not come along.
+--- Options that a new split must not inherit from the window that was split.
 local PLAIN = {
   diff = false,
   scrollbind = false,
@@ -96,7 +97,7 @@ local PLAIN = {
   winbar = '',
 }
 
---- Mark `win` as ours and set its options, for it alone.
+--- Mark `win` as an acp window and set its local options.
 ---@param options? table<string, any>
 function M.adopt(win, options)
   vim.w[win].acp = true
@@ -109,8 +110,8 @@ function M.adopt(win, options)
 end
 
 ---@class acp.Share
----@field part number of the screen's width
----@field width integer columns that this came to when it was last seen
+---@field part number fraction of the screen's width
+---@field width integer last known width in columns
 
 local shares, columns = {}, 0 ---@type table<integer, acp.Share>, integer
 
@@ -125,13 +126,14 @@ local function note_shares()
   for win in pairs(shares) do
     if not vim.api.nvim_win_is_valid(win) then
       shares[win] = nil
-    elseif vim.o.columns == columns then -- else it is the screen's new size that speaks
+    elseif vim.o.columns == columns then -- otherwise the screen was resized
       note_share(win)
     end
   end
 end
 
---- 'winfixwidth' would leave nothing of a small screen to the user's own windows.
+--- Scale the windows at a side after the screen was resized. With 'winfixwidth' alone, a smaller
+--- screen would leave no room for the user's windows.
 local function keep_shares()
   columns = vim.o.columns
   for win, share in pairs(shares) do
@@ -143,7 +145,7 @@ local function keep_shares()
   end
 end
 
---- A window at a side keeps its part of the screen when that changes.
+--- Keep the fraction of the screen that a window at a side has.
 local function keep_share(win)
   if columns == 0 then
     local on = require('acp.base.autocmds').group('acp.window')
@@ -155,7 +157,7 @@ local function keep_share(win)
 end
 
 ---@param opts acp.OpenOpts
-local function dress(win, bufnr, opts)
+local function set_up(win, bufnr, opts)
   local side = opts.side or vim.list_contains({ 'left', 'right' }, opts.layout or 'right')
   local fixed = { winfixwidth = side, winfixheight = not side and opts.layout ~= 'float' }
   M.adopt(win, vim.tbl_extend('force', fixed, opts.options or {}))
@@ -167,23 +169,24 @@ end
 
 local ENTERING = 'BufEnter,BufLeave,WinEnter,WinLeave'
 
---- Call `fn` for a window where the user is not, or stays. Neovim would tell that it is entered.
+--- Call `fn` without the autocommands for entering, which Neovim would fire although the user does
+--- not enter another window.
 ---@param fn function
-local function aside(fn, ...)
+local function without_entering(fn, ...)
   local ignored = vim.go.eventignore
   local quiet = { eventignore = (ignored == '' and '' or ignored .. ',') .. ENTERING }
   local ok, why = require('acp.base.options').with(vim.go, quiet, fn, ...)
   if not ok then error(why, 0) end
 end
 
---- Show `bufnr` in a window of ours in place of what is there; that one's buffer stays.
+--- Show `bufnr` in an acp window in place of the window's buffer, which stays loaded.
 ---@param opts acp.OpenOpts
 ---@return integer win
 function M.replace(win, bufnr, opts)
   local before = vim.api.nvim_win_get_buf(win)
   set(win, 'winfixbuf', false)
-  aside(vim.api.nvim_win_set_buf, win, bufnr)
-  dress(win, bufnr, opts)
+  without_entering(vim.api.nvim_win_set_buf, win, bufnr)
+  set_up(win, bufnr, opts)
   if opts.enter then vim.api.nvim_set_current_win(win) end
   if opts.replaced then opts.replaced(before) end
   return win
@@ -206,7 +209,7 @@ local function open(bufnr, opts)
   local below = require('acp.ui.below')
   if below.wanted(opts.under) then
     local float = below.open(bufnr, opts.under --[[@as integer]], opts.size, opts.enter or false)
-    dress(float, bufnr, opts)
+    set_up(float, bufnr, opts)
     return float
   end
   local config = placement(opts)
@@ -216,11 +219,11 @@ local function open(bufnr, opts)
     ok, win = pcall(vim.api.nvim_open_win, bufnr, opts.enter or false, placement(float))
   end
   if not ok then error(win, 0) end
-  dress(win --[[@as integer]], bufnr, opts)
+  set_up(win --[[@as integer]], bufnr, opts)
   if config.relative then
     require('acp.ui.float_room').keep(win --[[@as integer]])
   end
-  if config.split and config.height then -- 'equalalways' may have had its say
+  if config.split and config.height then -- 'equalalways' may have changed it
     vim.api.nvim_win_set_height(win --[[@as integer]], config.height)
     require('acp.ui.rows').keep(win --[[@as integer]])
   end
@@ -228,8 +231,8 @@ local function open(bufnr, opts)
   return win --[[@as integer]]
 end
 
---- Open a window for `bufnr` beside everything else. The focus stays unless `opts.enter`. Where
---- Neovim refuses windows just now it is opened as soon as possible, and nil is returned.
+--- Open a window for `bufnr` at an edge of the screen. The focus does not move unless `opts.enter`
+--- is set. If Neovim refuses windows at the moment, open it later and return nil.
 ---@param opts? acp.OpenOpts
 ---@return integer|nil winid
 function M.open_beside(bufnr, opts)
@@ -238,18 +241,18 @@ function M.open_beside(bufnr, opts)
   )
 end
 
---- Move a window of ours below another one, with all that it shows and the user in it.
+--- Move an acp window below another one. It stays current if it is.
 ---@param upper integer
 ---@param height integer
 function M.move_below(win, upper, height)
   local below = require('acp.ui.below')
   if below.wanted(upper) then return below.adopt(win, upper, height) end
-  aside(vim.fn.win_splitmove, win, upper, { rightbelow = true })
+  without_entering(vim.fn.win_splitmove, win, upper, { rightbelow = true })
   vim.api.nvim_win_set_height(win, height)
   require('acp.ui.rows').keep(win)
 end
 
---- A window of the current tab page that shows `bufnr`.
+--- Return a window of the current tab page that shows `bufnr`.
 ---@param bufnr integer|nil
 ---@return integer|nil winid
 function M.showing(bufnr)
@@ -259,8 +262,8 @@ function M.showing(bufnr)
   return windows:find(function(win) return vim.api.nvim_win_get_tabpage(win) == tab end)
 end
 
---- Show `bufnr` where a window of this tab page does, and go there with `opts.enter`; else beside
---- everything.
+--- Return a window of this tab page that shows `bufnr`, opening one if needed. Focus it if
+--- `opts.enter` is set.
 ---@param opts acp.OpenOpts
 ---@return integer|nil winid
 function M.show(bufnr, opts)
@@ -270,8 +273,8 @@ function M.show(bufnr, opts)
   return win
 end
 
---- The last window cannot be closed: it gets the user's last buffer, or an empty one.
-local function leave(win, bufnr)
+--- Show the alternate or an empty buffer in the last window, which cannot be closed.
+local function release(win, bufnr)
   set(win, 'winfixbuf', false)
   require('acp.ui.titles').untitle(win)
   vim.w[win].acp = nil
@@ -282,7 +285,7 @@ local function leave(win, bufnr)
   vim.api.nvim_win_set_buf(win, other)
 end
 
---- Close `win` if it is there, the last one of the screen included.
+--- Close `win` if it exists. If it is the last one, only replace its buffer.
 ---@param win integer|nil
 function M.close(win)
   if not win or not vim.api.nvim_win_is_valid(win) then return end
@@ -292,21 +295,21 @@ function M.close(win)
     require('acp.ui.float_exit').before_close(win)
     local ok, why = pcall(vim.api.nvim_win_close, win, true)
     if not ok and tostring(why):find('E444', 1, true) then
-      leave(win, bufnr)
+      release(win, bufnr)
     elseif not ok then
       error(why, 0)
     end
   end)
 end
 
---- Close every window that shows `bufnr`, in all tab pages; the buffer stays.
+--- Close every window that shows `bufnr`, in all tab pages. The buffer stays loaded.
 function M.close_all(bufnr)
   for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
     M.close(win)
   end
 end
 
---- Make `win` the current one; the user's own act, so it may.
+--- Focus `win`. Call this only for an action of the user.
 function M.focus(win)
   M.when_free(function() vim.api.nvim_set_current_win(win) end)
 end

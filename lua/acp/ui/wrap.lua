@@ -1,9 +1,9 @@
---- How many rows of the screen a text takes.
+--- Screen rows of a wrapped text.
 local M = {}
 
 local text_width = require('acp.base.text_width')
 
---- Screen lines that `lines` take when they are wrapped at `width`, wherever that is: the least.
+--- Return the least number of screen rows that `lines` need at `width`, wrapped at any character.
 ---@return integer
 function M.least(lines, width)
   local count = 0
@@ -13,8 +13,8 @@ function M.least(lines, width)
   return count
 end
 
---- Rows that a window's text takes there, which breaks at words and is indented.
----@param last? integer row (from 0) up to which it counts
+--- Return the screen rows of a window's text, with its 'linebreak' and 'breakindent'.
+---@param last? integer last row to count, 0-based
 ---@return integer
 function M.there(win, last) return vim.api.nvim_win_text_height(win, { end_row = last }).all end
 

@@ -1,7 +1,6 @@
---- Float of pending questions, oldest first, but those that no agent waits for last. It is at the
---- top right of the current tab page, with or without a chat window. It is hidden if a window shows
---- all of the questions, or if it would cover a chat or the text around the cursor. A message then
---- announces a question. The float never takes the focus; `:Acp permissions` or <C-w>w goes there.
+--- Float of pending questions at the top right of the current tab page. It is hidden if a window
+--- shows all of the questions, or if it would cover a chat or the text around the cursor; then a
+--- message announces a question. It never takes the focus; `:Acp permissions` or <C-w>w goes there.
 local M = {}
 
 local text_width = require('acp.base.text_width')
@@ -103,9 +102,8 @@ local function in_float() return titled() and { untitled(cards[1]) } or cards en
 --- Return the line below the last card.
 local function rest() return ('… and %d more'):format(behind()) end
 
---- Return the text of the float: all cards, with a blank line between them. If there are several
---- sessions, each card has a line with its session. The middle of a card is cut if it takes more
---- than `limit` screen rows.
+--- Return the text of the float: all cards, each with its session if there are several. The middle
+--- of a card is cut if it takes more than `limit` screen rows.
 ---@return string[] lines
 ---@return acp.Span[] spans
 local function page(limit)
@@ -381,7 +379,6 @@ local function ask_for_more()
   end
 end
 
---- Adjust the float after the cursor or a window has moved.
 local function adjust()
   if #cards == 0 then return end
   follow_cursor()
