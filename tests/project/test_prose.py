@@ -36,7 +36,7 @@ LEFT = {
     "lua/acp/command": 12,
     "lua/acp/review": 1,
     "lua/acp/tools": 41,
-    "lua/acp/ui": 157,
+    "lua/acp/ui": 5,
     "tests/agent": 17,
     "tests/agents": 40,
     "tests/agents_sdk": 3,
