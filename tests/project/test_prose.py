@@ -33,7 +33,6 @@ LEFT = {
     "acp_nvim/session": 110,
     "acp_nvim/tools": 59,
     "lua/acp": 14,
-    "lua/acp/command": 12,
     "lua/acp/review": 1,
     "lua/acp/tools": 41,
     "lua/acp/ui": 5,

@@ -1,7 +1,8 @@
---- Functions of the keys of our windows, by window and action (described in `acp.base.actions`).
+--- Functions of the keys of acp windows, by window and action (described in `acp.base.actions`).
 local M = {}
 
---- A function of a module, with these arguments and after them the session's number.
+--- Return an action that calls a function of a module with these arguments and the session's
+--- number.
 ---@param module string
 ---@param ... any
 ---@return fun(bufnr: integer, n: integer|nil)
@@ -20,7 +21,8 @@ local function on_buffer(module, name)
   return function(bufnr) require(module)[name](bufnr) end
 end
 
---- The same with a number of steps, times the count that was typed: `3]f`.
+--- Return an action that calls a function of a module with a number of steps, multiplied by the
+--- count of the key, as in `3]f`.
 ---@param module string
 ---@param steps 1|-1
 local function step(module, name, steps)
@@ -36,7 +38,7 @@ local cancel = call('acp.command.everyday', 'cancel_session')
 
 local function close() require('acp.ui.window').close(vim.api.nvim_get_current_win()) end
 
---- Close a window in which the user writes, unless that would throw away what they wrote.
+--- Close a window that the user writes in, unless that would discard changes.
 local function close_written(bufnr)
   if vim.bo[bufnr].modified and vim.bo[bufnr].bufhidden == 'wipe' then
     require('acp.base.notify').echo('warn', require('acp.base.messages').not_applied)
@@ -112,7 +114,7 @@ for _, verb in ipairs({ 'accept', 'reject' }) do
   M.list.edits[verb .. '_hunk'] = function() require('acp.review.hunk').decide(verb, 'hunk') end
 end
 
--- The two sides of the review, and the list of files below them.
+-- Keys of both sides of the review and of its list of files.
 local files = {
   next_file = step('acp.review', 'go', 1),
   previous_file = step('acp.review', 'go', -1),

@@ -1,5 +1,5 @@
---- Choices for a subcommand without its argument: agents, modes, models, options, ways to log in.
---- Names come from the caches; only the choice goes to the host.
+--- Choices for a subcommand without an argument: agents, modes, models, options, login methods. The
+--- names come from cached state; only the choice is sent to the host.
 local M = {}
 
 ---@class acp.Choice
@@ -9,7 +9,7 @@ local M = {}
 
 local notify = require('acp.command.subcommands.spec').notify
 
---- `name: description`, with a mark at the one in force.
+--- Return the label with a mark if the choice is the current one.
 ---@param choice acp.Choice
 local function line(choice) return (choice.current and '* ' or '  ') .. choice.label end
 
@@ -28,29 +28,29 @@ local function label(name, description)
   return description and description ~= '' and ('%s: %s'):format(name, description) or name
 end
 
---- New sessions are of this agent.
+--- Use this agent for new sessions.
 function M.use(name)
   require('acp.base.valid_names').choose_agent(name)
   notify('agent', { name = name })
 end
 
----@param command string[]|nil none: embedded, or known to the host alone
-local function installed(command)
+---@param command string[]|nil nil for an embedded agent or one that only the host knows
+local function is_installed(command)
   return not command or vim.fn.executable(vim.fn.expand(command[1] or '')) == 1
 end
 
---- The agent for new sessions: those that can be started first.
+--- Choose the agent for new sessions. Installed agents come first.
 function M.agent()
   local config, current = require('acp.config').get(), require('acp.base.valid_names').agent()
   local here, missing = {}, {}
   for _, name in ipairs(require('acp.base.valid_names').agents()) do
     local agent = config.agents[name] or {}
     local command, url = agent.command, agent.url
-    local there = installed(command)
+    local available = is_installed(command)
     local where = url and require('acp.base.addresses').shown(url)
     local text = label(name, where or command and table.concat(command, ' '))
-    table.insert(there and here or missing, {
-      label = there and text or text .. ' (not installed)',
+    table.insert(available and here or missing, {
+      label = available and text or text .. ' (not installed)',
       value = name,
       current = name == current,
     })
@@ -58,7 +58,7 @@ function M.agent()
   choose(require('acp.base.messages').choose_agent, 'agent', vim.list_extend(here, missing), M.use)
 end
 
---- The mode of the current session.
+--- Choose the mode of the current session.
 function M.mode()
   local session = require('acp.base.valid_names').session()
   local modes = session and session.modes or { available = {} }
@@ -75,7 +75,8 @@ function M.mode()
   choose('Mode', 'mode', choices, function(id) notify('mode', { id = id }) end)
 end
 
---- Values of a config option as choices; those in groups carry the group's name.
+--- Return the values of a config option as choices. A value in a group is prefixed with the group's
+--- name.
 ---@return acp.Choice[]
 local function values(option)
   if option.type == 'boolean' then
@@ -98,7 +99,7 @@ local function values(option)
   return choices
 end
 
---- A value of one config option of the current session.
+--- Choose the value of a config option of the current session.
 ---@param id string
 function M.value(id)
   local option = require('acp.base.valid_names').config_option(id) or {}
@@ -106,7 +107,7 @@ function M.value(id)
   choose(option.name or id, id, values(option), set)
 end
 
---- A config option of the current session, then its value.
+--- Choose a config option of the current session and then its value.
 function M.option()
   local choices = vim.tbl_map(function(option)
     local now = vim.tbl_filter(function(choice) return choice.current end, values(option))[1]
@@ -121,7 +122,7 @@ function M.option()
   end)
 end
 
---- The agent that a login is for: the one that waits for it, else the current session's.
+--- Return the agent to log in to: one that requires a login, or else that of the current session.
 local function login_agent()
   local state = require('acp.base.state').get()
   for name, agent in pairs(state.agents) do
@@ -131,7 +132,7 @@ local function login_agent()
   return session and session.agent or nil
 end
 
---- A way to log in, of those that the agent has named; the only one needs no question.
+--- Choose a login method of the agent. If there is only one, use it without asking.
 ---@param method string|nil
 function M.login(method)
   local name = login_agent()

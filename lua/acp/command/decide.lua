@@ -1,4 +1,4 @@
---- Answers by keys, maps and commands, to questions that the user has seen
+--- Answers by keys, mappings and commands to questions that the user has seen
 --- (`acp.ui.question.seen`).
 local M = {}
 
@@ -29,7 +29,7 @@ local function options_of(id) return require('acp.ui.question').options(id) or {
 local function choose(id, choice)
   local proposal = package.loaded['acp.review.proposal']
   local amended = proposal and proposal.amended(id) or nil
-  -- The answer may be to show more, a form say.
+  -- The chosen option may open a window, such as a form.
   require('acp.ui.report').expect()
   host('choose', { id = id, option = choice, amended = amended })
 end
@@ -47,10 +47,10 @@ local function choose_kind(id, kind)
   end
 end
 
---- `:Acp allow`, `:Acp deny`: answer the oldest question, or the one whose edits the user looks at
---- or whose form they fill in.
+--- `:Acp allow`, `:Acp deny`: answer the oldest question, or the one whose edits or form the
+--- current window shows.
 ---@param verb 'allow'|'deny'
----@param option? string its id
+---@param option? string option id
 function M.command(verb, option)
   local id = require('acp.ui.question.seen').oldest()
   if not id then return end
@@ -63,7 +63,7 @@ function M.command(verb, option)
   })
 end
 
---- Ids of the options that `:Acp allow` and `:Acp deny` take.
+--- Return the ids of the options that `:Acp allow` and `:Acp deny` accept.
 ---@return string[]
 function M.option_ids()
   local id = require('acp.ui.question.seen').meant()
@@ -77,8 +77,8 @@ function M.first(kind)
   if id then choose_kind(id, kind) end
 end
 
---- The question under the cursor, if a key may answer it. One that waits behind others gets its
---- card first.
+--- Return the question under the cursor if a key may answer it. If it has no card yet, ask the host
+--- for the card.
 ---@return integer|string|nil id
 local function here()
   local question = require('acp.ui.question')
@@ -116,7 +116,7 @@ function M.open()
   end
 end
 
---- Show what the question under the cursor would write, side by side.
+--- Show the edits of the question under the cursor side by side.
 function M.review()
   local id = require('acp.ui.question').here()
   if id then require('acp.review.proposal').ask(id) end

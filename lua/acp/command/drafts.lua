@@ -1,34 +1,35 @@
---- Texts of the user that no agent has got yet, kept on disk: drafts in composers, prompts that
---- wait, comments. They are written when typing pauses, come back in the next Neovim that is used
---- in the same directory, and are gone when they are sent.
+--- Unsent texts of the user on disk: drafts in composers, queued prompts, comments. They are
+--- written when typing pauses, restored by the next Neovim that uses the plugin in the same
+--- directory, and removed when they are sent.
 ---
---- A prompt has a number from its first draft on. The host notes the numbers that it sends beside
---- the drafts (`sent.py`), so that a sent prompt does not come back, even where
---- Neovim was killed before it could say so here.
+--- A prompt has a number from its first draft on. The host records the numbers of sent prompts
+--- beside the drafts (`sent.py`). So a sent prompt does not return, even if Neovim was killed
+--- before it could remove the draft.
 local M = {}
 
 local draft_file = require('acp.base.draft_file')
 
 local PAUSE_MS, LONGEST_MS = 300, 2000
-local RETRY_MS, LAST_RETRY_MS = 2000, 300000 -- after a failure, though nothing else happens
+local RETRY_MS, LAST_RETRY_MS = 2000, 300000 -- first and longest delay after a failure
 
 local on_disk = {} ---@type table<string, string> path -> text
-local leftover = {} ---@type string[] files taken over, until this Neovim's own hold what is in them
---- Drafts that went to the history, by directory.
+--- Files of earlier Neovims, deleted once this Neovim's own files contain their texts.
+local leftover = {} ---@type string[]
+--- Drafts that were moved to the history, by directory.
 local earlier = {} ---@type table<string, acp.KeptPrompt[]>
 local recalled = {} ---@type table<string, true> directories
 local places = {} ---@type table<integer, string> last directory of each composer
 local busy, again = false, false
-local waits = false -- a timer runs
-local retries = false -- another one does, after a failure
+local waits = false -- whether the timer for the next write is running
+local retries = false -- whether the timer for a retry is running
 local retry_ms = RETRY_MS
-local ended = false -- Neovim ends: that the host goes too changes nothing any more
+local ended = false -- whether Neovim is exiting, so that later changes are ignored
 local first_change, last_change = 0, 0
-local told ---@type string|nil the last problem
+local last_problem ---@type string|nil last problem that was shown
 
 local function problem(why)
-  if why ~= told then
-    told = why
+  if why ~= last_problem then
+    last_problem = why
     require('acp.base.notify').echo(
       'warn',
       require('acp.base.messages').drafts_not_kept:format(why)
@@ -36,7 +37,7 @@ local function problem(why)
   end
 end
 
---- Where a composer's session works, or would.
+--- Return the directory of a composer's session or, without a session, the current directory.
 local function place(n)
   local session = n and require('acp.base.state').get().sessions[n]
   local cwd = session and session.cwd or require('acp.ui.composer.places').cwd()
@@ -47,7 +48,7 @@ local function place(n)
   return cwd
 end
 
---- All that is to be kept, by directory.
+--- Return all texts to store, by directory.
 ---@return table<string, acp.Kept>
 local function collect()
   local found = {} ---@type table<string, acp.Kept>
@@ -85,7 +86,7 @@ local function texts()
   return found
 end
 
---- Files to write and to remove.
+--- Return the files to write and to delete.
 ---@return acp.FileJob[]
 local function jobs()
   local wanted, list = texts(), {}
@@ -98,7 +99,7 @@ local function jobs()
   return list
 end
 
---- Note the results of jobs.
+--- Record the results of jobs.
 ---@param done acp.FileJob[]
 local function note(done)
   local why
@@ -109,11 +110,11 @@ local function note(done)
   if why then
     problem(why)
   else
-    told, retry_ms = nil, RETRY_MS
+    last_problem, retry_ms = nil, RETRY_MS
   end
 end
 
---- Files taken over go once this Neovim's own have what was in them.
+--- Return the jobs that delete the files of earlier Neovims.
 ---@return acp.FileJob[]
 local function leftover_jobs()
   local list = vim.tbl_map(function(path) return { path = path } end, leftover)
@@ -149,8 +150,8 @@ function flush()
     vim.schedule_wrap(function(done)
       note(done)
       busy = false
-      if told then retry() end
-      if not told and #leftover > 0 then
+      if last_problem then retry() end
+      if not last_problem and #leftover > 0 then
         draft_file.start(leftover_jobs(), vim.schedule_wrap(note))
       end
       if again then
@@ -161,27 +162,27 @@ function flush()
   )
 end
 
---- Neovim ends, whatever is under way.
+--- Write all texts before Neovim exits.
 function M.leave()
   ended = true
   vim.wait(1000, function() return not busy end, 5)
-  earlier = {} -- the user has had them
+  earlier = {} -- the user could use them in this Neovim
   local list = jobs()
   if #list > 0 and next(on_disk) == nil then draft_file.prepare() end
   note(draft_file.run(list))
-  if not told then draft_file.run(leftover_jobs()) end
+  if not last_problem then draft_file.run(leftover_jobs()) end
   if next(on_disk) == nil then
     vim.uv.fs_unlink(draft_file.sent_path())
     local directory = draft_file.directory()
-    vim.uv.fs_rmdir(directory) -- does nothing where others have theirs
+    vim.uv.fs_rmdir(directory) -- fails if other Neovims have files there
     vim.uv.fs_rmdir(vim.fs.dirname(directory))
   end
 end
 
-local queues = {} ---@type table<integer, string[]> those of the snapshot when they were last seen
+local queues = {} ---@type table<integer, string[]> queues of the last snapshot, by session
 
---- The snapshot has changed; its queues may have.
-local function look()
+--- Write the texts if a queue has changed in the snapshot.
+local function on_state()
   local changed, seen = false, {}
   for n, session in pairs(require('acp.base.state').get().sessions) do
     seen[n] = session.queue
@@ -195,7 +196,7 @@ end
 local watch = require('acp.base.once')(function()
   local on = require('acp.base.autocmds').group('acp.drafts')
   on('VimLeavePre', M.leave)
-  on('User', look, { pattern = 'AcpState' })
+  on('User', on_state, { pattern = 'AcpState' })
 end)
 
 local function now() return vim.uv.hrtime() / 1e6 end
@@ -213,7 +214,7 @@ local function later(ms)
   end, math.ceil(ms))
 end
 
---- Something has changed that is to be kept: it is written when that pauses.
+--- Write the texts when changes pause.
 function M.changed()
   watch()
   last_change = now()
@@ -223,16 +224,16 @@ function M.changed()
   end
 end
 
---- The same without a pause: a prompt was sent, or waits.
+--- Write the texts at once, after a prompt was sent or queued.
 function M.soon()
   watch()
   vim.schedule(flush)
 end
 
--- Coming back -------------------------------------------------------------------------------------
+-- Restoring ---------------------------------------------------------------------------------------
 
---- The drafts of all files in the order in which they are offered: that of the current session,
---- then the others, the newest file first.
+--- Return the drafts of all files, the newest file first. Within a file, the draft of the current
+--- session is first.
 ---@param found acp.Kept[] the oldest first
 ---@return acp.KeptPrompt[]
 local function by_use(found)
@@ -249,8 +250,8 @@ local function by_use(found)
   return list
 end
 
---- Earlier prompts for the composer, and for the file until this Neovim ends.
----@param list acp.KeptPrompt[] the first is the one that is found first
+--- Add texts to the composer's history, and keep them on disk until this Neovim exits.
+---@param list acp.KeptPrompt[] the first becomes the latest entry of the history
 local function to_history(cwd, list)
   for i = #list, 1, -1 do
     if list[i].text:match('%S') then
@@ -261,10 +262,11 @@ local function to_history(cwd, list)
   end
 end
 
---- A line about drafts, prompts and comments that came back.
----@param back boolean whether a draft is in the composer
----@param old integer drafts in the history
----@param waiting integer prompts
+--- Return a message about restored drafts, prompts and comments.
+---@param back boolean whether a draft was put into the composer
+---@param old integer number of drafts in the history
+---@param waiting integer number of queued prompts
+---@param remarks integer number of comments
 local function summary(back, old, waiting, remarks)
   if not back and old + waiting + remarks == 0 then return nil end
   local messages, parts = require('acp.base.messages'), {}
@@ -275,12 +277,12 @@ local function summary(back, old, waiting, remarks)
   counted(old, messages.part_old_draft, messages.part_old_drafts)
   counted(waiting, messages.part_prompt_left, messages.part_prompts_left)
   counted(remarks, messages.part_comment_left, messages.part_comments_left)
-  -- The first part begins the line.
+  -- The first part begins the sentence.
   return (table.concat(parts, '; '):gsub('^%l', string.upper))
 end
 
 ---@param n integer composer
----@return boolean back whether a draft is in the composer
+---@return boolean back whether a draft was put into the composer
 local function take(cwd, n)
   local found, paths, problems, newer = draft_file.take(cwd)
   local drafts, queue, old, remarks = by_use(found), {}, {}, {}
@@ -309,10 +311,10 @@ local function take(cwd, n)
   return back
 end
 
---- The plugin is used in the current directory: what Neovims that have ended kept for it comes
---- back, the first time. A text in the composer stays as it is.
----@param n? integer composer, by default the current session's
----@return boolean back whether a draft is in the composer
+--- Restore the texts that earlier Neovims have stored for the current directory, once per
+--- directory. A text in the composer is not replaced.
+---@param n? integer composer; that of the current session by default
+---@return boolean back whether a draft was put into the composer
 function M.recall(n)
   local cwd = require('acp.ui.composer.places').cwd()
   if cwd == '' or recalled[cwd] then return false end

@@ -1,9 +1,9 @@
---- The two everyday commands, `:AcpPrompt` and `:AcpCancel`.
+--- The commands `:AcpPrompt` and `:AcpCancel`.
 local M = {}
 
 local guard = require('acp.command.guard')
 
---- Lines of the current buffer that a command's range stands for, nil without one.
+--- Return a command's range in the current buffer, nil without one.
 ---@param opts { range?: integer, line1?: integer, line2?: integer }
 ---@return { bufnr: integer, first: integer, last: integer }|nil
 local function range_of(opts)
@@ -29,12 +29,12 @@ local function prompt(opts)
   vim.schedule(function() require('acp.command.drafts').recall() end)
 end
 
---- `:[range]AcpPrompt[!] [text]`. The text is taken as it was typed.
----@param opts table as Neovim gives them to a command
+--- `:[range]AcpPrompt[!] [text]`. The text is sent as typed.
+---@param opts table arguments of a user command
 function M.prompt(opts) guard(prompt, opts) end
 
---- `:Acp send [text]`: now, before all that waits.
----@param opts table as Neovim gives them to a command
+--- `:Acp send [text]`: send at once, before all queued prompts.
+---@param opts table arguments of a user command
 function M.send(opts)
   if opts.args:match('^%s*$') then
     require('acp.ui.composer').send_now(require('acp.base.state').meant())
@@ -43,7 +43,7 @@ function M.send(opts)
   end
 end
 
---- Whether a session has something that a cancel ends.
+--- Return whether a session has a turn or queued prompts to cancel.
 local function at_work(n)
   local state = require('acp.base.state').get()
   local session = state.sessions[n or state.current] or {}
@@ -68,7 +68,7 @@ end
 ---@param opts { bang?: boolean, session?: integer }
 function M.cancel(opts) guard(cancel, opts) end
 
---- Cancel the turn of one session: the key of its windows.
+--- Cancel the turn of a session, for the key of its windows.
 ---@param n integer|nil
 function M.cancel_session(n) M.cancel({ bang = false, session = n }) end
 

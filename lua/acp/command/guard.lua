@@ -1,4 +1,4 @@
---- Run a command's body; an error in it is one line, not a traceback.
+--- Run a command's body. Show an error in it as one line, without a traceback.
 ---@param fn fun(...: any)
 ---@param ... any
 return function(fn, ...)

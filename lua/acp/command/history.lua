@@ -1,5 +1,4 @@
---- The history for pickers of the user's own (`:help acp.history()`): questions to the host, which
---- answers later.
+--- History for the user's own pickers (`:help acp.history()`). The host answers asynchronously.
 local M = {}
 
 ---@class acp.HistoryItem
@@ -9,18 +8,18 @@ local M = {}
 ---@field agent string
 ---@field cwd string
 ---@field updated number seconds since 1970
----@field line string where the words were found
+---@field line string line that contains the words
 ---@field preview string[]
 
 ---@class acp.HistoryQuery
----@field search? string words; none: all sessions
----@field preview? integer the chat of that id, as Markdown
+---@field search? string words; nil for all sessions
+---@field preview? integer id of the session to return as Markdown
 ---@field open? integer
 ---@field continue? integer
 ---@field export? integer
 ---@field delete? integer
 
---- Ask, or do something with a session.
+--- Search the history, or act on a session.
 ---@param query acp.HistoryQuery
 ---@param on_reply? fun(reply: acp.HistoryItem[]|string[])
 function M.ask(query, on_reply)

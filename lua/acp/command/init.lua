@@ -1,4 +1,4 @@
---- `:Acp {subcommand}`. What is wrong with it is one line that names the nearest valid thing.
+--- `:Acp {subcommand}`. An error is one line that suggests the nearest valid name.
 local M = {}
 
 local guard, valid_names = require('acp.command.guard'), require('acp.base.valid_names')
@@ -6,11 +6,11 @@ local messages, paths = require('acp.base.messages'), require('acp.base.paths')
 
 local function fail(message) require('acp.base.notify').error(message) end
 
---- Return the arguments of a subcommand. An argument with blanks, such as an option's id, may be
---- typed without backslashes where it is one of the valid values.
+--- Return the arguments of a subcommand. An argument with blanks, such as an option's id, needs no
+--- backslashes if it is one of the valid values.
 ---@param sub acp.Subcommand
 ---@param words string[] without backslashes before blanks
----@param rest string the same as typed
+---@param rest string the words as typed
 ---@return string[]
 local function arguments(sub, words, rest)
   local args = sub.paths and paths.words(rest) or words
@@ -20,7 +20,7 @@ local function arguments(sub, words, rest)
   return vim.tbl_contains(sub.values({}, whole), whole) and { whole } or args
 end
 
---- The first argument that is not among those that are valid in its place.
+--- Check the number of arguments and their values. Return a message about the first mistake.
 ---@param sub acp.Subcommand
 ---@return string|nil mistake
 local function check(sub, name, args)
@@ -42,13 +42,12 @@ local function check(sub, name, args)
   end
 end
 
---- A word of the command line as it is meant: backslashes before spaces and backslashes taken
---- out.
+--- Return the words of the command line, without the backslashes before blanks and backslashes.
 local function words(opts)
   return opts.fargs or vim.split(vim.trim(opts.args), '%s+', { trimempty = true })
 end
 
---- All subcommands to choose from.
+--- Let the user choose a subcommand.
 local function menu()
   local function line(entry) return ('%-9s %-12s %s'):format(entry.group, entry[1], entry[2]) end
   local opts = { prompt = messages.pick_subcommand, format_item = line }
@@ -89,10 +88,10 @@ local function run(opts)
 end
 
 --- `:Acp {subcommand} …`.
----@param opts table as Neovim gives them to a command
+---@param opts table arguments of a user command
 function M.run(opts) guard(run, opts) end
 
---- Completion of `:Acp`, as |command-completion-customlist|: from tables and caches, nothing waits.
+--- Complete `:Acp` (|command-completion-customlist|) from tables and caches, without blocking.
 ---@param lead string
 ---@param pos integer
 ---@return string[]

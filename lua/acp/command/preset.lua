@@ -1,9 +1,9 @@
---- Keys from anywhere: option `keymaps.preset`. None is taken that the user has mapped.
+--- Global keys of option `keymaps.preset`. Keys that the user has mapped are left alone.
 local M = {}
 
 local PREFIX = '<leader>a'
 
---- Key after the prefix -> what it does, and for whom reads it.
+--- Key after the prefix -> right-hand side, description and modes.
 local KEYS = {
   a = { '<Plug>(acp-prompt)', 'write a prompt', { 'n', 'x' } },
   c = { '<Plug>(acp-chat)', 'open or close the chat' },
@@ -21,19 +21,19 @@ local KEYS = {
   f = { '<Plug>(acp-follow)', 'follow the agent' },
 }
 
-local ours = {} ---@type { mode: string, lhs: string, rhs: string }[]
+local own_maps = {} ---@type { mode: string, lhs: string, rhs: string }[]
 
-local function is_ours(map)
+local function is_own(map)
   local now = vim.fn.maparg(map.lhs, map.mode, false, true)
   return now.rhs == map.rhs and now.buffer == 0
 end
 
---- Set the keys as the option says now; those set before go.
+--- Set the keys according to the option, after removing those set before.
 function M.refresh()
-  for _, map in ipairs(ours) do
-    if is_ours(map) then vim.keymap.del(map.mode, map.lhs) end
+  for _, map in ipairs(own_maps) do
+    if is_own(map) then vim.keymap.del(map.mode, map.lhs) end
   end
-  ours = {}
+  own_maps = {}
   local keymaps = require('acp.config').get().keymaps
   local preset = keymaps and keymaps.preset
   if not preset then return end
@@ -42,7 +42,7 @@ function M.refresh()
       local map = { mode = mode, lhs = (preset == true and PREFIX or preset) .. key, rhs = of[1] }
       if vim.fn.maparg(map.lhs, mode) == '' then
         vim.keymap.set(mode, map.lhs, map.rhs, { desc = 'ACP: ' .. of[2], silent = true })
-        table.insert(ours, map)
+        table.insert(own_maps, map)
       end
     end
   end

@@ -1,18 +1,18 @@
---- The host is gone, its sessions are not: the user's words come back, whoever waits for the end of
---- something hears of it, and the next host takes the sessions up where they stand.
+--- Recovery after the end of the host: return the user's texts to the composers, fire the events
+--- that end permissions and turns, and pass the sessions to the next host.
 local M = {}
 
----@class acp.Left what the next host must know of a session, of a closed one its edits only
+---@class acp.Left record of a session for the next host; of a closed one only its edits are needed
 ---@field n integer
 ---@field agent string
 ---@field cwd string
----@field lines string[] of its chat
+---@field lines string[] text of its chat
 ---@field id? string
 ---@field title? string
 ---@field mode? string
 ---@field options table<string, string|boolean>
 ---@field error? string
----@field cut? boolean a turn ran
+---@field cut? boolean whether a turn was running
 ---@field closed? boolean
 
 ---@class acp.UnderWay
@@ -20,13 +20,13 @@ local M = {}
 ---@field paths string[]
 ---@field ranges table[]
 
---- The prompt that is being answered, by session.
+--- Prompt of the running turn, by session.
 local under_way = {} ---@type table<integer, acp.UnderWay>
-local runs = 0 -- hosts that were started
-local died ---@type number|nil when the last host did, in seconds since 1970
-local cut = {} ---@type table<integer, boolean> sessions whose turn the host did not outlive
+local runs = 0 -- number of hosts started so far
+local died ---@type number|nil time at which the last host ended, in seconds since 1970
+local cut = {} ---@type table<integer, boolean> sessions whose turn ended with the host
 
---- Frame operation: this prompt is being answered; without a text none is.
+--- Frame operation: set the prompt of the running turn; without a text, no turn is running.
 ---@param text? string
 ---@param paths? string[]
 ---@param ranges? table[]
@@ -36,8 +36,8 @@ function M.under_way(n, text, paths, ranges, delivery)
   under_way[n] = text and { text = text, paths = paths or {}, ranges = ranges or {} } or nil
 end
 
---- The user's words go back to where they wrote them: first what was being answered, then what
---- waited.
+--- Return the texts of a session to its composer: the prompt of the running turn first, then the
+--- queued prompts.
 local function give_back(n, session)
   local give = require('acp.ui.composer').give_back
   for i = #(session.queue or {}), 1, -1 do
@@ -49,9 +49,9 @@ local function give_back(n, session)
   require('acp.base.state').set({ 'sessions', n, 'queue' }, {})
 end
 
---- Events for permissions and turns that ended with the host.
+--- Return the events for permissions and turns that ended with the host.
 ---@return any[][] events
-local function ends(n, session, message)
+local function end_events(n, session, message)
   local list = {}
   for _, one in ipairs(session.permissions or {}) do
     local data = { session = n, id = one.id, outcome = 'cancelled' }
@@ -61,8 +61,8 @@ local function ends(n, session, message)
   return list
 end
 
---- The host has ended, and what ran in it.
----@param message string why
+--- Clean up after the host has ended.
+---@param message string reason
 function M.host_gone(message)
   local seconds, rest = vim.uv.gettimeofday()
   died = seconds + rest / 1e6
@@ -71,7 +71,7 @@ function M.host_gone(message)
   require('acp.ui.composer.delivery').host_gone()
   for n, session in pairs(state.get().sessions) do
     cut[n] = session.status == 'running' or session.status == 'cancelling' or nil
-    vim.list_extend(events, ends(n, session, message))
+    vim.list_extend(events, end_events(n, session, message))
     give_back(n, session)
   end
   state.host_gone('failed', message)
@@ -85,9 +85,9 @@ function M.host_gone(message)
   end
 end
 
---- Values in force of the options of a session, by id.
+--- Return the current values of a session's options, by id.
 ---@return table<string, string|boolean>
-local function chosen(session)
+local function option_values(session)
   local values = vim.empty_dict()
   for _, option in ipairs(session.options or {}) do
     values[option.id] = option.currentValue
@@ -107,30 +107,30 @@ local function record(n, session)
     id = session.id,
     title = session.title,
     mode = session.modes and session.modes.current,
-    options = chosen(session),
+    options = option_values(session),
     error = session.error,
     cut = cut[n],
     closed = session.status == 'closed' or nil,
   }
 end
 
---- Whether there was a host whose sessions the next one takes up.
+--- Return whether there are sessions, which the next host would take over.
 function M.any() return next(require('acp.base.state').get().sessions) ~= nil end
 
 ---@class acp.Before
 ---@field instance string
 ---@field run integer
 ---@field sessions acp.Left[]
----@field elsewhere table<string, integer> our numbers of sessions of other Neovims, by key
----@field roots string[] workspaces that are open
+---@field elsewhere table<string, integer> numbers of sessions of other Neovims, by key
+---@field roots string[] open workspaces
 ---@field current? integer
----@field shown string[]
+---@field shown string[] paths of files with inline hunks
 ---@field remarks? acp.Remark[]
 ---@field notes? acp.Note[]
 ---@field died? number
----@field sent string where the host notes which prompts it has sent
+---@field sent string path of the file in which the host records the prompts it has sent
 
---- The state of earlier hosts, for the one that starts now.
+--- Return the state of earlier hosts for a new host.
 ---@return acp.Before
 function M.left()
   runs = runs + 1

@@ -1,8 +1,8 @@
---- All tool calls of a session (`:help acp.tool_calls()`).
+--- Tool calls of a session (`:help acp.tool_calls()`).
 local M = {}
 
---- Tell them: the host has those that are no longer in the snapshot.
----@param n? integer our number; nil means the current session
+--- Pass all tool calls to `on_reply`. The host has those that are no longer in the snapshot.
+---@param n? integer session; nil means the current one
 ---@param on_reply fun(calls: acp.ToolCall[])
 function M.tell(n, on_reply)
   local host, state = require('acp.base.host'), require('acp.base.state')

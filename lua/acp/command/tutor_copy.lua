@@ -1,4 +1,4 @@
---- Copies of the tutor's sample project, one for each tour. They are kept for a day.
+--- Copies of the tutor's sample project, one for each tour. They are deleted after a day.
 local M = {}
 
 local uv = vim.uv
@@ -8,7 +8,7 @@ local DAY_S = 24 * 60 * 60
 local function home() return vim.fs.joinpath(vim.fn.stdpath('data'), 'acp', 'tutor') end
 
 ---@return string directory
-local function copied()
+local function copy()
   local root = require('acp.base.python').root()
   local from = vim.fs.joinpath(root, 'acp_nvim', 'tutor', 'sample')
   local name = ('%d-%d'):format(os.time(), vim.fn.getpid())
@@ -22,14 +22,16 @@ local function copied()
   return to
 end
 
---- A new copy. Those of other days are deleted.
+--- Create a new copy, and delete copies that are older than a day.
 ---@return string directory
 function M.directory()
   for name, kind in vim.fs.dir(home()) do
-    local made = kind == 'directory' and tonumber(name:match('^%d+'))
-    if made and os.time() - made > DAY_S then vim.fn.delete(vim.fs.joinpath(home(), name), 'rf') end
+    local created = kind == 'directory' and tonumber(name:match('^%d+'))
+    if created and os.time() - created > DAY_S then
+      vim.fn.delete(vim.fs.joinpath(home(), name), 'rf')
+    end
   end
-  return copied()
+  return copy()
 end
 
 return M

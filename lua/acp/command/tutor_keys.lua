@@ -1,7 +1,7 @@
---- The keys by which this user does what the tutor's tour is about, so that it names them.
+--- The user's keys for the actions of the tutor's tour, which names them.
 local M = {}
 
---- Name -> the window in which the key acts, its action, and in which mode it is typed.
+--- Name -> window of the key, its action, and its mode.
 local LOCAL = {
   send = { 'composer', 'send', 'i' },
   allow = { 'permission', 'allow_once', 'n' },
@@ -13,7 +13,7 @@ local LOCAL = {
   help = { 'chat', 'help', 'n' },
 }
 
---- Name -> the <Plug> map, and what does it without a key.
+--- Name -> <Plug> mapping, and the command that does the same.
 local GLOBAL = {
   prompt = { 'prompt', ':AcpPrompt' },
   allow_anywhere = { 'allow', ':Acp allow' },
@@ -27,22 +27,23 @@ local GLOBAL = {
   cancel = { 'cancel', ':AcpCancel' },
 }
 
---- What the user has mapped, by what it does.
+--- Return the user's global mappings, by <Plug> name or command in lower case.
 ---@return table<string, string>
 local function mapped()
   local found = {}
   for _, map in ipairs(vim.api.nvim_get_keymap('n')) do
     local rhs = map.rhs or ''
-    local does = rhs:match('^<Plug>%(acp%-(.+)%)$')
+    local target = rhs:match('^<Plug>%(acp%-(.+)%)$')
       or rhs:lower():match('^<?c?m?d?>?:?(acp.-)<cr>$')
     local key = not map.lhs:match('^<Plug>')
-    if does and key then found[does] = vim.fn.keytrans(map.lhsraw or map.lhs) end
+    if target and key then found[target] = vim.fn.keytrans(map.lhsraw or map.lhs) end
   end
   return found
 end
 
+--- Return the spelling of a key of a window.
 ---@param key { [1]: string, [2]: string, [3]: string }
-local function typed(key)
+local function window_key(key)
   for _, one in ipairs(require('acp.ui.keymaps').list(key[1])) do
     if one.action == key[2] and vim.tbl_contains(one.modes, key[3]) then
       return require('acp.ui.key_names').spelled(one.key)
@@ -50,16 +51,16 @@ local function typed(key)
   end
 end
 
---- Keys as one types them, by the tutor's names (`acp_nvim/tutor/keys.py`).
+--- Return the keys or commands, by the tutor's names (`acp_nvim/tutor/keys.py`).
 ---@return table<string, string>
 function M.keys()
   local found, maps = {}, mapped()
-  for name, way in pairs(GLOBAL) do
-    local command = way[2]
-    found[name] = maps[way[1]] or command and (maps[command:sub(2):lower()] or command)
+  for name, global in pairs(GLOBAL) do
+    local command = global[2]
+    found[name] = maps[global[1]] or command and (maps[command:sub(2):lower()] or command)
   end
   for name, key in pairs(LOCAL) do
-    found[name] = typed(key) or found[name]
+    found[name] = window_key(key) or found[name]
   end
   return found
 end

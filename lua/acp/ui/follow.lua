@@ -64,7 +64,7 @@ local function label(state)
   set_winbar(state.win, ('%%#%s# %s %%*'):format(group, text) .. state.winbar)
 end
 
--- The user's actions -----------------------------------------------------------------------------
+-- The user's actions ------------------------------------------------------------------------------
 
 ---@return { buf: integer, lnum: integer, col: integer, topline: integer }
 local function place(win)

@@ -1,9 +1,9 @@
---- Descriptions of the subcommands in groups, the most used first: the menu of a bare `:Acp`.
+--- Descriptions of the subcommands in groups, the most used first, for the menu of a bare `:Acp`.
 local M = {}
 
 ---@class acp.MenuEntry
----@field [1] string the subcommand
----@field [2] string what it does
+---@field [1] string subcommand
+---@field [2] string description
 ---@field group string
 
 ---@type { name: string, [integer]: string[] }[]
@@ -63,9 +63,9 @@ M.groups = {
   },
 }
 
---- Subcommands that the present state calls for, the most pressing first.
+--- Return the subcommands that apply in the present state, the most urgent first.
 ---@return string[]
-local function pressing()
+local function urgent()
   local state, names = require('acp.base.state').get(), {}
   local asked, running, waits = #state.elicitations > 0, false, false
   for _, session in pairs(state.sessions) do
@@ -84,12 +84,12 @@ local function pressing()
   return names
 end
 
---- All subcommands: what applies now as a group of its own, then the others.
+--- Return all subcommands: those that apply now as a group of their own, then the others.
 ---@return acp.MenuEntry[]
 function M.menu()
   local first, rest = {}, {}
   local ranks = {} ---@type table<string, integer>
-  for i, name in ipairs(pressing()) do
+  for i, name in ipairs(urgent()) do
     ranks[name] = i
   end
   for _, group in ipairs(M.groups) do

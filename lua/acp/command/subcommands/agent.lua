@@ -1,9 +1,9 @@
---- Subcommands: agents, and what they let one choose.
+--- Subcommands for agents and their options.
 local spec, valid = require('acp.command.subcommands.spec'), require('acp.base.valid_names')
 
 local notify, when_running = spec.notify, spec.when_running
 
---- Nothing is set in a session that is closed.
+--- Wrap a subcommand that changes the current session, so that a closed session is refused.
 ---@param fn fun(args: string[])
 ---@return fun(args: string[], opts: table)
 local function when_open(fn)
@@ -30,9 +30,9 @@ end)
 
 for _, verb in ipairs({ 'restart', 'stop' }) do
   list[verb] = spec.one_of('started', 'agent', function(args)
-    -- A host that has ended left sessions behind, which a restart reopens.
-    local left = verb == 'restart' and require('acp.base.state').current()
-    if left or require('acp.base.host').running() then
+    -- A restart reopens the sessions of a host that has ended.
+    local can_reopen = verb == 'restart' and require('acp.base.state').current()
+    if can_reopen or require('acp.base.host').running() then
       notify(verb, { agent = args[1] })
     else
       require('acp.base.notify').echo('info', require('acp.base.messages').no_agent)
@@ -90,7 +90,7 @@ list.option = {
     return args[1] and valid.option_values(args[1]) or valid.options_and_provider()
   end,
   run = function(args, opts)
-    -- No option of a session: it counts for the sessions to come.
+    -- The provider is not an option of a session; it applies to new sessions.
     if args[1] == 'provider' and not valid.config_option('provider') then
       notify('provider', { id = args[2] })
     else

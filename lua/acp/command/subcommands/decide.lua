@@ -1,4 +1,4 @@
---- Subcommands: decisions and pending edits.
+--- Subcommands for questions, pending edits and checkpoints.
 local spec = require('acp.command.subcommands.spec')
 
 local notify, known, shown = spec.notify, spec.known, spec.shown
@@ -28,10 +28,11 @@ list.permissions = {
   ),
 }
 
---- A path that is none, where there are files that could be meant.
----@param path string|nil the same, absolute
+--- Return an error for a path that neither exists nor has pending edits, with the nearest pending
+--- file.
+---@param path string|nil absolute path of `typed`
 ---@return string|nil mistake
-local function no_file(typed, path)
+local function check_file(typed, path)
   local pending = require('acp.base.valid_names').pending_paths()
   if not path or #pending == 0 or vim.tbl_contains(pending, path) or vim.uv.fs_stat(path) then
     return nil
@@ -49,7 +50,7 @@ list.review = {
   values = known('pending_files'),
   run = when_kept('no_edits', function(args)
     local path = spec.absolute(args[1])
-    local mistake = no_file(args[1], path)
+    local mistake = check_file(args[1], path)
     if mistake then
       require('acp.base.notify').error(mistake)
     else
@@ -74,7 +75,7 @@ list.unreject = {
   run = when_kept('nothing_rejected', function() notify('unreject') end),
 }
 
---- What else `:Acp edits` does: edits that the files lack.
+--- Verbs of `:Acp edits {action}`, for edits that are not in the files.
 local of_edits = { parked = 'parked', drop = 'drop_parked' }
 
 list.edits = {
@@ -98,8 +99,8 @@ list.checkpoints = {
   run = when_kept('no_checkpoints', shown(function() notify('checkpoints') end)),
 }
 
---- The number of a prompt that was typed; nil where none was, or where it is none, which is said.
----@param name string the subcommand, as messages call it
+--- Parse the number of a prompt. Return nil if none was typed; show an error if it is not valid.
+---@param name string name of the subcommand in messages
 ---@return integer|nil n, boolean ok
 local function prompt_number(name, typed)
   local n = typed and tonumber(typed)

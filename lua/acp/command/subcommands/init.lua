@@ -1,4 +1,4 @@
---- The subcommands of `:Acp`: what each takes and does, collected from their groups.
+--- Subcommands of `:Acp`, collected from their groups.
 local M = {}
 
 ---@type table<string, acp.Subcommand>
@@ -15,7 +15,7 @@ for _, group in ipairs({
   end
 end
 
---- Names of all subcommands, sorted.
+--- Return the names of all subcommands, sorted.
 ---@return string[]
 function M.names() return require('acp.base.sorted_keys')(M.list) end
 

@@ -1,4 +1,4 @@
---- Subcommands: what one looks at, and getting started.
+--- Subcommands for views, the tutor and the installation.
 local spec, valid_names = require('acp.command.subcommands.spec'), require('acp.base.valid_names')
 
 local notify, absolute, shown = spec.notify, spec.absolute, spec.shown
@@ -85,15 +85,15 @@ list.log = {
   end),
 }
 
---- A tour with the embedded agent, in a tab page of its own: nothing of the user's is touched, and
---- `:tabclose` is the way back.
+--- A tour with the embedded agent in a separate tab page, on a copy of a sample project.
+--- `:tabclose` ends it.
 list.tutor = {
   run = function()
     local directory = require('acp.command.tutor_copy').directory()
     local file = vim.fn.fnameescape(vim.fs.joinpath(directory, 'till.py'))
-    vim.cmd.tabedit({ file, mods = { noswapfile = true } }) -- another Neovim may show it
+    vim.cmd.tabedit({ file, mods = { noswapfile = true } }) -- another Neovim may have it open
     vim.cmd.tcd({ vim.fn.fnameescape(directory), mods = { silent = true } })
-    require('acp.command.tutor_keys') -- the host is told them
+    require('acp.command.tutor_keys') -- the host needs the user's keys
     require('acp.base.host').setup()
     require('acp.ui.composer.delivery').write('/tour', { new = true, agent = 'tutor' })
   end,

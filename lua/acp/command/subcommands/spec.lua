@@ -1,26 +1,26 @@
---- The type of subcommands of `:Acp`, and helpers that many of them share.
+--- Type of the subcommands of `:Acp`, and helpers that they share.
 local M = {}
 
 ---@class acp.Subcommand
----@field run fun(args: string[], opts: table) `opts` are Neovim's, and `rest`: the text as typed
----@field values? fun(args: string[], lead: string): string[] what may stand next, after `args`
----@field strict? boolean a value that is not among them is an error (when any is known)
----@field nouns? string[] what its arguments name, for that error
----@field bang? boolean it may be followed by `!`
----@field paths? boolean its arguments are paths: they stay quoted, and so are its `values`
----@field max? integer most arguments, 0 by default; -1: any
----@field need? string what is missing when there is no argument
+---@field run fun(args: string[], opts: table) `opts` are Neovim's, plus `rest`: the text as typed
+---@field values? fun(args: string[], lead: string): string[] valid values for the next argument
+---@field strict? boolean whether any other value is an error, if valid values are known
+---@field nouns? string[] names of its arguments for that error
+---@field bang? boolean whether it accepts `!`
+---@field paths? boolean whether its arguments are paths; these and its `values` stay quoted
+---@field max? integer greatest number of arguments, 0 by default; -1 for any
+---@field need? string name of the required argument
 
---- Send a verb. A table without entries would arrive as a list: msgpack cannot tell.
+--- Send a verb. An empty table is sent as an empty dict, since msgpack would encode it as a list.
 ---@param args? table
 function M.notify(verb, args)
   local empty = args == nil or next(args) == nil
   require('acp.base.host').notify(verb, empty and vim.empty_dict() or args)
 end
 
---- A subcommand of one argument, which is among the names of this list of `acp.base.valid_names`.
----@param names string
----@param noun string|nil what it names, for an error
+--- Return a subcommand with one argument, which is one of a list of `acp.base.valid_names`.
+---@param names string name of the list
+---@param noun string|nil name of the argument for an error
 ---@param run fun(args: string[], opts: table)
 ---@return acp.Subcommand
 function M.one_of(names, noun, run)
@@ -45,7 +45,7 @@ end
 ---@return string|nil
 function M.absolute(word) return word and require('acp.base.paths').typed(word) or nil end
 
---- Nothing of this can be going on while the host does not run: say so instead of starting it.
+--- Wrap a subcommand so that it shows a message if the host does not run, instead of starting it.
 ---@param fn fun(args: string[], opts: table)
 ---@return fun(args: string[], opts: table)
 function M.when_running(message, fn)
@@ -58,13 +58,14 @@ function M.when_running(message, fn)
   end
 end
 
---- The same of what outlives host and Neovim: their death is no reason to say so.
+--- Wrap a subcommand about data that outlives the host. It shows a message only if nothing was
+--- stored and the host does not run.
 ---@param fn fun(args: string[], opts: table)
 ---@return fun(args: string[], opts: table)
 function M.when_kept(message, fn)
   return function(args, opts)
-    local kept = require('acp.base.workspaces').ask()
-    if kept or require('acp.command.session_restore').any() then
+    local has_stored = require('acp.base.workspaces').ask()
+    if has_stored or require('acp.command.session_restore').any() then
       fn(args, opts)
     else
       M.when_running(message, fn)(args, opts)
@@ -72,7 +73,7 @@ function M.when_kept(message, fn)
   end
 end
 
---- Text that will be shown in a window, which may take the focus while the user waits.
+--- Wrap a subcommand whose result is shown in a window, so that the window may take the focus.
 ---@param fn fun(args: string[], opts: table)
 ---@return fun(args: string[], opts: table)
 function M.shown(fn)

@@ -1,4 +1,4 @@
---- Subcommands: prompts, their session and what goes along with them.
+--- Subcommands for prompts, attachments and sessions.
 local spec, valid = require('acp.command.subcommands.spec'), require('acp.base.valid_names')
 
 local notify = spec.notify
@@ -24,7 +24,7 @@ list.cancel = {
   run = function(_, opts) require('acp.command.everyday').cancel(opts) end,
 }
 
---- No session is current: offer the last one of this directory, if the history may have any.
+--- Offer the last session of this directory, if a history exists. Called without a current session.
 local function offer_last_chat()
   local history = vim.fn.stdpath('data') .. '/acp/history.db'
   if require('acp.config').get().history.enabled and vim.uv.fs_stat(history) then
@@ -67,7 +67,7 @@ list.queue = {
   end,
 }
 
---- What can be done with a session, as far as its agent can do it.
+--- Actions of `:Acp sessions`. Not every agent supports all of them.
 local ACTIONS = vim.split('open load resume fork rename close delete archive unarchive', ' ')
 
 list.sessions = {
@@ -80,10 +80,10 @@ list.sessions = {
   end,
 }
 
---- Paths that can be read, and those that cannot.
+--- Return the paths that exist, and the arguments that name no file.
 ---@return string[] paths
 ---@return string[] missing
-local function readable(args)
+local function existing(args)
   local paths, missing = {}, {}
   for _, word in ipairs(args) do
     local path = require('acp.base.paths').typed(word)
@@ -111,7 +111,7 @@ list.attach = {
       media.from_clipboard()
       return
     end
-    local paths, missing = readable(args)
+    local paths, missing = existing(args)
     if #missing > 0 then
       local siblings = valid.files(missing[1]:match('^.*/') or '')
       local mistake = require('acp.base.nearest').message('file', missing[1], siblings)
