@@ -12,10 +12,14 @@ from acp_nvim.agent.agents import Agents
 from acp_nvim.agent.child.early import EarlyAgent
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.prompts.comments import Comments
 from acp_nvim.agent.prompts.conversation import Conversation
+from acp_nvim.agent.prompts.own_turns import OwnTurns
 from acp_nvim.agent.restarts import Restarts
 from acp_nvim.agent.serving.consent import Consent
 from acp_nvim.agent.serving.file_requests import FileRequests
+from acp_nvim.agent.serving.overwrites import Overwrites
+from acp_nvim.agent.serving.tool_call_watch import ToolCallWatch
 from acp_nvim.agent.surroundings import Surroundings
 from acp_nvim.agent.transport.stdio import EarlyStart, StdioTransport
 from acp_nvim.agent.wire.traffic import Traffic
@@ -27,15 +31,11 @@ from acp_nvim.features.login.logins import Logins
 from acp_nvim.features.permissions.access import Access
 from acp_nvim.features.permissions.proposed_edits import ProposedEdits, shows_patches
 from acp_nvim.features.permissions.unscoped_questions import UnscopedQuestions
-from acp_nvim.features.prompts.comments import Comments
 from acp_nvim.features.prompts.earlier_prompts import EarlierPrompts
 from acp_nvim.features.prompts.host_delegate import HostDelegate
-from acp_nvim.features.prompts.own_turns import OwnTurns
 from acp_nvim.features.prompts.sent import SentPrompts
 from acp_nvim.features.review.foreign_sessions import ForeignSessions
-from acp_nvim.features.review.overwrites import Overwrites
 from acp_nvim.features.review.review_view import ReviewView
-from acp_nvim.features.review.tool_call_watch import ToolCallWatch
 from acp_nvim.features.sessions.session_observer import HostObserver
 from acp_nvim.features.sessions.sessions import SessionNumbers, Sessions
 from acp_nvim.features.sessions.subagent_registry import SubagentRegistry

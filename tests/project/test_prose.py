@@ -24,7 +24,7 @@ LEFT = {
     "acp_nvim": 11,
     "acp_nvim/agent": 191,
     "acp_nvim/edits": 21,
-    "acp_nvim/features": 102,
+    "acp_nvim/features": 98,
     "acp_nvim/files": 184,
     "acp_nvim/history": 54,
     "acp_nvim/nvim": 36,

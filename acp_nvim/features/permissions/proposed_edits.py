@@ -17,11 +17,11 @@ import msgspec
 from anyio import to_thread
 
 from acp_nvim import wording
+from acp_nvim.agent.prompts.comments import Comments
 from acp_nvim.edits import unified
 from acp_nvim.edits.agent_bases import Act
 from acp_nvim.edits.patch import FilePatch
 from acp_nvim.edits.text import EMPTY, Text
-from acp_nvim.features.prompts.comments import Comments
 from acp_nvim.files.bytes import disk
 from acp_nvim.files.bytes.file_format import clean
 from acp_nvim.files.bytes.paths import Place

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.prompts.comments import Comments
 from acp_nvim.agent.settings import Settings
 from acp_nvim.features.history.history import History
 from acp_nvim.features.login.logins import Logins
-from acp_nvim.features.prompts.comments import Comments
 from acp_nvim.features.prompts.earlier_prompts import EarlierPrompts
 from acp_nvim.features.prompts.sent import SentPrompts
 from acp_nvim.features.sessions.sessions import Sessions

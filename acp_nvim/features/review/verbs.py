@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from acp_nvim import wording
+from acp_nvim.agent.prompts.comments import understood
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.app import Host
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
 from acp_nvim.features.checkpoints import rewinding
 from acp_nvim.features.permissions import verbs as decide
-from acp_nvim.features.prompts.comments import understood
 from acp_nvim.features.review import review_view
 from acp_nvim.files.bytes.file_format import clean
 from acp_nvim.files.checkpoints.store import names

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from acp_nvim.features.prompts.own_turns import OwnTurns
-from acp_nvim.features.review.overwrites import Overwrites
-from acp_nvim.features.review.tool_call_watch import ToolCallWatch
+from acp_nvim.agent.prompts.own_turns import OwnTurns
+from acp_nvim.agent.serving.overwrites import Overwrites
+from acp_nvim.agent.serving.tool_call_watch import ToolCallWatch
 from acp_nvim.nvim.pace import Pace
 from acp_nvim.nvim.screen import Screen
 from acp_nvim.session.calls.tool_calls import ToolCall

@@ -16,8 +16,8 @@ import msgspec
 from acp_nvim import wording
 from acp_nvim.agent.opening.initial_options import InitialOptions
 from acp_nvim.agent.opening.session_setup import NEW, Origin
+from acp_nvim.agent.prompts.comments import understood
 from acp_nvim.app import Host
-from acp_nvim.features.prompts.comments import understood
 from acp_nvim.session import ids
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Past

@@ -1,4 +1,4 @@
-"""Tells the workspace which files the tool calls of a session name."""
+"""Files that the tool calls of a session name, for the attribution of changes on disk."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from acp_nvim.session.session import Session
 
 
 class ToolCallWatch:
-    """Hears of each tool call, in wire order; nothing here waits."""
+    """Observes each tool call in wire order; no method waits."""
 
     def __init__(self, files: ToolCallFiles) -> None:
         self._files = files
 
     def plain_calls(self, session: Session, calls: Iterable[ToolCall]) -> None:
-        """Tool calls that name no file were announced or changed."""
+        """Note that calls which name no file were announced or changed."""
         turn = self._files.turn(session)
         if turn is not None:
             calls = list(calls)
@@ -32,20 +32,20 @@ class ToolCallWatch:
             self._files.unnamed(turn, [call for call in calls if call.kind not in READING])
 
     def command(self, session: Session, line: str, directory: str) -> None:
-        """A terminal runs a command."""
+        """Note the command of a terminal."""
         turn = self._files.turn(session)
         if turn is not None:
             turn.mentions.add_command(line, directory)
             turn.git.start(line, time.time_ns() - GRAIN_NS)
 
     def works_at(self, session: Session, path: str) -> None:
-        """One of the editor's tools works at a file."""
+        """Note a file that one of the editor's tools uses."""
         turn = self._files.turn(session)
         if turn is not None:
             turn.mentions.add_paths([os.path.realpath(path)])
 
     def tool_call(self, session: Session, call: ToolCall) -> None:
-        """A tool call was announced or changed."""
+        """Note a call that was announced or changed."""
         turn = self._files.turn(session)
         if turn is None:
             return
@@ -78,6 +78,6 @@ def _mention(turn: Turn, call: ToolCall, paths: list[str], cwd: str) -> None:
 
 
 def _judge(turn: Turn, call: ToolCall, lines: list[str]) -> None:
-    """Note whether a call may run git: commands without git, and mere changes of files, do not."""
+    """Note whether a call may run git. Other commands and edits of files do not."""
     is_harmless = bool(lines) or call.kind in CHANGING
     turn.git.judge(call, (*lines, call.title), is_harmless=is_harmless)

@@ -1,5 +1,7 @@
-"""Remarks on hunks that go with the next prompt. Neovim knows of each until it has gone: when this
-process is killed the next one has them from there (`lua/acp/review/comment.lua`).
+"""Remarks on hunks, which are sent with the next prompt.
+
+`lua/acp/review/comment.lua` keeps each of them until it has been sent, so that a new host gets them
+back after a crash.
 """
 
 from __future__ import annotations
@@ -20,10 +22,10 @@ HEAD = "Remarks on your edits:"
 
 
 class Comment(msgspec.Struct, frozen=True):
-    """What the user says about some lines (1-based, inclusive) and what these are now."""
+    """The user's remark on some lines (1-based, inclusive), and the present text of these lines."""
 
     id: int
-    """Neovim's number of it."""
+    """Number, as Neovim counts."""
     path: str
     first: int
     last: int
@@ -38,8 +40,8 @@ class Comment(msgspec.Struct, frozen=True):
 
 
 def understood(args: Mapping[str, Any], path: str, entry: Pending | None) -> Comment:
-    """A remark `{id, line, text, context}` on what is at a line of a file: its hunk, or the line
-    alone. One that was understood before, by `{first, last, lines}`, stays as it was.
+    """Return the remark of a table `{id, line, text, context}`: on the hunk at the line, or on the
+    line alone. If the table has `{first, last, lines}`, the remark is on these lines.
     """
     line = int(args.get("line", 1))
     first, last, lines = line, line, tuple(args.get("lines") or ())
@@ -54,7 +56,7 @@ def understood(args: Mapping[str, Any], path: str, entry: Pending | None) -> Com
 
 
 class Comments:
-    """Waiting remarks, in the order in which they were made."""
+    """Remarks to send, in the order of their making."""
 
     def __init__(self, push: Callable[..., None]) -> None:
         """`push` queues a frame operation."""
@@ -63,28 +65,27 @@ class Comments:
         self._notes: dict[int, list[str]] = {}
 
     def add(self, comment: Comment) -> None:
-        """Keep a remark for the next prompt; one that waits already is not kept twice."""
+        """Keep a remark for the next prompt, once."""
         if all(waiting.id != comment.id for waiting in self._waiting):
             self._waiting.append(comment)
             where = comment.first, comment.last, list(comment.lines)
             self._push("remark", comment.id, *where)
 
     def note(self, n: int, text: str) -> None:
-        """Keep a paragraph for the next prompt of session n: nobody else is concerned."""
+        """Keep a paragraph for the next prompt of session n."""
         self._notes.setdefault(n, []).append(text)
         self._push("noted", n, text)
 
     def take_over(self, remarks: Iterable[Comment], notes: Iterable[Mapping[str, Any]]) -> None:
-        """What waited when the process before this one died; a note is `{n, text}`."""
+        """Take over the remarks and notes of a host that has died; a note is `{n, text}`."""
         for comment in remarks:
             self.add(comment)
         for note in notes:
             self._notes.setdefault(int(note["n"]), []).append(str(note["text"]))
 
     def join(self, prompt: Prompt, n: int) -> None:
-        """Put what waits into a prompt of session n, and into its words too where others' blocks
-        stand for them: by those it is given back. A slash command is left alone: it takes no more
-        text.
+        """Add the remarks and notes to a prompt of session n. A prompt of given blocks has them in
+        its text as well, from which it is restored. A slash command gets none.
         """
         if prompt.text.startswith("/"):
             return

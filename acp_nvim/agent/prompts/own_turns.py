@@ -1,4 +1,4 @@
-"""Turns that an agent begins by itself: its changes on disk are its own, as in the user's turns."""
+"""Turns that an agent begins by itself. Changes on disk are attributed to it as in other turns."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from acp_nvim.tasks import Tasks
 
 
 class OwnTurns:
-    """Follows them, one in a session at a time."""
+    """Tracks one such turn a session."""
 
     def __init__(self, tasks: Tasks, workspace: Workspace[Session]) -> None:
         self._tasks = tasks
         self._workspace = workspace
         self._over: dict[int, anyio.Event] = {}
-        """Set at the end of a session's turn, by our number of the session."""
+        """Events that end the turns, by number of the session."""
 
     def changed(self, session: Session) -> None:
-        """Such a turn has begun, or is over."""
+        """Begin or end a turn after a change of its session."""
         if not session.own_turn:
             over = self._over.pop(session.n, None)
             if over is not None:

@@ -1,5 +1,7 @@
-"""Diffs that do not say what they replace: an agent that writes a whole file may leave that out.
-Its call counts from the text that is there, not from nothing.
+"""Old texts of diffs that have none.
+
+An agent that writes a whole file may leave out the old text. Its call then counts the changed lines
+from the present text of the file.
 """
 
 from __future__ import annotations
@@ -16,16 +18,14 @@ from acp_nvim.tasks import Tasks
 
 
 class Overwrites:
-    """Looks at the files that calls would overwrite; `live` gives a file as buffer or disk have
-    it.
-    """
+    """Reads the files that calls would overwrite. `live` returns the text of the buffer or file."""
 
     def __init__(self, live: Callable[[str], Awaitable[Text | None]], tasks: Tasks) -> None:
         self._live = live
         self._tasks = tasks
 
     def tool_call(self, session: Session, call: ToolCall) -> None:
-        """A call was announced or changed. One that is over has made the text another one."""
+        """Read the files of a call that is not finished: a finished call has changed them."""
         if not call.finished and any(self._unknown(call)):
             self._tasks.start_soon(self._look, session, call)
 
@@ -45,7 +45,7 @@ class Overwrites:
 
 
 def _is_written(call: ToolCall, path: str, text: str) -> bool:
-    """Whether the file holds already what the call would write."""
+    """Return whether the file already has the text of the call."""
     return any(diff.path == path and diff.new_text == text for diff in without_old(call))
 
 
