@@ -1,1 +1,1 @@
-"""Sessions opened at an agent, and the login."""
+"""Opening sessions at an agent, and logging in."""

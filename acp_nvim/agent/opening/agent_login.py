@@ -1,4 +1,4 @@
-"""The login at a connection: as configured, and its state for agents that tell it
+"""Login at a connection: the configured method, and the agent's login state
 (rfds/get-auth-state).
 """
 
@@ -18,7 +18,7 @@ from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
 
 
 class AgentLogin:
-    """Of one connection."""
+    """Login of one connection."""
 
     def __init__(
         self,
@@ -27,26 +27,26 @@ class AgentLogin:
         warnings: ProtocolWarnings,
         changed: Callable[[], None],
     ) -> None:
-        """Nothing is known yet. ``changed`` is told when `state` is another."""
+        """Start without a state. ``changed`` is called when `state` changes."""
         self.state: schema.AuthStatusResponse | None = None
-        """The state of the login, from agents that tell it."""
+        """The login state, from agents that report it."""
         self._spec = spec
         self._agent = agent
         self._warnings = warnings
         self._changed = changed
         self._trying = anyio.Lock()
         self._asking: set[anyio.CancelScope] = set()
-        """Requests `authenticate` that are not answered yet."""
+        """Requests `authenticate` without an answer yet."""
         self._configured: bool | None = None
-        """Whether the configured login worked; None before it was tried."""
+        """Whether the configured login worked; None before the first try."""
 
     async def renewed(self) -> None:
-        """The user has logged in: the configured login may be tried once more."""
+        """Allow another try of the configured login, after the user has logged in."""
         self._configured = None
         await self.ask_state()
 
     async def try_configured(self) -> bool:
-        """Log in by option `auth_method`, once until the next login. Returns whether it worked."""
+        """Log in by option `auth_method`, once until the next login. Return whether it worked."""
         method = self._spec.auth_method
         if method is None:
             return False
@@ -67,8 +67,9 @@ class AgentLogin:
             return False
 
     async def authenticate(self, method_id: str) -> bool:
-        """Log in by one of the agent's own methods. Returns False if the user has cancelled that.
-        Raises as `Agent.authenticate` does.
+        """Log in by one of the agent's own methods. Return False if the user cancelled it.
+
+        Raise the errors of `Agent.authenticate`.
         """
         with anyio.CancelScope() as scope:
             self._asking.add(scope)
@@ -79,14 +80,14 @@ class AgentLogin:
         return not scope.cancelled_caught
 
     def cancel(self) -> bool:
-        """Stop waiting for the agent's logins; False if none is under way."""
+        """Stop waiting for the agent's logins. Return False if none is running."""
         asking = list(self._asking)
         for scope in asking:
             scope.cancel()
         return bool(asking)
 
     async def ask_state(self) -> None:
-        """Bring `state` up to date, for an agent that tells it."""
+        """Update `state` from an agent that reports it."""
         agent = self._agent()
         offered = agent.capabilities.auth
         if not offered or not offered.status:
@@ -99,6 +100,6 @@ class AgentLogin:
         self._changed()
 
     def told(self, status: schema.AuthStatusUpdateNotification) -> None:
-        """The agent tells its state."""
+        """Apply a state that the agent reports."""
         self.state = schema.AuthStatusResponse(status.state, status.accounts)
         self._changed()

@@ -1,4 +1,4 @@
-"""Ways to log in to an agent: by itself, in a terminal, by environment variables
+"""Authentication methods: by the agent itself, in a terminal, by environment variables
 (v1/authentication).
 """
 
@@ -17,22 +17,22 @@ from acp_nvim.render.text import path_line
 
 
 class TerminalLogin(Struct, frozen=True):
-    """A program to be run in a terminal of its own; exit code 0 means that the user is logged in.
+    """Program to run in a terminal of its own. Exit code 0 means that the user is logged in.
 
-    `env` is laid over the environment. It is never passed to `authenticate`.
+    `env` is added to the environment. It is never passed to `authenticate`.
     """
 
     title: str
     command: list[str]
     env: dict[str, str]
     foreign: dict[str, str] | None = None
-    """Set where the program is not the agent itself but one that the agent names: the variables
-    that it sets.
+    """Variables that the agent sets, if the program is not the agent itself but one that it
+    names.
     """
 
     @property
     def line(self) -> str:
-        """The command on one line, for people, after the variables that the agent sets."""
+        """Return the command on one line, for people, after the variables that the agent sets."""
         words = [
             f"{name}={shown_value(name, value)}" for name, value in (self.foreign or {}).items()
         ]
@@ -40,10 +40,10 @@ class TerminalLogin(Struct, frozen=True):
 
 
 def terminal_login(spec: AgentSettings, method: schema.AuthMethod) -> TerminalLogin | None:
-    """The program of a terminal method, None when the method is none.
+    """Return the program of a terminal method, or None for other methods.
 
-    A method of type terminal is the agent's own command with `args` and `env` added; agents from
-    before that type describe a whole command in `_meta`.
+    A method of type terminal is the agent's own command with `args` and `env` added. Agents older
+    than that type describe a whole command in `_meta`.
     """
     if isinstance(method, schema.AuthMethodTerminal):
         args = list(method.args or ())
@@ -56,7 +56,7 @@ def terminal_login(spec: AgentSettings, method: schema.AuthMethod) -> TerminalLo
 
 
 def offered(spec: AgentSettings, methods: Iterable[schema.AuthMethod]) -> list[schema.AuthMethod]:
-    """The methods that can be used from here: no program of an agent elsewhere."""
+    """Return the usable methods. A remote agent's terminal methods are left out."""
     return [one for one in methods if not (spec.url and isinstance(one, schema.AuthMethodTerminal))]
 
 
@@ -78,7 +78,7 @@ def _strings(env: Any) -> dict[str, str]:
 
 
 def variables(method: schema.AuthMethod) -> list[schema.AuthEnvVar]:
-    """The environment variables that a method needs; optional ones are left out."""
+    """Return the environment variables that a method requires."""
     if not isinstance(method, schema.AuthMethodEnvVar):
         return []
     if method.var_name:
@@ -87,17 +87,17 @@ def variables(method: schema.AuthMethod) -> list[schema.AuthEnvVar]:
 
 
 def missing(method: schema.AuthMethod, env: Mapping[str, str]) -> list[schema.AuthEnvVar]:
-    """Those of its variables that have no value in `env`."""
+    """Return the required variables that have no value in `env`."""
     return [variable for variable in variables(method) if not env.get(variable.name)]
 
 
 def name(method: schema.AuthMethod) -> str:
-    """The agent's name for the method."""
+    """Return the agent's name for the method, or else its id."""
     return str(getattr(method, "name", "")) or identity(method)
 
 
 def identity(method: schema.AuthMethod) -> str:
-    """The id of the method, as `authenticate` takes it."""
+    """Return the id of the method, as `authenticate` takes it."""
     return str(getattr(method, "id", ""))
 
 

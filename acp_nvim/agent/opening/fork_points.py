@@ -1,5 +1,7 @@
-"""Forking a session at one of its messages, which the protocol has no field for yet
-(rfds/session-fork): the `_meta` that agents read for it.
+"""Forking a session at one of its messages.
+
+The protocol has no field for the message yet (rfds/session-fork), so this builds the `_meta` that
+some agents read.
 """
 
 from __future__ import annotations
@@ -11,17 +13,18 @@ from typing import Any, Final
 from acp_nvim.agent.agent import Agent
 
 _AIR: Final = {"codex-acp": (1, 0), "claude-agent-acp": (0, 76)}
-"""Agents that read `_meta.jetbrains.air.fork` without being asked to, from these versions on."""
+"""Agents that read `_meta.jetbrains.air.fork` by default, from these versions on."""
 
 
 def offered(agent: Agent) -> bool:
-    """Whether the agent forks a session at a message."""
+    """Return whether the agent can fork a session at a message."""
     return bool(meta(agent, "-"))
 
 
 def meta(agent: Agent, message_id: str) -> dict[str, Any]:
-    """Return the `_meta` of a `session/fork` whose history ends with the turn of the agent's
-    message of that id; nothing where the agent would fork all of it.
+    """Return the `_meta` for a `session/fork` that ends with the turn of an agent message.
+
+    It is empty if the agent can only fork the whole session.
     """
     if not agent.session_capabilities.fork:
         return {}

@@ -1,6 +1,7 @@
-"""Mode and config options that a session gets once it is open: the configured defaults of the
-agent, or the choices that were in force before its process was replaced
-(v1/session-config-options, v1/session-modes).
+"""Mode and config options of a newly opened session.
+
+They are the configured defaults of the agent, or the choices in force before its process was
+replaced (v1/session-config-options, v1/session-modes).
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from acp_nvim.session.session import Session
 
 
 class InitialOptions(Struct, frozen=True):
-    """The mode and options to set. `named`: the user has configured them, so one that the agent
-    does not offer is reported.
+    """Mode and options to set.
+
+    `named` is true if the user configured them; an option that the agent lacks is then reported.
     """
 
     mode: str | None = None
@@ -29,7 +31,6 @@ class InitialOptions(Struct, frozen=True):
 
 
 def chosen(session: Session) -> InitialOptions:
-    """Return the mode and options in force in a session."""
     values = {option.id: option.current_value for option in options.available(session)}
     return InitialOptions(_mode(session), values, named=False)
 
@@ -42,7 +43,7 @@ def _mode(session: Session) -> str | None:
 async def apply(agent: Agent, session: Session, initial: InitialOptions) -> list[str]:
     """Set the mode, then the options, that differ from those in force.
 
-    Returns a line about each that could not be set.
+    Return a line for each that could not be set.
     """
     problems: list[str] = []
     if initial.mode is not None and initial.mode != _mode(session):

@@ -1,5 +1,6 @@
-"""A prompt whose session the agent turns out to have lost: it is put to the agent once more, in the
-same turn, after the session was opened again.
+"""Recovery of a prompt whose session the agent has lost.
+
+The session is opened again and the prompt is sent again, in the same turn.
 """
 
 from __future__ import annotations
@@ -16,22 +17,21 @@ from acp_nvim.session.prompts import Prompt
 
 
 class Asks(Protocol):
-    """Who puts the prompts of the session to its agent."""
+    """Sender of the session's prompts."""
 
     def prepare(self, prompt: Prompt, connection: Connection) -> list[Any]:
-        """Return the blocks of a prompt that leaves now; none where it was given back."""
+        """Return the blocks of a prompt to send now. They are empty if it was given back."""
         ...
 
     async def ask(self, prompt: Prompt, connection: Connection, blocks: list[Any]) -> None:
-        """Put a prompt to the agent and wait for the answer."""
+        """Send a prompt to the agent and wait for the answer."""
         ...
 
 
 class LostSession:
-    """Of one session."""
+    """Recovery for one session."""
 
     def __init__(self, link: SessionLink, asks: Asks, delegate: ConversationDelegate) -> None:
-        """Nothing is lost."""
         self._link = link
         self._asks = asks
         self._delegate = delegate
@@ -41,12 +41,15 @@ class LostSession:
         """The number of tool calls before the running prompt."""
 
     def begin(self) -> None:
-        """A prompt goes to the agent now."""
+        """Note that a prompt is about to be sent."""
         self._calls = len(self._link.session.tool_calls)
 
     def is_meant(self, error: Exception, prompt: Prompt | None) -> bool:
-        """Whether an answer means that the session is lost, and its prompt goes once more: never
-        one that has been sent twice, that is in the session by its id, or has set something going.
+        """Return whether an error means that the session is lost and its prompt should be sent
+        again.
+
+        A prompt is never sent again if it was sent twice, if the agent has inserted it by its id,
+        or if it started a tool call.
         """
         session = self._link.session
         fresh = session.prompted is not None and self._asked_again is not prompt
@@ -54,8 +57,9 @@ class LostSession:
         return lost_session(error) and fresh and idle and session.status == "running"
 
     async def ask_again(self, prompt: Prompt) -> None:
-        """Open the session again and put the prompt to it. Meanwhile the prompt waits in the queue,
-        where it stays if that does not work out.
+        """Open the session again and send it the prompt.
+
+        Meanwhile the prompt is in the queue. It stays there if the session cannot be opened.
         """
         link, session = self._link, self._link.session
         self._asked_again = prompt

@@ -1,6 +1,7 @@
-"""MCP servers that are passed to agents: from the options and from `mcp.json`, each only to agents
-that can take it, with values from the environment put in at the last moment
-(v1/session-setup#mcp-servers).
+"""MCP servers for agents, from the options and from `mcp.json` (v1/session-setup#mcp-servers).
+
+A server is passed only to agents that support its transport. Environment variables are expanded
+when the session opens.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from acp_nvim.files.bytes import nofollow
 from acp_nvim.protocol import schema
 
 FILES: Final = (".mcp.json", "mcp.json")
-"""Looked for in a session's directory; the first that names a server wins."""
+"""Names of the file in a session's directory. The first one that names a server wins."""
 FILE_BYTES: Final = 1 << 20
 
 _TRANSPORTS: Final = {
@@ -36,18 +37,21 @@ _TRANSPORTS: Final = {
     "streamableHttp": "http",
     "sse": "sse",
 }
-"""How the world spells them -> how the protocol does."""
+"""Spellings in use, and the protocol's name for each."""
 
 Server = schema.McpServerStdio | schema.McpServerHttp | schema.McpServerSse
 
 
 class Mistake(ValueError):
-    """A server cannot be passed on; the message says why in one line, without any value."""
+    """Server that cannot be passed on. The message gives the reason in one line, without any
+    value.
+    """
 
 
 class Fate(Struct, frozen=True):
-    """What became of one server: passed on by a transport, or left out for a reason. `variables`
-    are the names of those whose values were filled in, `missing` a program that is not here.
+    """Outcome for one server: passed on with a transport, or left out with a reason.
+
+    `variables` are the names of the expanded variables. `missing` is a program that was not found.
     """
 
     name: str
@@ -58,19 +62,19 @@ class Fate(Struct, frozen=True):
 
 
 class Servers(Struct):
-    """The servers for the agent; `left_out` and `doubts` for the user, `secrets` for the log."""
+    """Servers for the agent, `left_out` and `doubts` for the user, `secrets` for the log."""
 
     servers: list[Server] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
-    """Why a server that is passed on may not work."""
+    """Reasons why a server that is passed on may not work."""
     secrets: list[str] = field(default_factory=list)
     files: dict[str, list[str]] = field(default_factory=dict)
-    """Files that servers were taken from, and the names of these servers."""
+    """Project files that servers come from, with the names of these servers."""
     asks: list[Project] = field(default_factory=list)
-    """Files that were left out, because the user has not been asked about them yet."""
+    """Files that were left out because the user has not been asked about them yet."""
     fates: list[Fate] = field(default_factory=list)
-    """What became of each server that somebody has configured."""
+    """Outcome for each configured server."""
 
 
 def servers(
@@ -80,9 +84,10 @@ def servers(
     env: Mapping[str, str],
     said: Callable[[Project], bool | None],
 ) -> Servers:
-    """Return the servers for a session in `cwd`: those configured, in order of precedence, then
-    those of the project's file, as far as the user has `said` so. Of two with one name the first
-    counts.
+    """Return the servers for a session in `cwd`.
+
+    Configured servers come first, in order of precedence, then those of the project file that the
+    user has allowed (`said`). If two servers have one name, the first counts.
     """
     found = Servers()
     seen: set[str] = set()
@@ -114,7 +119,7 @@ def _add(
     capabilities: schema.McpCapabilities,
     env: Mapping[str, str],
 ) -> bool:
-    """Whether the server is passed on; where it is not, `left_out` says why."""
+    """Add a server and return True, or add the reason to `left_out` and return False."""
     expand = _Expansion({**env, "workspaceFolder": cwd})
     try:
         server = _server(entry, name, cwd, capabilities, expand)
@@ -134,7 +139,7 @@ def _add(
 
 
 def transport(server: Any) -> str:
-    """Return how an agent reaches a server: `stdio`, `http`, `sse` or `acp`."""
+    """Return the transport of a server: `stdio`, `http`, `sse` or `acp`."""
     return str(server.__struct_config__.tag or "stdio")
 
 
@@ -175,10 +180,11 @@ def _stdio(
 
 
 def _absolute(command: str, cwd: str, path: str | None) -> str:
-    """The program by its full path, as the protocol wants it. One that is given so or not to be
-    found is passed on as it is: the agent may run elsewhere.
+    """Return the program's absolute path, as the protocol requires.
+
+    A program that is not found is passed on unchanged: the agent may run on another machine.
     """
-    program = os.path.expanduser(command)  # noqa: PTH111 - `~` alone, nothing else changes
+    program = os.path.expanduser(command)  # noqa: PTH111 - expands `~` and nothing else
     if os.path.isabs(program):  # noqa: PTH117
         return program
     if os.sep in program:
@@ -190,7 +196,7 @@ def _absolute(command: str, cwd: str, path: str | None) -> str:
 
 
 def _rooted(path: str | None, cwd: str) -> str | None:
-    """A PATH whose folders start where the server will: relative ones are the session's."""
+    """Return a PATH whose relative folders are resolved in the session's directory."""
     return path and os.pathsep.join(str(Path(cwd, folder)) for folder in path.split(os.pathsep))
 
 
@@ -202,7 +208,7 @@ def _string(entry: Mapping[str, Any], key: str) -> str:
 
 
 def _pairs(entry: Mapping[str, Any], key: str, expand: _Expansion) -> Iterator[tuple[str, str]]:
-    """Names and values, of a map as in `mcp.json` or of a list as on the wire."""
+    """Yield names and values of a map as in `mcp.json`, or of a list as in the protocol."""
     value = entry.get(key) or {}
     if isinstance(value, list):
         value = {item.get("name"): item.get("value") for item in value if isinstance(item, dict)}
@@ -215,20 +221,20 @@ def _pairs(entry: Mapping[str, Any], key: str, expand: _Expansion) -> Iterator[t
 
 
 class _Expansion:
-    """`$ENV{NAME}`, `${NAME}`, `${env:NAME}`, `${NAME:-default}` with values of an environment."""
+    """Expansion of `$ENV{NAME}`, `${NAME}`, `${env:NAME}`, `${NAME:-default}`."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self.env = env
         self.used: list[str] = []
-        """Values that were put in, and those that are secret by where they stand."""
+        """Expanded values, and all values of `env` and `headers`. They may be secret."""
         self.names: dict[str, None] = {}
-        """Names of the variables that were put in, in order."""
+        """Names of the expanded variables, in order."""
 
     def text(self, text: str) -> str:
         return PLACEHOLDER.sub(self._value, text)
 
     def secret(self, text: str) -> str:
-        """The same for a value of `env` or `headers`; the result is never logged."""
+        """Expand a value of `env` or `headers`. The result is never logged."""
         expanded = self.text(text)
         self.used.append(expanded)
         return expanded
@@ -249,7 +255,7 @@ class _Expansion:
 def _of_files(
     cwd: str, found: Servers, said: Callable[[Project], bool | None], env: Mapping[str, str]
 ) -> Iterable[tuple[Mapping[str, Any], str]]:
-    """The servers of the project's `mcp.json` with their names, and the file of each."""
+    """Return the servers of the project's `mcp.json` with their names, and the file of each."""
     entries: list[tuple[Mapping[str, Any], str]] = []
     for name in FILES:
         file = Path(cwd, name)
@@ -278,8 +284,9 @@ def _of_files(
 def _project(
     file: Path, data: bytes, listed: Sequence[Mapping[str, Any]], cwd: str, env: Mapping[str, str]
 ) -> Project:
-    """The question to the user: each server as the file has it. An answer holds for the lines that
-    were shown, which may say more than the file.
+    """Return the question to the user, with each server as the file defines it.
+
+    The digest covers the lines shown, because they can contain more than the file.
     """
     lines = [
         line for entry in listed for line in described(entry, partial(_foreign, entry, cwd, env))
@@ -289,8 +296,9 @@ def _project(
 
 
 def _foreign(entry: Mapping[str, Any], cwd: str, env: Mapping[str, str]) -> str | None:
-    """The program that a bare name leads to, where that is another than the user would get: one in
-    the project, or found by a PATH of its own.
+    """Return the program that a bare name resolves to, unless it is the user's own.
+
+    It is not their own if it is inside the project or was found by a PATH in the file.
     """
     try:
         server = _stdio(entry, str(entry["name"]), cwd, _Expansion({**env, "workspaceFolder": cwd}))
@@ -303,7 +311,10 @@ def _foreign(entry: Mapping[str, Any], cwd: str, env: Mapping[str, str]) -> str 
 
 
 def _data(file: Path) -> bytes:
-    """The bytes of a file that may lie behind a link. OSError also for a pipe, which never ends."""
+    """Return the bytes of a file, following links.
+
+    Raise OSError for a pipe too, because reading one might never end.
+    """
     try:
         data = nofollow.read(os.path.realpath(file), FILE_BYTES)
     except nofollow.SizeError as error:
@@ -314,7 +325,9 @@ def _data(file: Path) -> bytes:
 
 
 def _listed(content: bytes) -> list[Mapping[str, Any]]:
-    """`{"mcpServers": {name: …}}`, or `servers` as some editors call it."""
+    """Return the entries of `{"mcpServers": {name: …}}`, or of `servers`, a name some editors
+    use.
+    """
     try:
         data = msgspec.json.decode(content)
     except msgspec.DecodeError as error:

@@ -1,8 +1,7 @@
-"""The lines of the question about the MCP servers of a project's file.
+"""Lines of the question about the MCP servers in a project file.
 
-The user agrees to what these lines show, so they show everything: program and arguments, address,
-each variable and header, and all else that an agent may read in the file. Only the values of
-secrets are left out.
+The user agrees to these lines, so they show everything: program and arguments, address, each
+variable and header, and any other key that an agent may read. Only secret values are hidden.
 """
 
 from __future__ import annotations
@@ -25,8 +24,10 @@ _PLAIN: Final = re.compile(r"[\w@%+=:,./${}-]+")
 
 
 def described(entry: Mapping[str, Any], program: Callable[[], str | None]) -> list[str]:
-    """Return the lines about one server. `program` finds the file that its command would start,
-    where that is not the user's own program of this name.
+    """Return the lines about one server.
+
+    `program` returns the file that its command would start, or None if that is the user's own
+    program of this name.
     """
     name, url = str(entry["name"]), entry.get("url")
     kind = f" ({entry['type']})" if entry.get("type") not in (None, "stdio") else ""
@@ -44,7 +45,7 @@ def described(entry: Mapping[str, Any], program: Callable[[], str | None]) -> li
 
 
 def _line(entry: Mapping[str, Any]) -> str:
-    """Program and arguments as words of a shell, so that it can be seen where each ends."""
+    """Return program and arguments as words of a shell, which shows where each ends."""
     args = entry.get("args") or []
     words = [entry.get("command") or "", *(args if isinstance(args, list) else [args])]
     texts = shown_words([_text(word) for word in words if word != ""])
@@ -52,12 +53,11 @@ def _line(entry: Mapping[str, Any]) -> str:
 
 
 def _quoted(word: str) -> str:
-    """Quote a word as a shell does, unless it is plain or a placeholder."""
     return word if word == HIDDEN or _PLAIN.fullmatch(word) else shlex.quote(word)
 
 
 def _pairs(value: Any, between: str) -> Iterator[str]:
-    """Names and values of a map or a list; any other value is shown as it is."""
+    """Yield the names and values of a map or list. Any other value is shown unchanged."""
     if isinstance(value, list) and all(isinstance(item, dict) for item in value):
         pairs = [(str(item.get("name")), item.get("value")) for item in value]
     elif isinstance(value, dict):
@@ -76,6 +76,6 @@ def _marked(text: str) -> str:
 def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
-    import json  # no server is described before a first prompt but one that the user has to allow
+    import json  # JSON is needed here only for a server that the user has to allow
 
     return json.dumps(value, ensure_ascii=False)

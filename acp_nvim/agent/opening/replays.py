@@ -1,5 +1,5 @@
-"""Replays that are not drawn: the chat shows the session already (v1/session-setup, v2/session-
-setup).
+"""Replays that are not drawn, because the chat already shows the session (v1/session-setup,
+v2/session-setup).
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ import anyio
 from acp_nvim.agent.serving.session_router import Mute, SessionRouter
 
 QUIET_S = 0.25
-"""A replay that is not drawn is over when nothing of it has come for this time, in seconds: some
-agents answer `session/load` first and replay afterwards.
+"""Seconds without an update after which a muted replay counts as complete.
+
+Some agents answer `session/load` first and replay afterwards.
 """
 REPLAY_S = 5.0
-"""The longest wait for the end of such a late replay, in seconds."""
+"""Longest wait for the end of such a late replay, in seconds."""
 
 
 @asynccontextmanager
 async def muted(router: SessionRouter, session_id: str) -> AsyncIterator[Mute]:
-    """Drop the replay of a session around the request that opens it, and one that comes late."""
+    """Drop the replay of a session during the request that opens it, and a late one after it."""
     mute = router.mute(session_id)
     try:
         yield mute

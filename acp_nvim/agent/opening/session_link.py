@@ -1,6 +1,4 @@
-"""The link between a session and the connection that serves it: opened as often as needed, with a
-login where the agent asks for one, and given up for the user.
-"""
+"""Link between a session and its connection: opening, login, giving up."""
 
 from __future__ import annotations
 
@@ -20,31 +18,31 @@ from acp_nvim.session.session import Session
 
 
 class LoginWait:
-    """Login that an agent asks for: as configured, once; else by the user."""
+    """Login for a session: by the configured method once, then by the user."""
 
     def __init__(
         self, session: Session, patience: Patience, delegate: ConversationDelegate
     ) -> None:
-        """Nothing is asked for yet."""
         self.awaited = False
-        """Whether the session goes on once the user has logged in."""
+        """Whether the session continues once the user has logged in."""
         self._session = session
         self._patience = patience
         self._delegate = delegate
         self._tried = False
-        """Whether the configured method was tried since the agent took a prompt last."""
+        """Whether the configured method was tried since the agent last accepted a request."""
 
     def worked(self) -> None:
-        """The agent has taken something: its next question is another one."""
+        """Allow the configured method again, since the agent accepted a request."""
         self._tried = False
 
     def over(self) -> None:
-        """The session is opened anew, whatever it waited for."""
+        """Reset, since the session is opened again."""
         self.awaited = self._tried = False
 
     async def ask(self, connection: Connection) -> bool:
-        """Log in as configured, else ask the user. Returns whether to try again now; the queue goes
-        on after a login of the user.
+        """Log in by the configured method, else ask the user. Return whether to retry now.
+
+        After a login by the user, the queue continues by itself.
         """
         session = self._session
         if not self._tried:
@@ -65,7 +63,7 @@ class LoginWait:
 
 
 class SessionLink:
-    """Of one session."""
+    """Link of one session to its connection."""
 
     def __init__(
         self,
@@ -76,7 +74,9 @@ class SessionLink:
         delegate: ConversationDelegate,
         on_failure: Callable[[], None],
     ) -> None:
-        """Nothing is started yet. ``on_failure`` is called when the session could not be opened."""
+        """Start without a connection. ``on_failure`` is called when the session cannot be
+        opened.
+        """
         self.session = session
         self.connection: Connection | None = None
         self.login = LoginWait(session, patience, delegate)
@@ -86,11 +86,11 @@ class SessionLink:
         self._delegate = delegate
         self._on_failure = on_failure
         self._restarts = False
-        """Whether it waits for a restart of its agent."""
+        """Whether the session waits for a restart of its agent."""
 
     @property
     def is_open(self) -> bool:
-        """Whether the session exists at a living agent."""
+        """Return whether the session is open at a running agent."""
         return (
             self.connection is not None
             and self.connection.alive
@@ -100,13 +100,13 @@ class SessionLink:
         )
 
     async def ensure_open(self) -> bool:
-        """Return whether prompts can be sent, after starting whatever was missing."""
+        """Open the session if necessary. Return whether prompts can be sent."""
         if self.session.status == "closed":
             return False
         return self.is_open or await self.open_now()
 
     async def open_now(self) -> bool:
-        """Return whether the session is open, after opening it; why not is told."""
+        """Open the session. Return whether it is open; report the reason if it is not."""
         connection = await self._connected()
         if connection is None:
             return False
@@ -119,21 +119,22 @@ class SessionLink:
             return False
         except (ConnectionClosed, RemoteProtocolError) as error:
             if isinstance(error, ConnectionClosed) and connection.returns:
-                await connection.ended()  # another one takes its place
+                await connection.ended()  # a new connection replaces it
                 return await self.ensure_open()
             self.fail(connection.error or str(error), connection.last_words())
             return False
         self._restarts = False
         self.login.worked()
         self._delegate.opened(self.session)
-        if self.session.status == "closed":  # by the user, meanwhile
+        if self.session.status == "closed":  # closed by the user meanwhile
             await self.let_go()
             return False
         return True
 
     async def _connected(self) -> Connection | None:
-        """Return the connection to the session's agent, which is started now if need be; None where
-        it cannot be had, which is told.
+        """Return the connection to the session's agent, started if necessary.
+
+        Return None, and report the reason, if there is no connection.
         """
         try:
             with self._patience.answer("initialize"):
@@ -151,24 +152,25 @@ class SessionLink:
         return None
 
     async def log_in(self) -> bool:
-        """Log in as configured, or ask the user. Returns whether to try again now."""
+        """Log in by the configured method, or ask the user. Return whether to retry now."""
         assert self.connection is not None
         return await self.login.ask(self.connection)
 
     def await_restart(self, *, waits: bool) -> None:
-        """The agent is about to be ended and started again; ``waits``: the session, which is being
-        opened, is opened then.
+        """Note that the agent is about to be restarted.
+
+        ``waits`` is true if the session is being opened and will be opened after the restart.
         """
         self._restarts = waits
 
     def restart_failed(self, reason: str) -> None:
-        """The agent, for which the session may wait, is not started again after all."""
+        """Note that the agent was not restarted, and fail the session if it waited for that."""
         if self._restarts:
             self._restarts = False
             self.fail(reason, ())
 
     def fail(self, reason: str, details: Sequence[str]) -> None:
-        """The session could not be opened: say why, and give the first prompt back."""
+        """Show why the session could not be opened, and give the first prompt back."""
         session = self.session
         ended = self._restarts and self.connection is not None and self.connection.stopping
         if session.status == "closed" or ended:
@@ -188,7 +190,7 @@ class SessionLink:
             self._delegate.give_back(session, prompt)
 
     def ended(self, connection: Connection) -> None:
-        """The connection is gone, and its prompts are answered: the session shows that."""
+        """Show that the connection has ended. Its prompts have been answered."""
         session = self.session
         if connection.returns:
             session.status = "starting"
@@ -198,7 +200,9 @@ class SessionLink:
         session.change("status", "error")
 
     async def let_go(self) -> None:
-        """Close the session at an agent that offers it; it may not know the session any more."""
+        """Close the session at the agent if it supports that. It may not know the session any
+        longer.
+        """
         connection, session = self.connection, self.session
         assert connection is not None
         try:
@@ -210,5 +214,5 @@ class SessionLink:
             connection.client.forget(session)
 
     def cut(self) -> None:
-        """The session is closed, and nothing of it is at the agent any more."""
+        """Drop the connection, after the session was closed and nothing of it is at the agent."""
         self.connection = None

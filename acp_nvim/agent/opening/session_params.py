@@ -1,5 +1,6 @@
-"""The parameters that a session is opened with, the same each time: MCP servers, system prompt,
-`_meta` (v1/session-setup, rfds/client-system-prompt, v1/extensibility).
+"""Parameters for opening a session: MCP servers, system prompt, `_meta`.
+
+They are the same at each opening (v1/session-setup, rfds/client-system-prompt, v1/extensibility).
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ from acp_nvim.agent.settings import AgentSettings, Settings
 from acp_nvim.protocol import schema
 
 OWN: Final = "neovim"
-"""The name of the MCP server that is ours."""
+"""Name of the editor's own MCP server."""
 ABOUT_TOOLS: Final = (
     "The user works in Neovim and may have unsaved changes that the files on disk lack: the tools "
     "nvim_read and nvim_search of the editor's MCP server see them, and nvim_diagnostics, "
     "nvim_definition, nvim_references and nvim_rename know what the language servers know."
 )
-"""The system prompt where the tools are offered and the user has none of their own."""
+"""System prompt if the tools are offered and the user has not configured one."""
 _ABOUT: Final = schema.SystemPrompt("append", [schema.TextContent(ABOUT_TOOLS)])
 TRACE: Final = ("traceparent", "tracestate", "baggage")
-"""Keys of `_meta` that tie requests to a trace (W3C trace context; rfds/meta-propagation)."""
+"""Keys of `_meta` that link requests to a trace (W3C trace context; rfds/meta-propagation)."""
 
 
 class SessionParams(Struct, frozen=True):
@@ -36,22 +37,22 @@ class SessionParams(Struct, frozen=True):
     system_prompt: schema.SystemPrompt | UnsetType = UNSET
     meta: dict[str, Any] | UnsetType = UNSET
     remarks: Sequence[str] = ()
-    """A line about each thing that could not be passed on."""
+    """One line for each part that could not be passed on."""
     notes: Sequence[str] = ()
-    """A line about each file of the project that servers were taken from."""
+    """One line for each project file that servers come from."""
     secrets: Sequence[str] = ()
     """Values that must not be logged."""
     asks: Sequence[Project] = ()
-    """Files of the project that the user is to be asked about."""
+    """Project files to ask the user about."""
     fates: Sequence[mcp.Fate] = ()
-    """What became of each MCP server, the editor's own first."""
+    """Outcome for each MCP server, the editor's own first."""
     options: Mapping[str, str | bool] = field(default_factory=dict)
-    """Values of config options that the session is to start with."""
+    """Initial values of config options."""
     tools: str = ""
-    """The name of the server with the editor's tools, which comes first; empty without it."""
+    """Name of the editor's server, which comes first; empty without it."""
 
     def with_tools_named(self, name: str) -> SessionParams:
-        """Return the same with another name for the editor's server."""
+        """Return a copy with another name for the editor's server."""
         own, *others = self.mcp_servers
         fate, *fates = self.fates
         return structs.replace(
@@ -62,7 +63,7 @@ class SessionParams(Struct, frozen=True):
         )
 
     def without_tools(self) -> SessionParams:
-        """Return the same without the editor's server, and without what tells of its tools."""
+        """Return a copy without the editor's server and the system prompt about its tools."""
         fate, *fates = self.fates
         left_out = structs.replace(fate, left_out=wording.WHY_MCP_REFUSED)
         return structs.replace(
@@ -74,7 +75,7 @@ class SessionParams(Struct, frozen=True):
         )
 
     def fields(self) -> dict[str, Any]:
-        """Return them by the names of the wire types."""
+        """Return the parameters by the names of the wire types."""
         return {
             "mcp_servers": list(self.mcp_servers),
             "system_prompt": self.system_prompt,
@@ -89,18 +90,17 @@ def _initial(config_id: str, value: str | bool) -> schema.InitialSessionConfigOp
 
 
 class ToolsNames:
-    """The name for each session: the same for all, until the agent refuses a name that it has seen.
+    """Names of the editor's server for the sessions of one agent.
 
-    Some agents register servers for the whole process, and take one name only once.
+    All sessions share one name until the agent refuses it as known. Some agents register servers
+    for the whole process and accept each name once.
     """
 
     def __init__(self) -> None:
-        """No name was refused yet."""
         self._count = 1
         self._is_shared = True
 
     def next(self) -> str:
-        """Return the name for a session that is opened."""
         return OWN if self._is_shared else self.another()
 
     def another(self) -> str:
@@ -109,7 +109,6 @@ class ToolsNames:
         return f"{OWN}-{self._count}"
 
     def always_another(self) -> None:
-        """Give each session a name of its own from now on."""
         self._is_shared = False
 
 
@@ -126,8 +125,8 @@ def of(
 ) -> SessionParams:
     """Return the parameters of a session in `cwd` for an agent with those capabilities.
 
-    ``own`` offers the server of ours, which comes first; it is not asked where the user has one of
-    that name.
+    ``own`` offers the editor's server, which comes first. It is not called if the user has
+    configured a server of that name.
     """
     found = mcp.servers(
         [*spec.mcp_servers, *settings.mcp_servers],
@@ -159,7 +158,7 @@ def of(
 def _with_ours(
     found: mcp.Servers, own: Callable[[], OwnServer | None], remarks: list[str]
 ) -> list[Any]:
-    """Return the servers that were found, behind ours where it is offered."""
+    """Return the servers that were found, after the editor's own if it is offered."""
     if any(server.name == OWN for server in found.servers):
         remarks.append(wording.TOOLS_NAME_TAKEN.format(server=OWN))
         return list(found.servers)
@@ -179,7 +178,7 @@ def _notes(found: mcp.Servers) -> list[str]:
 
 
 def _fates(found: mcp.Servers, offer: Sequence[Any], passed: Sequence[Any]) -> list[mcp.Fate]:
-    """What became of the server of ours, which stands first in the offer, and of all others."""
+    """Return the outcome for the editor's server, first in the offer, and for all others."""
     own = offer[: len(offer) - len(found.servers)]
     fates = [*(mcp.Fate(it.name, mcp.transport(it)) for it in own), *found.fates]
     names = {server.name for server in passed}
@@ -190,7 +189,7 @@ def _fates(found: mcp.Servers, offer: Sequence[Any], passed: Sequence[Any]) -> l
 
 
 def _no_started(servers: Sequence[Any], remarks: list[str]) -> list[Any]:
-    """Leave out servers that the agent would have to start, and say so."""
+    """Leave out the servers that the agent would have to start, with a remark."""
     started = [one.name for one in servers if isinstance(one, schema.McpServerStdio)]
     if started:
         remarks.append(wording.SERVERS_LEFT_OUT.format(names=", ".join(started)))
@@ -198,12 +197,11 @@ def _no_started(servers: Sequence[Any], remarks: list[str]) -> list[Any]:
 
 
 def own_way(capabilities: schema.McpCapabilities) -> Way:
-    """Return how an agent reaches the editor's tools."""
     return "acp" if capabilities.acp is True else "relay"
 
 
 def trace(settings: Settings, spec: AgentSettings) -> dict[str, Any]:
-    """Return the keys of the configured `_meta` that go with each prompt as well."""
+    """Return the keys of the configured `_meta` that each prompt carries too."""
     meta = {**settings.meta, **spec.meta}
     return {key: meta[key] for key in TRACE if key in meta}
 
@@ -216,7 +214,7 @@ def _takes_prompt(capabilities: schema.AgentCapabilities) -> bool:
 def _system_prompt(
     spec: AgentSettings, capabilities: schema.AgentCapabilities, remarks: list[str]
 ) -> schema.SystemPrompt | UnsetType:
-    """`append` for agents that take one at all, `override` only for those that take that."""
+    """Return the system prompt in the mode that the agent supports: `override`, else `append`."""
     wanted = spec.system_prompt
     if isinstance(wanted, str):
         text, mode = wanted, "append"

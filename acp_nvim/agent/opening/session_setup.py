@@ -28,96 +28,102 @@ Way = Literal["new", "load", "resume", "fork", "retold", "again"]
 
 
 class Branch(Struct, frozen=True):
-    """A rewind of session `n`, by our number; whether files were restored with it."""
+    """Rewind of session `n`, by the host's number. `files` is true if files were restored with
+    it.
+    """
 
     n: int
     files: bool
 
 
 class Origin(Struct, frozen=True):
-    """Where a session comes from. `id` is the agent's id of the session that exists there; `again`
-    means that it was open in an earlier process of ours, with the options `chosen`; `retold` is a
-    new one that the agent is told of what was said before.
+    """Origin of a session.
+
+    `id` is the agent's id of the existing session. `again` means that it was open in an earlier
+    process of the host, with the options `chosen`. `retold` is a new session that receives the
+    earlier conversation.
     """
 
     way: Way = "new"
     id: str = ""
     chosen: InitialOptions = field(default_factory=InitialOptions)
     before: Callable[[], Sequence[Entry]] = tuple
-    """The entries of the session, as far as they are known here."""
+    """Return the known entries of the session."""
     point: str | None = None
-    """Of a fork: the agent's message that is the last one in it."""
+    """For a fork, the last agent message in it."""
     branch: Branch | None = None
     tells: bool = False
-    """Of `again`: a new session in its place is told what was said."""
+    """For `again`, whether a new session in its place receives the earlier conversation."""
 
 
 NEW = Origin()
 
 
 Watched = Callable[[str], AbstractContextManager[None]]
-"""Around a request, by its name: the user is told when the answer does not come."""
+"""Context manager around a request, by its name. It warns the user if the answer does not come."""
 
 
 _RESUMED = (wording.LOST_RESUMED, wording.RESTARTED_RESUMED, wording.RECONNECTED_RESUMED)
 _LOADED = (wording.LOST_LOADED, wording.RESTARTED_LOADED, wording.RECONNECTED_LOADED)
-"""What the user is told where the agent had lost the session, was started or connected again."""
+"""Texts for a session that the agent had lost, whose agent was restarted, or was reconnected."""
 
 
 class SessionSetup:
-    """Opens one session: the first time as its origin says, later by the best way that the agent
-    offers.
+    """Opening of one session: first as its origin demands, later by the best method that the
+    agent supports.
     """
 
     def __init__(self, session: Session, origin: Origin, watched: Watched) -> None:
-        """Nothing is sent yet."""
         self.session = session
         self._watched = watched
         self.opened = origin.way == "again"
-        """Whether it has been open before, in this process of ours or an earlier one."""
+        """Whether the session has been open, in this process of the host or an earlier one."""
         self._ran = False
-        """Whether it has been open in this process: its options are known here then."""
+        """Whether it has been open in this process, which then knows its options."""
         self.handover = ""
-        """What was said so far, for an agent that does not know it: it goes with the next prompt
-        that takes more text.
+        """Conversation so far, for an agent that lacks it.
+
+        It is sent with the next prompt that accepts more text.
         """
         self._origin = origin
         self._params = SessionParams()
         self._first_choice = options.in_force(session)
         """The options that the agent's process gave the session at first."""
         self.lost = False
-        """Whether the agent has lost the session, which has to be opened again."""
+        """Whether the agent has lost the session, which must be opened again."""
         self._again_words = ""
         self._connection: Connection | None = None
-        """Where it was opened last."""
+        """The connection at which it was last opened."""
 
     @property
     def replays(self) -> bool:
-        """Whether a replay of the session is still to come."""
+        """Return whether a replay of the session is still to come."""
         return not self.opened and self._origin.way == "load"
 
     @property
     def servers(self) -> Sequence[Fate]:
-        """What became of each MCP server when the session was opened last."""
+        """Return the outcome for each MCP server at the last opening."""
         return self._params.fates
 
     @property
     def is_others(self) -> bool:
-        """Whether it is opened from a session of the agent's that is not open here yet."""
+        """Return whether it is opened from an agent's session that is not open here yet."""
         return not self.opened and self._origin is not NEW
 
     def lose(self, then: str = "") -> None:
-        """The agent has lost the session, though its process runs; ``then`` ends the line that says
-        so.
-        """
+        """Mark the session as lost by a running agent. ``then`` ends the line that reports it."""
         self.lost, self._again_words = True, then
 
     async def run(self, connection: Connection) -> None:
-        """Open it. Raises `RequestError` when the agent refuses, -32000 included; a session that
-        was open before becomes a new one then, with the reason stated in the chat.
+        """Open the session. Raise `RequestError` if the agent refuses, including -32000.
+
+        If a session that was open before is refused, a new one replaces it, with the reason in the
+        chat.
         """
         session = self.session
-        self.lost = self.lost and connection is self._connection  # else its process has ended
+        self.lost = (
+            self.lost and connection is self._connection
+        )  # if the connection is new, the process has ended
         self._connection = connection
         session.status = "starting"
         session.change("status")
@@ -143,7 +149,7 @@ class SessionSetup:
         agent_work.opened(session)
 
     def _initial_options(self, connection: Connection) -> InitialOptions:
-        """The choices in the session count more than the configured defaults."""
+        """Return the choices made in the session, or else the configured defaults."""
         spec, session = connection.spec, self.session
         if not self.opened:
             return InitialOptions(spec.mode, dict(spec.options), named=True)
@@ -152,7 +158,7 @@ class SessionSetup:
     async def _asked(
         self, connection: Connection, ask: Callable[[SessionParams], Awaitable[Any]]
     ) -> Any:
-        """Send a request that opens the session; the editor's tools are no reason to fail."""
+        """Send a request that opens the session. Retry without the editor's tools if it fails."""
         from acp_nvim.agent.opening.tool_trouble import open_session
 
         result, self._params = await open_session(connection, self.session, self._params, ask)
@@ -188,9 +194,7 @@ class SessionSetup:
         return result
 
     async def _retold(self, connection: Connection) -> Any:
-        """A new session whose chat begins with what was said before; the agent gets that with the
-        first prompt.
-        """
+        """Open a new session that shows the earlier conversation. The first prompt carries it."""
         self.session.transcript.inherit(self._origin.before())
         self._hand_over()
         result = await self._new(connection)
@@ -199,7 +203,7 @@ class SessionSetup:
         return result
 
     def _hand_over(self) -> None:
-        """Tell all but the prompt that it goes along with, which the chat may show already."""
+        """Set `handover` to all entries but the prompt that it is sent with."""
         from acp_nvim.session.transcript.transcript_prompt import latest_prompt, transcript_prompt
 
         session = self.session
@@ -209,12 +213,13 @@ class SessionSetup:
         self.handover = transcript_prompt(entries, before=running)
 
     def handed_over(self) -> None:
-        """The agent has what was said so far."""
+        """Note that the agent has received the earlier conversation."""
         self.handover = ""
 
     async def _fork(self, connection: Connection) -> Any:
-        """Fork the session, at a message where that is wanted; where the agent cannot do that, or
-        refuses, what was said before is told instead.
+        """Fork the session, at a message if there is one.
+
+        If the agent cannot fork there or refuses, a new session receives the earlier conversation.
         """
         from acp_nvim.agent.opening import fork_points
 
@@ -255,8 +260,9 @@ class SessionSetup:
     async def _load(
         self, connection: Connection, session_id: str, on_response: OnResponse | None = None
     ) -> Any:
-        """Load a session. Its replay comes before the answer, so its id is routed before the
-        request.
+        """Load a session.
+
+        Its replay comes before the answer, so its id is routed before the request.
         """
         session = self.session
         session.replaying = True
@@ -297,8 +303,10 @@ class SessionSetup:
         return result
 
     async def _resume_first(self, connection: Connection) -> Any:
-        """Resume a session that was not open here. If its entries are known they are shown, and a
-        replay, which some agents send all the same, is not drawn.
+        """Resume a session that was not open here.
+
+        If its entries are known they are shown, and a replay, which some agents still send, is
+        dropped.
         """
         from acp_nvim.agent.opening import replays
 
@@ -312,9 +320,7 @@ class SessionSetup:
         return result
 
     async def _recall(self) -> None:
-        """Show what is known here of a session that was open before, where its agent replays
-        nothing when it is loaded, not even after the answer.
-        """
+        """Show the known entries of a loaded session if its agent replayed nothing."""
         before = () if self._is_told() else self._origin.before()
         if not before:
             return
@@ -330,7 +336,7 @@ class SessionSetup:
         return not all(isinstance(entry, Line | Heading) for entry in entries)
 
     def _named(self, connection: Connection, session_id: str) -> None:
-        """Take the session's id. An empty one is refused: such a session could not be cancelled."""
+        """Set the session's id. Refuse an empty one: such a session could not be cancelled."""
         session = self.session
         if not session_id:
             raise RemoteProtocolError("result.sessionId: empty")
@@ -342,7 +348,7 @@ class SessionSetup:
     # -- again, at another process of the agent ---------------------------------------------------
 
     async def _again(self, connection: Connection) -> Any:
-        """Resume, else load, else a new one."""
+        """Resume the session, else load it, else open a new one."""
         agent = connection.agent
         reason = wording.WHY_NO_REOPENING
         try:
@@ -371,11 +377,9 @@ class SessionSetup:
             self.session.notice("info", words.format(agent=connection.title))
 
     async def _resume_again(self, connection: Connection) -> Any:
-        """Resume a session whose chat is on the screen: some agents replay it all the same."""
         return await self._reopen(connection, self._resume)
 
     async def _reload(self, connection: Connection) -> Any:
-        """Load a session whose chat is on the screen: its replay is not drawn a second time."""
         return await self._reopen(connection, self._load)
 
     async def _reopen(
@@ -383,7 +387,9 @@ class SessionSetup:
         connection: Connection,
         request: Callable[[Connection, str, OnResponse], Awaitable[Any]],
     ) -> Any:
-        """Open a session whose chat is on the screen. An agent that replays it knows its ids."""
+        """Open a session whose chat is shown. Drop a replay; an agent that sends one keeps its
+        ids.
+        """
         from acp_nvim.agent.opening import replays
 
         session, router = self.session, connection.router
@@ -395,9 +401,10 @@ class SessionSetup:
         return result
 
     async def _fresh(self, connection: Connection, reason: str) -> Any:
-        """A new session in the same chat. It is told of what that shows where the agent has lost
-        the session, or the user goes on with an old one; after the end of a process they may not
-        want to send all of it again.
+        """Open a new session in the same chat.
+
+        It receives the conversation if the agent lost the session, or if the user continues an old
+        one. After the end of a process they may not want to send all of it again.
         """
         if self.lost or (self._origin.tells and not self._ran):
             self._hand_over()
@@ -417,14 +424,14 @@ class SessionSetup:
 def _starting(
     connection: Connection, params: SessionParams, initial: InitialOptions
 ) -> SessionParams:
-    """Add the values that options are to start with, for an agent that takes them."""
+    """Add the initial option values for an agent that supports them."""
     if not connection.agent.session_capabilities.options:
         return params
     return structs.replace(params, options=initial.options)
 
 
 def _refusal(error: RequestError | RemoteProtocolError) -> str:
-    """Return why it could not be opened again; a request for a login is raised instead."""
+    """Return why the session could not be opened again. Raise the error if it asks for a login."""
     code = error.code if isinstance(error, RequestError) else None
     if needs_login(error):
         raise error

@@ -1,4 +1,4 @@
-"""Values of variables and headers as a question shows them: in full, unless they are secret."""
+"""Values of variables and headers as a question shows them: in full unless secret."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HIDDEN: Final = "****"
 PLACEHOLDER: Final = late(
     r"\$ENV\{(?P<ours>\w+)\}|\$\{(?:env:)?(?P<theirs>\w+)(?::-(?P<default>[^}]*))?\}"
 )
-"""A placeholder for a variable of the environment, filled in when a server is passed on."""
+"""Placeholder for an environment variable, expanded when a server is passed on."""
 
 _SECRETS: Final = frozenset(
     ("key", "keys", "pass", "auth", "cookie", "private", "dsn", "pat", "pwd", "session", "bearer")
@@ -24,7 +24,7 @@ _ENDINGS: Final = (
 )
 _SCHEME: Final = late(r"(?i)\s*(?:bearer|basic|token|digest)?\s*")
 _PROGRAM: Final = late(r"--?\w|\.{0,2}/|~|(?!(?i:bearer|basic|token|digest)\s)\w+\s")
-"""What begins like an option, a path or a command is no secret, whatever its name says."""
+"""A value that begins like an option, a path or a command is not secret, whatever its name."""
 
 
 @cache
@@ -33,8 +33,9 @@ def _redactor() -> Redactor:
 
 
 def shown_value(name: str, value: str) -> str:
-    """Return a value as the user may see it before they agree. One that is secret, by its name or
-    by how it looks, is shown as its length; placeholders are shown as they are.
+    """Return a value as the user may see it before they agree.
+
+    A value that is secret by its name or its form is replaced by its length. Placeholders are kept.
     """
     if not _is_secret_name(name):
         return shown_text(value)
@@ -43,23 +44,22 @@ def shown_value(name: str, value: str) -> str:
 
 
 def shown_text(text: str) -> str:
-    """Return a text, an argument or an address say, without what looks like a secret in it."""
+    """Return a text, such as an argument or an address, without the secrets in it."""
     return _redactor().text(text).replace(REDACTED, HIDDEN)
 
 
 def shown_words(words: list[str]) -> list[str]:
-    """Return the words of a command so; a secret may stand behind its option."""
+    """Return the words of a command without secrets. A secret may follow its option."""
     return [word.replace(REDACTED, HIDDEN) for word in _redactor().value(words)]
 
 
 def filled_in(*texts: str) -> list[str]:
-    """Return the names that are filled in from the environment, in order."""
     found = (match for text in texts for match in PLACEHOLDER.finditer(text))
     return list(dict.fromkeys(match["ours"] or match["theirs"] for match in found))
 
 
 def _is_secret_name(name: str) -> bool:
-    """By the words in it. Settings of git are named by keys, which are no secrets."""
+    """Return whether a name contains a word for a secret. Git's settings are named by keys."""
     if name.upper().startswith("GIT_CONFIG_"):
         return False
     words = re.split(r"[\W_]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower())
@@ -69,7 +69,7 @@ def _is_secret_name(name: str) -> bool:
 
 
 def _masked(value: str) -> str:
-    """Only what stands in the text itself is hidden: names of variables are none."""
+    """Return the length of a value and its placeholders. Only literal text is hidden."""
     kept = "".join(match.group() for match in PLACEHOLDER.finditer(value))
     count = len(PLACEHOLDER.sub("", value))
     hidden = f"{HIDDEN} ({count} character{'' if count == 1 else 's'})"

@@ -1,6 +1,4 @@
-"""Sessions that are not open here: those that agents list (v1/session-list), and those of the
-local index.
-"""
+"""Sessions that are not open here: listed by agents (v1/session-list) or in the local index."""
 
 from __future__ import annotations
 
@@ -21,11 +19,11 @@ from acp_nvim.session.index import Entry, Index, title
 
 PAGES = 50
 SESSIONS = 2000
-"""The most that is taken of an agent's list; nobody can choose from more."""
+"""Limits on an agent's list. Nobody can choose from a longer one."""
 
 
 class Stored(Struct, frozen=True):
-    """A session to be opened again; `time` in seconds since 1970, 0 when unknown."""
+    """Session that can be opened again. `time` is in seconds since 1970, or 0 if unknown."""
 
     agent: str
     id: str
@@ -36,8 +34,9 @@ class Stored(Struct, frozen=True):
 
 
 async def listed(name: str, agent: Agent) -> list[Stored]:
-    """All sessions that an agent has stored, in its order; only behind
-    `sessionCapabilities.list`. Raises what `Agent.list_sessions` raises.
+    """Return all sessions that an agent has stored, in its order.
+
+    It requires `sessionCapabilities.list`. Raise the errors of `Agent.list_sessions`.
     """
     found: dict[str, Stored] = {}
     archived = "include" if agent.session_capabilities.archive else None
@@ -49,7 +48,7 @@ async def listed(name: str, agent: Agent) -> list[Stored]:
             found.setdefault(info.session_id, _stored(name, info))
         cursor = page.next_cursor or None
         if agent.protocol == 2 and page.next_cursor == "":
-            cursor = ""  # it is a cursor there as well (v2/session-list)
+            cursor = ""  # in version 2 the empty string is a cursor too (v2/session-list)
         if cursor is None or cursor in seen or len(found) >= SESSIONS:
             break
         seen.add(cursor)
@@ -68,7 +67,7 @@ def _stored(name: str, info: schema.SessionInfo) -> Stored:
 
 
 def _seconds(iso: str) -> float:
-    """The time of an ISO 8601 text; 0 when it is none."""
+    """Return the time of an ISO 8601 text, or 0 if it is invalid."""
     try:
         return datetime.fromisoformat(iso).timestamp() if iso else 0.0
     except (ValueError, OverflowError):
@@ -76,7 +75,7 @@ def _seconds(iso: str) -> float:
 
 
 def merged(lists: Iterable[list[Stored]], remembered: Iterable[Entry], cwd: str) -> list[Stored]:
-    """Lists of agents and the index as one: those of `cwd` first, newest first within each."""
+    """Merge the agents' lists and the index: sessions in `cwd` first, newest first within each."""
     found = {(one.agent, one.id): one for sessions in lists for one in sessions}
     for entry in remembered:
         known = found.get(entry.key)
@@ -90,29 +89,28 @@ def merged(lists: Iterable[list[Stored]], remembered: Iterable[Entry], cwd: str)
 
 
 class IndexFile:
-    """The index on disk. Several editors may share it, so each change starts by reading it."""
+    """Index on disk. Several editors may share it, so each change reads it first."""
 
     def __init__(self, path: Path, failed: Callable[[str], None]) -> None:
-        """`failed` hears why the file could not be written; its absence is no failure."""
+        """Set up without reading. `failed` receives the reason if the file cannot be written."""
         self.path = path
         self._failed = failed
 
     def read(self) -> Index:
-        """Read the index; an empty one where there is no file."""
+        """Read the index. Return an empty one if there is no file."""
         try:
             return Index.decode(self.path.read_bytes())
         except OSError:
             return Index()
 
     def remember(self, agent: str, session_id: str, cwd: str, words: str) -> None:
-        """Put a session first; `words` are its title or its first prompt."""
+        """Put a session first. `words` are its title or its first prompt."""
         entry = Entry(agent, session_id, cwd, title(Redactor(quick=True).text(words)), time.time())
         index = self.read()
         index.put(entry)
         self._write(index)
 
     def forget(self, agent: str, session_id: str) -> None:
-        """The session is gone."""
         index = self.read()
         index.drop(agent, session_id)
         self._write(index)

@@ -1,5 +1,7 @@
-"""Agents that fail because of the editor's tools: a session is opened without them, and a failed
-prompt names the option that turns them off.
+"""Agents that fail because of the editor's tools.
+
+A session is opened without the tools, and the error of a failed prompt names the option that
+disables them.
 """
 
 from __future__ import annotations
@@ -33,10 +35,10 @@ _NAMED: Final = late(r"(?i)\b(mcp|tools?|neovim)\b|nvim_|input_?schema")
 async def open_session(
     connection: Connection, session: Session, params: SessionParams, ask: Ask
 ) -> tuple[Any, SessionParams]:
-    """Send a request that opens a session; return its result and the parameters that were taken.
+    """Send a request that opens a session. Return its result and the parameters that worked.
 
     If it fails with the editor's server in the list, it is sent again with another name for that
-    server, then without the server. If these fail too, the first error is raised.
+    server, then without the server. If both fail too, the first error is raised.
     """
     try:
         return await ask(params), params
@@ -64,15 +66,15 @@ async def open_session(
 
 
 def is_unrelated(error: RequestError) -> bool:
-    """Return whether an error has a cause of its own: a login, a limit, an unknown session."""
+    """Return whether an error has another cause: a login, a limit, an unknown session."""
     return error.code in _UNRELATED or needs_login(error) or rate_limit(error) is not None
 
 
 def way_out(session: Session, error: Exception, *, is_first: bool) -> Sequence[str]:
-    """Return a line about option `tools` if the tools may be the cause of a prompt's error: the
-    error names them, or no prompt has worked yet and the error gives no reason at all.
+    """Return a line about option `tools` if the tools may have caused a prompt's error.
 
-    ``is_first``: the agent has not yet answered a prompt of the session.
+    That is so if the error names them, or if no prompt has worked yet and the error gives no
+    reason. ``is_first``: the agent has not yet answered a prompt of the session.
     """
     if session.tools is None or not isinstance(error, RequestError):
         return ()

@@ -1,1 +1,1 @@
-"""Prompts at an agent: queue and turn."""
+"""Prompts of a session: queue and turn."""

@@ -1,5 +1,6 @@
-"""Prompts that an agent gets while it works on another one (v2/prompt-lifecycle): it inserts them
-into the running turn, or begins another one with them.
+"""Prompts sent to an agent during a turn (v2/prompt-lifecycle).
+
+The agent inserts them into the running turn, or begins another one with them.
 """
 
 from __future__ import annotations
@@ -18,29 +19,28 @@ from acp_nvim.session.prompts import Prompt
 
 
 class Sender(Protocol):
-    """Who sends the prompts of the session, and ends their turns."""
+    """Sender of the session's prompts."""
 
     def prepare(self, prompt: Prompt, connection: Connection) -> list[Any]:
-        """Return the blocks of a prompt that leaves now; none where it was given back."""
+        """Return the blocks of a prompt to send now. They are empty if it was given back."""
 
     def meta(self, prompt: Prompt) -> dict[str, Any]:
-        """Return `_meta` of a prompt."""
+        """Return the `_meta` of a prompt."""
 
     def inserted(self, prompt: Prompt, message_id: str) -> None:
-        """The agent has put a prompt into the session."""
+        """Handle the insertion of a prompt into the session."""
 
     def answered(self, prompt: Prompt | None, result: Any, error: Exception | None) -> None:
-        """The turn of a prompt is over, or the agent refuses it."""
+        """End the turn of a prompt, or handle the agent's refusal."""
 
     async def follow(self, prompt: Prompt, over: anyio.Event) -> None:
-        """Wait for a turn that begins with a prompt which the agent has already."""
+        """Wait for a turn that begins with a prompt already sent."""
 
 
 class AddedPrompts:
-    """Those of one session that are not over."""
+    """Added prompts of one session whose turns have not ended."""
 
     def __init__(self, link: SessionLink, sender: Sender) -> None:
-        """None yet."""
         self._link = link
         self._sender = sender
         self.prompts: list[Prompt] = []
@@ -48,7 +48,7 @@ class AddedPrompts:
         self._over = anyio.Event()
 
     async def send(self, prompt: Prompt) -> None:
-        """Give the agent a prompt now; it waits there until it is inserted."""
+        """Send a prompt to the agent now, which holds it until it inserts it."""
         sender, session, connection = self._sender, self._link.session, self._link.connection
         await prompt.complete()
         if connection is None or not self._link.is_open:
@@ -68,13 +68,13 @@ class AddedPrompts:
         )
 
     def take_back(self, prompt: Prompt) -> None:
-        """Ask for one back that the agent has not inserted."""
+        """Ask the agent to return a prompt that it has not inserted."""
         call, connection = self._calls.get(id(prompt)), self._link.connection
         if call is not None and connection is not None:
             connection.agent.take_back(call)
 
     async def finish(self) -> None:
-        """Wait for the turns that begin with what was added after the last one."""
+        """Wait for the turns that begin with prompts added after the last insertion."""
         while self.prompts:
             await self._sender.follow(self.prompts[0], self._over)
 

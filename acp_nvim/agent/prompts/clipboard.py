@@ -1,4 +1,4 @@
-"""The image in the clipboard, read by a program of the system."""
+"""Image in the clipboard, read by a program of the system."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _POWERSHELL: Final = (
 
 
 class NoImage(Exception):
-    """There is no image to be had; the message says why in one line."""
+    """There is no image. The message gives the reason in one line."""
 
 
 async def image(env: Mapping[str, str], platform: str = sys.platform) -> bytes:
-    """Return the clipboard's image as the bytes of a file. Raises `NoImage`."""
+    """Return the clipboard's image as the bytes of a file. Raise `NoImage`."""
     tools = _tools(env, platform)
     if not tools:
         raise NoImage(wording.NO_IMAGE_PROGRAM.format(advice=_missing(env, platform)))
@@ -43,7 +43,7 @@ async def image(env: Mapping[str, str], platform: str = sys.platform) -> bytes:
 
 
 def _tools(env: Mapping[str, str], platform: str) -> list[str]:
-    """Programs that are there and can know this clipboard, best first."""
+    """Return the installed programs that can read this clipboard, best first."""
     wanted: list[str] = []
     if platform == "darwin":
         wanted = ["pngpaste", "osascript"]
@@ -65,7 +65,7 @@ def _missing(env: Mapping[str, str], platform: str) -> str:
 
 
 async def _ask(tool: str, env: Mapping[str, str]) -> bytes:
-    """Return an image's bytes, none where this program has no image."""
+    """Return an image's bytes, or no bytes if this program finds no image."""
     match tool:
         case "wl-paste":
             kind = _first(await _run([tool, "--list-types"], env))
@@ -84,7 +84,7 @@ async def _ask(tool: str, env: Mapping[str, str]) -> bytes:
 
 
 async def _run(command: list[str], env: Mapping[str, str]) -> bytes:
-    """Return a program's output; nothing when it fails or takes too long."""
+    """Return a program's output, or no bytes if it fails or takes too long."""
     try:
         with anyio.move_on_after(TIMEOUT_S):
             done = await anyio.run_process(command, check=False, env=dict(env))
@@ -101,12 +101,12 @@ def _first(targets: bytes) -> str:
 
 
 def _checked(data: bytes) -> bytes:
-    """Return the bytes if they are an image by their beginning."""
+    """Return the bytes if they begin like an image."""
     return data if (mime_of("", data) or "").startswith("image/") else b""
 
 
 def _apple(printed: bytes) -> bytes:
-    """`«data PNGf89504E47…»`: hexadecimal digits in guillemets."""
+    """Decode `«data PNGf89504E47…»`: hexadecimal digits in guillemets."""
     text = printed.decode("utf-8", "replace").strip()
     head = "«data PNGf"
     if not text.startswith(head):

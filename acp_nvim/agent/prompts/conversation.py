@@ -1,5 +1,6 @@
-"""A session at work: the user's prompts wait in its queue and go one turn at a time; cancelling,
-restarting and closing it, and the end of its agent.
+"""Conversation with an agent: queued prompts, one turn at a time.
+
+It also covers cancelling, restarting and closing a session, and the end of its agent.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks, true_within
 
 Result = TypeVar("Result")
-AFTER_TURN_S: Final = 5.0  # how long a lost session waits for the work that follows a turn
+AFTER_TURN_S: Final = 5.0  # wait of a lost session for the work that follows a turn
 
 
 class Conversation:
-    """Of one session: whatever the user does with it."""
+    """Actions of the user in one session."""
 
     def __init__(
         self,
@@ -42,11 +43,11 @@ class Conversation:
         delegate: ConversationDelegate,
         origin: Origin = NEW,
     ) -> None:
-        """The session's agent is started by `open` or the first prompt."""
+        """Set up without an agent: `open` or the first prompt starts it."""
         self.session = session
         self.origin = origin
         self.used = 0.0
-        """When the user worked with it last, in seconds of a clock that has no date."""
+        """Last use by the user, in seconds of a monotonic clock."""
         self._tasks = tasks
         self._delegate = delegate
         self._patience = Patience(
@@ -59,41 +60,41 @@ class Conversation:
         self._exchange = Exchange(self._link, tasks, self._patience, delegate)
         self._busy = self._woken = False
         self._preparing: Prompt | None = None
-        """The first of the queue, while it is made ready to be sent."""
+        """First prompt of the queue, while it is being prepared for sending."""
 
     @property
     def connection(self) -> Connection | None:
-        """The connection that serves the session, or did last."""
+        """Return the connection that serves the session, or last served it."""
         return self._link.connection
 
     @property
     def is_open(self) -> bool:
-        """Whether the session exists at a living agent."""
+        """Return whether the session is open at a running agent."""
         return self._link.is_open
 
     @property
     def topic(self) -> str:
-        """The first prompt, for as long as there is no title."""
+        """Return the first prompt, as long as there is no title."""
         return self._exchange.topic
 
     @property
     def servers(self) -> Sequence[Fate]:
-        """What became of each MCP server when the session was opened last."""
+        """Return the outcome for each MCP server at the last opening."""
         return self._link.setup.servers
 
     def mark_used(self) -> None:
-        """The user works with it now."""
         self.used = time.monotonic()
 
     def remember(self) -> None:
-        """Keep it for the list of sessions."""
+        """Store the session for the list of sessions."""
         self._exchange.remember()
 
     # -- prompts ----------------------------------------------------------------------------------
 
     def submit(self, prompt: Prompt) -> int:
-        """Queue a prompt; it is sent as soon as those before it are done. Returns how many prompts
-        it overtakes: those that wait since a cancel go on waiting.
+        """Queue a prompt. It is sent as soon as those before it are done.
+
+        Return the number of prompts that it overtakes: those held since a cancel stay in the queue.
         """
         session = self.session
         passed = queue.add(session, prompt)
@@ -103,12 +104,12 @@ class Conversation:
         return passed
 
     def send_first(self, prompt: Prompt) -> None:
-        """Send a prompt before all that wait, as soon as no turn runs."""
+        """Send a prompt before all queued ones, as soon as no turn runs."""
         queue.put_first(self.session, prompt)
         self._go_on()
 
     def _go_on(self) -> None:
-        """There is one more prompt to send."""
+        """Start sending after a prompt was queued."""
         self._woken = self._woken or not self._exchange.busy
         if not self.is_open:
             self._delegate.turn_comes(self.session)
@@ -116,26 +117,28 @@ class Conversation:
 
     @property
     def takes_more(self) -> bool:
-        """Whether the agent takes a prompt now, while it works on another one."""
+        """Return whether the agent accepts a prompt during a running turn."""
         connection = self.connection
         busy = self.is_open and self._exchange.busy
         return busy and connection is not None and connection.agent.takes_more
 
     def add(self, prompt: Prompt) -> None:
-        """Give the agent a prompt while it works on another one."""
+        """Send a prompt to the agent during a running turn."""
         self._tasks.start_soon(self._exchange.added.send, prompt)
 
     def take_back(self, prompt: Prompt | None = None) -> None:
-        """Ask for this prompt back, or for all, that the agent has not inserted."""
+        """Ask the agent to return this prompt, or all, that it has not inserted."""
         self._exchange.take_back(prompt)
 
     def run_queue(self) -> None:
-        """Go on after a cancel."""
+        """Continue the queue after a cancel."""
         queue.release(self.session)
         self.open()
 
     def hold(self) -> bool:
-        """Let prompts that were about to be sent wait for `run_queue`; False where none was."""
+        """Hold prompts that are about to be sent until `run_queue`. Return False if there are
+        none.
+        """
         session = self.session
         if not queue.moves(session):
             return False
@@ -144,7 +147,7 @@ class Conversation:
         return True
 
     def cancel(self) -> bool:
-        """Cancel the running turn (v1/prompt-turn#cancellation); False when none runs."""
+        """Cancel the running turn (v1/prompt-turn#cancellation). Return False if none runs."""
         session, connection = self.session, self.connection
         working = self._exchange.busy or self._exchange.added.prompts or session.at_work
         if connection is None or not connection.alive or not session.id or not working:
@@ -166,7 +169,7 @@ class Conversation:
         return True
 
     async def _watch_cancel(self, turn: int) -> None:
-        """After the time for a cancel: end the commands that the agent left running."""
+        """End the commands that the agent still runs after the time for a cancel."""
         await self._patience.cancelled(turn)
         if self.connection is not None:
             self.connection.terminals.end_turn(self.session, turn)
@@ -174,7 +177,7 @@ class Conversation:
     # -- one turn after the other -----------------------------------------------------------------
 
     def open(self) -> None:
-        """Start agent and session now, whatever was before, and go on with the queue."""
+        """Start agent and session now, whatever their state, and continue with the queue."""
         self._woken = True
         self._exchange.may_be_sent()
         self._link.login.over()
@@ -186,12 +189,15 @@ class Conversation:
             self._tasks.start_soon(self._work)
 
     def _rest(self) -> None:
-        """The session could not be opened, and later requests to open have failed with this one."""
+        """Stop, since the session could not be opened. Later requests to open it failed with
+        this one.
+        """
         self._woken = False
 
     async def _work(self) -> None:
-        """Open the session and send what is queued, as long as somebody asks for it; the death of
-        the agent does not. Only one task does this at a time.
+        """Open the session and send the queue, while requested. Only one task runs this at a time.
+
+        The end of the agent alone does not request it.
         """
         link, exchange = self._link, self._exchange
         try:
@@ -202,7 +208,7 @@ class Conversation:
                     await self._turn(prompt)
                     await exchange.added.finish()
                     going = (not exchange.refused or await link.log_in()) and link.is_open
-        except Exception as error:  # a fault of ours must not end the host
+        except Exception as error:  # an internal error must not end the host
             link.fail(self._fault(error), ())
         finally:
             self._busy = False
@@ -213,7 +219,7 @@ class Conversation:
         return wording.INTERNAL_ERROR.format(kind=type(error).__name__, reason=error)
 
     async def _turn(self, prompt: Prompt) -> None:
-        """Send one prompt; wait for the end of its turn and of the work that follows a turn."""
+        """Send one prompt. Wait for the end of its turn and of the work that follows a turn."""
         self._preparing = prompt
         try:
             await self._delegate.turn_began(self.session, prompt)
@@ -236,14 +242,16 @@ class Conversation:
             return  # held or dropped meanwhile
         blocks = self._exchange.prepare(prompt, connection)
         if blocks:
-            self._woken = False  # whatever was asked for before is under way now
+            self._woken = False  # earlier requests are covered by this turn
             await self._exchange.run(prompt, connection, blocks)
 
     # -- its agent --------------------------------------------------------------------------------
 
     async def call(self, act: Callable[[Agent], Awaitable[Result]]) -> Result:
-        """Make a call about the session at its agent; once more where the agent has lost the
-        session, and it could be opened again. Raises what ``act`` raises.
+        """Call the session's agent.
+
+        If the agent has lost the session, open it again and retry once. Raise the errors of
+        ``act``.
         """
         assert self.connection is not None
         try:
@@ -255,7 +263,7 @@ class Conversation:
         return await act(self.connection.agent)
 
     async def _reopened(self) -> bool:
-        """Whether the session that the agent has lost is open again. Prompts wait meanwhile."""
+        """Open a lost session again and return whether that worked. Prompts wait meanwhile."""
         if not await true_within(lambda: not self._busy, AFTER_TURN_S):
             return False
         self._busy = True
@@ -268,29 +276,30 @@ class Conversation:
                 self._wake()
 
     def will_restart(self) -> None:
-        """The agent is about to be ended, then `open` follows: prompts that were never sent go on
-        waiting.
+        """Note that the agent is about to be ended, then `open` follows.
+
+        Prompts that were never sent stay in the queue.
         """
         self._link.await_restart(waits=self._busy and not self.is_open)
 
     def will_not_restart(self, reason: str) -> None:
-        """The agent was ended, and `open` does not follow after all."""
+        """Note that the agent was ended and `open` does not follow."""
         self._link.restart_failed(reason)
 
     def logged_in(self) -> None:
-        """The user has logged in to the session's agent: open it, if it waits for that."""
+        """Open the session if it waited for a login of the user."""
         if self._link.login.awaited:
             self.open()
 
     def agent_unreached(self, why: str) -> None:
-        """The session's agent is not reached at once: where it waits for that, the chat says why,
-        and when it is tried again.
+        """Show why the agent cannot be reached and when the next try follows, if the session
+        waits.
         """
         if self.session.status == "starting":
             self._patience.warn(why)
 
     def agent_ended(self, connection: Connection) -> None:
-        """The agent's process is gone: end whatever is pending. The next prompt starts it again."""
+        """End all pending work of the ended agent. The next prompt starts it again."""
         session = self.session
         if connection is not self.connection or session.status == "closed":
             return
@@ -305,9 +314,7 @@ class Conversation:
         self._link.ended(connection)
 
     def _say_ended(self, connection: Connection) -> None:
-        """No prompt was being answered: a turn of the agent's own ends, or the chat says why it
-        waits.
-        """
+        """End the agent's own turn, or show why the session waits. No prompt was running."""
         if self.session.own_turn:
             turns.end(self.session, None, connection.exit_summary())
         elif connection.returns:
@@ -315,8 +322,10 @@ class Conversation:
             self.session.notice("warning", said)
 
     async def close(self) -> None:
-        """Close the session for the user: end its turn and its questions, and close it at the agent
-        (v1/session-setup). Raises `RequestError` when the agent refuses.
+        """Close the session for the user: end its turn and questions, and close it at the agent
+        (v1/session-setup).
+
+        Raise `RequestError` if the agent refuses.
         """
         session = self.session
         self.cancel()

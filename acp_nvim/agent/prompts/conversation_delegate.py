@@ -1,4 +1,4 @@
-"""The port of a conversation to the editor."""
+"""Port of a conversation to the editor."""
 
 from __future__ import annotations
 
@@ -11,62 +11,61 @@ from acp_nvim.session.session import Session
 
 
 class ConversationDelegate(Protocol):
-    """Whom a conversation tells about its prompts, and asks for options."""
+    """Receiver of a conversation's events, and source of its options."""
 
     def give_back(self, session: Session, prompt: Prompt) -> None:
-        """Put a prompt that could not be sent back into the composer, attachments included."""
+        """Put a prompt that could not be sent back into the composer, with its attachments."""
         ...
 
     def waits_again(self, prompt: Prompt) -> None:
-        """A prompt that was under way is in the queue again."""
+        """Handle the return of a running prompt to the queue."""
         ...
 
     def login_needed(self, connection: Connection, session: Session) -> None:
-        """The agent refuses until the user logs in."""
+        """Handle an agent that refuses until the user logs in."""
         ...
 
     def opened(self, session: Session) -> None:
-        """The session is open at its agent, for the first time or again."""
+        """Handle a session opened at its agent, for the first time or again."""
         ...
 
     def turn_comes(self, session: Session) -> None:
-        """A prompt waits until the session is open."""
+        """Handle a prompt that waits until the session is open."""
         ...
 
     async def turn_began(self, session: Session, prompt: Prompt) -> None:
-        """A prompt is about to be sent. It still waits."""
+        """Prepare for a prompt that is about to be sent. It is still in the queue."""
         ...
 
     async def turn_follows(self, session: Session, prompt: Prompt) -> None:
-        """A prompt that was sent before begins a turn after the one that ran then."""
+        """Prepare for a turn that begins with a prompt sent during the previous one."""
         ...
 
     def under_way(self, session: Session, prompt: Prompt) -> None:
-        """A prompt has left the queue; more may be added to it now. It is being answered until
-        `turn_ended`.
+        """Handle a prompt that has left the queue. It runs until `turn_ended`.
+
+        More prompts may be added to it from now on.
         """
         ...
 
     async def turn_ended(self, session: Session) -> None:
-        """A turn is over; the next one begins when this returns."""
+        """Finish a turn. The next one begins when this returns."""
         ...
 
     def turn_cancelled(self, session: Session) -> None:
-        """The user has cancelled the running turn; the agent may still work on it."""
+        """Handle a turn cancelled by the user. The agent may still work on it."""
         ...
 
     def left_agent(self, session: Session) -> None:
-        """The session is closed, or its agent's process is gone."""
+        """Handle a closed session or an ended agent process."""
         ...
 
     def leave(self, n: int) -> None:
-        """This session is not to be the current one any longer."""
+        """Make another session the current one."""
         ...
 
     def remember(self, session: Session, connection: Connection, topic: str) -> None:
-        """The session can be found again by these."""
+        """Store the data by which the session can be found again."""
         ...
 
-    def settings(self) -> Settings:
-        """The user's options."""
-        ...
+    def settings(self) -> Settings: ...

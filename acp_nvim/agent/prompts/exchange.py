@@ -1,6 +1,4 @@
-"""The prompts of a session that are at its agent: put to it, inserted, answered, refused, taken
-back.
-"""
+"""Prompts of a session at its agent: sent, inserted, answered, refused, returned."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ from acp_nvim.tasks import Tasks
 
 
 class Exchange:
-    """Of one session: one running prompt, and those that were added to it."""
+    """Prompts of one session at its agent: one running prompt, and those added to it."""
 
     def __init__(
         self,
@@ -43,37 +41,38 @@ class Exchange:
         patience: Patience,
         delegate: ConversationDelegate,
     ) -> None:
-        """Nothing was sent yet."""
         self.session = link.session
         self.running: Prompt | None = None
         self.refused = False
-        """Whether the agent wants a login before it takes the prompt that was sent last."""
+        """Whether the agent requires a login before it accepts the last prompt."""
         self.topic = ""
-        """The first prompt, for as long as there is no title."""
+        """First prompt, as long as there is no title."""
         self.added = AddedPrompts(link, self)
-        """Prompts that the agent got while it worked on another one."""
+        """Prompts sent during the turn of another one."""
         self._link = link
         self._patience = patience
         self._delegate = delegate
         self._put_off = PutOffPrompts(self.session, tasks, patience.warn)
         self._lost = LostSession(link, self, delegate)
         self._call: OutgoingCall | None = None
-        """The request of the running prompt."""
+        """Request of the running prompt."""
         self._answered = False
         self._worked = False
         """Whether the agent has answered a prompt of the session without an error."""
         self._hands_over = False
-        """Whether the prompt that went last has what was said before."""
+        """Whether the last prompt carries the earlier conversation."""
 
     @property
     def busy(self) -> bool:
-        """Whether a prompt waits for its answer."""
+        """Return whether a prompt waits for its answer."""
         return self.running is not None and not self._answered
 
     # -- to the agent -----------------------------------------------------------------------------
 
     def prepare(self, prompt: Prompt, connection: Connection) -> list[Any]:
-        """Return the blocks of a prompt that leaves the queue now; none where it was given back."""
+        """Return the blocks of a prompt that leaves the queue now. They are empty if it was
+        given back.
+        """
         session = self.session
         self._delegate.under_way(session, prompt)
         capabilities = connection.agent.prompt_capabilities
@@ -88,7 +87,7 @@ class Exchange:
         return []
 
     def _handover(self, prompt: Prompt, capabilities: schema.PromptCapabilities) -> list[Any]:
-        """Return what the agent is told of the conversation so far; `/command` takes no more."""
+        """Return the earlier conversation for the agent. A `/command` accepts no more text."""
         told = self._link.setup.handover
         self._hands_over = bool(told) and not prompt.text.startswith("/")
         return [aside("earlier-session", told, capabilities)] if self._hands_over else []
@@ -110,8 +109,8 @@ class Exchange:
         self._patience.rest()
 
     async def ask(self, prompt: Prompt, connection: Connection, blocks: list[Any]) -> None:
-        """Put a prompt to the agent and wait for the end of its turn, or until the session turns
-        out to be lost.
+        """Send a prompt to the agent. Wait for the end of its turn, or until the session proves
+        lost.
         """
         self.running, self._answered = prompt, False
         try:
@@ -124,20 +123,22 @@ class Exchange:
             )
             await self._call.answer()
         except (RequestError, RemoteProtocolError):
-            pass  # told by _on_response, in wire order
+            pass  # _on_response handles it, in wire order
         except ConnectionClosed:
             await connection.ended()
         finally:
             self.running = self._call = None
 
     def meta(self, prompt: Prompt) -> dict[str, Any]:
-        """`_meta` of a prompt: its own, and the configured trace (rfds/meta-propagation)."""
+        """Return the `_meta` of a prompt: its own, and the configured trace
+        (rfds/meta-propagation).
+        """
         assert self._link.connection is not None
         configured = trace(self._delegate.settings(), self._link.connection.spec)
         return {**configured, **(prompt.meta or {})}
 
     async def follow(self, prompt: Prompt, over: anyio.Event) -> None:
-        """Wait for a turn that begins with a prompt which the agent has already."""
+        """Wait for a turn that begins with a prompt already sent."""
         try:
             await self._delegate.turn_follows(self.session, prompt)
             await over.wait()
@@ -145,14 +146,14 @@ class Exchange:
             await self._delegate.turn_ended(self.session)
 
     def _listen(self) -> None:
-        """Name an agent that is silent in the turn that has begun."""
+        """Warn the user if the agent is silent in the turn that has begun."""
         connection = self._link.connection
         if connection is not None:
             connection.begin_turn()
             self._patience.listen(partial(connection.router.heard, self.session))
 
     def take_back(self, prompt: Prompt | None = None) -> None:
-        """Ask for this prompt back, or for all, that the agent has not inserted."""
+        """Ask the agent to return this prompt, or all, that it has not inserted."""
         connection = self._link.connection
         waiting = [one for one in self.session.at_agent if prompt in (None, one)]
         for one in waiting:
@@ -164,8 +165,9 @@ class Exchange:
     # -- from the agent ---------------------------------------------------------------------------
 
     def inserted(self, prompt: Prompt, message_id: str) -> None:
-        """The agent has put a prompt into the session: its turn begins, if none runs. Without an id
-        its message is known by its text.
+        """Handle a prompt that the agent inserted: its turn begins, if none runs.
+
+        Without an id its message is recognized by its text.
         """
         session = self.session
         if queue.leave_agent(session, prompt):
@@ -183,11 +185,13 @@ class Exchange:
             self._listen()
 
     def _on_response(self, result: Any, error: Exception | None) -> None:
-        """End the turn. Called in wire order, so nothing that came before the answer is drawn after
-        the end of the turn.
+        """End the turn.
+
+        This runs in wire order, so everything that came before the answer is drawn before the end
+        of the turn.
         """
         if isinstance(error, ConnectionClosed):
-            return  # `agent_ended` knows more
+            return  # `agent_ended` handles it
         self._answered = True
         if error is not None and self._lost.is_meant(error, self.running):
             self._link.setup.lose(wording.PART_SENT_AGAIN)
@@ -195,7 +199,7 @@ class Exchange:
             self.answered(self.running, result, error)
 
     def answered(self, prompt: Prompt | None, result: Any, error: Exception | None) -> None:
-        """A prompt is answered: its turn is over, if it has begun and not ended with another's."""
+        """Handle the answer to a prompt. End its turn if one is running."""
         waited = prompt is not None and queue.leave_agent(self.session, prompt)
         if error is None:
             self._worked = True
@@ -212,12 +216,12 @@ class Exchange:
             self._refusal(error, prompt)
 
     def _takes_back(self, error: Exception) -> bool:
-        """Whether the agent gives back a prompt that it had not inserted, as a cancel asks."""
+        """Return whether the agent returns a prompt that it had not inserted, as a cancel asks."""
         withdrawn = isinstance(error, RequestError) and error.code == REQUEST_CANCELLED
         return withdrawn or self.session.status == "cancelling"
 
     def _refusal(self, error: Exception, prompt: Prompt | None) -> None:
-        """The agent answered a prompt with an error."""
+        """Handle an error as the answer to a prompt."""
         from acp_nvim.agent.opening import tool_trouble
 
         session, connection = self.session, self._link.connection
@@ -227,7 +231,9 @@ class Exchange:
         elif prompt is not None and (limit := rate_limit(error)) is not None:
             self._delegate.waits_again(prompt)
             title = connection.title if connection is not None else session.agent
-            told = [line for line in details(error) if not line.isdecimal()]  # it is the wait
+            told = [
+                line for line in details(error) if not line.isdecimal()
+            ]  # a bare number is the wait
             self._put_off.put_off(prompt, limit, title, [str(error), *told])
         elif prompt is not None and needs_login(error):
             self.refused = True
@@ -241,17 +247,19 @@ class Exchange:
                 self._delegate.give_back(session, prompt)
 
     def may_be_sent(self) -> None:
-        """The agent is opened anew, whatever it refused before."""
+        """Forget the refusal, since the agent is started again."""
         self.refused = False
 
     def remember(self) -> None:
-        """Keep the session for the list of sessions."""
+        """Store the session for the list of sessions."""
         connection = self._link.connection
         if connection is not None and self.session.id:
             self._delegate.remember(self.session, connection, self.topic)
 
     def agent_ended(self) -> bool:
-        """The agent is gone: end the turn of the running prompt. Returns whether there was one."""
+        """End the turn of the running prompt after the agent's end. Return whether there was
+        one.
+        """
         if self.running is None or self._answered:
             return False
         self._answered = True
@@ -260,8 +268,10 @@ class Exchange:
         return True
 
     def _died(self, prompt: Prompt) -> None:
-        """Say how the agent ended and give the prompt back: version 1 has no way to go on in a turn
-        whose agent died. The others wait for the user, or for a connection that is taken up again.
+        """Show how the agent ended and give the prompt back.
+
+        Version 1 cannot resume a turn whose agent ended. Other prompts wait for the user or for a
+        new connection.
         """
         session, connection = self.session, self._link.connection
         reason = connection.exit_summary() if connection else wording.AGENT_GONE

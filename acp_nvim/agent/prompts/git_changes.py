@@ -1,4 +1,4 @@
-"""The uncommitted changes in a directory, for the variable `{diff}`."""
+"""Uncommitted changes in a directory, for the variable `{diff}`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from acp_nvim.files.checkpoints.store import StoreError
 TIMEOUT_S: Final = 10.0
 _SAFE: Final = (
     *("--no-color", "--no-ext-diff", "--no-textconv"),
-    # Changes within a submodule would be read from its own repository.
+    # Git would read changes within a submodule from the submodule's own repository.
     *("--submodule=short", "--ignore-submodules=dirty"),
 )
 _STATUS: Final = ("--name-status", "--no-renames", "--ignore-submodules=dirty")
@@ -27,16 +27,18 @@ _T = TypeVar("_T")
 
 
 async def diff(cwd: str, env: Mapping[str, str]) -> str:
-    """Return the difference of the working tree from the last commit, staged or not; empty where
-    there is none, no repository or no git.
+    """Return the diff of the working tree against the last commit, staged or not.
 
-    No program that a repository configures is run: a changed file under a filter is named only.
+    It is empty if there are no changes, no repository or no git. No program configured by a
+    repository runs: a changed file with a filter is only named.
     """
     return await to_thread.run_sync(_ask, cwd, env, _told, abandon_on_cancel=True) or ""
 
 
 async def changed(cwd: str, env: Mapping[str, str]) -> list[str]:
-    """Return the files of that difference, absolute. A file that was only touched may be one."""
+    """Return the absolute paths of the changed files. A file that was only touched may be
+    included.
+    """
     return await to_thread.run_sync(_ask, cwd, env, _names, abandon_on_cancel=True) or []
 
 
@@ -66,7 +68,7 @@ def _names(git: PrivateGit, repository: Repository, env: Mapping[str, str]) -> l
 def _told(git: PrivateGit, repository: Repository, env: Mapping[str, str]) -> str:
     changed = git.run(["diff-files", *_CHANGED], converting=True).split(b"\0")
     filtered = sorted(git.filtered([os.fsdecode(name) for name in changed if name]))
-    if filtered:  # a program makes the text that they would be compared with
+    if filtered:  # the filter's program would produce the text to compare
         given = b"".join(os.fsencode(name) + b"\0" for name in filtered)
         git.run(["update-index", "--assume-unchanged", "-z", "--stdin"], given, converting=True)
     head = private_git.head(repository, env, TIMEOUT_S)
@@ -78,7 +80,7 @@ def _told(git: PrivateGit, repository: Repository, env: Mapping[str, str]) -> st
 
 
 def _patch(git: PrivateGit, head: str) -> str:
-    """The patch; where git lacks an object for it (a partial clone), names alone."""
+    """Return the patch, or names alone if git lacks an object for it (a partial clone)."""
     against = [head] if head else []
     try:
         found = git.run(["--no-pager", "diff", *_SAFE, *against], converting=True)

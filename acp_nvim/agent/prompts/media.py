@@ -1,6 +1,4 @@
-"""Files that a user attaches to a prompt: as text, image, sound or link, by kind and size
-(v1/content).
-"""
+"""Files attached to a prompt: as text, image, audio or link, by type and size (v1/content)."""
 
 from __future__ import annotations
 
@@ -17,9 +15,9 @@ from acp_nvim.render.text import size as readable
 from acp_nvim.session.prompts import Attachment, Excerpt, FileLink, Media
 
 TEXT_BYTES: Final = 256 << 10
-"""A larger text is attached as a link: the agent reads the parts that it needs."""
+"""A larger text is attached as a link, and the agent reads the parts that it needs."""
 IMAGE_BYTES: Final = 5 << 20
-"""A larger image is attached as a link: model providers refuse it."""
+"""A larger image is attached as a link, because model providers refuse it."""
 AUDIO_BYTES: Final = 20 << 20
 
 _SNIFF: Final = 8192
@@ -35,7 +33,7 @@ _MAGIC: Final = (
 )
 _RIFF: Final = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
 _PICTURES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
-"""What models read as images; others (SVG, TIFF, icons) go as text or as links."""
+"""Types that models read as images. Others (SVG, TIFF, icons) are sent as text or links."""
 
 _SOURCES: Final = {
     "c": "text/x-c",
@@ -95,7 +93,7 @@ _SOURCES: Final = {
     "yml": "application/yaml",
     "zig": "text/x-zig",
 }
-"""Types of sources by suffix: the system's tables have those of other files for some of them."""
+"""Types of sources by suffix. The system's tables map some of these suffixes to other types."""
 
 _TEXTUAL: Final = re.compile(r"[/+](json|xml|yaml|toml|sql|javascript|x-sh|x-\w*script)$")
 
@@ -103,11 +101,10 @@ Say = Callable[[str], None]
 
 
 def attachment(path: str, live: str | None = None, say: Say = lambda _: None) -> Attachment:
-    """Return what stands for the file in a prompt; `live` is its text in an editor with unsaved
-    changes.
+    """Return the attachment for a file. `live` is its text in an editor with unsaved changes.
 
-    Images and sounds are read whole, texts up to `TEXT_BYTES`; any other file, or one that cannot
-    be read, is a link. `say` is told in one line why a file is unexpectedly only linked.
+    Images and audio are read whole, texts up to `TEXT_BYTES`. Any other or unreadable file is a
+    link. `say` receives one line if a file is unexpectedly only linked.
     """
     file = Path(path)
     if live is not None:
@@ -128,23 +125,23 @@ def attachment(path: str, live: str | None = None, say: Say = lambda _: None) ->
 
 
 def media_kind(mime: str | None) -> Literal["image", "audio"] | None:
-    """Return the kind of content block for that type."""
+    """Return the kind of content block for a MIME type."""
     if mime in _PICTURES:
         return "image"
     return "audio" if mime is not None and mime.startswith("audio/") else None
 
 
 def mime_of(path: str, head: bytes) -> str | None:
-    """Return the MIME type: by the first bytes where they tell, else by the name."""
+    """Return the MIME type, by the first bytes if they are distinctive, else by the name."""
     found = next((mime for magic, mime in _MAGIC if head.startswith(magic)), None)
     if head.startswith(b"RIFF"):
         found = _RIFF.get(head[8:12])
-    # Two letters say little: a text may begin with them.
+    # Two letters prove little: a text may begin with them.
     if found and (found != "image/bmp" or path.lower().endswith(".bmp")):
         return found
     if source := _SOURCES.get(Path(path).suffix[1:].lower()):
         return source
-    import mimetypes  # it reads the system's tables
+    import mimetypes  # slow: it reads the system's tables
 
     named, encoding = mimetypes.guess_type(path)
     return None if encoding else named
@@ -185,8 +182,9 @@ def _is_too_large(path: str, size: int, most: int, say: Say) -> bool:
 
 
 def _text_type(mime: str | None) -> str:
-    """Return a type for a text: that of its name, unless it is not one of texts (`.ts` is also a
-    video's).
+    """Return the MIME type for a text: the given one if it is a text type.
+
+    `.ts`, for one, is also a video's suffix.
     """
     kind = mime or ""
     return kind if kind.startswith("text/") or _TEXTUAL.search(kind) else "text/plain"

@@ -1,5 +1,7 @@
-"""Tells the user that an agent keeps them waiting, and the ways out: with an answer, with the end
-of a turn, with any word at all. Nothing is ended, and what comes late counts.
+"""Warnings about an agent that keeps the user waiting, with the possible actions.
+
+They cover a late answer, a turn that does not end, and silence. Nothing is ended, and a late answer
+still counts.
 """
 
 from __future__ import annotations
@@ -17,13 +19,13 @@ from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 
 OPEN_S: Final = 10.0
-"""How long an agent may take for each answer that a session waits for until the user is told."""
+"""Time for each answer that a session waits for before the user is warned, in seconds."""
 LOOKS: Final = 4
-"""How often it is looked in the time after which silence is told."""
+"""Number of checks within the time of silence that is reported."""
 
 
 class Patience:
-    """The user's, with the agent of one session."""
+    """Waiting for the agent of one session."""
 
     def __init__(
         self,
@@ -32,8 +34,10 @@ class Patience:
         timeouts: Callable[[], Timeouts],
         unreached: Callable[[], str | None],
     ) -> None:
-        """`timeouts` returns the options of that name, `unreached` why an agent elsewhere is not
-        reached yet.
+        """Set up for a session.
+
+        `timeouts` returns the options of that name. `unreached` returns why a remote agent is not
+        connected yet.
         """
         self._unreached = unreached
         self._session = session
@@ -42,17 +46,18 @@ class Patience:
         self._listening: anyio.CancelScope | None = None
 
     def warn(self, title: str) -> None:
-        """Tell the user, also while the agent replays the past: this is of now."""
+        """Warn the user, also during a replay."""
         session = self._session
         session.notice("warning", title)
-        session.transcript.release()  # who is silent in the middle of a message may never end it
+        session.transcript.release()  # a silent agent may never finish its message
         replaying, session.replaying = session.replaying, False
         session.event("AcpNotice", severity="warning", title=title)
         session.replaying = replaying
 
     def answer(self, question: str) -> AbstractContextManager[None]:
-        """Around a request that the session waits for: after `OPEN_S` the user is told, once. The
-        answer counts whenever it comes.
+        """Warn the user once if the request within takes longer than `OPEN_S`.
+
+        The answer counts whenever it comes.
         """
         return self._tasks.if_slow(OPEN_S, partial(self._unanswered, question))
 
@@ -65,7 +70,7 @@ class Patience:
             self._keeps_waiting(what, wording.PART_STARTS_ANEW)
 
     async def cancelled(self, turn: int) -> None:
-        """After the time for a cancel: name an agent that has not ended the turn."""
+        """Warn about an agent that has not ended the turn after the time for a cancel."""
         seconds = self._timeouts().cancel_s
         await anyio.sleep(seconds)
         if self._session.turn == turn and self._session.status == "cancelling":
@@ -76,9 +81,10 @@ class Patience:
         self.warn(wording.AGENT_SILENT.format(agent=agent, what=what, way_out=way_out))
 
     def listen(self, heard: Callable[[], object]) -> None:
-        """Tell the user once for each time in which the agent says nothing for option
-        `timeouts.silent_s`, until the running turn is over, or `rest`. ``heard`` returns another
-        value once something has come.
+        """Warn the user once per silence of option `timeouts.silent_s`, until the turn ends or
+        `rest`.
+
+        ``heard`` returns another value once a message has arrived.
         """
         self.rest()
         self._listening = anyio.CancelScope()
@@ -92,7 +98,7 @@ class Patience:
         return self._timeouts().silent_s
 
     def rest(self) -> None:
-        """The turn is over: nothing is waited for."""
+        """Stop watching for silence, at the end of the turn."""
         if self._listening is not None:
             self._listening.cancel()
 
@@ -107,9 +113,10 @@ async def watch_silence(
     seconds: Callable[[], float],
     tell: Callable[[float], None],
 ) -> None:
-    """Call ``tell`` once for each silence of so many ``seconds`` in the running turn. It may come
-    late, by one look, and never too early. The user's time with a question and that of a program
-    which we run for the agent do not count. 0 seconds: nothing is told.
+    """Call ``tell`` once for each silence of so many ``seconds`` in the running turn.
+
+    It may be late by one check and is never early. Time spent on a question to the user or on a
+    program that the host runs for the agent does not count. 0 seconds disables it.
     """
     turn, last, quiet, told = session.turn, heard(), 0, False
     while session.in_turn and session.turn == turn and (limit := seconds()) > 0:
@@ -125,7 +132,7 @@ async def watch_silence(
 
 
 def _waits_for_us(session: Session) -> bool:
-    """Whether a question waits for the user, or a program of ours runs for the agent."""
+    """Return whether a question waits for the user, or the host runs a program for the agent."""
     if any(decision.subject != "consent" for decision in session.decisions):
         return True
     every = (session, *session.children.values())

@@ -1,5 +1,6 @@
-"""Prompts that an agent has put off, since it takes no more for a while: they wait in the queue,
-and the user is told when they can be sent again.
+"""Prompts that an agent refused because of a rate limit.
+
+They wait in the queue, and the user gets a notice when they can be sent again.
 """
 
 from __future__ import annotations
@@ -21,17 +22,18 @@ if TYPE_CHECKING:
 
 
 class PutOffPrompts:
-    """Those of one session."""
+    """Postponed prompts of one session."""
 
     def __init__(self, session: Session, tasks: Tasks, warn: Callable[[str], None]) -> None:
-        """``warn`` tells the user something that has no turn."""
+        """Set up without prompts. ``warn`` shows a warning outside of a turn."""
         self._session = session
         self._tasks = tasks
         self._warn = warn
 
     def put_off(self, prompt: Prompt, limit: RateLimit, agent: str, details: Sequence[str]) -> None:
-        """End the turn of a prompt. It waits for the user from now on, and so do those behind it:
-        the agent would refuse them all.
+        """End the turn of a prompt. Hold it and those behind it for the user.
+
+        The agent would refuse them all.
         """
         session = self._session
         queue.hold(session)
@@ -52,7 +54,7 @@ class PutOffPrompts:
 
 
 def spoken(seconds: float) -> str:
-    """Return a length as people say it, rounded up: `30 s`, `3 min`, `2 h 5 min`."""
+    """Return a duration for people, rounded up: `30 s`, `3 min`, `2 h 5 min`."""
     whole = math.ceil(seconds)
     if whole < 120:
         return f"{whole} s"

@@ -1,1 +1,1 @@
-"""Requests of an agent."""
+"""Serving an agent's requests: files, terminals, questions."""

@@ -1,6 +1,4 @@
-"""Agents' requests that the user answers: how a request and its `Decision` end each other, and how
-all of a session end at once.
-"""
+"""Agents' requests that the user answers. A request and its `Decision` end each other."""
 
 from __future__ import annotations
 
@@ -20,20 +18,21 @@ from acp_nvim.tasks import Tasks
 
 
 def decision_id() -> str:
-    """Return a new id of ours, unique in the host."""
     return ids.new("d")
 
 
 def cancel_with(call: IncomingCall, decision: Decision) -> None:
-    """Resolve the decision as cancelled when the agent cancels its request (`$/cancel_request`);
-    the request is still answered, with that outcome.
+    """Resolve the decision as cancelled when the agent cancels its request (`$/cancel_request`).
+
+    The request is still answered, with that outcome.
     """
     call.when_cancelled(partial(decision.resolve, CANCELLED, "agent"))
 
 
 def answer_by(decision: Decision, call: IncomingCall, result: Callable[[Outcome], Any]) -> None:
-    """Answer a request with `result(outcome)` as soon as the decision is resolved. It needs no
-    task: an agent may have any number of questions open.
+    """Answer a request with `result(outcome)` as soon as the decision is resolved.
+
+    This uses no task: an agent may have any number of questions open.
     """
     if decision.outcome is not None:
         call.answer(result(decision.outcome))
@@ -43,7 +42,7 @@ def answer_by(decision: Decision, call: IncomingCall, result: Callable[[Outcome]
 
 
 async def wait(decision: Decision) -> Outcome:
-    """Wait until the decision is resolved; a wait that is cancelled resolves it as cancelled."""
+    """Wait until the decision is resolved. Resolve it as cancelled if the wait is cancelled."""
     done = anyio.Event()
     if decision.outcome is None:
         decision.waiters.append(lambda _: done.set())
@@ -56,9 +55,10 @@ async def wait(decision: Decision) -> Outcome:
 
 
 def cancel_questions(session: Session, tasks: Tasks, by: str) -> bool:
-    """Answer all pending questions of a session as cancelled. Very many are answered in steps and
-    their tool calls closed after that, so that nothing else has to wait. Returns whether that goes
-    on.
+    """Answer all pending questions of a session as cancelled.
+
+    More than `AT_ONCE` are answered in steps, and their tool calls closed after that, to keep the
+    event loop responsive. Return whether those steps are still running.
     """
     many = len(session.decisions) > AT_ONCE
     if many:

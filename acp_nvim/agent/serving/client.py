@@ -1,7 +1,7 @@
-"""The requests and notifications of an agent. Each request is answered exactly once.
+"""Requests and notifications of an agent. Each request is answered exactly once.
 
-`request` runs up to its first wait in wire order, so that a card is shown where the agent asked for
-it.
+`request` runs up to its first await in wire order, so a card appears at the point where the agent
+asked for it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from acp_nvim.session.questions.questions import named_paths, permission_decisio
 from acp_nvim.session.session import Session
 
 MOST_ASKED: Final = 25_000
-"""Questions of one session that may wait at the same time."""
+"""Maximum number of open questions in one session."""
 
 
 def _permitted(outcome: Outcome) -> schema.RequestPermissionResponse:
@@ -57,12 +57,12 @@ def _read(method: str, params: msgspec.Raw, notes: list[str]) -> Any:
 
 
 async def no_server(request: schema.MessageMcpRequest) -> schema.MessageMcpResponse:
-    """Refuse a message to a server that was not offered."""
+    """Refuse a message to an MCP server, because none was offered."""
     raise RequestError(METHOD_NOT_FOUND, "there are no servers of type acp")
 
 
 class Client:
-    """The handler of one connection's endpoint (`wire.ports.Handler`)."""
+    """Handler of one connection's endpoint (`wire.ports.Handler`)."""
 
     def __init__(
         self,
@@ -80,8 +80,10 @@ class Client:
         on_auth_status: Callable[[schema.AuthStatusUpdateNotification], None] = lambda _: None,
         on_mcp_message: Callable[[schema.MessageMcpRequest], Awaitable[Any]] = no_server,
     ) -> None:
-        """`name` is the agent's in the configuration; ``extensions`` are the user's handlers of
-        methods outside of the protocol; ``read`` reads the params of a request.
+        """Set up the handlers.
+
+        ``name`` is the agent's name in the configuration. ``extensions`` are the user's handlers of
+        methods outside the protocol. ``read`` decodes the params of a request.
         """
         self._read = read
         self.name = name
@@ -114,7 +116,7 @@ class Client:
     # -- notifications ----------------------------------------------------------------------------
 
     def notification(self, method: str, params: msgspec.Raw) -> None:
-        """Apply a notification; unknown ones are ignored (v1/extensibility)."""
+        """Apply a notification. Unknown ones are ignored (v1/extensibility)."""
         if method == "session/update":
             self.router.update(params)
             return
@@ -136,7 +138,7 @@ class Client:
             self.warnings.count("unknown notification", method)
 
     def _retries(self, params: msgspec.Raw) -> None:
-        """The agent tries something again, in the session that it names or in all that run."""
+        """Show that the agent retries, in the session it names or else in every running one."""
         named = self.router.sessions.get(session_of(params) or "")
         told = msgspec.json.decode(params) if bytes(params) else None
         for session in [named] if named else list(self.router.sessions.values()):
@@ -144,21 +146,19 @@ class Client:
                 session.retries(retries.said(told))
 
     def updated(self, messages: Sequence[schema.SessionNotification], size: int) -> None:
-        """Apply updates that came together in `size` bytes."""
+        """Apply updates that arrived together in `size` bytes."""
         self.router.updated(messages, size)
 
     def said(self, session_id: str) -> str:
-        """Return the text of the agent in the running turn of a session."""
+        """Return the agent's text in the running turn of a session."""
         return self.router.said(session_id)
 
     def failed(self, error: Exception) -> None:
-        """Count a fault of ours in handling a message of the agent."""
+        """Count an internal error in handling a message of the agent."""
         self.warnings.failed(error)
 
     def violation(self, violation: Violation) -> None:
-        """Count a line that is no proper message; the endpoint has answered it where an answer is
-        due.
-        """
+        """Count a malformed message. The endpoint has sent an error response if one is due."""
         self.warnings.count(violation.kind, violation.detail)
         if violation.kind in ("json", "utf8"):
             self.warnings.keep(violation.raw)
@@ -174,7 +174,7 @@ class Client:
     def request(
         self, method: str, params: msgspec.Raw, call: IncomingCall
     ) -> Awaitable[Any] | None:
-        """Start to answer a request; a returned awaitable is awaited in a task of its own."""
+        """Start to answer a request. A returned awaitable is awaited in a task of its own."""
         handler = self._handlers.get(method)
         if handler is None and self._extensions.knows(method):
             return self._extensions.asked(method, params, self.name, self._number(params), call)
@@ -200,8 +200,10 @@ class Client:
         return handler(session, request, call)
 
     def _addressed(self, params: Any) -> Any:
-        """The session of a request; None where an elicitation is about a request of ours that has
-        none, and where a server of ours is named in place of a session.
+        """Return the session of a request.
+
+        Return None for an elicitation about a request without a session, and for an MCP message,
+        which names a server in place of a session.
         """
         if isinstance(params, schema.MessageMcpRequest):
             return None
@@ -213,7 +215,7 @@ class Client:
         return self._session(id)
 
     def _number(self, params: msgspec.Raw) -> int | None:
-        """Our number of the session that an extension's params name."""
+        """Return the host's number of the session named in the params of an extension."""
         session = self.router.sessions.get(session_of(params) or "")
         return session.n if session else None
 
@@ -226,7 +228,7 @@ class Client:
         return session
 
     def _permission(self, session: Session, params: permissions.Asked, call: IncomingCall) -> None:
-        """v1/tool-calls#requesting-permission: rules first, then the user."""
+        """Answer a permission request, by rules first, then by the user (v1/tool-calls)."""
         tool_call = permissions.subject(session, params)
         shown = permissions.shown_at(session, tool_call)
         if tool_call.meta and self._puts_choices(session, params, tool_call, call):
@@ -244,7 +246,7 @@ class Client:
         session.ask(decision, shown)
 
     def _judge(self, session: Session, tool_call: ToolCall, decision: Decision) -> None:
-        """Note the files that are always asked about, and resolve the question if a rule does."""
+        """Note the files that always require a question. Resolve the decision if a rule applies."""
         settings = self._settings()
         paths = named_paths(tool_call, session.cwd)
         action = None
@@ -266,9 +268,7 @@ class Client:
     def _puts_choices(
         self, session: Session, params: permissions.Asked, tool_call: ToolCall, call: IncomingCall
     ) -> bool:
-        """Put questions with choices, which no rule answers; False if the agent asks for something
-        else.
-        """
+        """Show questions with choices, which no rule answers. Return False for other requests."""
         from acp_nvim.session.questions import choices
 
         questions = choices.asked(tool_call, params.options)
@@ -288,7 +288,7 @@ class Client:
         return True
 
     def _too_many(self, session: Session) -> bool:
-        """Whether so many questions wait that no further one is shown; reported once."""
+        """Return whether the session has the maximum of open questions. Report it once."""
         if len(session.decisions) < MOST_ASKED:
             return False
         text = wording.TOO_MANY_QUESTIONS.format(agent=self.name, count=MOST_ASKED)
@@ -301,7 +301,7 @@ class Client:
     def _elicitation(
         self, session: Session | None, params: schema.ElicitationRequest, call: IncomingCall
     ) -> None:
-        """v1/elicitation: the user fills in, agrees or declines."""
+        """Show an elicitation (v1/elicitation): the user fills in, accepts or declines."""
         if session is not None and self._too_many(session):
             call.answer(response(CANCELLED))
             return

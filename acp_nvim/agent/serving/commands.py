@@ -1,6 +1,4 @@
-"""From a `terminal/create` request to a command that can be started: argv or a shell line, the
-directory, the environment.
-"""
+"""Translation of a `terminal/create` request into a command: argv, directory, environment."""
 
 from __future__ import annotations
 
@@ -23,12 +21,13 @@ from acp_nvim.session.questions import requests
 _PLAIN_WORD: Final = re.compile(r"[\w@%+=:,./-]+")
 _FIXED: Final = {"TERM": "xterm-256color", "PAGER": "cat", "GIT_PAGER": "cat"}
 _DROPPED: Final = ("COLUMNS", "LINES")
-"""They would contradict the size of the device."""
+"""Variables that would contradict the size of the terminal."""
 
 
 class Command(Struct, frozen=True):
-    """A command ready to be started. `line` is shown to people. `told` is judged by rules: it is
-    `argv`, or a shell line where a shell is started for it.
+    """Command that is ready to start.
+
+    `line` is shown to people. Rules judge `told`: the `argv`, or the shell line if a shell runs it.
     """
 
     argv: Sequence[str]
@@ -42,8 +41,9 @@ class Command(Struct, frozen=True):
 def command_of(
     params: schema.CreateTerminalRequest, base: Mapping[str, str], session_cwd: str
 ) -> Command:
-    """Return the command to start. `base` is the agent's environment. Raises RequestError with
-    `data = {command, reason}` or `{cwd, reason}`.
+    """Return the command to start. `base` is the agent's environment.
+
+    Raise RequestError with `data = {command, reason}` or `{cwd, reason}`.
     """
     cwd = _directory(params.cwd or session_cwd)
     added = {item.name: item.value for item in params.env or ()}
@@ -81,8 +81,9 @@ def _directory(path: str) -> str:
 def _argv(
     params: schema.CreateTerminalRequest, cwd: str, env: Mapping[str, str], base: Mapping[str, str]
 ) -> list[str]:
-    """A shell is used only for a line that is no program's name, never when arguments are given.
-    The user chooses the shell (`base`), not the request.
+    """Return the argv. Use a shell only if there are no arguments and the line names no program.
+
+    The shell comes from the user's environment (`base`), never from the request.
     """
     argv = [params.command, *(params.args or ())]
     problem = unstartable(argv, cwd, env)
@@ -94,7 +95,7 @@ def _argv(
 
 
 def unstartable(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> RequestError | None:
-    """Return why the program cannot be started, None where it can."""
+    """Return an error if the program cannot be started."""
     try:
         find_program(argv, cwd, env)
     except (AgentStartError, ValueError) as error:

@@ -1,5 +1,7 @@
-"""The user's consent to files of a project that start programs. Such a file is not the user's own
-configuration: it is passed on after they have agreed, once for each content of the file.
+"""Consent to project files that start programs.
+
+Such a file is not the user's own configuration, so it is passed on only after they agree, once for
+each content of the file.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ OPTIONS: Final = (
 
 
 class Project(Struct, frozen=True):
-    """A file of a project, with a digest of its content and a line for each program it starts."""
+    """Project file, with a digest of its content and one line for each program it starts."""
 
     file: str
     digest: str
@@ -35,18 +37,19 @@ class Project(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """Names the question: this file with this content."""
+        """Return the key of the question: this file with this content."""
         return f"{self.digest} {self.file}"
 
     @property
     def servers(self) -> str:
-        """The subject of the question, for people."""
+        """Return the subject of the question, for people."""
         return wording.MCP_SERVERS.format(file=self.file, names=", ".join(self.names))
 
 
 class Consent:
-    """The user's answers. Those that hold for good are in a file, the others are forgotten when the
-    host ends.
+    """The user's answers.
+
+    Permanent ones are stored in a file. The others last until the host exits.
     """
 
     def __init__(
@@ -54,8 +57,10 @@ class Consent:
         failed: Callable[[str], None] = lambda _: None,
         path: Callable[[], Path | None] = lambda: None,
     ) -> None:
-        """`failed` hears why an answer could not be kept; `path` is the file, None before it is
-        known.
+        """Set up without reading the file.
+
+        `failed` receives the reason if an answer cannot be stored. `path` returns the file, or None
+        before it is known.
         """
         self._said: dict[str, bool] = {}
         self._asked: set[str] = set()
@@ -63,11 +68,12 @@ class Consent:
         self._path = path
 
     def said(self, project: Project) -> bool | None:
-        """Return the user's answer, None where there is none yet."""
+        """Return the user's answer, or None before they have answered."""
         return self._said.get(project.key, self._kept().get(project.key))
 
     def ask(self, session: Session, project: Project) -> None:
-        """Ask in a session's chat, unless that is being done; nothing waits for the answer."""
+        """Ask in a session's chat unless the question is already open. Nothing waits for the
+        answer."""
         if project.key in self._asked:
             return
         self._asked.add(project.key)
@@ -99,7 +105,7 @@ class Consent:
             return {}
 
     def _keep(self, project: Project, allowed: bool) -> None:
-        """Keep one answer for a file: that for its former content is dropped."""
+        """Store the answer for a file, in place of the answer for its former content."""
         path = self._path()
         if path is None:
             return

@@ -1,9 +1,8 @@
-"""`elicitation/create` and `elicitation/complete`: questions of an agent to the user beyond
-permissions (v1/elicitation).
+"""Elicitations: questions to the user beyond permissions (v1/elicitation).
 
-A question becomes a `Decision` of the session it belongs to, or of none when its scope is a request
-that has none (a login, say). It is answered exactly once, whoever resolves it; one that names a
-request of ours ends with that request.
+A question becomes a `Decision` of its session. If its scope is a request without a session, such as
+a login, it belongs to none. It is answered exactly once. A question that names a request of the
+client ends with that request.
 """
 
 from __future__ import annotations
@@ -32,19 +31,19 @@ _DISMISS: Final = Option("cancel", wording.OPTION_DISMISS, "dismiss")
 
 
 class Requests(Protocol):
-    """Our requests to the agent (`Endpoint`)."""
+    """Client requests to the agent (`Endpoint`)."""
 
     def asked(self, id: Id) -> OutgoingCall | None:
-        """Return our open request of that id."""
+        """Return the open request with that id."""
         ...
 
     def is_over(self, id: Id) -> bool:
-        """Whether a request of ours had that id and has been answered."""
+        """Return whether a request with that id has been answered."""
         ...
 
 
 class Elicitations:
-    """The questions of one connection."""
+    """Questions of one connection."""
 
     def __init__(
         self,
@@ -52,8 +51,11 @@ class Elicitations:
         requests: Callable[[], Requests | None] = lambda: None,
         ask_unscoped: Callable[[Decision], None] = lambda decision: None,
     ) -> None:
-        """``title`` is the agent's name for people. ``requests`` are those that a question may
-        name, None before the process runs. ``ask_unscoped`` shows a question that has no session.
+        """Set up without questions.
+
+        ``title`` returns the agent's display name. ``requests`` returns the requests that a
+        question may name, or None before the process runs. ``ask_unscoped`` shows a question
+        without a session.
         """
         self._title = title
         self._requests = requests
@@ -61,9 +63,7 @@ class Elicitations:
         self._opened: dict[str, Decision] = {}
 
     def session_id(self, params: schema.CreateElicitationRequest) -> str | None:
-        """The agent's id of the session that a question belongs to: its own, or that of the
-        request of ours that it names.
-        """
+        """Return the agent's session id for a question: its own, or that of the named request."""
         if params.session_id is not UNSET:
             return params.session_id
         request = self._named(params)
@@ -72,8 +72,9 @@ class Elicitations:
     def create(
         self, session: Session | None, params: schema.ElicitationRequest, call: IncomingCall
     ) -> Decision:
-        """Show a question and return its decision. Raises RequestError for a mode that was not
-        advertised, and for a request without a scope.
+        """Show a question and return its decision.
+
+        Raise RequestError for a mode that was not advertised, and for a request without a scope.
         """
         decision = self.decision(params)
         if session is None and params.request_id is UNSET:
@@ -99,8 +100,9 @@ class Elicitations:
         return requests.asked(params.request_id)
 
     def _tie(self, decision: Decision, params: schema.CreateElicitationRequest) -> None:
-        """End the question with the request of ours that it names. An id that we never used is
-        ignored: the user can answer all the same.
+        """End the question together with the request it names.
+
+        Ignore an unknown id: the user can still answer.
         """
         requests = self._requests()
         if params.request_id is UNSET or requests is None:
@@ -113,7 +115,7 @@ class Elicitations:
             end()
 
     def complete(self, params: schema.CompleteElicitationNotification) -> bool:
-        """The user is done in the browser; False for ids that are unknown or finished."""
+        """Mark a question as completed in the browser. Return False for unknown or finished ids."""
         decision = self._opened.get(params.elicitation_id)
         if decision is None or decision.outcome is None:
             return False
@@ -123,8 +125,9 @@ class Elicitations:
         return decision.completed
 
     def decision(self, params: schema.ElicitationRequest) -> Decision:
-        """Return the decision for a question, which nothing shows yet. Raises RequestError for a
-        mode that was not advertised.
+        """Return the decision for a question, without showing it.
+
+        Raise RequestError for a mode that was not advertised.
         """
         match params:
             case schema.ElicitationFormMode():
@@ -169,7 +172,7 @@ def _fields(params: schema.ElicitationFormMode) -> list[str]:
 
 
 def response(outcome: Outcome) -> Any:
-    """The answer on the wire: accept, decline or cancel."""
+    """Return the response for the wire: accept, decline or cancel."""
     if outcome.kind == "accept":
         if outcome.content is None:
             return schema.ElicitationAcceptAction()

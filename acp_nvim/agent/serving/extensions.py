@@ -1,5 +1,6 @@
-"""Requests and notifications beyond the protocol, whose names start with `_`: handlers of the user
-get them (v1/extensibility).
+"""Requests and notifications beyond the protocol.
+
+Their names start with `_`, and the user's handlers answer them (v1/extensibility).
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from acp_nvim.agent.wire.endpoint import IncomingCall
 from acp_nvim.protocol.errors import INTERNAL_ERROR, RequestError
 
 Context = dict[str, Any]
-"""`{agent, method, session, request}`; `session` is our number, None where the params name none."""
+"""`{agent, method, session, request}`. `session` is the host's number, or None if the params name
+no session."""
 Ask = Callable[[int, Any, Context], Awaitable[Any]]
-"""Calls the user's handler: `{result}`, `{error: {code, message, data}}`, or `{later: true}`."""
+"""Calls the user's handler, which returns `{result}`, `{error: {code, message, data}}`, or `{later:
+true}`."""
 Tell = Callable[[Any, Context], None]
 
 
@@ -27,7 +30,7 @@ async def _nobody(number: int, params: Any, context: Context) -> Any:
 
 
 class Extensions:
-    """The handlers of a host, by name; agents share them."""
+    """Handlers of a host, by name. Agents share them."""
 
     def __init__(
         self,
@@ -35,7 +38,7 @@ class Extensions:
         ask: Ask = _nobody,
         tell: Tell = lambda _, __: None,
     ) -> None:
-        """`names` are the methods that have a handler now."""
+        """Set up without requests. `names` returns the methods that have a handler now."""
         self._names = names
         self._ask = ask
         self._tell = tell
@@ -43,19 +46,18 @@ class Extensions:
         self._open: dict[int, tuple[anyio.Event, list[Any]]] = {}
 
     def knows(self, method: str) -> bool:
-        """Whether a handler of that name is there."""
         return method.startswith("_") and method in self._names()
 
     def told(self, method: str, params: msgspec.Raw, agent: str, session: int | None) -> None:
-        """Pass a notification on."""
         context = {"agent": agent, "method": method, "session": session, "request": False}
         self._tell(_decoded(params), context)
 
     async def asked(
         self, method: str, params: msgspec.Raw, agent: str, session: int | None, call: IncomingCall
     ) -> Any:
-        """Return a handler's result, however long it takes. Raises `RequestError` when it refuses
-        or fails.
+        """Return a handler's result, however long it takes.
+
+        Raise `RequestError` if the handler refuses or fails.
         """
         context = {"agent": agent, "method": method, "session": session, "request": True}
         number = next(self._numbers)
@@ -70,7 +72,8 @@ class Extensions:
         return _result(answer)
 
     def replied(self, number: int, answer: Any) -> None:
-        """Take the answer of a handler that said it would answer later; ignored after a cancel."""
+        """Pass on the answer that a handler promised for later. Ignored if the request was
+        cancelled."""
         event, answers = self._open.get(number, (anyio.Event(), []))
         if not answers:
             answers.append(answer)
@@ -78,7 +81,7 @@ class Extensions:
 
 
 def session_of(params: msgspec.Raw) -> str | None:
-    """Return the session id in the params of an extension, where they have one."""
+    """Return the session id in the params of an extension, if they have one."""
     value = _decoded(params)
     found = value.get("sessionId") if isinstance(value, dict) else None
     return found if isinstance(found, str) else None

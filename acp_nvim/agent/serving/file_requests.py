@@ -1,4 +1,4 @@
-"""`fs/read_text_file` and `fs/write_text_file` (v1/file-system), answered by the workspace."""
+"""File requests (v1/file-system), answered by the workspace."""
 
 from __future__ import annotations
 
@@ -31,29 +31,30 @@ CODES: Final[dict[Reason, int]] = {
     "busy": INTERNAL_ERROR,
     "failed": INTERNAL_ERROR,
 }
-"""The code of the JSON-RPC error for each reason."""
+"""Code of the JSON-RPC error for each reason."""
 WORDS: Final[dict[Reason, str]] = {"missing": "Resource not found: "}
-"""How the official SDKs begin the message: some agents know the error by these words alone, and
-write no new file when they are missing.
+"""Start of the error message in the official SDKs.
+
+Some agents recognize the error by these words alone and would not create a new file without them.
 """
 
 
 class FileRequests:
-    """The `FileServer` of all sessions."""
+    """`FileServer` of all sessions."""
 
     def __init__(
         self,
         files: AgentFiles[Session],
         on_read: Callable[[Session, str], None] = lambda session, path: None,
     ) -> None:
-        """``on_read`` is called for each file that an agent reads through the editor."""
+        """Serve from `files`. ``on_read`` is called for each file that an agent reads."""
         self._files = files
         self._on_read = on_read
 
     async def read(
         self, session: Session, params: schema.ReadTextFileRequest
     ) -> schema.ReadTextFileResponse:
-        """Answer `fs/read_text_file`. RequestError with ``data = {path, reason}``."""
+        """Answer `fs/read_text_file`. Raise RequestError with ``data = {path, reason}``."""
         line, limit = _number(params.line), _number(params.limit)
         try:
             content = await self._files.read(session, params.path, line, limit)
@@ -68,8 +69,9 @@ class FileRequests:
         params: schema.WriteTextFileRequest,
         answer: Callable[[schema.WriteTextFileResponse], None],
     ) -> schema.WriteTextFileResponse:
-        """Answer `fs/write_text_file`, as soon as the file is written by ``answer``. RequestError
-        with ``data = {path, reason}``.
+        """Answer `fs/write_text_file`, through ``answer`` as soon as the file is written.
+
+        Raise RequestError with ``data = {path, reason}``.
         """
         done = schema.WriteTextFileResponse()
         try:

@@ -1,7 +1,7 @@
-"""The user's permission rules, applied to requests of an agent.
+"""Permission rules of the user, applied to requests of an agent.
 
-The rules themselves (`session/questions/rules.py`) know only names. This module looks at the file
-system for them: where a path leads, which directory a command runs in, which files always ask.
+The rules (`session/questions/rules.py`) work on names. This module reads the file system for them:
+the targets of links, the directory of a command, and the files that always require a question.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from acp_nvim.session.session import Session
 
 
 def judge(case: Case, session: Session, settings: Settings) -> Action | None:
-    """Return the action of the first rule that matches, None where none does. A file that always
-    asks is asked about even where a rule allows it.
+    """Return the action of the first rule that matches, or None.
+
+    For a file that always requires a question, "allow" becomes "ask".
     """
     wanted = settings.permission.rules
     if not wanted:
@@ -55,8 +56,9 @@ def _directory(command: Command, session: Session) -> str:
 
 
 def _spellings(path: str, roots: Sequence[str]) -> list[str]:
-    """Return all spellings of the file that a path leads to: a session's directory and the user's
-    home may be links, and rules name them as the user does.
+    """Return all spellings of a path's target.
+
+    The session's directory and the user's home may be links, and rules name files through them.
     """
     real = _real(path)
     return [real, *_below_names(real, [*roots, str(Path.home())])]
@@ -70,12 +72,13 @@ def _below_names(real: str, names: Sequence[str]) -> Iterator[str]:
 
 
 def _real(path: str) -> str:
-    """Return the file that a path leads to; a path that no file can have stays as it is."""
+    """Return the target of a path. A path that no file can have is returned unchanged."""
     return path if "\0" in path else os.path.realpath(path)
 
 
 def _is_away(command: Command, session: Session) -> bool:
-    """Whether a command leaves the session's directories, by itself or by a `cd` in its line."""
+    """Return whether a command leaves the session's directories, by its `cwd` or a `cd` in its
+    line."""
     at = _directory(command, session)
     if command.cwd is not None and not _is_inside(at, session):
         return True
@@ -94,7 +97,10 @@ def _is_inside(path: str, session: Session) -> bool:
 
 
 def _is_guarded(path: str, session: Session, settings: Settings) -> bool:
-    """Whether a file is outside, or one that always asks: no rule for ordinary edits allows it."""
+    """Return whether a file is outside the session or always requires a question.
+
+    No rule for ordinary edits allows such a file.
+    """
     real = _real(path)
     inside = below(real, session.roots)
     place = Place(path, real)

@@ -1,5 +1,6 @@
-"""Updates for session ids that are not known yet, kept until they are known: some agents send
-updates before they answer `session/new`.
+"""Updates for session ids that are still unknown.
+
+Some agents send updates before they answer `session/new`.
 """
 
 from __future__ import annotations
@@ -7,25 +8,23 @@ from __future__ import annotations
 from typing import Any, Final
 
 UPDATES: Final = 1000
-"""Updates that are kept for one id."""
+"""Maximum number of updates for one id."""
 BYTES: Final = 16 << 20
-"""Kept in all; beyond that, the ids that came first are forgotten."""
+"""Limit for all ids together. Above it, the updates of the oldest id are dropped."""
 
 
 class PendingUpdates:
-    """Updates by session id, in the order in which they came."""
+    """Updates by session id, in order of arrival."""
 
     def __init__(self) -> None:
-        """Start with none."""
         self._kept: dict[str, list[tuple[Any, int]]] = {}
         self._size = 0
 
     def __len__(self) -> int:
-        """Return the number of ids with updates."""
         return len(self._kept)
 
     def add(self, session_id: str, update: Any, size: int) -> None:
-        """Keep an update that came as `size` bytes."""
+        """Add an update that arrived as `size` bytes."""
         waiting = self._kept.setdefault(session_id, [])
         if len(waiting) >= UPDATES:
             return
@@ -35,11 +34,11 @@ class PendingUpdates:
             self.take(next(iter(self._kept)))
 
     def get(self, session_id: str) -> list[Any]:
-        """Return the updates of an id, and keep them."""
+        """Return the updates of an id, without removing them."""
         return [update for update, _ in self._kept.get(session_id, ())]
 
     def take(self, session_id: str) -> list[Any]:
-        """Return the updates of an id, and drop them."""
+        """Remove and return the updates of an id."""
         kept = self._kept.pop(session_id, [])
         self._size -= sum(size for _, size in kept)
         return [update for update, _ in kept]

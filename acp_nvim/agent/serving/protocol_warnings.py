@@ -12,28 +12,26 @@ class ProtocolWarnings:
     """Counts by kind, with the newest example of each."""
 
     def __init__(self) -> None:
-        """Start with none."""
         self.counts: Counter[str] = Counter()
         self.newest: dict[str, str] = {}
         self.unread: deque[str] = deque(maxlen=UNREAD_LINES)
-        """Newest lines of the output that are no messages: some agents write there why they end."""
+        """Newest lines of output that are not messages. Some agents write there why they exit."""
 
     def count(self, kind: str, example: str = "") -> None:
-        """Count one more of this kind."""
         self.counts[kind] += 1
         self.newest[kind] = example[:200]
 
     def failed(self, error: BaseException) -> None:
-        """Count a fault of ours in handling a message of the agent."""
+        """Count an internal error in handling a message of the agent."""
         self.count("internal error", f"{type(error).__name__}: {error}")
 
     def keep(self, line: bytes) -> None:
-        """Keep a line that is no message, unless it is blank."""
+        """Store a line that is not a message, unless it is blank."""
         if text := line.decode(errors="replace").rstrip():
             self.unread.append(text[:200])
 
     def lines(self) -> list[str]:
-        """Return a line for each kind: count, kind, newest example."""
+        """Return one line per kind: count, kind, newest example."""
         return [
             f"{count} × {kind}" + (f" ({self.newest[kind]})" if self.newest[kind] else "")
             for kind, count in self.counts.most_common()

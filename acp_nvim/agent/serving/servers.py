@@ -1,4 +1,4 @@
-"""The ports to those who answer requests of an agent, besides the user."""
+"""Ports to the parts, besides the user, that answer an agent's requests."""
 
 from __future__ import annotations
 
@@ -13,63 +13,60 @@ from acp_nvim.protocol.errors import METHOD_NOT_FOUND, RequestError
 from acp_nvim.session.session import Session
 
 Handler = Callable[[Session, Any, IncomingCall], Awaitable[Any] | None]
-"""Starts to answer a request of a session; its code before the first wait runs in wire order."""
+"""Starts to answer a request of a session. Its code before the first await runs in wire order."""
 
 
 class FileServer(Protocol):
-    """Serves `fs/*` from live buffers (`files/writes/agent_files.py`)."""
+    """Server of `fs/*` from live buffers (`files/writes/agent_files.py`)."""
 
     async def read(
         self, session: Session, params: schema.ReadTextFileRequest
-    ) -> schema.ReadTextFileResponse:
-        """Answer `fs/read_text_file`."""
-        ...
+    ) -> schema.ReadTextFileResponse: ...
 
     async def write(
         self,
         session: Session,
         params: schema.WriteTextFileRequest,
         answer: Callable[[schema.WriteTextFileResponse], None],
-    ) -> schema.WriteTextFileResponse:
-        """Answer `fs/write_text_file`, as soon as possible by `answer`."""
-        ...
+    ) -> schema.WriteTextFileResponse: ...
 
 
 class TerminalServer(Protocol):
-    """Serves `terminal/*` (`agent/serving/terminals.py`)."""
+    """Server of `terminal/*` (`agent/serving/terminals.py`)."""
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """By method."""
+        """Return the handlers by method."""
         ...
 
     def forget(self, session: Session) -> None:
-        """Begin to end the terminals of a session."""
+        """Start ending the terminals of a session, without waiting."""
         ...
 
 
 class OwnServer(Struct, frozen=True):
-    """The MCP server with the editor's own tools, and the values in it that must not be logged."""
+    """MCP server with the editor's own tools, and the values in it that must not be logged."""
 
     server: schema.McpServerStdio | schema.McpServerAcp
     secrets: Sequence[str]
 
 
 Way = Literal["relay", "acp"]
-"""How an agent reaches that server: by a process that it starts, or by its connection."""
+"""Way for an agent to reach that server: a process that it starts, or its connection."""
 
 
 class OwnTools(Protocol):
-    """Offers the editor's own tools to sessions (`features/tools/tools.py`)."""
+    """Offer of the editor's own tools to sessions (`features/tools/tools.py`)."""
 
     def offer(self, session: Session, wanted: bool | Sequence[str], way: Way) -> OwnServer | None:
-        """The server for a session that is being opened; None: it gets none. ``wanted`` is option
-        `tools`. What the session was offered before ends.
+        """Return the server for a session that is being opened, or None.
+
+        ``wanted`` is option `tools`. An earlier offer to the session ends.
         """
         ...
 
     def withdraw(self, session: Session) -> None:
-        """End what the session was offered: its agent refuses it."""
+        """End an offer that the agent refused."""
         ...
 
     def message(
@@ -77,23 +74,21 @@ class OwnTools(Protocol):
         request: schema.MessageMcpRequest,
         send: Callable[[schema.MessageMcpNotification], None],
     ) -> Awaitable[schema.MessageMcpResponse]:
-        """Answer `mcp/message`; ``send`` tells of progress. RequestError."""
+        """Answer `mcp/message`. ``send`` sends progress. Raise RequestError."""
         ...
 
 
 class NoTools:
-    """An editor without tools of its own."""
+    """Editor without tools of its own."""
 
     def offer(self, session: Session, wanted: bool | Sequence[str], way: Way) -> OwnServer | None:
         return None
 
-    def withdraw(self, session: Session) -> None:
-        """There is nothing to end."""
+    def withdraw(self, session: Session) -> None: ...
 
     async def message(
         self,
         request: schema.MessageMcpRequest,
         send: Callable[[schema.MessageMcpNotification], None],
     ) -> schema.MessageMcpResponse:
-        """No session has such a server."""
         raise RequestError(METHOD_NOT_FOUND, "there are no servers of type acp")

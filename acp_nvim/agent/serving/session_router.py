@@ -1,6 +1,5 @@
-"""The sessions of one connection by the agent's ids, and the updates that belong to each
-(v1/session-setup, v1/prompt-turn).
-"""
+"""Sessions of one connection by the agent's ids, and their updates (v1/session-setup,
+v1/prompt-turn)."""
 
 from __future__ import annotations
 
@@ -38,32 +37,34 @@ PAST = (
     *(updates.CallPatch, updates.CallContent, updates.TerminalState, updates.TerminalBytes),
     *(schema.PlanUpdate, schema.PlanRemoved),
 )
-"""Updates that tell a session's history; all others tell how it is now."""
+"""Updates that describe a session's history. All others describe its present state."""
 
 _CALLS: Final = frozenset({schema.ToolCall, schema.ToolCallUpdate, updates.CallPatch})
 
 ReportLimit = Callable[[str, str, Session | None], None]
-"""Takes a report of an exceeded option `limits.*`: its last name, a text, the session."""
+"""Reports an exceeded option `limits.*`: its last name, a text, the session."""
 
 
 class Mute:
-    """State of a session whose replay is dropped: the chat shows it already."""
+    """State of a session whose replay is dropped because the chat already shows it."""
 
     def __init__(self) -> None:
         self.dropped = 0
-        """Number of updates dropped so far, subagents' included."""
+        """Number of updates dropped so far, including those of subagents."""
         self._is_answered = False
         """Whether the agent has answered the request that opens the session."""
         self._works = False
-        """Whether the agent says that it works on."""
+        """Whether the agent reports that it is working."""
 
     def answered(self, result: Any, error: Exception | None) -> None:
-        """Note the answer to the request that opens the session."""
+        """Record the answer to the request that opens the session."""
         self._is_answered = error is None
 
     def drops(self, update: Any, *, is_child: bool) -> bool:
-        """Return whether an update is dropped. An agent may replay late, after its answer; from one
-        that says that it works, updates after the answer are new.
+        """Return whether to drop an update.
+
+        An agent may still replay after its answer. If it reports that it is working, updates after
+        the answer are new.
         """
         if update.__class__ is updates.Work and not is_child:
             self._works = update.works or bool(update.background)
@@ -74,8 +75,9 @@ class Mute:
 
 
 class SessionRouter:
-    """Applies each `session/update` to the session it names. One that is not as it should be is
-    counted, and takes no other with it.
+    """Dispatch of each `session/update` to its session.
+
+    A malformed update is counted and does not affect the others.
     """
 
     def __init__(
@@ -86,8 +88,10 @@ class SessionRouter:
         new_child: Callable[[Session, str], Session] | None = None,
         report_limit: ReportLimit = lambda limit, text, session: None,
     ) -> None:
-        """No session yet. ``translate`` returns the updates of version 1 that an unreadable one
-        stands for (`dialect.py`); ``new_child`` finds or makes the session of a subagent.
+        """Set up without sessions.
+
+        ``translate`` returns the version 1 updates equivalent to an unreadable one (`dialect.py`).
+        ``new_child`` finds or creates the session of a subagent.
         """
         self.sessions: dict[str, Session] = {}
         self._warnings = warnings
@@ -95,21 +99,22 @@ class SessionRouter:
         """Updates for sessions whose `session/new` is not answered yet."""
         self._nameless: list[Session] = []
         self._muted: dict[str, Mute] = {}
-        """By the id of the session."""
+        """By session id."""
         self._gone: set[str] = set()
         self._translate = translate
         self._new_child = new_child
         self._report_limit = report_limit
         self._cut: set[tuple[int, int]] = set()
-        """Tool calls whose cut has been told, by session and position."""
+        """Tool calls whose truncation has been reported, by session and position."""
         self._settings = settings
         self._heard: dict[int, int] = {}
-        """How often something has come for a session, by the number of the one above all."""
+        """Number of messages received for each session and its subagents, by the root session's
+        number."""
 
     # -- sessions ---------------------------------------------------------------------------------
 
     def adopt(self, session_id: str, session: Session) -> None:
-        """Route this id to a session from now on, and apply the updates that came before."""
+        """Route this id to a session from now on. Apply the updates that arrived earlier."""
         self.sessions[session_id] = session
         self._gone.discard(session_id)
         for update in self.pending_updates.take(session_id):
@@ -117,13 +122,14 @@ class SessionRouter:
 
     @contextmanager
     def naming(self, session: Session) -> Iterator[OnResponse]:
-        """Around the `session/new` of a session: its id is routed from the answer on, in wire
-        order. One that asks for something under its id before that is served as well.
+        """Route a session from the answer to its `session/new` on, in wire order.
+
+        Requests under its id that arrive before the answer are served too.
         """
         named: list[str] = []
 
         def answered(result: Any, error: Exception | None) -> None:
-            if error is None and session in self._nameless:  # else nobody waits for it any more
+            if error is None and session in self._nameless:  # else the request was given up
                 named.append(result.session_id)
                 self.adopt(result.session_id, session)
 
@@ -137,16 +143,14 @@ class SessionRouter:
                     del self.sessions[key]
 
     def asks_early(self, session_id: str) -> Session | None:
-        """Return the session of a request under an unknown id, where only one session waits for its
-        id.
-        """
+        """Return the session for a request under an unknown id if exactly one session waits for its
+        id."""
         if len(self._nameless) != 1 or session_id in self._gone:
             return None
         self.adopt(session_id, self._nameless[0])
         return self._nameless[0]
 
     def forget(self, session: Session) -> None:
-        """Stop routing to a session."""
         for session_id in [key for key, value in self.sessions.items() if value is session]:
             del self.sessions[session_id]
             self._gone.add(session_id)
@@ -154,12 +158,12 @@ class SessionRouter:
             self.forget(child)
 
     def said(self, session_id: str) -> str:
-        """Return the text of the agent in the running turn of a session."""
+        """Return the agent's text in the running turn of a session."""
         session = self.sessions.get(session_id)
         return said(session) if session is not None else ""
 
     def tells_the_past(self, session_id: str) -> bool:
-        """Whether updates of a replay came for a session that is not known yet."""
+        """Return whether replayed updates arrived for a session that is not known yet."""
         return any(isinstance(update, PAST) for update in self.pending_updates.get(session_id))
 
     def mute(self, session_id: str) -> Mute:
@@ -168,22 +172,22 @@ class SessionRouter:
         return mute
 
     def unmute(self, session_id: str) -> None:
-        """Apply all updates again."""
+        """Apply all updates of a session from now on."""
         self._muted.pop(session_id, None)
 
     def hears(self, session: Session) -> None:
-        """Something has come for a session."""
+        """Count a message received for a session."""
         n = session.root.n
         self._heard[n] = self._heard.get(n, 0) + 1
 
     def heard(self, session: Session) -> int:
-        """Return how often something has come for a session or its subagents."""
+        """Return the number of messages received for a session and its subagents."""
         return self._heard.get(session.n, 0)
 
     # -- updates ----------------------------------------------------------------------------------
 
     def update(self, params: msgspec.Raw) -> None:
-        """Apply one update, however it looks."""
+        """Apply one update, in any dialect."""
         try:
             message = _read_update(params)
         except (msgspec.DecodeError, RecursionError):
@@ -192,8 +196,9 @@ class SessionRouter:
             self.updated((message,), len(params))
 
     def updated(self, messages: Sequence[schema.SessionNotification], size: int) -> None:
-        """Apply updates that came together in `size` bytes, in their order. An error in one of them
-        is counted, and is none of the others' business.
+        """Apply updates that arrived together in `size` bytes, in order.
+
+        An error in one is counted and does not affect the others.
         """
         for session_id, run in groupby(messages, _session_id):
             session = self.sessions.get(session_id)
@@ -209,8 +214,10 @@ class SessionRouter:
                 self._apply_all(session, map(_update, run), size)
 
     def _apply_all(self, session: Session, updates: Iterable[Any], size: int) -> None:
-        """Apply updates: the agent's text as one, tool calls in one go where none can exceed a
-        limit: text is never longer than its JSON.
+        """Apply updates: the agent's text joined, tool calls in one pass if none can exceed a
+        limit.
+
+        Text is never longer than its JSON, so `size` bounds it.
         """
         updates = list(updates)
         if session.status != "idle" and (text := joined(updates)) is not None:
@@ -248,14 +255,15 @@ class SessionRouter:
                 self._warnings.failed(error)
 
     def _read_otherwise(self, params: msgspec.Raw) -> Any:
-        """Read an update that does not match the schema; None where it is translated or dropped."""
+        """Read an update that does not match the schema. Return None if it was translated or
+        dropped."""
         stands_for = self._translate(params)
         for translated in stands_for:
             self.update(translated)
         return None if stands_for else decoded("session/update", params, self._warnings)
 
     def _stray(self, session_id: str, updates: Iterable[Any]) -> None:
-        """Keep updates for a session whose `session/new` is not answered yet."""
+        """Store updates for a session whose `session/new` is not answered yet."""
         if session_id in self._gone:
             return
         for update in updates:
@@ -264,7 +272,7 @@ class SessionRouter:
             self.pending_updates.add(session_id, update, size)
 
     def _apply(self, session: Session, update: Any) -> None:
-        """Apply an update; a child that it tells of is routed from then on (v1/subagents)."""
+        """Apply an update. Route a new child session from then on (v1/subagents)."""
         if _is_call(update):
             self._apply_call(session, update)
             return
@@ -290,7 +298,7 @@ class SessionRouter:
         child.follow()
 
     def _apply_call(self, session: Session, update: Any) -> None:
-        """Apply an update of a tool call, cut to the limit; that is reported once for each call."""
+        """Apply an update of a tool call, cut to the limit. Report the cut once for each call."""
         limit = self._settings().limits.tool_output_bytes
         update, brought = fit(update, limit)
         apply(session, update)
@@ -312,7 +320,7 @@ class SessionRouter:
                 yield message.update
 
     def _note(self, session: Session, update: Any) -> None:
-        """Count updates that the protocol does not allow here, and that do no harm."""
+        """Count updates that the protocol does not allow here but that do no harm."""
         kind = update.__class__
         if kind is schema.ToolCallUpdate and session.tool_calls.get(update.tool_call_id) is None:
             self._note_unknown(update.tool_call_id)
@@ -326,9 +334,7 @@ class SessionRouter:
 
 
 def decoded(method: str, params: msgspec.Raw, warnings: ProtocolWarnings) -> Any:
-    """Return the params of a notification, None where they cannot be read; deviations are
-    counted.
-    """
+    """Return the params of a notification, or None if they are unreadable. Count deviations."""
     notes: list[str] = []
     try:
         return codec.decode_params(method, params, "client", notes)
@@ -343,7 +349,7 @@ def decoded(method: str, params: msgspec.Raw, warnings: ProtocolWarnings) -> Any
 def _heard(
     session: Session, run: Iterable[schema.SessionNotification]
 ) -> Iterator[schema.SessionNotification]:
-    """An agent that tried something again goes on: with anything but a word about that."""
+    """Clear the retry message once the agent sends anything but notices and usage."""
     told = list(run)
     if not all(isinstance(it.update, schema.Notice | schema.UsageUpdate) for it in told):
         session.retries(None)

@@ -1,7 +1,7 @@
-"""The terminals of one agent: `terminal/*` (v1/terminals).
+"""Terminals of one agent: `terminal/*` (v1/terminals).
 
-Ids are unique in the host and known only to the session that made them. Output and end of a
-terminal are state (`session.terminal`); here its process lives.
+Ids are unique in the host and valid only in the session that created them. `session.terminal` holds
+output and exit status; this module holds the processes.
 """
 
 from __future__ import annotations
@@ -47,23 +47,24 @@ OPTIONS: Final = (
     Option("reject_once", "Refuse", "reject_once"),
 )
 NAMED: Final = 3
-"""Of the commands that are ended with a turn, so many are named in the chat."""
+"""Maximum number of commands named in the chat when they are ended with a turn."""
 
 Handler = Callable[[Session, Any, IncomingCall], Awaitable[Any]]
 
 
 class _Live(Struct, eq=False):
-    """A terminal that has or had a process, until it is released and gone."""
+    """Terminal that has or had a process, until the agent releases it."""
 
     session: Session
     terminal: Terminal
     process: PtyProcess
     turn: int | None
-    """Number of the root session's turn in which the agent asked for it; None outside of one."""
+    """Number of the root session's turn in which the agent created it, or None outside of a turn.
+    """
 
 
 class AgentTerminals:
-    """Starts, serves and ends the terminals of one connection."""
+    """Starting, serving and ending the terminals of one connection."""
 
     def __init__(
         self,
@@ -72,7 +73,10 @@ class AgentTerminals:
         reaper: Reaper,
         env: Callable[[], Mapping[str, str]],
     ) -> None:
-        """`agent` is its name in the configuration, `env` its environment."""
+        """Set up without terminals.
+
+        `agent` is its name in the configuration, `env` its environment.
+        """
         self.handlers: Mapping[str, Handler] = {
             "terminal/create": self.create,
             "terminal/output": self.output,
@@ -94,10 +98,10 @@ class AgentTerminals:
     def create(
         self, session: Session, params: schema.CreateTerminalRequest, call: IncomingCall
     ) -> Awaitable[schema.CreateTerminalResponse]:
-        """`terminal/create`: runs at once unless a rule of the user says otherwise.
+        """Answer `terminal/create`. The command starts at once unless a rule of the user applies.
 
-        Raises RequestError: -32602 `denied` or `relative`, -32002 `missing`, -32603 `failed`.
-        Nothing is started for a turn that is being cancelled.
+        Raise RequestError: -32602 `denied` or `relative`, -32002 `missing`, -32603 `failed`.
+        Nothing starts in a turn that is being cancelled.
         """
         settings = self._settings()
         if not settings.terminal.enabled:
@@ -119,7 +123,8 @@ class AgentTerminals:
     def output(
         self, session: Session, params: schema.TerminalOutputRequest, _: IncomingCall
     ) -> Awaitable[schema.TerminalOutputResponse]:
-        """`terminal/output`: the newest output, and how the command ended if it has."""
+        """Answer `terminal/output`: the newest output, and the exit status if the command has
+        ended."""
         terminal = self._find(session, params.terminal_id).terminal
         status: schema.TerminalExitStatus | UnsetType = UNSET
         if not terminal.running:
@@ -130,19 +135,19 @@ class AgentTerminals:
     def wait_for_exit(
         self, session: Session, params: schema.WaitForTerminalExitRequest, _: IncomingCall
     ) -> Awaitable[schema.WaitForTerminalExitResponse]:
-        """`terminal/wait_for_exit`: answered also when the terminal is released meanwhile."""
+        """Answer `terminal/wait_for_exit`, also if the terminal is released meanwhile."""
         return self._wait(self._find(session, params.terminal_id))
 
     def kill(
         self, session: Session, params: schema.KillTerminalRequest, _: IncomingCall
     ) -> Awaitable[schema.KillTerminalResponse]:
-        """`terminal/kill`: answered once the command is gone; the id stays valid."""
+        """Answer `terminal/kill` once the command has exited. The id stays valid."""
         return self._kill(self._find(session, params.terminal_id))
 
     def release(
         self, session: Session, params: schema.ReleaseTerminalRequest, _: IncomingCall
     ) -> Awaitable[schema.ReleaseTerminalResponse]:
-        """`terminal/release`: the id is invalid from this message on; what still runs is ended."""
+        """Answer `terminal/release`. The id is invalid from this message on. End the command."""
         live = self._find(session, params.terminal_id)
         live.terminal.release()
         return self._release(live)
@@ -150,7 +155,7 @@ class AgentTerminals:
     # -- the user ---------------------------------------------------------------------------------
 
     async def stop(self, id: str) -> bool:
-        """End what runs in a terminal, as the user asks; False where nothing runs."""
+        """End the command in a terminal for the user. Return False if none is running."""
         live = self._live.get(id)
         if live is None or live.process.exit is not None:
             return False
@@ -158,7 +163,7 @@ class AgentTerminals:
         return True
 
     def write(self, id: str, data: bytes) -> None:
-        """Pass on keys that the user types into a terminal's buffer."""
+        """Send keys that the user typed in a terminal's buffer."""
         live = self._live.get(id)
         if live is not None:
             live.process.write(data)
@@ -166,8 +171,9 @@ class AgentTerminals:
     # -- the end ----------------------------------------------------------------------------------
 
     def end_turn(self, session: Session, turn: int) -> None:
-        """Begin to end the commands that a session or its subagents started in a cancelled turn and
-        left running; their output stays. The chat says so.
+        """Start ending the commands left running by a cancelled turn of a session or its subagents.
+
+        Their output stays. The chat names them.
         """
         left = [
             live
@@ -183,7 +189,9 @@ class AgentTerminals:
         session.notice("info", wording.ENDED_WITH_TURN.format(commands=", ".join([*names, *more])))
 
     def forget(self, session: Session | None = None) -> None:
-        """Begin to end the terminals of a session that is over, or all of them with their agent."""
+        """Start ending the terminals of a closed session, or of all sessions without an
+        argument.
+        """
         if session is None:
             self._closed = True
         for live in list(self._live.values()):
@@ -192,7 +200,7 @@ class AgentTerminals:
                 live.process.begin_stop().add_done_callback(partial(self._gone, live))
 
     async def close(self) -> None:
-        """End all terminals and wait until they are gone."""
+        """End all terminals and wait for their processes."""
         self.forget()
         await asyncio.gather(*(live.process.stop() for live in list(self._live.values())))
 
@@ -202,7 +210,7 @@ class AgentTerminals:
     # -- how --------------------------------------------------------------------------------------
 
     def _question(self, session: Session, command: Command) -> Decision | None:
-        """Apply the rules to the command. Returns the decision to await before it starts."""
+        """Apply the rules to the command. Return the decision to await before it starts."""
         case = Case(kind="execute", commands=[command.told], agent=self._agent)
         action = judge(case, session, self._settings())
         if action not in ("ask", "deny") or (
@@ -223,8 +231,9 @@ class AgentTerminals:
         return decision
 
     def _permitted_before(self, session: Session, command: Command) -> bool:
-        """Whether the user has allowed this command for the session, or just now: many agents ask
-        for permission by themselves before they come here, and one answer counts for one command.
+        """Return whether the user has allowed this command for the session, or just now.
+
+        Many agents send a permission request first; each such answer counts for one command.
         """
         if (session.n, command.told) in self._allowed:
             return True
@@ -309,8 +318,9 @@ async def _answer(response: schema.TerminalOutputResponse) -> schema.TerminalOut
 
 
 def _is_shown_by(told: Told, wanted: Told, session: Session) -> bool:
-    """Whether the command of a permission, `told`, is the wanted one: nothing was added to it that
-    changes its effect.
+    """Return whether `told`, the command of a permission, is the wanted one.
+
+    Nothing may be added to it that changes its effect.
     """
     here = told.cwd or session.cwd
     return (
@@ -325,5 +335,5 @@ def _ended(terminal: Terminal, end: Exit) -> None:
 
 
 def _details(command: Command) -> list[str]:
-    """Directory and added environment, which the title does not show."""
+    """Return the directory and added environment, which the title does not show."""
     return [f"in {command.cwd}", *(f"with {name}={value}" for name, value in command.shown.env)]
