@@ -1,7 +1,6 @@
-"""The texts of all watched buffers, kept current by the regions that the user changes.
+"""Texts of all watched buffers, updated by the regions that the user changes.
 
-Stands between the workspace and the editor's buffers: each text that passes is remembered in
-`TrackedFile.buffer`.
+Wraps the port `Buffers`, and records each text that passes in `TrackedFile.buffer`.
 """
 
 from __future__ import annotations
@@ -24,28 +23,32 @@ from acp_nvim.files.ports import BufferEdit, Buffers, BufferText, Change, Closed
 
 
 class BufferCache:
-    """`Buffers` with a memory."""
+    """`Buffers` with a cache."""
 
     def __init__(
         self, inner: Buffers, files: TrackedFiles, listener: Callable[[str, News], None]
     ) -> None:
-        """``listener`` hears of changes that no agent made through the editor, by real path."""
+        """``listener`` is called with a real path for each change not made through the editor by an
+        agent.
+        """
         self._inner = inner
         self._files = files
         self._listener = listener
 
     def get(self, path: str) -> BufferText | None:
-        """The loaded buffer of a file as far as it is known."""
+        """Return the loaded buffer of a file, as far as it is known."""
         return self._files.buffer(path).text
 
     def is_stale(self, path: str) -> bool:
-        """Whether the buffer has changed, and has to be read."""
+        """Return whether the buffer has changed and has to be read again."""
         return self._files.buffer(path).is_stale
 
     # ---- read
 
     async def read(self, place: Place) -> BufferText | Closed:
-        """See `Buffers`. A buffer that the user vouches for is as it is known."""
+        """Read the buffer, as `Buffers.read`. The user's changedtick makes the cached text
+        valid.
+        """
         state = self._files.buffer(place.real)
         if state.text is not None and state.is_vouched:
             return state.text
@@ -56,15 +59,14 @@ class BufferCache:
         return live
 
     async def mirrored(self, place: Place) -> BufferText | Closed:
-        """As `read`, for who only reads: without asking, where all that became of the buffer since
-        it was last asked for was told.
+        """Return the buffer for reading, from the cache if all changes of it were reported.
 
-        Neovim tells each change of a watched buffer on the one channel on which it tells all that
-        the user does, and before that (`acp.buffers.watch`, `flush_all`): when an agent has a
-        prompt, an answer or a decision, the changes that the user made before are here, and no
-        agent can know of later ones. Two things are not told: changes of the file, which a clean
-        buffer follows, so its signature is compared; and what is no text (`acp.buffers.watch`,
-        `doubt`, names those options and events), after which it is asked again.
+        Neovim reports each change of a watched buffer on the channel of the user's actions, and
+        ahead of them (`flush_all` in `acp.buffers.watch`). An agent that has received a prompt, an
+        answer or a decision therefore never reads a text from before the user's earlier changes.
+        Two kinds of change are not reported: changes of the file, which a clean buffer follows (its
+        signature is compared here), and changes of something other than text (`doubt` in
+        `acp.buffers.watch` lists those options and events), after which the buffer is read.
         """
         state = self._files.buffer(place.real)
         if state.text is None or state.is_stale or state.mirrors is None:
@@ -77,14 +79,16 @@ class BufferCache:
         return self._found(place.real, await self._inner.load(place, file_format))
 
     async def peek(self, path: str) -> BufferText | Closed:
-        """The buffer as it is, not brought up to date with its file."""
+        """Return the buffer without reloading it from its file."""
         state = self._files.buffer(path)
         if state.text is not None and state.is_vouched:
             return state.text
         return (await self.glance(path))[0]
 
     async def glance(self, path: str) -> tuple[BufferText | Closed, str | None]:
-        """As `peek`, with the file's signature when the editor last read or wrote it."""
+        """Return the same as `peek`, and the file's signature when the editor last read or wrote
+        it.
+        """
         live, signature = await self._inner.glance(Place(path, path))
         return self._found(path, live), signature
 
@@ -97,9 +101,10 @@ class BufferCache:
 
     @contextmanager
     def vouched(self, path: str, tick: int | None) -> Iterator[bool]:
-        """The user decides on the buffer as it was at this changedtick. Yields whether that is the
-        known text: then it is not read again meanwhile, until it changes. For a write Neovim
-        compares the changedtick, and the file.
+        """Trust the cached text while the user's decision at this changedtick is carried out.
+
+        Yields whether the cache has that text. If so, the buffer is not read again until it
+        changes. Neovim itself compares changedtick and file when it writes.
         """
         if tick is None:
             yield False
@@ -111,14 +116,14 @@ class BufferCache:
             self._change(path, vouched=None)
 
     def distrust(self, path: str) -> None:
-        """What the user vouched for is not so: the buffer is read again."""
+        """Stop trusting the user's changedtick; read the buffer again."""
         if self._files.buffer(path).vouched is not None:
             self._change(path, vouched=None)
 
-    # ---- changed by us
+    # ---- writing
 
     async def write(self, place: Place, live: BufferText, change: Change) -> Written:
-        """Make a change and remember the buffer, as `Buffers.write`; adds `Written.asked`."""
+        """Make a change and record the buffer, as `Buffers.write`; also set `Written.asked`."""
         written = await self._inner.write(place, live, change)
         file = self._files[place.real]
         known = written.live is not None and (written.gone or file.buffer.text is not None)
@@ -135,10 +140,10 @@ class BufferCache:
     async def take(
         self, path: str, live: BufferText, after: Text, modified: bool, signature: str | None
     ) -> str:
-        """Enter a change of the file on disk into its buffer, by hunks; nothing is saved.
+        """Apply a change of the file on disk to its buffer, by hunks, without saving.
 
-        ``signature`` is the file's when it was read. Returns the outcome: ``done``, ``moved``
-        (buffer or file changed again), ``busy`` (Neovim allows no edit now) or why not.
+        ``signature`` is the file's signature when it was read. Returns ``done``, ``moved`` (buffer
+        or file changed again), ``busy`` (Neovim allows no edit now), or the reason of a failure.
         """
         hunks = restored(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
         written = await self._inner.take(live, hunks, after, modified, signature)
@@ -161,8 +166,9 @@ class BufferCache:
             self.put(path, msgspec.structs.replace(live, format=file_format))
 
     async def vacate(self, path: str, live: BufferText) -> None:
-        """The file is gone: its buffer is emptied, and gone unless a window shows it. One that the
-        user has changed since ``live`` stays as it is.
+        """Empty the buffer of a deleted file, and unload it unless a window shows it.
+
+        A buffer that the user has changed since ``live`` is left alone.
         """
         await self._inner.vacate(live)
         if self.get(path) in (live, None):
@@ -170,12 +176,12 @@ class BufferCache:
         await self.read(Place(path, path))
 
     def put(self, path: str, live: BufferText) -> None:
-        """Remember the buffer after a change of ours."""
+        """Record the buffer after our own change."""
         vouched = self._files.buffer(path).vouched
         self._change(path, text=live, vouched=None if vouched is None else live.tick)
 
     def ended(self, path: str, eol: bool) -> bool:
-        """A save has given the text this end; whether it had the other one."""
+        """Record the final newline of a save; return whether it differs from the known text."""
         file = self._files[path]
         after = buffer_state.ended(file.buffer, eol)
         if after is file.buffer:
@@ -187,15 +193,15 @@ class BufferCache:
         file = self._files[path]
         file.shows(msgspec.structs.replace(file.buffer, **fields))
 
-    # ---- reported by Neovim
+    # ---- events of Neovim
 
     def doubted(self, path: str) -> None:
-        """Something became of a watched buffer that no region tells (`buffer_state.doubted`)."""
+        """Record a change that is not one of text (`buffer_state.doubted`)."""
         file = self._files[path]
         file.shows(buffer_state.doubted(file.buffer))
 
     def heard(self, edit: BufferEdit) -> None:
-        """A watched buffer has changed (`buffer_state.heard`)."""
+        """Record a change of a watched buffer (`buffer_state.heard`)."""
         file = self._files[edit.path]
         state, news = buffer_state.heard(file.buffer, edit)
         file.shows(state)

@@ -1,7 +1,7 @@
-"""The state of one file's buffer, and its transitions.
+"""State of one file's buffer, and its transitions.
 
-Neovim reports each change of a watched buffer by its region (`acp.buffers.watch`). Where that does
-not suffice, the buffer has to be read again. Everything here is a pure function of values.
+Neovim reports each change of a watched buffer by its region (`acp.buffers.watch`). If that is not
+sufficient, the buffer has to be read again. All functions here are pure.
 """
 
 from __future__ import annotations
@@ -14,36 +14,36 @@ from acp_nvim.files.ports import BufferEdit, BufferText, Closed
 
 
 class BufferState(msgspec.Struct, frozen=True):
-    """The known state of a buffer."""
+    """Known state of a buffer."""
 
     text: BufferText | None = None
-    """The loaded buffer as last heard of; None: there is none, or it is not known."""
+    """The loaded buffer, as last reported; None if there is none, or it is not known."""
     is_stale: bool = False
-    """It has changed, and has to be read."""
+    """Whether it has changed and has to be read."""
     is_undone: bool = False
-    """That change was an undo or a redo, and nothing else."""
+    """Whether that change was only an undo or a redo."""
     is_reread: bool = False
-    """Neovim has read the file again."""
+    """Whether Neovim has read the file again."""
     missed: tuple[int, int] | None = None
-    """Buffer and changedtick of a change that was heard of before its text arrived."""
+    """Buffer and changedtick of a change that was reported before its text arrived."""
     mirrors: str | None = None
-    """The file's signature when the editor last said that `text` is up to date with it, as long as
-    all that has changed since was told; None: it has to be asked.
+    """The file's signature when the editor last confirmed that `text` is up to date with it.
+
+    None if a change since then was not reported, so the buffer has to be read.
     """
     doubts: int = 0
-    """How often something became of the buffer that no region tells."""
+    """Number of changes that no region describes."""
     vouched: int | None = None
-    """The changedtick that the user saw when they decided: while the buffer has it, it need not be
-    read again.
+    """The changedtick at which the user decided. A buffer that still has it need not be read again.
     """
 
     @property
     def is_vouched(self) -> bool:
-        """Whether the user saw just this `text`."""
+        """Return whether the user decided on exactly this `text`."""
         return self.text is not None and not self.is_stale and self.text.tick == self.vouched
 
 
-# -- news for the listener ----------------------------------------------------------------------
+# -- events for the listener --------------------------------------------------------------------
 
 
 class Typed(msgspec.Struct, frozen=True):
@@ -54,7 +54,7 @@ class Typed(msgspec.Struct, frozen=True):
 
 
 class Reread(msgspec.Struct, frozen=True):
-    """Neovim has read the file again, or an undo has brought back that text."""
+    """Neovim read the file again, or an undo restored that text."""
 
     before: Text
     after: Text
@@ -62,7 +62,7 @@ class Reread(msgspec.Struct, frozen=True):
 
 
 class Left(msgspec.Struct, frozen=True):
-    """Neovim has dropped the buffer's text (None: not known), perhaps with unsaved changes."""
+    """Neovim unloaded the buffer, perhaps with unsaved changes. ``before`` is None if not known."""
 
     before: Text | None
     unsaved: bool
@@ -78,8 +78,10 @@ News = Typed | Reread | Left | Lost
 def found(
     state: BufferState, live: BufferText | Closed
 ) -> tuple[BufferState, BufferText | Closed, list[News]]:
-    """The buffer was read. Returns its present state: changes that were heard of since Neovim's
-    answer are newer than the answer.
+    """Update the state with a buffer that was read.
+
+    Also returns the current buffer: a change that was reported after Neovim's answer is newer than
+    the answer.
     """
     known = state.text
     if known is not None and isinstance(live, BufferText) and _is_newer(known, live):
@@ -101,7 +103,7 @@ def found(
 
 
 def heard(state: BufferState, edit: BufferEdit) -> tuple[BufferState, list[News]]:
-    """The editor reports a change."""
+    """Update the state with a reported change."""
     known = state.text
     if edit.detached:
         state = doubted(state)
@@ -122,13 +124,15 @@ def heard(state: BufferState, edit: BufferEdit) -> tuple[BufferState, list[News]
 
 
 def doubted(state: BufferState) -> BufferState:
-    """Something became of the buffer that no region tells."""
+    """Record a change that no region describes."""
     return msgspec.structs.replace(state, mirrors=None, doubts=state.doubts + 1)
 
 
 def asked(state: BufferState, before: BufferState, signature: str | None) -> BufferState:
-    """The editor has brought the buffer up to date with its file, whose signature was this before
-    that; ``before`` is the state when it was asked. What was told meanwhile may be newer.
+    """Record that the editor brought the buffer up to date with its file.
+
+    ``signature`` is the file's from before that, ``before`` the state at the time of the request.
+    Changes reported in between may be newer than the file.
     """
     sure = state.text is not None and not state.is_stale and state.doubts == before.doubts
     stale = state.text is None or state.text.stale or state.text.gone
@@ -137,7 +141,7 @@ def asked(state: BufferState, before: BufferState, signature: str | None) -> Buf
 
 
 def ended(state: BufferState, eol: bool) -> BufferState:
-    """A save has given the text this end; the same state where it has it."""
+    """Set the final newline as a save did. Returns the same state if nothing differs."""
     live = state.text
     if live is None or live.text.eol == eol:
         return state
@@ -147,7 +151,7 @@ def ended(state: BufferState, eol: bool) -> BufferState:
 
 
 def _lost(state: BufferState, undone: bool) -> tuple[BufferState, list[News]]:
-    """The text has to be read. It is one of an undo if nothing else has happened to it."""
+    """Require a new read. `is_undone` holds only if nothing but an undo has happened since."""
     alone = undone and not state.is_stale
     return msgspec.structs.replace(doubted(state), is_stale=True, is_undone=alone), [Lost()]
 

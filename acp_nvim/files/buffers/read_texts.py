@@ -1,6 +1,6 @@
 """Texts that agents read through the editor during turns.
 
-If no store has such a file, this is its content from before the agent changes it on disk.
+If no store has such a file, its text is recorded as the content from before a change on disk.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from acp_nvim.tasks import Tasks
 
 
 class ReadTexts:
-    """Keeps the texts, after the answers to the agents."""
+    """Records the texts after the agents have their answers."""
 
     def __init__(self, edits: PendingEdits, snapshots: Snapshots, tasks: Tasks) -> None:
         self._edits = edits
@@ -24,7 +24,7 @@ class ReadTexts:
         self._new: dict[str, Text] = {}
 
     def add(self, path: str, text: Text) -> None:
-        """Keep a text that an agent was given, unless the file's content is known already."""
+        """Record a text that was given to an agent, unless the file's content is known already."""
         state, live = self._edits.state(path), self._edits.buffers.get(path)
         if state.disk is not UNSET or state.in_store or not self._edits.turns.ready():
             return

@@ -1,8 +1,8 @@
-"""The state of one file that agents and the user share, and its locks.
+"""State of one file that agents and the user share, and its locks.
 
 `FileState` is the known state of the file on disk, `BufferState` that of its buffer. Both are
 values: only `file_after`, `buffer_state.found` and `buffer_state.heard` make new ones.
-`TrackedFile` holds the present values of one path.
+`TrackedFile` has the current values of one path.
 
 `docs/internals/locks.md` has the order in which locks are taken.
 """
@@ -24,64 +24,68 @@ from acp_nvim.files.bytes.nofollow import Rights
 from acp_nvim.files.ports import AgentSession
 
 SPARE: Final = 64
-"""How many files with an empty state may wait before they are dropped."""
+"""Number of files with an empty state that are kept before they are dropped."""
 
 Special = tuple[int, bytes]
-"""The mode of a link or a FIFO, and where the link points to."""
+"""Mode of a link or FIFO, and the target of the link."""
 
 
 class Late(msgspec.Struct, frozen=True):
-    """A change that could not be entered into the file's buffer yet."""
+    """A change that could not be applied to the file's buffer yet."""
 
     session: AgentSession
     at: int
-    """When it was made, in nanoseconds."""
+    """Time of the change in nanoseconds."""
 
 
 class FileState(msgspec.Struct, frozen=True):
-    """The known state of a file on disk."""
+    """Known state of a file on disk."""
 
     disk: Text | UnsetType | None = UNSET
-    """The text since the last look, the user's and the editor's saves included; None: no file."""
+    """Text at the last scan or save (of the user or the editor); None if there was no file."""
     disk_format: Format | None = None
-    """The format of that text on disk."""
+    """Format of that text on disk."""
     compared: str | UnsetType | None = UNSET
-    """The file's signature when it was last found to hold that text."""
+    """Signature of the file when it was last found to contain that text."""
     saved: str | None = None
-    """The file's signature after the user's last save: with it the content is theirs."""
+    """Signature of the file after the user's last save: content with this signature is the user's.
+    """
     saved_other_bytes: bool = False
-    """That save wrote other bytes than the text: another encoding, a part of a buffer."""
+    """Whether that save wrote other bytes than the text: another encoding, or a part of a buffer.
+    """
     saved_idle: bool = False
-    """The user saved it while no agent was at work, since the last prompt."""
+    """Whether the user saved it since the last prompt, while no agent was working."""
     neovim_read: Text | None = None
-    """The text that Neovim has read by itself, until a look takes it up."""
+    """Text that Neovim has read on its own and no scan has recorded yet."""
     unsettled: bool = False
-    """Neovim has read it again, and it is not known yet who changed it."""
+    """Whether Neovim has read it again and the author of the change is not known yet."""
     last_look: tuple[int, str | None] | None = None
-    """The round of turns and the signature in which it was last looked at by name."""
+    """Round of turns and signature of the last scan of this file by name."""
     conflict_base: Text | UnsetType | None = UNSET
-    """The common text of buffer and file before their conflict; UNSET: there is none."""
+    """Common ancestor of buffer and file in a conflict; UNSET if there is no conflict."""
     late: Late | None = None
     agent_change_count: int = 0
-    """How often agents have changed it."""
+    """Number of changes by agents."""
     user_format: Format | None = None
-    """The format before agents' pending changes."""
+    """Format from before the pending changes of agents."""
     agent_format: Format | None = None
-    """The format that an agent has given it, where that is another one."""
+    """Format set by an agent, if it is another one."""
     rights: Rights | None = None
-    """Of a file that is gone: when it comes back, it has them again."""
+    """Rights of a deleted file, which it gets again when it is restored."""
     displaced: Special | None = None
-    """The link or FIFO in its place that was removed when it came back."""
+    """Link or FIFO that was removed when the file was restored in its place."""
     in_store: bool = False
-    """A store of snapshots has its content."""
+    """Whether a snapshot store has its content."""
 
     def disk_bytes(self) -> bytes | None:
-        """The bytes of `disk`, as far as the format is known; None where there is no file."""
+        """Return the bytes of `disk` as far as the format is known; None if there is no file."""
         return in_bytes(self.disk, self.disk_format) if isinstance(self.disk, Text) else None
 
     def holds(self, data: bytes | None) -> bool:
-        """Whether these bytes are `disk`. A BOM and the CR of line ends may be characters of the
-        text, as it was written: then none is added.
+        """Return whether the bytes are those of `disk`.
+
+        If the text contains a BOM or CRs itself, the bytes may be the text without those of the
+        format.
         """
         if self.disk is UNSET:
             return False
@@ -91,44 +95,44 @@ class FileState(msgspec.Struct, frozen=True):
         return data in (self.disk_bytes(), in_bytes(self.disk, None) if plain else None)
 
 
-# -- events: their fields are those of the state that they set ------------------------------------
+# -- events: each has the fields of the state that it sets ----------------------------------------
 
 
 class Saved(msgspec.Struct, frozen=True):
-    """The user saved the buffer. ``disk`` is None where the text is not known here."""
+    """The user saved the buffer. ``disk`` is None if the text is not known here."""
 
     disk: Text | None
     disk_format: Format
 
 
 class SaveSigned(msgspec.Struct, frozen=True):
-    """The signature that a save of the user's has given the file."""
+    """A save by the user gave the file this signature."""
 
     saved: str
     saved_other_bytes: bool
 
 
 class SavedIdle(msgspec.Struct, frozen=True):
-    """The user saved it while no agent was at work; False: that save has been read."""
+    """The user saved it while no agent was working; False: that save has been read."""
 
     saved_idle: bool = True
 
 
 class Holds(msgspec.Struct, frozen=True):
-    """The file was found to hold this text, or a write of ours has made it so."""
+    """The file was found to contain this text, or our own write made it so."""
 
     disk: Text | None
     disk_format: Format | None
 
 
 class Compared(msgspec.Struct, frozen=True):
-    """The file with this signature holds the known text."""
+    """The file with this signature contains the known text."""
 
     compared: str | None
 
 
 class Forgotten(msgspec.Struct, frozen=True):
-    """The content is not known any more: only the store has it."""
+    """The content is no longer in memory, only in the store."""
 
     disk: UnsetType = UNSET
     disk_format: None = None
@@ -136,7 +140,7 @@ class Forgotten(msgspec.Struct, frozen=True):
 
 
 class PutOff(msgspec.Struct, frozen=True):
-    """A change could not be entered into the buffer yet: the file keeps its state before it."""
+    """A change could not be applied to the buffer yet; the file keeps its earlier state."""
 
     disk: Text | None
     disk_format: Format | None
@@ -144,41 +148,41 @@ class PutOff(msgspec.Struct, frozen=True):
 
 
 class CaughtUp(msgspec.Struct, frozen=True):
-    """A late change is entered, or undone."""
+    """A late change was applied or undone."""
 
     late: None = None
 
 
 class Looked(msgspec.Struct, frozen=True):
-    """The file was looked at by name."""
+    """The file was scanned by name."""
 
     last_look: tuple[int, str | None]
 
 
 class AgentChanged(msgspec.Struct, frozen=True):
-    """An agent has changed the file."""
+    """An agent changed the file."""
 
 
 class NeovimRead(msgspec.Struct, frozen=True):
-    """Neovim has read this text by itself; None: a look has taken it up."""
+    """Neovim read this text on its own; None: a scan has recorded it."""
 
     neovim_read: Text | None
 
 
 class Unsettled(msgspec.Struct, frozen=True):
-    """It is not known who made the present text; False: it is."""
+    """Whether the author of the current text is unknown."""
 
     unsettled: bool
 
 
 class Conflicted(msgspec.Struct, frozen=True):
-    """Buffer and file are in conflict; this was their common text."""
+    """Buffer and file are in conflict; this was their common ancestor."""
 
     conflict_base: Text | None
 
 
 class ConflictOver(msgspec.Struct, frozen=True):
-    """Buffer and file are one text again."""
+    """Buffer and file have the same text again."""
 
     conflict_base: UnsetType = UNSET
 
@@ -190,19 +194,19 @@ class UserFormat(msgspec.Struct, frozen=True):
 
 
 class AgentFormat(msgspec.Struct, frozen=True):
-    """An agent has given the file another format."""
+    """An agent gave the file another format."""
 
     agent_format: Format
 
 
 class Removed(msgspec.Struct, frozen=True):
-    """The file is gone; it had these rights (None: those of a new file)."""
+    """The file was deleted; it had these rights (None: those of a new file)."""
 
     rights: Rights | None
 
 
 class TakenOver(msgspec.Struct, frozen=True):
-    """What another process knows of the file."""
+    """Knowledge of another process about the file."""
 
     user_format: Format | None
     agent_format: Format | None
@@ -212,7 +216,7 @@ class TakenOver(msgspec.Struct, frozen=True):
 
 
 class Displaced(msgspec.Struct, frozen=True):
-    """A link or FIFO in its place was removed, or is back (None)."""
+    """A link or FIFO in its place was removed, or restored (None)."""
 
     displaced: Special | None
 
@@ -253,7 +257,7 @@ def file_after(state: FileState, event: FileEvent) -> FileState:
             return _changed(state, agent_change_count=state.agent_change_count + 1)
         case UserFormat(None):
             return state
-        case Saved(None):  # the text is not here yet: the signature tells that it is the user's
+        case Saved(None):  # no text yet: the signature marks it as the user's
             return _changed(file_after(state, Forgotten()), saved_other_bytes=True)
         case Saved(text, file_format):
             return _changed(_holding(state, text, file_format), conflict_base=UNSET)
@@ -278,7 +282,7 @@ def _changed(state: FileState, **fields: object) -> FileState:
     return msgspec.structs.replace(state, **fields)
 
 
-# -- the files ------------------------------------------------------------------------------------
+# -- files ----------------------------------------------------------------------------------------
 
 
 class TrackedFile:
@@ -295,29 +299,29 @@ class TrackedFile:
         self._waiting = 0
 
     def hear(self, event: FileEvent) -> None:
-        """Something has happened to the file."""
+        """Update the state of the file."""
         self.state = file_after(self.state, event)
 
     def shows(self, buffer: BufferState) -> None:
-        """Its buffer is this now."""
+        """Update the state of its buffer."""
         self.buffer = buffer
 
     @property
     def is_busy(self) -> bool:
-        """Whether somebody holds one of its locks, or waits for one."""
+        """Return whether one of its locks is held or requested."""
         return self._waiting > 0
 
     @property
     def is_written(self) -> bool:
-        """Whether an agent's write is under way, or waits."""
+        """Return whether an agent's write is running or queued."""
         return self.writers.locked()
 
     def alone(self) -> AbstractAsyncContextManager[None]:
-        """Be the only writer of this file (`lock`)."""
+        """Hold the lock of the file (`lock`)."""
         return self._held(self.lock)
 
     def in_line(self) -> AbstractAsyncContextManager[None]:
-        """Write after all agents' writes that came before (`writers`)."""
+        """Wait for all earlier writes of agents and hold the queue (`writers`)."""
         return self._held(self.writers)
 
     @asynccontextmanager
@@ -338,7 +342,7 @@ class TrackedFiles:
         self._limit = SPARE
 
     def __getitem__(self, path: str) -> TrackedFile:
-        """The file; a new one has an empty state."""
+        """Return the file; a new one has an empty state."""
         found = self._files.get(path)
         if found is None:
             if len(self._files) >= self._limit:
@@ -350,22 +354,22 @@ class TrackedFiles:
         return iter(list(self._files.values()))
 
     def state(self, path: str) -> FileState:
-        """The state of a file; no entry is made for the question."""
+        """Return the state of a file, without adding an entry."""
         found = self._files.get(path)
         return found.state if found is not None else NOTHING
 
     def buffer(self, path: str) -> BufferState:
-        """The state of a file's buffer; no entry is made for the question."""
+        """Return the state of a file's buffer, without adding an entry."""
         found = self._files.get(path)
         return found.buffer if found is not None else NO_BUFFER
 
     def known(self, paths: Iterable[str] | None = None) -> dict[str, FileState]:
-        """The files (None: of all) whose content on disk is known."""
+        """Return the files (None: all) whose content on disk is known."""
         states = ((path, self.state(path)) for path in (self._files if paths is None else paths))
         return {path: state for path, state in states if state.disk is not UNSET}
 
     def is_busy(self, path: str) -> bool:
-        """Whether somebody holds a lock of the file."""
+        """Return whether a lock of the file is held or requested."""
         found = self._files.get(path)
         return found is not None and found.is_busy
 

@@ -1,7 +1,7 @@
-"""Bases for writes of files that an agent has not read.
+"""Bases for writes to files that an agent has not read.
 
-An agent that has not read a file through the editor knows its text at the start of the turn at
-best. Saves of the user since then are merged with its write.
+Such an agent knows at most the text from the start of its turn. Later saves of the user are merged
+with its write.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ UNKNOWN = Stale("it was saved by the user in this turn, and its text before that
 
 
 class UnreadFiles:
-    """Texts of files before the user saved them in a running turn."""
+    """Texts of files from before the user saved them in a running turn."""
 
     def __init__(self, turns: Turns, snapshots: Snapshots) -> None:
         self._turns = turns
         self._snapshots = snapshots
 
     async def ready(self, path: str) -> None:
-        """Wait until the looks before the turns are done in which the user has saved this file."""
+        """Wait for the scans at the start of those turns in which the user has saved this file."""
         for turn in self._turns:
             if path in turn.user_saves:
                 await turn.ready.wait()
@@ -47,8 +47,8 @@ class UnreadFiles:
         return EMPTY if found is None else found
 
     async def learn(self, session: AgentSession, path: str, file_format: Format) -> None:
-        """Find the text that a file had before the user saved it in the turn, if it is not known
-        yet and the look before the turn is done.
+        """Find the text from before the user's save in the turn, if it is unknown and the scan is
+        done.
         """
         turn = self._turns.get(session)
         if turn is not None and turn.ready.is_set() and turn.user_saves.get(path) is UNSET:

@@ -1,4 +1,4 @@
-"""Unsaved text as diffs, for agents that read files on disk: each change is told once."""
+"""Unsaved text as diffs, for agents that read files on disk. Each change is sent once."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.ports import FileOptions
 
 LARGEST: Final = 100_000
-"""Characters of a file's diff; of a longer one only the name is told."""
+"""Characters of a file's diff. If it is longer, only the name of the file is sent."""
 
 
 class Told(msgspec.Struct, frozen=True):
-    """What an agent was told of a file: its unsaved text, and what was on disk then."""
+    """State of a file as sent to an agent: its unsaved text, and the text on disk at that time."""
 
     text: Text
     saved: Text
@@ -33,10 +33,10 @@ class UnsavedFile(msgspec.Struct, frozen=True):
 
     path: str
     name: str
-    """Relative to the session's directory."""
+    """Path relative to the session's directory."""
     patch: str
     told: Told | None
-    """What the agent knows once it is told; None: the file is again as on disk."""
+    """Knowledge of the agent after this is sent; None if the file is again as on disk."""
 
 
 def unsaved_files(
@@ -46,9 +46,9 @@ def unsaved_files(
     roots: Sequence[str],
     options: FileOptions,
 ) -> list[UnsavedFile]:
-    """Return the changes that are to be told of unsaved ``texts``, by path, when ``told`` is known.
+    """Return the changes of unsaved ``texts`` (by path) to send to an agent that knows ``told``.
 
-    Left out is what is outside of the session's directories or looks like a secret. Blocks.
+    Leaves out files outside of the session's directories and secrets. Blocks.
     """
     found: list[UnsavedFile] = []
     for where in _places(texts, roots, options):
@@ -78,7 +78,7 @@ def _places(
 
 
 def _saved(where: Place, options: FileOptions) -> Text | None:
-    """The text on disk, empty where there is none; None for what is no text."""
+    """Return the text on disk, empty if there is no file; None if the file is not text."""
     try:
         stored = disk.stored(where, options.message_bytes, FILEENCODINGS, FILEFORMATS)
     except Refusal:

@@ -1,8 +1,8 @@
-"""Replaces the bytes of a file; a failure leaves the old ones.
+"""Atomic writes: a write that fails leaves the file with its old bytes.
 
-The new bytes are written to a file beside it that takes its name. Where a new file would lose
-something (other names, owner, attributes; a directory that is write-protected), the old bytes are
-backed up first and the file is overwritten; they are put back when that fails.
+The new bytes go to a temporary file in the same directory, which is then renamed. If a rename would
+lose something (hard links, owner, extended attributes) or the directory is write-protected, the
+file is overwritten instead. Its old bytes are backed up first, and restored if the write fails.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from acp_nvim.files.bytes.nofollow import Rights, Spot, spot
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _PRIVATE: Final = 0o600
 _COMMON: Final = 0o666
-"""The mode of a new file before the umask and the directory's default ACL."""
+"""Mode of a new file, before the umask and the default ACL of its directory."""
 _UNLINKABLE: Final = {errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
-"""How file systems without hard links refuse one."""
+"""Errors of `link` on file systems without hard links."""
 _CAPABILITIES: Final = "security.capability"
-"""The kernel takes them from a file that is written to."""
+"""Attribute that the kernel removes when a file is written to."""
 
 
 def write(path: str, data: bytes, rights: Rights | None = None) -> None:
-    """Make these the bytes of the file at a resolved path; directories above it are made.
+    """Write the bytes to a file, given by its resolved path; create missing parent directories.
 
-    An existing file keeps mode, owner, links and attributes, a new one gets ``rights``.
-    PermissionError for a write-protected file, errors of `Spot.open`, OSError.
+    An existing file keeps its mode, owner, links and attributes. A new one gets ``rights``. Raises
+    PermissionError if the file is write-protected, otherwise OSError as `Spot.open` does.
     """
     with spot(path, create=True) as at:
         info = at.info()
@@ -45,7 +45,7 @@ def write(path: str, data: bytes, rights: Rights | None = None) -> None:
 
 
 def replace(path: str, data: bytes, rights: Rights | None = None, *, sync: bool = True) -> None:
-    """Put a new file in place of a file or link; without ``rights`` nobody else may read it."""
+    """Replace a file or link by a new file. Without ``rights`` only the owner may read it."""
     with spot(path) as at, _beside(at, _PRIVATE) as (file, name):
         if rights is not None:
             rights.give(file.fileno())
@@ -56,7 +56,7 @@ def replace(path: str, data: bytes, rights: Rights | None = None, *, sync: bool 
 
 
 def _create(at: Spot, data: bytes, rights: Rights | None) -> None:
-    """Make a new file; one that appears meanwhile stays. FileExistsError, OSError."""
+    """Create the file. Raises FileExistsError if another process creates it first, or OSError."""
     with _beside(at, _COMMON if rights is None else _PRIVATE) as (file, name):
         if rights is not None:
             rights.give(file.fileno())
@@ -75,7 +75,7 @@ def _create(at: Spot, data: bytes, rights: Rights | None) -> None:
 
 
 def _replaced(at: Spot, info: os.stat_result, data: bytes) -> bool:
-    """Whether a new file could take the place of the old one, with all its attributes. OSError."""
+    """Replace the file by a new one; return False, and do nothing, if that would lose something."""
     if info.st_nlink > 1 or not at.may(os.W_OK | os.X_OK, "."):
         return False
     with _beside(at, _PRIVATE) as (file, name):
@@ -89,7 +89,7 @@ def _replaced(at: Spot, info: os.stat_result, data: bytes) -> bool:
 
 
 def _is_like(file: FileIO, at: Spot, info: os.stat_result) -> bool:
-    """Whether a new file could be given owner, mode and attributes of the old one."""
+    """Copy owner, mode and attributes to the new file; return whether all were copied."""
     rights = Rights.of(info)
     rights.give(file.fileno())
     if Rights.of(os.fstat(file.fileno())) != rights:
@@ -105,7 +105,7 @@ def _is_like(file: FileIO, at: Spot, info: os.stat_result) -> bool:
 
 
 def _copy_attributes(old: int, new: int) -> None:
-    """Extended attributes, ACLs among them. OSError."""
+    """Copy the extended attributes, including ACLs."""
     present = set(os.listxattr(new))
     for name in os.listxattr(old):
         value = os.getxattr(old, name)
@@ -118,7 +118,7 @@ def _check_same(now: os.stat_result | None, then: os.stat_result) -> None:
         raise FileExistsError(errno.EEXIST, "the file has been replaced meanwhile")
 
 
-# ---- the file itself is overwritten
+# ---- overwriting in place
 
 
 def _overwrite(at: Spot, info: os.stat_result, data: bytes) -> None:
@@ -131,20 +131,22 @@ def _overwrite(at: Spot, info: os.stat_result, data: bytes) -> None:
         except OSError as error:
             if _put_back(file.fileno(), old, data):
                 raise
-            cleanup.pop_all()  # the backup stays
+            cleanup.pop_all()  # keeps the backup
             words = f"{error.strerror}; what it held is in {backup}"
             raise OSError(error.errno or errno.EIO, words) from error
 
 
 def _temporary() -> str:
-    from tempfile import gettempdir  # hardly ever needed, and slow to import
+    from tempfile import gettempdir  # rarely needed, and slow to import
 
     return gettempdir()
 
 
 def _backup(at: Spot, data: bytes, cleanup: contextlib.ExitStack) -> str:
-    """Copy bytes to a file beside this one, or to a temporary file where that is not allowed.
-    Returns its path; ``cleanup`` removes it. OSError.
+    """Copy the bytes to a file in the same directory, or to a temporary file if it is
+    write-protected.
+
+    Returns the path of the copy; ``cleanup`` removes it.
     """
     name = f".{at.name[:40]}.{os.urandom(6).hex()}.acp-old"
     beside = at.may(os.W_OK | os.X_OK, ".")
@@ -159,7 +161,7 @@ def _backup(at: Spot, data: bytes, cleanup: contextlib.ExitStack) -> str:
 
 
 def _put(handle: int, old: bytes, new: bytes) -> None:
-    """Append the longer part first: where there is no room for it, nothing is overwritten."""
+    """Append the longer part first, so a full disk is noticed before any byte is overwritten."""
     _write_at(handle, new[len(old) :], len(old))
     _write_at(handle, new[: len(old)], 0)
     os.ftruncate(handle, len(new))
@@ -167,7 +169,7 @@ def _put(handle: int, old: bytes, new: bytes) -> None:
 
 
 def _put_back(handle: int, old: bytes, new: bytes) -> bool:
-    """Whether the file holds the old bytes again."""
+    """Restore the old bytes; return whether that worked."""
     try:
         _write_at(handle, old[: len(new)], 0)
         os.ftruncate(handle, len(old))
@@ -177,13 +179,13 @@ def _put_back(handle: int, old: bytes, new: bytes) -> bool:
     return True
 
 
-# ---- bytes
+# ---- helpers
 
 
 @contextlib.contextmanager
 def _beside(at: Spot, mode: int) -> Iterator[tuple[FileIO, str]]:
-    """A new file in the same directory, and its name. It is gone afterwards, if it still has that
-    name.
+    """Yield a new file in the same directory and its name; unlink it afterwards unless it was
+    renamed.
     """
     name = f".{at.name[:50]}.{os.urandom(6).hex()}"
     handle = os.open(name, _NEW, mode, dir_fd=at.folder)

@@ -1,6 +1,6 @@
-"""Files as they are on disk: read whole, compared by signatures, or replaced at once.
+"""Files on disk: read, compare by signature, replace.
 
-All of it blocks. No link is followed below a resolved path (`nofollow`).
+All functions block. None follows a symbolic link below a resolved path (`nofollow`).
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from acp_nvim.files.checkpoints import store
 from acp_nvim.files.ports import BufferText
 
 GRAIN_NS: Final = 20_000_000
-"""How far the clock of files may be behind."""
+"""Upper bound of the granularity of file timestamps."""
 
-# -- for agents and decisions: what cannot be served is a `Refusal` -------------------------------
+# -- for agents and decisions: failures are raised as `Refusal` -----------------------------------
 
 
 def read(place: Place, limit: int | None) -> bytes | None:
-    """The bytes of a file, None when there is none.
+    """Return the bytes of a file, or None if there is no such file.
 
-    Refusal for a directory, for a pipe or device (reading a pipe would never end), for more than
-    ``limit`` bytes, for a path that has become a link since it was resolved, and when the system
-    refuses.
+    Raises Refusal for a directory, a pipe or a device (reading a pipe could block for ever), for a
+    file of more than ``limit`` bytes, for a path with a new symbolic link in it, and for any error
+    of the system.
     """
     try:
         return nofollow.read(place.real, limit)
@@ -49,7 +49,10 @@ def read(place: Place, limit: int | None) -> bytes | None:
 
 
 def stored(place: Place, limit: int, fileencodings: str, fileformats: str) -> Decoded | None:
-    """A file's text, decoded as Neovim would; None when there is none. Refuses ``binary``, too."""
+    """Return a file's text, decoded as Neovim would, or None if there is no such file.
+
+    Raises Refusal as `read` does, and for a binary file.
+    """
     data = read(place, limit)
     if data is None:
         return None
@@ -60,7 +63,10 @@ def stored(place: Place, limit: int, fileencodings: str, fileformats: str) -> De
 
 
 def saved(place: Place, limit: int, file_format: Format) -> Text:
-    """A file's text, decoded as its buffer was; empty when there is none. Refuses like `stored`."""
+    """Return a file's text in the format of its buffer; empty if there is no such file.
+
+    Raises Refusal as `stored` does.
+    """
     data = read(place, limit)
     if data is None:
         return EMPTY
@@ -71,10 +77,10 @@ def saved(place: Place, limit: int, file_format: Format) -> Text:
 
 
 def write(place: Place, data: bytes, rights: Rights | None = None) -> None:
-    """Put these bytes in place of the file's, at once. Mode and links stay, parents are created; a
-    new file gets ``rights``.
+    """Replace the bytes of a file atomically; keep its mode and links.
 
-    Refusal with reason ``directory``, ``readonly`` or ``failed``: the old bytes are there.
+    Creates missing parent directories. A new file gets ``rights``. Raises Refusal (reason
+    ``directory``, ``readonly`` or ``failed``) and leaves the old bytes in place.
     """
     try:
         atomic_write.write(place.real, data, rights)
@@ -83,7 +89,9 @@ def write(place: Place, data: bytes, rights: Rights | None = None) -> None:
 
 
 def _refused(place: Place, error: OSError, denied: Reason = "failed") -> Refusal:
-    """The refusal for an error of the system; ``denied`` is the reason for a PermissionError."""
+    """Return the refusal for an error of the system; ``denied`` is the reason for a
+    PermissionError.
+    """
     reason: Reason = "failed"
     if isinstance(error, SizeError):
         reason = "too_large"
@@ -95,7 +103,7 @@ def _refused(place: Place, error: OSError, denied: Reason = "failed") -> Refusal
 
 
 def _why(place: Place, error: OSError) -> str:
-    """Why the system refuses: a link that leads to itself has not become one later."""
+    """Describe the error. A circle of links is named as such, not as a link that is new."""
     if isinstance(error, LinkError):
         try:
             os.stat(place.real)  # noqa: PTH116
@@ -106,11 +114,11 @@ def _why(place: Place, error: OSError) -> str:
 
 
 def holds(place: Place, live: BufferText, saved_as: str) -> bool:
-    """Whether the file holds the text of its buffer: only then is a write answered with success.
+    """Return whether the file contains the text of its buffer after a save.
 
-    ``saved_as`` is the file's signature right after the save. A later change is somebody else's
-    doing and no failure of the write. A file that cannot be read, or is in an encoding without a
-    codec, counts as written.
+    ``saved_as`` is the file's signature right after the save. The result is also True if the file
+    has changed since, cannot be read, or has an encoding for which Python has no codec: none of
+    these is a failed write.
     """
     if codec_of(live.format.encoding) is None or signature_of(place.real) != saved_as:
         return True
@@ -122,8 +130,10 @@ def holds(place: Place, live: BufferText, saved_as: str) -> bool:
 
 
 def _is_text(data: bytes, live: BufferText) -> bool:
-    """Whether the bytes are the buffer's text. A text may have several forms in bytes, and a form
-    may be no text: either comparison will do.
+    """Return whether the bytes are the buffer's text.
+
+    Compares both the encoded and the decoded form: a text can have several encodings, and some
+    bytes decode to no text.
     """
     with suppress(UnicodeEncodeError):
         if encode(live.raw, live.format) == data:
@@ -134,13 +144,14 @@ def _is_text(data: bytes, live: BufferText) -> bool:
         return False
 
 
-# -- for looks at files: errors are OSError -------------------------------------------------------
+# -- for scans of files: failures are raised as OSError -------------------------------------------
 
 
 def bytes_of(path: str) -> bytes | None:
-    """A regular file's bytes, None when there is none: also where a folder, a link or a FIFO is, or
-    a directory above it has become a link, which leads to another file. OSError, also for a file
-    that is too large to be kept.
+    """Return a regular file's bytes, or None if there is no regular file.
+
+    A directory, a link, a FIFO and a path below a linked directory all count as no file. Raises
+    OSError, also if the file is too large to store.
     """
     try:
         return nofollow.read(path, store.MAX_FILE_BYTES)
@@ -149,8 +160,9 @@ def bytes_of(path: str) -> bytes | None:
 
 
 def signature_of(path: str) -> str | None:
-    """The same string as long as a file does not change; None where there is none. Lua computes
-    the same one (`stamp`).
+    """Return a string that changes when the file changes, or None if there is no file.
+
+    Lua computes the same string (`stamp`).
     """
     try:
         info = os.stat(path)  # noqa: PTH116
@@ -165,8 +177,9 @@ def _signature(info: os.stat_result) -> str:
 
 
 def settled_signature(path: str) -> str | None:
-    """The signature of a file, None where it may not tell of its next change: there is no file, or
-    it has just been changed, and the clock of files has grains.
+    """Return the signature of a file if its next change is sure to change it, otherwise None.
+
+    A change within the granularity of file timestamps may leave the signature as it is.
     """
     try:
         info = os.stat(path)  # noqa: PTH116
@@ -181,23 +194,25 @@ def is_settled(path: str, signature: str | None) -> bool:
 
 
 def read_signed(path: str) -> tuple[bytes | None, str | None]:
-    """The bytes, and the signature that the file had before they were read; OSError.
+    """Return the bytes, and the signature from before the read. Raises OSError.
 
-    A file may be read while it is written: who acts on the bytes compares the signature again.
+    Another process may be writing the file. Compare the signature again before acting on the bytes.
     """
     signature = signature_of(path)
     return bytes_of(path), signature
 
 
 def read_dated(path: str) -> tuple[bytes | None, str | None, int]:
-    """As `read_signed`, with `changed_at` before the read."""
+    """Return the same as `read_signed`, and `changed_at` from before the read."""
     signature = signature_of(path)
     at = changed_at(path)
     return bytes_of(path), signature, at
 
 
 def changed_at(path: str) -> int:
-    """When a file was changed or removed at the latest, in nanoseconds."""
+    """Return the time of the file's last change or, if it is gone, an upper bound of its removal
+    (ns).
+    """
     try:
         return os.lstat(path).st_ctime_ns
     except OSError:

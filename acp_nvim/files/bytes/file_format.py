@@ -1,8 +1,8 @@
-"""Bytes of a file as the text that Neovim would show, and back to the same bytes.
+"""File formats: decode bytes to the text that Neovim would show, and encode it back.
 
-Follows 'fileencodings', 'fileformats' and 'bomb' as `:edit` does (`:help 'fileencodings'`,
-`:help file-formats`), so that a file reads the same whether it is open or not. Agents change the
-format of files, too: a `FormatChange` tells the line ends and the BOM before and after.
+Follows 'fileencodings', 'fileformats' and 'bomb' as `:edit` does (`:help 'fileencodings'`, `:help
+file-formats`), so a file reads the same whether or not it is open. `FormatChange` describes a
+change of line ends or BOM by an agent.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BOMS: Final = (
     (codecs.BOM_UTF16_BE, "utf-16"),
     (codecs.BOM_UTF32_BE, "ucs-4"),
 )
-"""The BOMs of 'ucs-bom', in Neovim's order and by its names; the default is big-endian."""
+"""BOMs of 'ucs-bom' in Neovim's order, with Neovim's names. Big-endian is the default."""
 
 _CODECS: Final = {
     "latin1": "latin-1",
@@ -45,10 +45,10 @@ _CODECS: Final = {
     "utf-32le": "utf-32-le",
     "": "utf-8",
 }
-"""Neovim's names that Python does not know, or knows as something else."""
+"""Neovim's encoding names that Python does not know or understands differently."""
 
 _SWAPPED: Final = {10: 13, 13: 10}
-"""'fileformat' mac: lines end in CR, and a newline in one is shown as a CR."""
+"""Translation for 'fileformat' mac: lines end in CR, and a newline within a line is shown as CR."""
 
 _LONE = late("[\ud800-\udfff]")
 
@@ -56,35 +56,34 @@ _LOOSE_UTF8 = late(
     rb"(?:[\x00-\x7f]++|[\xc0-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf7][\x80-\xbf]{3}"
     rb"|[\xf8-\xfb][\x80-\xbf]{4}|[\xfc\xfd][\x80-\xbf]{5})*+"
 )
-"""UTF-8 as Neovim reads it: also surrogates, overlong forms, and five and six bytes."""
+"""UTF-8 as Neovim accepts it, with surrogates, overlong forms, and sequences of 5 and 6 bytes."""
 
 
 class BinaryError(ValueError):
-    """The bytes hold a NUL where text has none."""
+    """The bytes contain a NUL."""
 
 
 class Format(msgspec.Struct, frozen=True):
-    """How a file holds a text, by Neovim's option names ('fileencoding', 'bomb', 'fileformat')."""
+    """Format of a file by Neovim's options 'fileencoding', 'bomb', 'fileformat' and 'binary'."""
 
     encoding: str = "utf-8"
     bomb: bool = False
     dos: bool = False
     mac: bool = False
     binary: bool = False
-    """'binary': a BOM and carriage returns are text."""
+    """With 'binary', a BOM and carriage returns are part of the text."""
 
     @property
     def fileformat(self) -> str:
-        """As Neovim's option has it."""
         return "dos" if self.dos else "mac" if self.mac else "unix"
 
     def with_crs(self) -> Format:
-        """The same encoding with CR LF line ends."""
+        """Return the same format with CR LF line ends."""
         return msgspec.structs.replace(self, dos=True, mac=False)
 
 
 class Decoded(msgspec.Struct, frozen=True):
-    """A file's text, clean (no lone surrogates), and its format."""
+    """A file's text, without lone surrogates, and its format."""
 
     text: Text
     format: Format
@@ -93,7 +92,7 @@ class Decoded(msgspec.Struct, frozen=True):
 def decode(
     data: bytes, fileencodings: str = FILEENCODINGS, fileformats: str = FILEFORMATS
 ) -> Decoded:
-    """The text of a file, by the first of 'fileencodings' that fits. BinaryError for a NUL."""
+    """Decode with the first of 'fileencodings' that fits. Raises BinaryError for a NUL."""
     for name in fileencodings.split(","):
         found = _with_bom(data) if name == "ucs-bom" else _with_name(data, name)
         if found is not None:
@@ -104,8 +103,9 @@ def decode(
 
 
 def decode_as(data: bytes, file_format: Format | None) -> Decoded:
-    """The text of a file of this format, as far as it decodes so; None: the format is detected.
-    BinaryError for a NUL.
+    """Decode in a given format if the bytes are valid in it, or detect the format (None).
+
+    Raises BinaryError for a NUL.
     """
     if file_format is None:
         return decode(data)
@@ -116,8 +116,10 @@ def decode_as(data: bytes, file_format: Format | None) -> Decoded:
 
 
 def fitting(buffer: Format, data: bytes) -> Format:
-    """The format in which an empty buffer takes up a file with these bytes: its own where they
-    decode so, else the one that they tell. BinaryError for a NUL.
+    """Return the format that an empty buffer takes when its file gets these bytes.
+
+    That is the buffer's format if the bytes are valid in it, otherwise the detected one. Raises
+    BinaryError for a NUL.
     """
     if buffer.binary or _with_name(data, buffer.encoding) is not None:
         return buffer
@@ -125,12 +127,12 @@ def fitting(buffer: Format, data: bytes) -> Format:
 
 
 def text_of(data: bytes | None, file_format: Format | None) -> Text | None:
-    """The same, the text only; None where there is no file. BinaryError."""
+    """Return the text of `decode_as`, or None if there is no file. Raises BinaryError."""
     return None if data is None else decode_as(data, file_format).text
 
 
 def encode(text: Text, file_format: Format) -> bytes:
-    """The bytes of a file of that text. UnicodeEncodeError when the encoding lacks a character."""
+    """Encode a text. Raises UnicodeEncodeError if the encoding lacks a character."""
     codec = codec_of(file_format.encoding) or "utf-8"
     content = str(text)
     if file_format.dos:
@@ -142,13 +144,13 @@ def encode(text: Text, file_format: Format) -> bytes:
 
 
 def in_bytes(text: Text, file_format: Format | None) -> bytes:
-    """The bytes of a file of that text, also where the format is not known or lacks a character."""
+    """Encode a text, as UTF-8 if its format is unknown or lacks a character."""
     data = encodable(text, file_format or Format())
     return str(text).encode("utf-8", "surrogatepass") if data is None else data
 
 
 def encodable(text: Text, file_format: Format) -> bytes | None:
-    """The same as `encode`; None where the encoding lacks a character."""
+    """Encode a text, or return None if the encoding lacks a character."""
     try:
         return encode(text, file_format)
     except UnicodeEncodeError:
@@ -156,13 +158,13 @@ def encodable(text: Text, file_format: Format) -> bytes | None:
 
 
 def shows_cr(text: Text) -> bool:
-    """Whether the CR of line ends is a part of lines, as in a buffer that was read so."""
+    """Return whether carriage returns of line ends are part of the lines."""
     whole = "\n".join(text.lines)
     return "\r\n" in whole or whole.endswith("\r")
 
 
 def codec_of(fileencoding: str) -> str | None:
-    """Python's name for Neovim's 'fileencoding'; None when it has no such codec."""
+    """Return Python's name of a 'fileencoding', or None if Python has no such codec."""
     name = fileencoding.lower().removeprefix("8bit-").removeprefix("2byte-")
     if name == "default":
         name = locale.getencoding()
@@ -173,8 +175,8 @@ def codec_of(fileencoding: str) -> str | None:
 
 
 def clean(text: Text) -> Text:
-    """The text with U+FFFD for each byte that was not UTF-8; the same object without one."""
-    whole = "".join(text.lines)  # of one string it is known whether all of it is ASCII
+    """Replace each byte that is not UTF-8 by U+FFFD. Returns the same object if there is none."""
+    whole = "".join(text.lines)  # whether one string is ASCII is known without a scan
     if whole.isascii() or not _LONE.search(whole):
         return text
     return Text(tuple(_LONE.sub("\ufffd", line) for line in text.lines), text.eol)
@@ -188,7 +190,7 @@ def _with_bom(data: bytes) -> tuple[str, Format] | None:
 
 
 def _with_name(data: bytes, name: str) -> tuple[str, Format] | None:
-    """Content and format when the bytes are valid in that encoding."""
+    """Return content and format if the bytes are valid in that encoding."""
     codec = codec_of(name)
     if codec is None:
         return None
@@ -217,7 +219,7 @@ def _decoded(content: str, file_format: Format, fileformats: str) -> Decoded:
 
 
 def _is_dos(content: str, fileformats: str) -> bool:
-    """Every line ends in CR LF; where 'fileformats' leaves no choice, any line end will do."""
+    """Return whether every line ends in CR LF, or any line if 'fileformats' lacks unix."""
     formats = fileformats.split(",")
     ends = content.count("\n")
     if not ends or "dos" not in formats:
@@ -226,8 +228,9 @@ def _is_dos(content: str, fileformats: str) -> bool:
 
 
 def _is_mac(content: str, formats: Sequence[str]) -> bool:
-    """More CR than newlines, and one before the first newline; where 'fileformats' leaves no
-    choice, whatever it is.
+    """Return whether there are more CRs than newlines and one before the first newline.
+
+    Always true if mac is the only item of 'fileformats'.
     """
     if "mac" not in formats or len(formats) == 1:
         return "mac" in formats
@@ -237,28 +240,29 @@ def _is_mac(content: str, formats: Sequence[str]) -> bool:
     return "unix" in formats and content.count("\r") > content.count("\n")
 
 
-# -- agents change formats ------------------------------------------------------------------------
+# -- formats changed by agents --------------------------------------------------------------------
 
 
 class FormatChange(msgspec.Struct, frozen=True):
-    """The format of a file before an agent's change, and after it."""
+    """Format of a file before and after an agent's change."""
 
     old: Format
     new: Format
 
     @property
     def is_change(self) -> bool:
-        """Whether they differ."""
         return self.old != self.new
 
     def in_encoding(self, name: str) -> FormatChange:
-        """The same of a file in another encoding."""
+        """Return the same change of a file in another encoding."""
         old, new = (msgspec.structs.replace(it, encoding=name) for it in (self.old, self.new))
         return FormatChange(old, new)
 
     def applied_to(self, buffer: Format | None) -> tuple[Format | None, Format | None]:
-        """The formats that decode the old and the new bytes. These are the buffer's, if there is
-        one, with the line ends and the BOM that the agent changed.
+        """Return the formats with which to decode the old and the new bytes.
+
+        They are those of the buffer, if there is one, with the line ends and the BOM that the agent
+        changed.
         """
         if not self.is_change:
             return buffer, buffer
@@ -268,11 +272,11 @@ class FormatChange(msgspec.Struct, frozen=True):
 def format_change(
     known: Format | None, before: bytes | None, after: bytes | None
 ) -> FormatChange | None:
-    """Compare the formats of both contents; None for a file that is gone.
+    """Compare the formats of both contents; return None for a deleted file.
 
-    ``known`` is the format before, where ``before`` does not tell. A new file has had its format
-    from the start. A file with mixed line ends keeps those that it had, as its buffer does; an
-    empty one keeps its format.
+    ``known`` is the format before the change, used when ``before`` does not determine it. A new
+    file has the same format before and after. A file with mixed line ends, or an empty one, keeps
+    the format it had.
     """
     if after is None:
         return None
@@ -289,8 +293,9 @@ def format_change(
 
 
 def format_as_written(text: Text, buffer: Format | None) -> Format | None:
-    """The format of a file after its buffer was written: a CR that a line shows at its end is a
-    part of the line end on disk.
+    """Return the format of a file after its buffer was written.
+
+    A CR at the end of a line in the buffer is part of the line end on disk.
     """
     if buffer is None or not shows_cr(text):
         return buffer
@@ -299,7 +304,7 @@ def format_as_written(text: Text, buffer: Format | None) -> Format | None:
 
 
 def describe_change(old: Format, new: Format) -> str:
-    """The difference in words for the user; empty where there is none."""
+    """Describe the difference for the user; empty if there is none."""
     found: list[str] = []
     if old.fileformat != new.fileformat:
         found.append(f"line ends: {old.fileformat} → {new.fileformat}")
@@ -311,11 +316,11 @@ def describe_change(old: Format, new: Format) -> str:
 def format_to_write(
     users: Format | None, present: Format | None, before: Text | None, after: Text, whole: bool
 ) -> Format | None:
-    """The format that a file gets when its text is made another; None: the present one.
+    """Return the format in which to write ``after`` over ``before``; None keeps the present one.
 
-    ``users`` is the format before agents changed it, ``present`` that of now (None: no file). With
-    ``whole`` nothing of the agent's is left in the file. Else a format that the agent changed
-    stays, as the rest of its edit does.
+    ``users`` is the format from before agents changed the file, ``present`` is the current one
+    (None: no file). With ``whole``, no part of the agent's edit remains in the file. Otherwise a
+    format that the agent changed stays, like the rest of its edit.
     """
     if users is None or users == present or encodable(after, users) is None:
         return None
@@ -325,7 +330,7 @@ def format_to_write(
 
 
 def _are_dos(data: bytes) -> bool | None:
-    """Whether all lines end in CR LF; None where some do, or no line has an end."""
+    """Return whether all lines end in CR LF; None if only some do, or no line has an end."""
     ends, pairs = data.count(b"\n"), data.count(b"\r\n")
     if not ends or 0 < pairs < ends:
         return None
@@ -333,5 +338,5 @@ def _are_dos(data: bytes) -> bool | None:
 
 
 def _with_ends(file_format: Format, ends: Format) -> Format:
-    """The same with the line ends and the BOM of another format."""
+    """Return the format with the line ends and the BOM of another."""
     return msgspec.structs.replace(file_format, dos=ends.dos, mac=ends.mac, bomb=ends.bomb)

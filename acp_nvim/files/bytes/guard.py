@@ -1,7 +1,7 @@
-"""Guards files that an agent may not read or write without a question.
+"""Files for which an agent needs the user's permission.
 
-A file is guarded by its name (options `files.secret` and `files.executed`), by another name of it
-(a hard link), and by its content (`key_files`).
+A file is guarded by its name (options `files.secret` and `files.executed`), by another name of the
+same file (a hard link), or by its content (`key_files`).
 """
 
 from __future__ import annotations
@@ -24,29 +24,25 @@ Guarded = Literal["secret", "executed"]
 READING: Final = frozenset({"read", "search", "think", "fetch", "switch_mode"})
 """Kinds of tool calls that write no file (v1/tool-calls#kinds)."""
 MAX_ENTRIES: Final = 50_000
-"""Of the session's directories that are searched for the other names of a file."""
+"""Limit of directory entries searched for other names of a file."""
 MAX_NAMED: Final = 100
-"""Of the files that a question names."""
+"""Limit of files that a question names."""
 _STORED: Final = frozenset({"objects", "logs", "refs", "lfs"})
-"""Folders of a git directory that hold nothing which is guarded."""
+"""Folders in a git directory that contain no guarded files."""
 
 
 class Globs(Protocol):
-    """The options; `FileOptions` and `FileSettings` are such."""
+    """Options with globs of guarded files, such as `FileOptions` and `FileSettings`."""
 
     @property
-    def secret(self) -> Sequence[str]:
-        """Option `files.secret`."""
-        ...
+    def secret(self) -> Sequence[str]: ...
 
     @property
-    def executed(self) -> Sequence[str]:
-        """Option `files.executed`."""
-        ...
+    def executed(self) -> Sequence[str]: ...
 
 
 def by_name(where: Place, inside: str | None, verb: Verb, globs: Globs) -> Guarded | None:
-    """Why a question is asked before a file is read or written; None where its name is no reason.
+    """Return why the name of a file requires a question, or None if it does not.
 
     ``inside`` is as for `matches`.
     """
@@ -56,8 +52,9 @@ def by_name(where: Place, inside: str | None, verb: Verb, globs: Globs) -> Guard
 
 
 def asks(kind: str, paths: Iterable[str], roots: Sequence[str], globs: Globs) -> bool:
-    """Whether a tool call of this kind names a file that is always asked about: no rule that allows
-    answers for the user then. ``paths`` are absolute.
+    """Return whether a tool call of this kind names a guarded file.
+
+    A rule that allows tool calls does not apply to such a call. ``paths`` are absolute.
     """
     verb: Verb = "read" if kind in READING else "write"
     places = (Place(path, os.path.realpath(path)) for path in paths if "\0" not in path)
@@ -67,9 +64,9 @@ def asks(kind: str, paths: Iterable[str], roots: Sequence[str], globs: Globs) ->
 def reasons(
     kind: str, paths: Sequence[str], roots: Sequence[str], globs: Globs
 ) -> dict[str, Guarded | Literal["outside"]]:
-    """Return why a question about a tool call of this kind names these files: those that are
-    guarded, and those outside of the session's directories. ``paths`` are absolute; of very many
-    only the first are looked at.
+    """Return the files that need a question, guarded or outside of the session's directories.
+
+    ``paths`` are absolute. Only the first `MAX_NAMED` are examined.
     """
     verb: Verb = "read" if kind in READING else "write"
     found: dict[str, Guarded | Literal["outside"]] = {}
@@ -83,9 +80,9 @@ def reasons(
 
 
 async def by_link(where: Place, roots: Sequence[str], verb: Verb, globs: Globs) -> Guarded | None:
-    """As `by_name`, by the other names that the file has within these directories.
+    """Return why another name of the file (a hard link) requires a question.
 
-    Costs nothing where the file has one name, as nearly all have.
+    Costs one `stat` if the file has only one name, as nearly all have.
     """
     info = _linked(where.real)
     if info is None or not (globs.secret or globs.executed):
@@ -96,7 +93,7 @@ async def by_link(where: Place, roots: Sequence[str], verb: Verb, globs: Globs) 
 
 
 def _linked(path: str) -> os.stat_result | None:
-    """Which file it is, where that is a regular one with several names."""
+    """Return the `stat` of a regular file with several names, otherwise None."""
     try:
         info = os.stat(path)  # noqa: PTH116
     except OSError:
@@ -105,7 +102,7 @@ def _linked(path: str) -> os.stat_result | None:
 
 
 def _names(wanted: os.stat_result, roots: Sequence[str]) -> list[str]:
-    """The paths below these directories that are this file."""
+    """Return the paths below these directories that are hard links of the file."""
     found: list[str] = []
     for entry in _files(roots):
         if entry.inode() != wanted.st_ino:
@@ -119,7 +116,7 @@ def _names(wanted: os.stat_result, roots: Sequence[str]) -> list[str]:
 
 
 def _files(roots: Sequence[str]) -> Iterator[os.DirEntry[str]]:
-    """All files below these directories but generated ones and git's own."""
+    """Yield the files below these directories, except generated ones and those that git stores."""
     waiting = deque(os.path.realpath(root) for root in roots)
     left = MAX_ENTRIES
     while waiting:

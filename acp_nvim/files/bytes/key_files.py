@@ -1,4 +1,4 @@
-"""Files that are secret by their content, whatever their name is."""
+"""Private keys and passwords, recognized by the content of a file."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from acp_nvim.files.bytes.paths import Place
 from acp_nvim.patterns import late
 
 HEAD: Final = 16 * 1024
-"""Characters from the beginning that are looked at, also where other lines are asked for."""
+"""Characters at the start of a file that are always searched, whichever lines are requested."""
 _WHOLE: Final = 4 * 1024
-"""Within so many a file says that it is a key, where it is nothing else."""
+"""Characters at the start of a key file that contain its marker."""
 _PEM: Final = "PRIVATE KEY"
 _HINTS: Final = (
     *("PuTTY-User-Key-File-", "AGE-SECRET-KEY-1", "AGE-PLUGIN-"),
     *("PrivateKey", '"kty"', "secret key"),
 )
-"""Every key has one of these; the search for them costs next to nothing."""
+"""Strings of which every key has one. Searching for them first is much cheaper than the pattern."""
 _BASE64: Final = r"[A-Za-z0-9+/]{40}"
 _BREAK: Final = r"(?:\\[nr]|[\s\"'+,>|-])*"
 _KEY: Final = late(
-    # A PEM header and what follows it: the header alone stands in many a program.
+    # A PEM header with a body; the header alone appears in many programs.
     r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
     rf"{_BREAK}(?:[A-Za-z-]+: [^\n\\]*{_BREAK})*{_BASE64}"
     r"|---- BEGIN SSH2 (?:ENCRYPTED )?PRIVATE KEY ----"
@@ -42,8 +42,9 @@ _GIT_CONFIGS: Final = ("/config", "/config.worktree", "/.gitconfig", "/.gitmodul
 
 
 def is_secret(where: Place, text: Text, served: str, *, whole: bool = False) -> bool:
-    """Whether a text has a private key, or the password of a git remote. ``served`` are the lines
-    that an agent wants, with ``whole`` all of them.
+    """Return whether a text contains a private key, or the password of a git remote.
+
+    ``served`` are the lines that an agent requests; with ``whole`` they are all of the file.
     """
     parts = [served] if whole else [_head(text), served]
     if any(holds_key(part) for part in parts):
@@ -52,7 +53,6 @@ def is_secret(where: Place, text: Text, served: str, *, whole: bool = False) -> 
 
 
 def holds_key(content: str) -> bool:
-    """Whether there is a private key in it."""
     if _PEM in content and _KEY.search(content):
         return True
     head = content[:_WHOLE]
@@ -70,7 +70,7 @@ def _head(text: Text) -> str:
 
 
 def _is_git_config(path: str) -> bool:
-    """Whether git reads the addresses of remotes from it."""
+    """Return whether git reads addresses of remotes from this file."""
     if not path.endswith(_GIT_CONFIGS):
         return False
     *folders, name = PurePath(path).parts

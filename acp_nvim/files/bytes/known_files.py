@@ -1,4 +1,4 @@
-"""Reads of files with a known state."""
+"""Reads of files that have a known state."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from acp_nvim.files.checkpoints.snapshots import FileChange
 
 
 def read_all(paths: Sequence[str]) -> dict[str, tuple[bytes | None, str | None]]:
-    """Contents and signatures of files; unreadable ones are left out."""
+    """Return contents and signatures of files. Unreadable files are left out."""
     found: dict[str, tuple[bytes | None, str | None]] = {}
     for path in paths:
         with suppress(OSError):
@@ -22,9 +22,9 @@ def read_all(paths: Sequence[str]) -> dict[str, tuple[bytes | None, str | None]]
 def compared(
     known: Mapping[str, FileState],
 ) -> tuple[list[FileChange], dict[str, str | None]]:
-    """Return the files that no longer hold their known contents, and the signatures of all that
-    were read for that. The signature of a file that has just been changed is left out, as the
-    file's next change may not alter it.
+    """Return the files that differ from their known contents, and the signatures of all files read.
+
+    The signature of a file that has changed just now is left out: the next change may not alter it.
     """
     changes: list[FileChange] = []
     found: dict[str, str | None] = {}

@@ -1,12 +1,12 @@
-"""Files by their resolved paths, reached without following a link.
+"""File access by resolved paths, without following links.
 
-A path is resolved when it is decided what may be done with it (`paths.place`), so no part of it is
-a symbolic link. An agent can swap a part for a link between that decision and the act. Therefore
-each act walks down from the root, one directory at a time, and refuses a link where it meets one;
-the act itself is relative to the directory that it holds open. A pipe is never waited for.
+A path is resolved when access is decided (`paths.place`), so it contains no symbolic link then. An
+agent can replace a part of it by a link between the decision and the access. Each function
+therefore walks down from the root, opens one directory at a time, refuses links, and acts relative
+to the open directory. No function waits for a pipe.
 
-A directory that is swapped for another directory is not noticed: whoever can put a foreign
-directory into the place (by a mount, or by moving it there) can write to it anyway.
+A directory that is replaced by another directory is not detected. A process that can do that (by a
+mount or a move) can also write to the directory.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ import msgspec
 _STEP: Final = (
     os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | (getattr(os, "O_PATH", 0) or os.O_RDONLY)
 )
-"""With O_PATH a directory need not be readable to be walked through, as for the kernel."""
+"""With O_PATH, a directory need not be readable to be traversed."""
 _FILE: Final = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
 class LinkError(OSError):
-    """A part of a resolved path is a symbolic link now."""
+    """A part of a resolved path has become a symbolic link."""
 
     def __init__(self, link: str, path: str) -> None:
         what = "it" if link == path else f"the directory {os.path.basename(link)}"  # noqa: PTH119
         super().__init__(errno.ELOOP, f"{what} has become a symbolic link")
         self.above = link != path
-        """A directory above the file is the link."""
+        """Whether the link is a directory above the file."""
 
 
 class NotRegularError(OSError):
-    """There is a pipe, a socket or a device."""
+    """The path is a pipe, a socket or a device."""
 
     def __init__(self) -> None:
         super().__init__(errno.EINVAL, "is not a regular file")
 
 
 class SizeError(OSError):
-    """The file has more bytes than are wanted."""
+    """The file is larger than the limit."""
 
     def __init__(self, size: int, limit: int) -> None:
         super().__init__(errno.EFBIG, f"{size} bytes, the limit is {limit}")
@@ -64,7 +64,7 @@ class Rights(msgspec.Struct, frozen=True):
         return cls(stat.S_IMODE(info.st_mode), info.st_uid, info.st_gid)
 
     def give(self, handle: int) -> None:
-        """Give them to an open file; another owner only where we may. OSError."""
+        """Apply them to an open file; leave the owner if it may not be changed. Raises OSError."""
         info = os.fstat(handle)
         if (info.st_uid, info.st_gid) != (self.uid, self.gid):
             with suppress(PermissionError):
@@ -74,7 +74,7 @@ class Rights(msgspec.Struct, frozen=True):
 
 
 class Spot:
-    """A name in a directory that is held open. Links are never followed."""
+    """A name in an open directory. Links are never followed."""
 
     def __init__(self, folder: int, path: str) -> None:
         self.folder = folder
@@ -82,18 +82,19 @@ class Spot:
         self.name = os.path.basename(path)  # noqa: PTH119
 
     def info(self, name: str = "") -> os.stat_result | None:
-        """`lstat` of the name; None where nothing is."""
+        """Return `lstat` of the name, or None if there is no such entry."""
         try:
             return os.stat(name or self.name, dir_fd=self.folder, follow_symlinks=False)
         except FileNotFoundError:
             return None
 
     def open(self, how: int = os.O_RDONLY) -> FileIO:
-        """The regular file, unbuffered. FileNotFoundError, IsADirectoryError, LinkError,
-        NotRegularError, OSError.
+        """Open the regular file, unbuffered.
+
+        Raises FileNotFoundError, IsADirectoryError, LinkError, NotRegularError or another OSError.
         """
         info = self.info()
-        if info is not None:  # to open a device may do something
+        if info is not None:  # opening a device may have side effects
             self.check_regular(info)
         try:
             handle = os.open(self.name, how | _FILE, dir_fd=self.folder)
@@ -109,7 +110,7 @@ class Spot:
         return FileIO(handle, "rb" if how == os.O_RDONLY else "r+b")
 
     def check_regular(self, info: os.stat_result) -> None:
-        """IsADirectoryError, LinkError or NotRegularError unless it is a regular file."""
+        """Raise IsADirectoryError, LinkError or NotRegularError unless it is a regular file."""
         if stat.S_ISDIR(info.st_mode):
             raise IsADirectoryError(errno.EISDIR, "is a directory")
         if stat.S_ISLNK(info.st_mode):
@@ -118,20 +119,19 @@ class Spot:
             raise NotRegularError
 
     def may(self, how: int, name: str = "") -> bool:
-        """`os.access` of the file, or of `.`, the directory itself."""
+        """Return `os.access` of the file, or of the directory itself (`.`)."""
         return os.access(name or self.name, how, dir_fd=self.folder)
 
     def unlink(self, name: str = "") -> None:
-        """Remove the name; of a link, not its target. OSError."""
         os.unlink(name or self.name, dir_fd=self.folder)
 
     def rename(self, old: str) -> None:
-        """Rename another entry of the same directory to this name. OSError."""
+        """Rename another entry of the same directory to this name."""
         os.rename(old, self.name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
 
     def sync_folder(self) -> None:
-        """Have the directory's entries outlive a crash, where the system can do that."""
-        with suppress(OSError):  # not readable, or no file system that knows of this
+        """Flush the directory's entries to disk, if the system supports that."""
+        with suppress(OSError):  # not readable, or not supported by the file system
             handle = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self.folder)
             try:
                 os.fsync(handle)
@@ -141,9 +141,10 @@ class Spot:
 
 @contextmanager
 def spot(path: str, *, create: bool = False) -> Iterator[Spot]:
-    """The place of a resolved absolute path; with ``create`` missing directories above are made.
+    """Open the directory of a resolved absolute path; with ``create``, make missing directories.
 
-    LinkError; FileNotFoundError and NotADirectoryError where its directory is none; OSError.
+    Raises LinkError; FileNotFoundError or NotADirectoryError if there is no such directory;
+    OSError.
     """
     handle = _descend(path, create=create)
     try:
@@ -164,7 +165,7 @@ def _descend(path: str, *, create: bool) -> int:
 
 
 def _step(handle: int, name: str, path: str, *, create: bool) -> int:
-    """Open a directory on the way to a path."""
+    """Open the next directory of a path."""
     try:
         return os.open(name, _STEP, dir_fd=handle)
     except FileNotFoundError:
@@ -187,7 +188,10 @@ def _is_link(handle: int, name: str) -> bool:
 
 
 def info(path: str) -> os.stat_result | None:
-    """`lstat` of a resolved path; None where nothing is. LinkError for a link above it; OSError."""
+    """Return `lstat` of a resolved path, or None if nothing is there.
+
+    Raises LinkError for a link in its parent directories, or OSError.
+    """
     try:
         with spot(path) as at:
             return at.info()
@@ -196,7 +200,10 @@ def info(path: str) -> os.stat_result | None:
 
 
 def read(path: str, limit: int | None = None) -> bytes | None:
-    """The bytes of a regular file, None where nothing is. SizeError, and OSError as `Spot.open`."""
+    """Return the bytes of a regular file, or None if nothing is there.
+
+    Raises SizeError, or OSError as `Spot.open` does.
+    """
     try:
         with spot(path) as at, at.open() as file:
             size = os.fstat(file.fileno()).st_size
@@ -219,7 +226,10 @@ def _read_up_to(file: FileIO, most: int) -> bytes:
 
 
 def remove(path: str) -> os.stat_result | None:
-    """Delete a regular file; returns its `stat`, None where nothing is. OSError as `Spot.open`."""
+    """Delete a regular file and return its `stat`, or None if nothing is there.
+
+    Raises OSError as `Spot.open` does.
+    """
     try:
         with spot(path) as at:
             found = at.info()
@@ -232,7 +242,7 @@ def remove(path: str) -> os.stat_result | None:
 
 
 def rename(old: str, new: str) -> None:
-    """Move a regular file to a path where nothing is; directories above are made. OSError."""
+    """Move a regular file to an unused path; create missing directories. Raises OSError."""
     with spot(old) as source, spot(new, create=True) as target:
         info = source.info()
         if info is None:
@@ -244,7 +254,7 @@ def rename(old: str, new: str) -> None:
 
 
 def symlink(path: str, target: bytes) -> None:
-    """Make a link there, in place of a file or a link. OSError."""
+    """Create a symbolic link, in place of a file or link if there is one. Raises OSError."""
     with spot(path, create=True) as at:
         found = at.info()
         if found is not None and not stat.S_ISLNK(found.st_mode):
@@ -255,6 +265,6 @@ def symlink(path: str, target: bytes) -> None:
 
 
 def give(path: str, rights: Rights) -> None:
-    """Give rights to a regular file. OSError as `Spot.open`."""
+    """Give rights to a regular file. Raises OSError as `Spot.open` does."""
     with spot(path) as at, at.open() as file:
         rights.give(file.fileno())

@@ -1,7 +1,7 @@
-"""Folders, links and FIFOs that an agent has put in place of files, and how they give way.
+"""Folders, links and FIFOs that an agent has put in place of files.
 
-An obstacle is removed when the file comes back, and comes back when the file goes: a reject that is
-taken back leaves what the agent had made.
+An obstacle is removed when the file is restored. It is restored when the file is removed again, so
+undoing a reject leaves the agent's state.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from acp_nvim.files.bytes.paths import is_below
 
 
 class Blocked(Exception):
-    """Something stands in the place of a file and cannot give way; the message names it."""
+    """An obstacle cannot be removed; the message names it."""
 
 
 def is_file(path: str) -> bool:
-    """Whether a regular file is there, links not followed."""
+    """Return whether the path is a regular file, not a link to one."""
     try:
         return stat.S_ISREG(os.lstat(path).st_mode)
     except OSError:
@@ -33,7 +33,7 @@ def is_file(path: str) -> bool:
 
 
 def describe(path: str) -> str:
-    """The obstacle in words; empty for a file, and where nothing is."""
+    """Describe the obstacle; empty if there is a file or nothing."""
     try:
         mode = os.lstat(path).st_mode
     except OSError:
@@ -48,7 +48,7 @@ def describe(path: str) -> str:
 
 
 def contents(folder: str) -> list[str]:
-    """All files and links below a folder, absolute."""
+    """Return the absolute paths of all files and links below a folder."""
     return [
         str(Path(at, name))
         for at, folders, files in os.walk(folder)
@@ -57,8 +57,9 @@ def contents(folder: str) -> list[str]:
 
 
 def make_way(path: str) -> None:
-    """Remove the obstacle at a path: a link, a FIFO, or a folder without files. Blocked and
-    OSError; then nothing has changed.
+    """Remove the obstacle at a path: a link, a FIFO, or a folder without files.
+
+    Raises Blocked or OSError, with nothing changed.
     """
     check_above(path)
     what = describe(path)
@@ -76,7 +77,7 @@ def make_way(path: str) -> None:
 
 
 def put(path: str, mode: int, target: bytes) -> None:
-    """Make a link to the target, or a FIFO, where nothing is. OSError."""
+    """Create a link to the target, or a FIFO, at an unused path. Raises OSError."""
     if stat.S_ISLNK(mode):
         nofollow.symlink(path, target)
     else:
@@ -85,7 +86,7 @@ def put(path: str, mode: int, target: bytes) -> None:
 
 
 def check_above(path: str) -> None:
-    """Blocked unless all that is above a file is a folder."""
+    """Raise Blocked unless the nearest existing parent is a folder that is not behind a link."""
     for above in Path(path).parents:
         if os.path.lexists(above):
             what = describe(str(above)) or "a file"
@@ -96,11 +97,11 @@ def check_above(path: str) -> None:
             return
 
 
-# -- the obstacles of tracked files ---------------------------------------------------------------
+# -- obstacles of tracked files -------------------------------------------------------------------
 
 
 def give_way(file: TrackedFile) -> None:
-    """Remove the obstacle, and remember it in `FileState.displaced`. Raises as `make_way`."""
+    """Remove the obstacle and record it in `FileState.displaced`. Raises as `make_way` does."""
     special = _special(file.path)
     make_way(file.path)
     if special is not None:
@@ -108,7 +109,7 @@ def give_way(file: TrackedFile) -> None:
 
 
 def come_back(file: TrackedFile) -> None:
-    """Put back the obstacle that gave way to the file, which is gone. OSError."""
+    """Restore the obstacle that was removed for the file, which is gone now. Raises OSError."""
     special = file.state.displaced
     if special is None:
         return
@@ -118,7 +119,7 @@ def come_back(file: TrackedFile) -> None:
 
 
 def _special(path: str) -> Special | None:
-    """The link or FIFO at a path."""
+    """Return the link or FIFO at a path."""
     try:
         mode = os.lstat(path).st_mode
         if stat.S_ISLNK(mode):
@@ -129,7 +130,7 @@ def _special(path: str) -> Special | None:
 
 
 def pending_inside(ledger: Ledger, entries: Sequence[Pending]) -> list[Pending]:
-    """Further pending files in the folders that stand where these files were."""
+    """Return other pending files in the folders that now replace these files."""
     folders = [entry.path for entry in entries if entry.live is None and _is_folder(entry.path)]
     known = {entry.path for entry in entries}
     return [
@@ -140,8 +141,10 @@ def pending_inside(ledger: Ledger, entries: Sequence[Pending]) -> list[Pending]:
 
 
 def users_file_inside(ledger: Ledger, entry: Pending) -> str:
-    """The first file in the folder at the place of a deleted file that is not an agent's new one,
-    relative to the folder; empty where there is none, or no folder.
+    """Return the first file in a folder that replaces a deleted file and was not created by an
+    agent.
+
+    The path is relative to the folder. Empty if there is no such file, or no folder.
     """
     if entry.live is not None or not _is_folder(entry.path):
         return ""
@@ -153,7 +156,9 @@ def users_file_inside(ledger: Ledger, entry: Pending) -> str:
 
 
 def in_order(steps: Sequence[Restoration]) -> list[Restoration]:
-    """A file goes before another one comes above or below its path."""
+    """Sort the steps so that a file is removed before another is created above or below its
+    path.
+    """
     coming = [step.path for step in steps if step.after is not None]
 
     def is_first(step: Restoration) -> bool:

@@ -1,6 +1,4 @@
-"""Whether an agent may use the file of a path: by the session's directories, the file's names, and
-the user's answer.
-"""
+"""Checks of the paths that agents use: session directories, guarded names, the user's answer."""
 
 from __future__ import annotations
 
@@ -23,30 +21,35 @@ _ABOUT: Final[dict[Why, str]] = {
 }
 
 PATH_BYTES: Final = 1000
-"""Neovim ends itself when it writes a file whose name fills its line for messages, 1,024 bytes."""
+"""Longest path that is served. Neovim exits when it writes a file whose name fills its line for
+messages (1,024 bytes).
+"""
 
 Ask = Callable[[S, Verb, Place, Why], Awaitable[bool]]
-"""Puts a question to the user, with the path and why it is asked; true when the agent may."""
+"""Asks the user about a path and a reason; returns whether the agent may use the file."""
 
 
 class PathGuard(Generic[S]):
-    """The guard of all ways by which agents come to files."""
+    """Guard of every path by which agents reach files."""
 
     def __init__(self, options: Callable[[], FileOptions], ask: Ask[S]) -> None:
-        """``options`` is read anew for each request."""
+        """``options`` is called for each request."""
         self._options = options
         self._ask = ask
 
     async def allowed(self, session: S, verb: Verb, path: str) -> tuple[Place, Why | None]:
-        """Resolve the path; also returns why the user was asked, if they were. Refusal."""
+        """Resolve the path and ask the user if necessary; also return the reason. Raises
+        Refusal.
+        """
         where, why = await self.needed(session, verb, path)
         if why is not None:
             await self.question(session, verb, where, why)
         return where, why
 
     async def needed(self, session: S, verb: Verb, path: str) -> tuple[Place, Why | None]:
-        """Resolve the path; also returns why the user has to be asked. Refusal where an option
-        forbids it, or Neovim would not survive it.
+        """Resolve the path; also return the reason to ask the user, if any.
+
+        Raises Refusal if an option forbids the access, or the path would crash Neovim.
         """
         where = place(path)
         if len(os.fsencode(where.real)) > PATH_BYTES:
@@ -62,7 +65,7 @@ class PathGuard(Generic[S]):
         return where, why
 
     async def question(self, session: S, verb: Verb, where: Place, why: Why) -> None:
-        """Ask the user; Refusal where they do not allow it."""
+        """Ask the user. Raises Refusal if they do not allow it."""
         if not await self._ask(session, verb, where, why):
             what = f"the user did not allow to {verb} {_ABOUT[why]}"
             raise Refusal("denied", where.path, what)
@@ -70,14 +73,14 @@ class PathGuard(Generic[S]):
             raise Refusal("failed", where.path, "leads elsewhere since the user was asked about it")
 
     async def shows(self, session: S, real: str) -> bool:
-        """Whether lines of a file may stand in an answer without a question."""
+        """Return whether an answer may contain lines of the file without a question."""
         if not self.lists(session, real):
             return False
         where = Place(real, real)
         return await by_link(where, session.roots, "read", self._options()) is None
 
     def lists(self, session: S, real: str) -> bool:
-        """Whether a file may be named without a question: `shows` by the path alone."""
+        """Return whether an answer may name the file without a question; checks only the path."""
         options, inside = self._options(), below(real, session.roots)
         if inside is None and options.outside != "allow":
             return False

@@ -1,4 +1,4 @@
-"""Which file a path means, and whether an agent may touch it without a question."""
+"""Paths: resolution, containment in directories, globs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 def place(path: str) -> Place:
-    """Resolve a path; the file need not exist. Refusal when the path is not absolute."""
+    """Resolve a path; the file need not exist. Raises Refusal if the path is not absolute."""
     if "\0" in path:
         raise Refusal("missing", path, "a path cannot hold a NUL character")
     if not os.path.isabs(path):  # noqa: PTH117
@@ -32,10 +32,10 @@ def place(path: str) -> Place:
 
 
 def below(real: str, roots: Sequence[str]) -> str | None:
-    """The part of a resolved path below the first root that holds it; None when outside of all.
+    """Return a resolved path relative to the first root that contains it; None if none does.
 
-    The root itself gives ``''``. Where the spelling does not tell (a file system that folds case,
-    a bind mount), the directories above the path are compared with the roots by their inodes.
+    The root itself gives ``''``. If the spelling is not conclusive (a file system that folds case,
+    a bind mount), the parent directories are compared with the roots by inode.
     """
     folded = os.path.normcase(real)
     for root in roots:
@@ -46,13 +46,13 @@ def below(real: str, roots: Sequence[str]) -> str | None:
 
 
 def is_below(path: str, root: str) -> bool:
-    """Whether a real path is in a directory, by the spelling alone."""
+    """Return whether a real path is in a directory, judged by its spelling."""
     return path.startswith(root.rstrip(os.sep) + os.sep)
 
 
 @lru_cache(maxsize=64)
 def _stem(root: str) -> str:
-    """A root as it was resolved when first asked for, which a later symlink cannot move."""
+    """Resolve a root once, so a later symlink cannot redirect it."""
     return os.path.normcase(os.path.realpath(root)).rstrip(os.sep)
 
 
@@ -65,7 +65,7 @@ def _below_by_identity(real: Path, roots: Sequence[str]) -> str | None:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Device and inode; None for what does not exist or cannot be asked."""
+    """Return device and inode, or None if the path cannot be examined."""
     try:
         stat = path.stat()
     except OSError:
@@ -74,14 +74,15 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def matches(place: Place, inside: str | None, globs: Sequence[str]) -> bool:
-    """Whether one of the globs names this file.
+    """Return whether one of the globs matches the file.
 
-    A glob without a slash matches any part of the path, one with slashes the whole of it, with
-    ``**`` for any number of parts, ``{a,b}`` for either; a glob that is absolute (or begins with
-    ``~``) is compared with the absolute path. One that begins with ``!`` takes away what others
-    name, wherever it stands. ``inside`` is the path below the session's directory,
-    None when it is outside: the name of a directory that the user works in names nothing in it.
-    Case makes no difference. The spelled and the resolved path both count.
+    A glob without a slash matches any part of the path; one with a slash matches the whole path.
+    ``**`` matches any number of parts, ``{a,b}`` matches either. An absolute glob, or one that
+    begins with ``~``, is compared with the absolute path. A glob that begins with ``!`` excludes
+    files, whatever its position in the list.
+
+    ``inside`` is the path below the session's directory, or None if it is outside. The name of the
+    directory itself is not matched. Case is ignored. The spelled and the resolved path both count.
     """
     if not globs:
         return False
@@ -96,13 +97,13 @@ def matches(place: Place, inside: str | None, globs: Sequence[str]) -> bool:
 
 
 class _Patterns(msgspec.Struct, frozen=True):
-    """One expression for all globs below a directory, one for all absolute ones."""
+    """One expression for all relative globs, and one for all absolute ones."""
 
     anywhere: re.Pattern[str] | None
     anchored: re.Pattern[str] | None
 
     def match(self, relative: str, real: str = "") -> bool:
-        """Whether a path below its directory, or as a whole, is meant."""
+        """Return whether the path below the directory, or the absolute one, matches."""
         if self.anywhere is not None and self.anywhere.fullmatch(relative):
             return True
         return self.anchored is not None and self.anchored.fullmatch(real) is not None
@@ -110,7 +111,7 @@ class _Patterns(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=32)
 def _compiled(globs: tuple[str, ...]) -> tuple[_Patterns, _Patterns]:
-    """The patterns that name files, and those that take files away."""
+    """Return the patterns that include files, and those that exclude files."""
     written = [one for glob in globs for one in alternatives(glob)]
     named = [glob for glob in written if not glob.startswith("!")]
     return _patterns(named), _patterns([glob[1:] for glob in written if glob.startswith("!")])
@@ -140,7 +141,7 @@ _FOLDERS: Final = {"**/": "(?:.*?/)??", "**": ".*?"}
 
 
 def _class(token: str) -> str:
-    """A choice of characters; an invalid one stands for itself."""
+    """Translate a character class; escape an invalid one."""
     inner = re.sub(r"[\\\[&|~]", r"\\\g<0>", token[1:-1])
     written = "[" + ("^" + inner[1:] if inner.startswith("!") else inner) + "]"
     try:
@@ -151,19 +152,20 @@ def _class(token: str) -> str:
 
 
 def _plain(token: str) -> str:
-    """A part of a glob that stands for as many characters as it shows."""
+    """Translate a part of a glob without stars."""
     if token == "?":
         return "[^/]"
     return "(?!/)" + _class(token) if len(token) > 1 else re.escape(token)
 
 
 def _translate(glob: str) -> str:
-    """A glob as a regular expression over a path with slashes.
+    """Translate a glob to a regular expression over a path with slashes.
 
-    Agents write globs, too, so none takes for ever: what a wildcard was followed by is looked for
-    once, and where it is found first is where it stays (``(?>…)``), until the last one.
+    Agents write globs too, so no glob may take exponential time: the text after a wildcard is
+    matched at its first occurrence without backtracking (``(?>…)``), except after the last
+    wildcard.
     """
-    spans = [("", [""])]  # a wildcard that matches slashes, and the texts between `*` behind it
+    spans = [("", [""])]  # a wildcard that matches slashes, and the texts between the `*` after it
     for token in _TOKEN.findall(glob):
         if token in _FOLDERS:
             spans.append((_FOLDERS[token], [""]))
@@ -178,5 +180,5 @@ def _translate(glob: str) -> str:
 
 
 def _stars(texts: Sequence[str]) -> str:
-    """Texts with a `*` before each."""
+    """Return a pattern of the texts, each after a `*`."""
     return "".join(f"(?>[^/]*?{text})" for text in texts)

@@ -1,6 +1,6 @@
-"""Small files of ours: a reader sees the old content or the new one, and so does a crash.
+"""Small private files, replaced atomically.
 
-Nobody but the user may look into them.
+Only the user may read them. A reader, also after a crash, sees either the old or the new content.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ FILE: Final = 0o600
 
 
 def directory(path: Path) -> Path:
-    """Make a directory of ours, and those above it, for the user alone; returns it. OSError."""
+    """Create a directory that only the user may read, and its parents. Raises OSError."""
     try:
         path.mkdir(mode=DIRECTORY, exist_ok=True)
     except FileNotFoundError:
         directory(path.parent)
         path.mkdir(mode=DIRECTORY, exist_ok=True)
-    if path.stat().st_mode & 0o077:  # an earlier version made it
+    if path.stat().st_mode & 0o077:  # created by an earlier version
         path.chmod(DIRECTORY)
     return path
 
 
 def opener(path: str, flags: int) -> int:
-    """For `open`: a file that it makes is for the user alone."""
+    """Open a file for the builtin `open`; a new file is readable only by the user."""
     return os.open(path, flags | os.O_CLOEXEC, FILE)
 
 
 def write(path: Path, data: bytes, *, sync: bool = True) -> None:
-    """Write it, all or nothing; with ``sync`` it outlives a crash of the machine. Raises `OSError`.
+    """Replace the content of a file; with ``sync``, flush it to disk. Raises OSError.
 
-    The directory may lie behind the user's own links.
+    The directory may be behind symbolic links of the user.
     """
     directory(path.parent)
     atomic_write.replace(os.path.realpath(path.parent) + os.sep + path.name, data, sync=sync)

@@ -1,4 +1,4 @@
-"""Why a file is not served."""
+"""Reasons for not serving a file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Reason = Literal[
 
 
 class Refusal(Exception):
-    """A file is not served; the text of the error is one line that names the path and says why."""
+    """An access to a file is refused. The message is one line with the path and the reason."""
 
     def __init__(self, reason: Reason, path: str, why: str) -> None:
         super().__init__(one_line(f"{path}: {why}"))
@@ -30,7 +30,7 @@ class Refusal(Exception):
 
 
 def one_line(text: str) -> str:
-    """The text with escapes in place of unprintable characters."""
+    """Escape unprintable characters."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

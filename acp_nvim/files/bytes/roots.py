@@ -1,5 +1,6 @@
-"""The root of a workspace, and the folder of its journal. `lua/acp/base/workspaces.lua` finds the
-same folder without Python.
+"""The root of a workspace and the folder of its journal.
+
+`lua/acp/base/workspaces.lua` computes the same folder without Python.
 """
 
 from __future__ import annotations
@@ -14,18 +15,20 @@ _MASK: Final = 0xFFFFFFFF
 
 
 def root_of(directory: str) -> str:
-    """The work tree that a directory is in, else the directory itself; symlinks resolved."""
+    """Return the git work tree that contains a directory, otherwise the directory; links
+    resolved.
+    """
     real = os.path.realpath(directory)
     return find_top(real) or real
 
 
 def folder(data: Path, root: str) -> Path:
-    """The folder of the workspace with this root, below `stdpath('data')`."""
+    """Return the folder of the workspace with this root, below `stdpath('data')`."""
     return data / "acp" / "workspaces" / name(root)
 
 
 def name(path: str) -> str:
-    """A path in 16 hexadecimal digits."""
+    """Hash a path to 16 hexadecimal digits."""
     first, second = 5381, 0
     for at, byte in enumerate(os.fsencode(path), 1):
         first = (first * 33 + byte) & _MASK

@@ -1,4 +1,4 @@
-"""Converts between agents' texts and buffers': excerpts, line ends, bytes that are no text."""
+"""Conversions between agents' texts and buffers: excerpts, line ends, bytes that are not text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from acp_nvim.files.bytes.file_format import codec_of
 
 
 def excerpt(text: Text, line: int | None, limit: int | None) -> str:
-    """Lines of a text, each with its end: ``limit`` of them from the 1-based ``line`` on."""
+    """Return ``limit`` lines of a text from the 1-based ``line`` on, each with its end."""
     first = max(line or 1, 1) - 1
     if first == 0 and limit is None:
         return str(text)
@@ -23,10 +23,10 @@ def excerpt(text: Text, line: int | None, limit: int | None) -> str:
 
 
 def fitted(agents: Text, base: Text, dos: bool, bomb: bool) -> Text:
-    """An agent's text in the form of the buffer: without BOM, without the ``\\r`` of line ends.
+    """Convert an agent's text to the form of the buffer: without BOM and without CRs of line ends.
 
-    Where some lines of the file hold a ``\\r`` as text the agent's are text as well, unless all of
-    its lines have one.
+    If some lines of the file contain a CR as text, those of the agent are text too, unless all of
+    its lines end in one.
     """
     lines = agents.lines
     if bomb and lines[0].startswith("\ufeff"):
@@ -38,8 +38,9 @@ def fitted(agents: Text, base: Text, dos: bool, bomb: bool) -> Text:
 
 
 def with_returns(text: Text, live: Text) -> Text:
-    """Return a text with the carriage returns of a file that is open as binary, where they are part
-    of each line. An agent that read the file before has lines without them.
+    """Add the carriage returns of a file that is open as binary, where each line ends in one.
+
+    An agent that read the file before it was opened so has lines without them.
     """
     if not all(line.endswith("\r") for line in live.lines):
         return text
@@ -49,9 +50,9 @@ def with_returns(text: Text, live: Text) -> Text:
 
 
 def restored(raw: Sequence[str], clean: Sequence[str], hunks: Sequence[Hunk]) -> list[Hunk]:
-    """Hunks for the raw lines, which have lone surrogates, from those for the clean ones.
+    """Convert hunks for the clean lines to hunks for the raw lines, which have lone surrogates.
 
-    Where an agent changed a part of such a line, the rest of it keeps its bytes.
+    The unchanged part of such a line keeps its bytes.
     """
     if raw is clean:
         return list(hunks)
@@ -70,7 +71,7 @@ def _restored(raw: Sequence[str], clean: Sequence[str], hunk: Hunk) -> Hunk:
 
 
 def _patched(raw: str, clean: str, new: str) -> str:
-    """The raw line with the changes between the clean one and the new one."""
+    """Apply the change from the clean line to the new one to the raw line."""
     head = tail = 0
     shorter = min(len(clean), len(new))
     while head < shorter and clean[head] == new[head]:
@@ -81,7 +82,7 @@ def _patched(raw: str, clean: str, new: str) -> str:
 
 
 def unencodable(hunks: Sequence[Hunk], encoding: str) -> str:
-    """Why these lines cannot be written in a 'fileencoding'; empty when they can."""
+    """Return why the lines cannot be written in a 'fileencoding'; empty if they can."""
     codec = codec_of(encoding)
     if codec is None or codec == "utf-8":
         return ""

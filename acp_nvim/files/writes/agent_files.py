@@ -1,7 +1,8 @@
 """`fs/read_text_file` and `fs/write_text_file`, served from live buffers (v1/file-system).
 
-A write is a three-way merge: the agent's change to the text that it last read (else to the file as
-saved) goes into the present text, whole or not at all. Nothing that a user typed is lost to it.
+A write is a three-way merge. The base is the text that the agent last read, otherwise the file as
+saved. The agent's change is merged into the present text, whole or not at all, so it never
+overwrites what a user typed.
 """
 
 from __future__ import annotations
@@ -31,41 +32,43 @@ S = TypeVar("S", bound=AgentSession)
 S_contra = TypeVar("S_contra", contravariant=True)
 
 OnLocation = Callable[[S, str, int | None], None]
-"""Called with each file that an agent uses, and the 1-based line where there is one."""
+"""Called with each file that an agent uses, and the 1-based line if there is one."""
 
 
 class Amends(Protocol[S_contra]):
-    """The user's changes to proposed edits, put into the agent's writes."""
+    """The user's changes to proposed edits, applied to the agent's writes."""
 
     def amend(self, session: S_contra, real: str, text: Text) -> Text:
-        """The text to write in place of this one. May be asked again for the same write."""
+        """Return the text to write in place of this one. May be called again for the same write."""
         ...
 
     def landed(self, session: S_contra, real: str) -> None:
-        """The write is done, and entered in the pending edits."""
+        """Record that the write is done and in the pending edits."""
         ...
 
     def agents(self, session: S_contra, real: str) -> Text | None:
-        """The agent's own text where the user's changes are being put into it; else None."""
+        """Return the agent's own text while the user's changes are applied to it, otherwise
+        None.
+        """
         ...
 
     async def ended(self, session: S_contra, look: Callable[[str], Awaitable[None]]) -> None:
-        """The session's turn is over; ``look`` takes up the latest changes of a file by agents."""
+        """End the session's turn; ``look`` reads the latest changes of a file by agents."""
         ...
 
 
 class Landed(msgspec.Struct, frozen=True):
-    """One write that was made: the text before (None: there was no such file) and after."""
+    """A completed write: the text before (None: there was no such file) and after."""
 
     path: str
     before: Text | None
     after: Text | None
     amended: bool = False
-    """The user had changed the proposal of it."""
+    """Whether the user had changed the proposal."""
 
 
 class AgentFiles(Generic[S]):
-    """Answers agents' file requests, or raises a `Refusal`."""
+    """Serves agents' file requests, or raises a `Refusal`."""
 
     def __init__(
         self,
@@ -90,8 +93,9 @@ class AgentFiles(Generic[S]):
     async def read(
         self, session: S, path: str, line: int | None = None, limit: int | None = None
     ) -> str:
-        """The live text, or ``limit`` lines from the 1-based ``line`` on; never the middle of a
-        write.
+        """Return the live text, or ``limit`` lines from the 1-based ``line`` on.
+
+        Waits for writes that are under way.
         """
         where, why = await self.guard.allowed(session, "read", path)
         text = await self._settled(where)
@@ -111,9 +115,9 @@ class AgentFiles(Generic[S]):
         return content
 
     async def look(self, session: S, path: str) -> tuple[Place, Text]:
-        """The file and its live text, for answers about places in it: the agent has not read it.
+        """Return the file and its live text, for answers about positions in it.
 
-        Refusal as for `read`.
+        Does not count as a read by the agent. Raises Refusal as `read` does.
         """
         where, why = await self.guard.allowed(session, "read", path)
         text = await self._settled(where)
@@ -125,9 +129,10 @@ class AgentFiles(Generic[S]):
     async def write(
         self, session: S, path: str, content: str, answer: Callable[[], None] = lambda: None
     ) -> None:
-        """Merge the content into the live text, save by policy. An unchanged text is not written.
+        """Merge the content into the live text and save by policy. An unchanged text is not
+        written.
 
-        ``answer`` is called as soon as the file is written, before that is reviewed.
+        ``answer`` is called as soon as the file is written, before the change is shown for review.
         """
         where, why = await self.guard.allowed(session, "write", path)
         if path.endswith("/"):
@@ -139,11 +144,11 @@ class AgentFiles(Generic[S]):
     async def put(
         self, session: S, where: Place, base: Text | None, text: Text, *, knows: bool
     ) -> Landed | None:
-        """Merge the change from ``base`` to ``text``, which the user has allowed, into the live
-        text; without base the file must not exist. None where nothing is to change.
+        """Merge a change that the user has allowed into the live text; return None if nothing
+        changes.
 
-        ``knows``: the agent has this change in mind from now on, whatever it last saw of the file;
-        else it is like one of the user's.
+        Without a base the file must not exist. With ``knows`` the agent is taken to know this
+        change, whatever it last read of the file. Otherwise it counts like a change by the user.
         """
         seen = self._bases.last(session.key, where.real)
 
@@ -169,7 +174,7 @@ class AgentFiles(Generic[S]):
         file = self._files[where.real]
         unread = self._disk_changes.unread
         with self._persistence.landing(session, where.real) as lands:
-            async with file.in_line():  # the write that came last stands
+            async with file.in_line():  # the last request wins
                 await unread.ready(where.real)
                 await self._disk_changes.before_write(where.real)
                 async with file.alone():
@@ -202,7 +207,7 @@ class AgentFiles(Generic[S]):
             return landed
 
     def _enter(self, session: S, where: Place, made: Made) -> Landed:
-        """Follow a write that was made, and enter it in the pending edits."""
+        """Publish a completed write and enter it in the pending edits."""
         agents = self._amends.agents(session, where.real)
         self._on_location(session, where.real, made.line)
         self._edits.wrote(session, where.real, made, agents)
@@ -214,7 +219,7 @@ class AgentFiles(Generic[S]):
         self._bases.forget(session_key)
 
     async def _settled(self, where: Place) -> Text:
-        """The text after all writes that were requested before."""
+        """Return the text after all writes that were requested before."""
         if not self._files.is_busy(where.real):
             return await self._text(where)
         file = self._files[where.real]
@@ -225,15 +230,15 @@ class AgentFiles(Generic[S]):
             return await self._text(where)
 
     async def _holds_key(self, where: Place) -> bool:
-        """Whether the text that is to be written over has a private key."""
+        """Return whether the text to be overwritten contains a private key."""
         try:
             text = await self._settled(where)
-        except Refusal:  # no such file, or one that the write refuses for the same reason
+        except Refusal:  # no such file, or refused by the write for the same reason
             return False
         return key_files.is_secret(where, text, str(text), whole=True)
 
     async def _text(self, where: Place) -> Text:
-        """The text as it is now; Refusal where there is no such file."""
+        """Return the current text. Raises Refusal if there is no such file."""
         limit = self._options().message_bytes
         live = await self._buffers.mirrored(where)
         if isinstance(live, BufferText):
@@ -250,7 +255,7 @@ class AgentFiles(Generic[S]):
         return text
 
     def _present(self, where: Place, live: BufferText | Closed, text: Text) -> Iterator[Text]:
-        """The text, and the one that is saved where it is another."""
+        """Yield the text, and the saved one if it differs."""
         yield text
         if isinstance(live, BufferText) and live.modified:
             yield disk.saved(where, self._options().message_bytes, live.format)

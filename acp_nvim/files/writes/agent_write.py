@@ -1,8 +1,8 @@
-"""One write of an agent: merged with the text as it is now, put into the buffer, saved, verified.
+"""One write of an agent: merge with the current text, put into the buffer, save, verify.
 
-The base of the merge is the text that the agent last saw (`edits.agent_bases`), else the file as
-saved. The whole change is made or nothing is; every failure is a `Refusal`, also where the file
-turns out not to hold the saved text.
+The base of the merge is the text that the agent last saw (`edits.agent_bases`), otherwise the saved
+file. The whole change is made or nothing is. Every failure is a `Refusal`, also if the file does
+not contain the saved text afterwards.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from acp_nvim.files.bytes.text_fit import fitted, restored, unencodable, with_re
 from acp_nvim.files.ports import BufferText, Change, Closed, FileOptions, Written
 
 PATIENCE_S: Final = 10.0
-"""How long a write is tried again while the buffer keeps changing or allows no edit."""
+"""How long a write is retried while the buffer keeps changing or allows no edit."""
 PAUSE_S: Final = 0.05
-"""The pause before Neovim is asked again for an edit that it does not allow now."""
+"""Pause before the next attempt when Neovim allows no edit."""
 
 Amend = Callable[[str, Text], Text]
-"""The text to write to a file (by real path) in place of this one."""
+"""Returns the text to write to a file (by real path) in place of this one."""
 
 Unread = Callable[[str, Format], Awaitable[Text | Stale | None]]
-"""The base for a file (by real path) that the agent has not read; None: its saved text."""
+"""Returns the base for a file (by real path) that the agent has not read; None: its saved text."""
 
 Lands = Callable[[Text | None, Text, Sequence[Hunk]], None]
-"""Called right before a file gets an agent's text: the one before (None: there is no such file),
-the agent's, and the hunks between them.
+"""Called right before a file gets an agent's text, with the text before (None: there was no such
+file), the agent's text, and the hunks between them.
 """
 
 _REASONS: Final[dict[str, Reason]] = {
@@ -55,26 +55,26 @@ UNVERIFIED: Final = "the file does not hold what was written; its buffer does"
 
 
 class Made(msgspec.Struct, frozen=True):
-    """A write that was made."""
+    """A completed write."""
 
     before: Text | None
-    """None: there was no such file."""
+    """None if there was no such file."""
     after: Text
     line: int
-    """The first line that changed, 1-based."""
+    """First line that changed, 1-based."""
     asked: Text
-    """The text to write. ``after`` differs if an autocommand changed it."""
+    """The requested text. ``after`` differs if an autocommand changed it."""
     saved: bool = True
-    """Whether the file has the text; option `files.save` may leave it to the user."""
+    """Whether the file has the text; option `files.save` may leave saving to the user."""
     failed: str = ""
-    """Why the file does not hold the text although it was saved."""
+    """Why the file does not contain the text although it was saved."""
 
 
 class AgentWrite:
-    """A write in the making; `run` once.
+    """One write; call `run` once.
 
-    ``base`` and ``believed`` then are the texts the agent has in mind, before and after, and
-    ``present`` is the text in the file.
+    Afterwards ``base`` and ``believed`` are the text before and after the write as the agent knows
+    it, and ``present`` is the text in the file.
     """
 
     def __init__(
@@ -90,8 +90,8 @@ class AgentWrite:
         unread: Unread,
         given: Text | UnsetType | None = UNSET,
     ) -> None:
-        """``bases`` has the text that the ``session`` last saw. With ``given`` that is the base
-        instead, whatever was seen; None: there must be no such file.
+        """``bases`` has the text that the ``session`` last saw. ``given`` is used as the base
+        instead; None: there must be no such file.
         """
         self.believed = self.base = self.present = content
         self._buffers = buffers
@@ -108,7 +108,7 @@ class AgentWrite:
         self._fresh = False
 
     async def run(self) -> Made | None:
-        """Make the change. None when there is nothing to change."""
+        """Make the change. Returns None if there is nothing to change."""
         live = await self._buffers.read(self._where)
         if isinstance(live, BufferText):
             self._found(live)
@@ -138,7 +138,7 @@ class AgentWrite:
         self._check_given()
 
     def _check_given(self) -> None:
-        """Refuse where there is a file that was to be created, or none to be changed."""
+        """Refuse to create a file that exists, or to change one that does not."""
         if self._given is None and not self._created:
             raise self._refuse("conflict", "there is such a file already")
         if isinstance(self._given, Text) and self._created:
@@ -152,8 +152,9 @@ class AgentWrite:
         return Refusal(reason, self._where.path, why)
 
     def _merged(self, base: Text, live: Text, file_format: Format) -> Merged:
-        """Merge the agent's change to the base into the live text; sets `believed` to its text in
-        the form of the buffer.
+        """Merge the agent's change to the base into the live text.
+
+        Sets `believed` to the agent's text in the form of the buffer.
         """
         content = self._content
         if file_format.binary:
@@ -168,20 +169,22 @@ class AgentWrite:
         return self._amended(live, merged)
 
     def _amended(self, live: Text, merged: Merged) -> Merged:
-        """The merged text with the user's changes to the proposal. The agent does not know of them:
-        its next write is a change to `believed`, so they stay.
+        """Apply the user's changes to the proposal to the merged text.
+
+        The agent does not know of them. Its next write is merged as a change to `believed`, so they
+        stay.
         """
         text = self._amend(self._where.real, merged.text)
         same = text == merged.text
         return merged if same else Merged(diff(live.lines, text.lines), text)
 
     async def _changes(self, stored: Decoded) -> bool:
-        """Whether writing changes the file as it is stored."""
+        """Return whether the write changes the file as stored."""
         base = await self._known([stored.text], stored.format) or stored.text
         merged = self._merged(base, stored.text, stored.format)
         return merged.text != stored.text
 
-    # ---- by way of the buffer
+    # ---- through the buffer
 
     async def _into_buffer(self, live: BufferText) -> Made | None:
         deadline = anyio.current_time() + PATIENCE_S
@@ -207,25 +210,26 @@ class AgentWrite:
             live = await self._again(live)
 
     def _unsaved(self, live: BufferText) -> bool:
-        """Whether the text is to be saved, whether or not this changes it."""
+        """Return whether the buffer has unsaved changes that have to be saved in any case."""
         return live.modified and self._options.save == "always"
 
     async def _base(self, live: BufferText) -> Text:
-        """The text that the agent has changed."""
+        """Return the text that the agent has changed."""
         if self._created and (self._fresh or live.absent):
             return live.text
         found = await self._known(self._present(live), live.format)
         return found or list(self._present(live))[-1]
 
     def _present(self, live: BufferText) -> Iterator[Text]:
-        """The live text, and the one that is saved where it is another."""
+        """Yield the live text, and the saved one if it differs."""
         yield live.text
         if live.modified and not self._fresh:
             yield disk.saved(self._where, self._limit, live.format)
 
     async def _known(self, present: Iterable[Text], file_format: Format) -> Text | None:
-        """The text that the agent last saw, or else that of the start of its turn where the user
-        has saved the file since; None where neither is known.
+        """Return the text that the agent last saw, or that of the start of its turn.
+
+        The latter only if the user has saved the file since. None if neither is known.
         """
         if not isinstance(self._given, UnsetType):
             return self._given
@@ -237,7 +241,9 @@ class AgentWrite:
         return found
 
     async def _attempt(self, live: BufferText, merged: Merged) -> Written:
-        """Try once. Comes back when it is done, the buffer moved, or Neovim allows no edit."""
+        """Try once. Returns when the write is done, the buffer has changed, or no edit is
+        allowed.
+        """
         hunks = _hunks(live, merged)
         lacking = unencodable(hunks, live.format.encoding)
         if lacking:
@@ -262,7 +268,7 @@ class AgentWrite:
         return written
 
     async def _again(self, live: BufferText) -> BufferText:
-        """The buffer as it is now."""
+        """Read the buffer again."""
         again = await self._buffers.load(self._where)
         if isinstance(again, Closed):
             raise self._refuse("failed", again.why or "the buffer is gone")
@@ -272,10 +278,10 @@ class AgentWrite:
             self._bases.found(self._where.real, self._present(again), Act.TYPED)
         return again
 
-    # ---- past it
+    # ---- without the buffer
 
     async def _past_neovim(self, stored: Decoded, closed: Closed) -> Made:
-        """Write the file where Neovim cannot load it."""
+        """Write the file without Neovim, which cannot load it."""
         if closed.taken:
             raise self._refuse("failed", closed.why)
         known = None
@@ -294,7 +300,7 @@ class AgentWrite:
         return self._made(None if self._created else stored.text, merged.text, merged)
 
     def _made(self, before: Text | None, after: Text, merged: Merged) -> Made:
-        """The result. The agent is taken to know the edits of autocommands."""
+        """Return the result. Edits of autocommands count as known to the agent."""
         if after != merged.text:
             known = merge(merged.text, after, self.believed)
             self.believed = known.text if isinstance(known, Merged) else self.believed
@@ -305,13 +311,13 @@ class AgentWrite:
 
 
 def _has_nothing_of(text: Text, written: Text) -> bool:
-    """Whether none of the written lines is in a text, blank ones left aside."""
+    """Return whether a text contains none of the written lines, ignoring blank ones."""
     lines = {line for line in written.lines if line.strip()} or set(rows(written))
     return bool(lines) and lines.isdisjoint(rows(text))
 
 
 def _hunks(live: BufferText, merged: Merged) -> list[Hunk]:
-    """The merge's hunks for the buffer as it is, bytes that are no UTF-8 included."""
+    """Return the merge's hunks for the raw buffer, with bytes that are not UTF-8."""
     if not merged.hunks and live.text == EMPTY and merged.text.eol:
-        return [Hunk(0, 1, ("",), 0)]  # no byte becomes one newline
+        return [Hunk(0, 1, ("",), 0)]  # an empty file becomes one newline
     return restored(live.raw.lines, live.text.lines, merged.hunks)

@@ -1,7 +1,7 @@
-"""Several files changed for an agent at once, by a change that the user has allowed: all or none.
+"""Changes of several files for an agent at once, which the user has allowed: all or none.
 
-Each text is merged into the live one like an agent's write (`agent_files`). Where one fails in
-spite of all checks, those before it are put back.
+Each text is merged into the live one like an agent's write (`agent_files`). If one fails despite
+all checks, those before it are undone.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ S = TypeVar("S", bound=AgentSession)
 
 
 class FileChange(msgspec.Struct, frozen=True):
-    """A file's text before (None: there is none) and after (None: it goes), by real path.
+    """A file's text before (None: no such file) and after (None: deleted), by real path.
 
     With ``origin`` the file is moved here from that path, where it has the text ``before``.
     """
@@ -42,14 +42,14 @@ class FileChange(msgspec.Struct, frozen=True):
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """A file as it is: its live text, and the changedtick of its buffer, where one is loaded."""
+    """Live text of a file, and the changedtick of its buffer if one is loaded."""
 
     text: Text | None
     tick: int | None = None
 
 
 class ChangeSets(Generic[S]):
-    """Looks at files, and changes several of them as one."""
+    """Reads files, and changes several of them as one."""
 
     def __init__(
         self,
@@ -57,14 +57,14 @@ class ChangeSets(Generic[S]):
         files: AgentFiles[S],
         look: Callable[[str], Awaitable[None]],
     ) -> None:
-        """``look`` takes up the latest changes of a file by agents at work."""
+        """``look`` reads the latest changes of a file by running agents."""
         self._edits = edits
         self._files = files
         self._look = look
         self._writer = FileWriter(edits)
 
     async def seen(self, path: str, *, saved: bool = False) -> Seen:
-        """The live text of a file, by its real path, or the ``saved`` one. Refusal."""
+        """Return the live text of a file by its real path, or the ``saved`` one. Raises Refusal."""
         await self._look(path)
         text = await self._edits.live(path)
         buffer = self._edits.buffers.get(path)
@@ -74,7 +74,7 @@ class ChangeSets(Generic[S]):
         return Seen(text, buffer.tick if buffer is not None and text is not None else None)
 
     async def check(self, changes: Sequence[FileChange]) -> None:
-        """Refusal where a change cannot be made now; nothing is changed."""
+        """Raise Refusal if a change cannot be made now. Changes nothing."""
         places = [path for it in changes for path in (it.path, it.origin) if path is not None]
         for path in places:
             if place(path).real != path:
@@ -103,7 +103,7 @@ class ChangeSets(Generic[S]):
                 raise Refusal("conflict", change.path, f"{merged.reason}; try again")
 
     def _check_whole(self, path: str, live: Text | None, before: Text | None) -> None:
-        """A file that goes must be as it was, and saved."""
+        """Raise Refusal unless a file that is to go has its earlier text and is saved."""
         buffer = self._edits.buffers.get(path)
         if live is None:
             raise Refusal("missing", path, "no such file")
@@ -115,9 +115,10 @@ class ChangeSets(Generic[S]):
     async def carry_out(
         self, session: S, changes: Sequence[FileChange], *, knows: bool
     ) -> list[Landed]:
-        """Make all changes, or none. Returns those that changed something; `knows` as in
-        `AgentFiles.put`. Refusal, whose text names what could not be put back, if anything.
-        Who cancels this waits for its end.
+        """Make all changes, or none; return those that changed something.
+
+        ``knows`` is as in `AgentFiles.put`. Raises Refusal, with the files in its text that could
+        not be restored. A cancellation waits for the end.
         """
         landed: list[Landed] = []
         with anyio.CancelScope(shield=True):
@@ -182,7 +183,7 @@ class ChangeSets(Generic[S]):
                 edits.announce(session, new, "created", "fs")
 
     async def _rename(self, old: str, new: str, text: Text) -> None:
-        """Move a file on disk; the buffer of the old one is emptied, and gone unless shown."""
+        """Move a file on disk; empty the buffer of the old path, and unload it unless shown."""
         try:
             await to_thread.run_sync(nofollow.rename, old, new)
         except OSError as error:
@@ -194,12 +195,14 @@ class ChangeSets(Generic[S]):
         if live is not None:
             await self._edits.buffers.vacate(old, live)
 
-    # ---- put back
+    # ---- undo
 
     async def _put_back(
         self, done: Iterable[FileChange], pending: Mapping[str, Pending | None]
     ) -> str:
-        """Take back what was made, the last first; what could not be, in words."""
+        """Undo the steps, given in reverse order. Returns the files that stay changed, as a
+        message.
+        """
         left: list[str] = []
         for step in done:
             paths = [path for path in (step.path, step.origin) if path is not None]
@@ -237,13 +240,13 @@ class ChangeSets(Generic[S]):
 
 
 def _in_order(changes: Sequence[FileChange]) -> list[FileChange]:
-    """Moves, then writes, then deletions, which are the least likely to fail."""
+    """Sort the steps: moves, then writes, then deletions, which are the least likely to fail."""
     order = sorted(changes, key=lambda it: (it.origin is None, it.after is None))
     return [step for change in order for step in _steps(change)]
 
 
 def _steps(change: FileChange) -> list[FileChange]:
-    """A file that is moved and changed: the one after the other."""
+    """Split a file that is moved and changed into two steps."""
     if change.origin is None or change.after == change.before:
         return [change]
     moved = msgspec.structs.replace(change, after=change.before)

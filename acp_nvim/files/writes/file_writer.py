@@ -1,4 +1,4 @@
-"""Makes a text that of a file, or deletes the file, with its buffer: for decisions and restores."""
+"""Writes and deletions of files for decisions and restores, through the buffer if there is one."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from acp_nvim.files.review.pending_edits import PendingEdits
 from acp_nvim.files.writes.agent_write import PATIENCE_S, PAUSE_S
 
 ATTEMPTS: Final = 20
-"""How often a text is written to a buffer that keeps changing; one that is busy is waited for."""
+"""Attempts to write to a buffer that keeps changing. A busy buffer is waited for instead."""
 
 
 class Refused(Exception):
-    """A file could not be written or deleted; the message says why in one line."""
+    """A file could not be written or deleted; the message is the reason in one line."""
 
 
 class FileWriter:
@@ -44,7 +44,7 @@ class FileWriter:
         self._edits = edits
 
     async def remove(self, path: str) -> None:
-        """Delete the file; its buffer is emptied, and gone unless a window shows it."""
+        """Delete the file; empty its buffer, and unload it unless a window shows it."""
         live = self._edits.buffers.get(path)
         file = self._edits.tracked[path]
         file.hear(UserFormat(await self._format_of(path)))
@@ -68,11 +68,11 @@ class FileWriter:
         whole: bool = False,
         agents_format: Format | None = None,
     ) -> None:
-        """Make this the text of the file, by hunks in its buffer, saved as after an agent's write.
+        """Write a text to the file, by hunks in its buffer, saved as after an agent's write.
 
-        ``before`` is what a file that exists must hold; with ``whole`` nothing of an agent's is
-        left in it afterwards, ``agents_format`` is the format to write. Raises Refused and Refusal;
-        nothing has changed then.
+        ``before`` is the required present text of an existing file. With ``whole``, no part of an
+        agent's edit remains in the file. ``agents_format`` is the format to write. Raises Refused
+        or Refusal, with nothing changed.
         """
         place = Place(path, path)
         for _ in range(ATTEMPTS):
@@ -105,7 +105,7 @@ class FileWriter:
         raise Refused("the buffer keeps changing")
 
     async def _format_of(self, path: str) -> Format | None:
-        """The format of a file on disk; None where there is none, or no text."""
+        """Return the format of a file on disk; None if there is no file or it is not text."""
         live = self._edits.buffers.get(path)
         data = await to_thread.run_sync(read_or_none, path)
         if live is not None or data is None:
@@ -116,7 +116,7 @@ class FileWriter:
             return None
 
     async def _loaded(self, place: Place) -> tuple[BufferText | Closed, Decoded | None]:
-        """The buffer; where it has just been loaded, also the text that was read."""
+        """Return the buffer, and the text of the file if it was loaded just now."""
         live = await self._edits.buffers.read(place)
         if isinstance(live, BufferText):
             return live, None
@@ -128,7 +128,7 @@ class FileWriter:
     async def _write(
         self, place: Place, live: BufferText, after: Text, fresh: bool, there: bool
     ) -> Written:
-        """Try once; the outcome is ``done``, or ``moved`` if the buffer has changed."""
+        """Try once. The outcome is ``done``, or ``moved`` if the buffer has changed."""
         options = self._edits.options()
         hunks = restored(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
         lacking = unencodable(hunks, live.format.encoding)
@@ -156,7 +156,7 @@ class FileWriter:
     async def _put_on_disk(
         self, place: Place, before: Text | None, after: Text, file_format: Format, closed: Closed
     ) -> None:
-        """Write past Neovim, which cannot load the file."""
+        """Write the file without Neovim, which cannot load it."""
         if closed.taken:
             raise Refused(closed.why)
         limit = self._edits.options().message_bytes
@@ -173,7 +173,7 @@ class FileWriter:
 
 
 def refused_why(error: Refused | Refusal) -> str:
-    """The reason alone, in one line."""
+    """Return the reason without the path, in one line."""
     return error.why if isinstance(error, Refusal) else str(error)
 
 
@@ -185,7 +185,7 @@ async def _is_there(path: str) -> bool:
 
 
 def read_or_none(path: str) -> bytes | None:
-    """The bytes of a file; None also where it cannot be read."""
+    """Return the bytes of a file, or None if there is none or it cannot be read."""
     try:
         return bytes_of(path)
     except OSError:

@@ -1,7 +1,7 @@
-"""Writes of agents on their way into files, and those that a process before this one was killed
-over: their lines are the agent's, though no journal says so.
+"""Writes of agents that are under way, and those interrupted by the end of an earlier process.
 
-A write is noted before it lands (`write_notes.py`), which is cheap: one `write(2)` of its hunks.
+Each write is noted before it is made (`write_notes.py`): one `write(2)` of its hunks. After a
+crash, the notes attribute lines to the agent that the journal does not contain.
 """
 
 from __future__ import annotations
@@ -31,16 +31,18 @@ from acp_nvim.files.writes.write_notes import (
 
 
 class Mark(NamedTuple):
-    """How much of what was noted a ledger has."""
+    """Extent of the notes that a ledger covers."""
 
     number: int
-    """Of the last note of this process up to which it has all writes."""
+    """Number of the last note of this process up to which all writes are in the ledger."""
     all_left: bool
-    """It has all that others had left."""
+    """Whether the ledger has all writes that dead processes noted."""
 
 
 class Landings:
-    """Of one workspace. Made when an agent writes there, or when somebody has left notes."""
+    """Writes under way in one workspace. Created by the first write, or if notes of others
+    exist.
+    """
 
     def __init__(
         self,
@@ -49,21 +51,22 @@ class Landings:
         keys: SessionKeys,
         failed: Callable[[str, Exception], None],
     ) -> None:
-        """``failed`` hears why a write could not be noted."""
+        """``failed`` is called if a write could not be noted."""
         self._replica, self._edits, self._keys = replica, edits, keys
         self._failed = failed
         self._notes = WriteNotes(replica.file.folder, f"{keys.instance}.{os.getpid()}")
         self._under_way: list[int] = []
-        """The first numbers of the writes that no ledger has yet."""
+        """First note numbers of the writes that are not in a ledger yet."""
         self._left: list[LeftNotes] = []
         self.unknown: dict[str, list[WriteNote]] = {}
-        """Writes that are in no journal, by path; each is `adopt`ed once."""
+        """Writes that no journal contains, by path. Each is passed to `adopt` once."""
 
-    # -- under way --------------------------------------------------------------------------------
+    # -- under way
+    # ------------------------------------------------------------------------------------
 
     @contextmanager
     def landing(self, session: AgentSession, path: str) -> Iterator[Lands]:
-        """A write that is in the ledger afterwards, or was not made."""
+        """Note a write; at the end of the context it is in the ledger, or was not made."""
         first = self._notes.number + 1
         self._under_way.append(first)
 
@@ -97,30 +100,31 @@ class Landings:
             self._edits.prompt(session),
         )
         try:
-            self._replica.file.mark(pending=True)  # else nobody looks for it
+            self._replica.file.mark(pending=True)  # otherwise no process looks for the note
             self._notes.add(note)
         except OSError as error:
             self._failed(self._replica.root, error)
 
-    # -- in the journal ---------------------------------------------------------------------------
+    # -- in the journal
+    # -------------------------------------------------------------------------------
 
     def mark(self) -> Mark:
-        """How much the ledger has now."""
+        """Return the extent of the notes that the ledger covers now."""
         number = min(self._under_way) - 1 if self._under_way else self._notes.number
         return Mark(number, not self.unknown)
 
     def marked(self, values: Values) -> Values:
-        """These values of the journal, and which of the noted writes they tell of."""
+        """Add the number of the last noted write to these values of the journal."""
         number = self.mark().number
         return {**values, (WRITES, self._notes.owner): number} if values and number else values
 
     @property
     def has_left(self) -> bool:
-        """Whether notes that others had left can go."""
+        """Return whether notes of dead processes can be removed."""
         return bool(self._left) and not self.unknown
 
     def published(self, mark: Mark, values: Values) -> None:
-        """The journal has these values; no notes on them are needed. Raises OSError."""
+        """Remove the notes on writes that the journal now contains. Raises OSError."""
         if self._notes.number == mark.number:
             self._notes.clear()
         else:
@@ -131,12 +135,11 @@ class Landings:
             self._left = []
             self._replica.file.mark(pending=is_pending(values.values()))
 
-    # -- left -------------------------------------------------------------------------------------
+    # -- notes of dead processes
+    # ----------------------------------------------------------------------
 
     def take_left(self) -> None:
-        """Take over what dead processes have noted: first their sessions, which the journal names
-        too.
-        """
+        """Take over the notes of dead processes, and learn the sessions that they name."""
         try:
             self._left = left_notes(self._replica.file.folder)
         except OSError as error:
@@ -146,7 +149,7 @@ class Landings:
                 self._keys.learn(note.session, note.info)
 
     def lacking(self) -> list[str]:
-        """The files of writes that the journal, which is read now, does not tell of."""
+        """Return the files of noted writes that the journal does not contain."""
         for left in self._left:
             known = self._replica.stored.get((WRITES, left.owner), 0)
             for note in left.notes:
@@ -156,9 +159,7 @@ class Landings:
         return list(self.unknown)
 
     def _drop_marks(self) -> None:
-        """What the journal says of the notes of processes that have none any more goes with the
-        next record.
-        """
+        """Remove the journal's note numbers of processes without notes, with the next record."""
         replica = self._replica
         left = {one.owner for one in self._left}
         for (kind, owner), number in replica.stored.items():
@@ -167,7 +168,7 @@ class Landings:
                 replica.own[kind, owner] = number
 
     async def adopt(self, path: str) -> None:
-        """Enter the writes of a file that a process was killed over, those that it has."""
+        """Enter the interrupted writes of a file, as far as its text contains them."""
         if path in self.unknown:
             try:
                 await self._adopt(path, self.unknown[path])
@@ -177,7 +178,7 @@ class Landings:
     async def _adopt(self, path: str, notes: Sequence[WriteNote]) -> None:
         try:
             text = await self._edits.live(path)
-        except Refusal:  # it is no text any more
+        except Refusal:  # no longer text
             return
         made = self._made(path, text, notes)
         if made and made[0][1] is not None:
@@ -189,7 +190,9 @@ class Landings:
     def _made(
         self, path: str, text: Text | None, notes: Sequence[WriteNote]
     ) -> list[tuple[WriteNote, Text | None, Text]]:
-        """The writes that a text has and no journal knows, each with the texts before and after."""
+        """Return the writes that a text contains and no journal does, each with the texts around
+        it.
+        """
         entry = self._edits.ledger.get(path)
         made: list[tuple[WriteNote, Text | None, Text]] = []
         for note in reversed(notes):
@@ -200,15 +203,16 @@ class Landings:
                 text = before
         return made[::-1]
 
-    # -- ends -------------------------------------------------------------------------------------
+    # -- end
+    # ------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """This process ends, and has written all that it could."""
+        """Close the notes at the end of this process, after all possible writes."""
         self._notes.close()
         self._let_go()
 
     def abandon(self) -> None:
-        """Read and write no more, as if the process were killed."""
+        """Stop reading and writing, as if the process were killed."""
         self._notes.abandon()
         self._let_go()
 

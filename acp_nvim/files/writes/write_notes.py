@@ -1,9 +1,10 @@
-"""Notes on writes of agents that are about to land. Where a process is killed after a file has the
-agent's lines and before the journal says so, the next one finds whose they are.
+"""Notes on writes of agents that are about to be made.
 
-Each process has a file of its own beside a journal, `writes.{process}`, which it appends to before
-each write and empties when the journal has the writes. The file is locked while the process
-lives: whoever gets the lock may take over what is in it. Only the user may read it.
+If a process is killed after a file has the agent's lines and before the journal has them, the next
+process attributes them by these notes. Each process has its own file beside a journal,
+`writes.{process}`. It appends to the file before each write and empties it when the journal has the
+writes. The file is locked while the process lives, so a process that gets the lock may take over
+the notes. Only the user may read the file.
 """
 
 from __future__ import annotations
@@ -28,24 +29,24 @@ if sys.platform != "win32":
     import fcntl
 
 MAX_BYTES: Final = 1024 * 1024
-"""Of all notes that are in the file at a time; what is more is not noted."""
+"""Limit of all notes in the file at a time. Further writes are not noted."""
 _FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
 
 
 def path_of(folder: Path, owner: str) -> Path:
-    """The file of one process."""
+    """Return the notes file of one process."""
     return folder / f"{NOTES}{owner}"
 
 
 class NotedHunk(msgspec.Struct, frozen=True, array_like=True):
-    """Lines that come in place of others, with the ones beside them in the text after the write."""
+    """Replaced lines, with their neighbours in the text after the write."""
 
     row: int
-    """The first of the new lines, 0-based."""
+    """Row of the first new line, 0-based."""
     old: list[bytes]
     new: list[bytes]
     above: list[bytes]
-    """The line above, or none at the start of the file."""
+    """The line above; empty at the start of the file."""
     below: list[bytes]
 
 
@@ -53,23 +54,23 @@ class WriteNote(msgspec.Struct, frozen=True, array_like=True):
     """A write that an agent is about to make."""
 
     number: int
-    """Of the notes of its process, from 1 on."""
+    """Number among the notes of its process, from 1 on."""
     session: str
-    """Its key."""
+    """Key of the session."""
     info: SessionInfo
     path: bytes
     is_new: bool
-    """There is no such file before."""
+    """Whether the write creates the file."""
     rows: int
-    """How many lines the text has afterwards."""
+    """Number of lines afterwards."""
     eol_before: bool
     eol: bool
     hunks: list[NotedHunk]
     prompt: PromptName | None = None
-    """What the agent works on, where the user wants to know whose lines are."""
+    """Prompt of the agent, if option `blame` is on."""
 
     def fits(self, text: Text) -> bool:
-        """Whether the text has the lines of this write, all in their places."""
+        """Return whether the text has all lines of this write in their places."""
         return (
             (len(text.lines), text.eol) == (self.rows, self.eol)
             and bool(self.hunks)
@@ -77,7 +78,7 @@ class WriteNote(msgspec.Struct, frozen=True, array_like=True):
         )
 
     def undone(self, text: Text) -> Text | None:
-        """A text without the lines of this write, which it has; None where no file was before."""
+        """Return the text without the lines of this write; None if the write created the file."""
         if self.is_new:
             return None
         lines = list(text.lines)
@@ -87,7 +88,7 @@ class WriteNote(msgspec.Struct, frozen=True, array_like=True):
 
 
 def noted_hunks(before: Text, after: Text, hunks: Sequence[Hunk]) -> list[NotedHunk]:
-    """The hunks between two texts, as a note has them."""
+    """Convert the hunks between two texts to the form of a note."""
     return [
         NotedHunk(
             hunk.new_start,
@@ -114,19 +115,19 @@ def _is_there(hunk: NotedHunk, lines: Sequence[str]) -> bool:
 
 
 class WriteNotes:
-    """The notes of this process on one workspace. All of it blocks, and may raise OSError."""
+    """Notes of this process on one workspace. All methods block and may raise OSError."""
 
     def __init__(self, folder: Path, owner: str) -> None:
         self.owner = owner
         self.number = 0
-        """Of the last note."""
+        """Number of the last note."""
         self._path = path_of(folder, owner)
         self._handle = -1
         self._size = 0
         self._encode = msgspec.msgpack.Encoder().encode
 
     def add(self, note: WriteNote) -> None:
-        """The file has this note from now on, unless it has too many."""
+        """Append a note to the file, unless the file is full."""
         data = framed(self._encode(note))
         if sys.platform == "win32" or self._size + len(data) > MAX_BYTES:
             return
@@ -143,29 +144,29 @@ class WriteNotes:
             if _lock(handle) and os.fstat(handle).st_nlink:
                 self._handle = handle
                 return
-            os.close(handle)  # somebody took it for that of a dead process, before the lock
+            os.close(handle)  # taken over by another process before it was locked
 
     def clear(self) -> None:
-        """The journal has all of these writes."""
+        """Empty the file, since the journal has all of these writes."""
         if self._size:
             os.ftruncate(self._handle, 0)
             self._size = 0
 
     def close(self) -> None:
-        """This process ends. Notes on what the journal lacks stay."""
+        """Close the file at the end of this process; keep notes that the journal lacks."""
         if self._handle >= 0 and not self._size:
             self._path.unlink(missing_ok=True)
         self.abandon()
 
     def abandon(self) -> None:
-        """Write no more, as if the process were killed."""
+        """Stop writing, as if the process were killed."""
         if self._handle >= 0:
             os.close(self._handle)
         self._handle, self._size = -1, 0
 
 
 class LeftNotes(msgspec.Struct, frozen=True):
-    """What a process that is dead has noted."""
+    """Notes of a process that is dead."""
 
     owner: str
     notes: list[WriteNote]
@@ -173,13 +174,14 @@ class LeftNotes(msgspec.Struct, frozen=True):
     handle: int
 
     def remove(self) -> None:
-        """The journal has these writes: nobody needs the notes any more."""
+        """Delete the notes, since the journal has these writes."""
         self.path.unlink(missing_ok=True)
         os.close(self.handle)
 
 
 def left_notes(folder: Path) -> list[LeftNotes]:
-    """The notes of all processes that are dead. They are this process's until they are removed.
+    """Take over the notes of all dead processes, until they are removed.
+
     Blocks; raises OSError.
     """
     if sys.platform == "win32":
@@ -202,7 +204,7 @@ def _taken(path: Path) -> LeftNotes | None:
 
 
 def _decoded(batch: bytes) -> list[WriteNote]:
-    """The note of a record; none where a newer version has written it in another way."""
+    """Decode the note of a record; return nothing if a newer version has another format."""
     try:
         return [msgspec.msgpack.decode(batch, type=WriteNote)]
     except msgspec.DecodeError:
@@ -210,7 +212,7 @@ def _decoded(batch: bytes) -> list[WriteNote]:
 
 
 def _lock(handle: int) -> bool:
-    """Whether this process owns the file now."""
+    """Try to lock the file; return whether it worked."""
     if sys.platform == "win32":
         return True
     try:
