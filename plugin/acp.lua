@@ -1,4 +1,4 @@
--- Commands and <Plug> maps. Nothing of lua/acp/ is loaded before one of them is used.
+-- Commands and <Plug> maps. lua/acp/ is loaded only when one of them is used.
 if vim.g.loaded_acp then return end
 vim.g.loaded_acp = 1
 
@@ -7,7 +7,7 @@ if vim.fn.has('nvim-0.10') == 0 then
   return
 end
 
---- A module of ours, with all that hears of what it tells.
+--- Load a module of the plugin after the listeners of its signals.
 local function module(name)
   require('acp.wiring')
   return require(name)
@@ -35,14 +35,14 @@ command('Acp', function(opts) module('acp.command').run(opts) end, {
   complete = function(lead, line, pos) return module('acp.command').complete(lead, line, pos) end,
 })
 
--- For option `notify`: the focus may be lost before anything else is loaded.
+-- For the option `notify`. Neovim may lose the focus before anything else is loaded.
 vim.api.nvim_create_autocmd({ 'FocusLost', 'FocusGained' }, {
   group = vim.api.nvim_create_augroup('acp.focus', {}),
   callback = function(args) vim.g.acp_focused = args.event == 'FocusGained' end,
 })
 
--- Undecided edits that another Neovim has left are shown: where there are any, Python starts, as
--- soon as what the user did is done.
+-- Show pending edits that an earlier Neovim has left. If there are any, Python is started after the
+-- current command.
 vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufEnter', 'FocusGained' }, {
   group = vim.api.nvim_create_augroup('acp.workspace', {}),
   callback = function(args)

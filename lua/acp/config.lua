@@ -1,7 +1,7 @@
---- Options: their defaults, and what `setup()` made of them. Works without `setup()`.
+--- Options: the defaults and the values set by `setup()`. `setup()` is optional.
 local M = {}
 
---- The one list of options (`:help acp-options`). Absent ones that may be set: see `M.optional`.
+--- All options with their defaults (`:help acp-options`). `M.optional` lists those that are nil.
 ---@type acp.Config
 M.defaults = {
   agent = 'tutor',
@@ -9,17 +9,17 @@ M.defaults = {
   agents_file = nil,
   python = nil,
   mcp_servers = {},
-  -- The editor's own tools: true, false, or a list of their names; also per agent.
+  -- The editor's own tools: true, false, or a list of names. Agents can have their own value.
   tools = true,
-  -- Whether an agent's question about such a tool is put to you.
+  -- Whether to show an agent's permission request for such a tool to the user.
   tools_ask = false,
-  -- `_meta` of every session; `traceparent`, `tracestate` and `baggage` go with prompts, too.
+  -- `_meta` of every session. `traceparent`, `tracestate` and `baggage` are also sent with prompts.
   meta = {},
   files = {
     outside = 'ask',
-    -- Read or written: always asked. '!' takes away again.
+    -- Reading and writing these always needs a permission. '!' removes earlier matches.
     secret = {
-      -- settings of programs, with what to sign in with
+      -- settings of programs, with credentials
       '.env',
       '.env.*',
       '.env~',
@@ -41,7 +41,7 @@ M.defaults = {
       '*.{pem,key,p12,pfx,jks,keystore,ppk,kdbx}',
       'id_{rsa,dsa,ecdsa,ed25519}*',
       '!*.pub',
-      -- where programs keep both
+      -- folders and files of programs with both
       '**/.{ssh,aws,azure,gnupg,kube,oci,password-store}/**',
       '{kubeconfig,*.kubeconfig}',
       '**/.config/{gcloud,gh,glab-cli,hub,doctl,op,rclone}/**',
@@ -54,11 +54,12 @@ M.defaults = {
       '**/.gradle/gradle.properties',
       '**/.local/share/keyrings/**',
     },
-    -- Written: always asked. What runs because it lies there, sooner or later and unasked: hooks,
-    -- start-up files, what an editor or an agent reads as it opens a folder. Not what one runs by
-    -- name (Makefile, package.json, conftest.py), nor what names nothing to run (.gitattributes).
+    -- Writing these always needs a permission. They are run automatically: hooks, start-up files,
+    -- settings that an editor or agent reads when it opens a folder. Files that the user runs by
+    -- name (Makefile, package.json, conftest.py) or that run nothing (.gitattributes) are not
+    -- listed.
     executed = {
-      -- version control, and what it runs at each commit
+      -- version control and its commit hooks
       '.{git,hg,jj}',
       '.{husky,githooks,git-hooks}',
       '.pre-commit-config.yaml',
@@ -82,7 +83,7 @@ M.defaults = {
       '**/.config/{fish,nushell,nvim,git,mise,direnv,tmux,systemd,autostart,environment.d}/**',
       '**/.local/share/nvim/**',
       '**/Library/LaunchAgents/**',
-      -- interpreters, debuggers and package managers, as soon as they start
+      -- start-up files of interpreters, debuggers and package managers
       '.{gdbinit,lldbinit,pdbrc,irbrc,pryrc,Rprofile,ghci,ocamlinit,psqlrc,sqliterc}',
       '{sitecustomize,usercustomize}.py',
       '**/site-packages/*.pth',
@@ -106,18 +107,18 @@ M.defaults = {
     tool_lines = 8,
   },
   composer = { height = 7, popup = true },
-  -- `diagnostics`: what language servers say of an edit before you allow it.
+  -- `diagnostics`: show what language servers report about an edit before you allow it.
   review = { inline = true, signs = true, diagnostics = true },
   follow = false,
   checkpoints = true,
   -- Remember which prompt wrote which line, for `:Acp blame`.
   blame = false,
-  -- What `:Acp blame export` makes: 'trace', an Agent Trace; 'notes', git notes in refs/notes/acp;
-  -- or git notes in a ref that you name, 'refs/notes/…'.
+  -- Output of `:Acp blame export`: 'trace' for an Agent Trace, 'notes' for git notes in
+  -- refs/notes/acp, or a ref for git notes, 'refs/notes/…'.
   blame_export = 'trace',
   notify = true,
-  -- window -> key -> action, or { action, mode = … }; mode is 'n' unless it is said. `false` in
-  -- place of an action, of a window's table or of the whole takes the keys away.
+  -- window -> key -> action, or { action, mode = … }; the default mode is 'n'. `false` instead of
+  -- an action, a window's table or the whole option removes the keys.
   keymaps = {
     composer = {
       ['<C-s>'] = { 'send', mode = { 'i', 'n' } },
@@ -133,7 +134,7 @@ M.defaults = {
       ['gF'] = 'open_file_at_line',
       ['g?'] = 'help',
     },
-    -- A composer while the agent suggests a prompt, and nothing else is written.
+    -- An empty composer while the agent suggests a prompt.
     suggestion = {
       ['<Tab>'] = { 'take', mode = { 'i', 'n' } },
     },
@@ -150,8 +151,8 @@ M.defaults = {
       ['q'] = 'close',
       ['g?'] = 'help',
     },
-    -- In the permission float, and in the chat while the cursor is on a pending permission; 1 to 9
-    -- choose an option by its number.
+    -- The permission float, and the chat while the cursor is on a pending permission. 1 to 9 choose
+    -- an option by its number.
     permission = {
       ['y'] = 'allow_once',
       ['Y'] = 'allow_always',
@@ -169,9 +170,9 @@ M.defaults = {
       ['<localleader>a'] = 'accept_hunk',
       ['<localleader>r'] = 'reject_hunk',
     },
-    -- A buffer in which `:Acp blame` is on, where an agent wrote the line.
+    -- Lines written by an agent, in a buffer with `:Acp blame` on.
     blame = { ['<CR>'] = 'open' },
-    -- The two sides of the review, in their windows only.
+    -- The two windows of the review.
     review = {
       ['do'] = 'obtain',
       ['dp'] = 'put',
@@ -182,7 +183,7 @@ M.defaults = {
       ['<localleader>q'] = 'close',
       ['g?'] = 'help',
     },
-    -- The list of files below them.
+    -- The review's list of files.
     review_files = {
       ['<CR>'] = 'open',
       [']f'] = 'next_file',
@@ -192,20 +193,20 @@ M.defaults = {
       ['q'] = 'close',
       ['g?'] = 'help',
     },
-    -- A form that an agent asks to be filled in.
+    -- A form from an agent.
     form = {
       ['<CR>'] = 'choose',
       ['<C-s>'] = { 'review', mode = { 'i', 'n' } },
       ['q'] = 'close',
       ['g?'] = 'help',
     },
-    -- Prompts that wait.
+    -- The list of queued prompts.
     queue = {
       ['<C-s>'] = { 'apply', mode = { 'i', 'n' } },
       ['q'] = 'close',
       ['g?'] = 'help',
     },
-    -- The files before each prompt.
+    -- The list of checkpoints.
     checkpoints = {
       ['<CR>'] = 'changes',
       ['r'] = 'restore',
@@ -215,14 +216,14 @@ M.defaults = {
       ['q'] = 'close',
       ['g?'] = 'help',
     },
-    -- Plan, info, log and other windows one only reads.
+    -- Plan, info, log and other read-only windows.
     view = {
       ['q'] = 'close',
       ['gf'] = 'open_file',
       ['gF'] = 'open_file_at_line',
       ['g?'] = 'help',
     },
-    -- An agent's terminal, in Normal mode; in Terminal mode all keys are the program's.
+    -- An agent's terminal in Normal mode. In Terminal mode all keys go to the program.
     terminal = { ['q'] = 'close', ['<C-c>'] = 'stop', ['g?'] = 'help' },
   },
   history = { enabled = true, days = 90, bytes = 256 * 1024 * 1024 },
@@ -248,26 +249,27 @@ M.mistakes = {}
 
 local options ---@type acp.Config|nil
 
---- The options in force. Do not change them.
+--- Return the current options. Callers must not change them.
 ---@return acp.Config
 function M.get()
   options = options or vim.deepcopy(M.defaults)
   return options
 end
 
---- Tell the user of all mistakes at once; before the first screen that would end in a prompt.
+--- Report all mistakes to the user, after VimEnter. An earlier message would cause a hit-enter
+--- prompt.
 local function report()
-  local function tell() require('acp.base.signals').emit('options_wrong', M.mistakes) end
+  local function emit() require('acp.base.signals').emit('options_wrong', M.mistakes) end
   if #M.mistakes == 0 then
     return
   elseif vim.v.vim_did_enter == 1 then
-    tell()
+    emit()
   else
-    vim.api.nvim_create_autocmd('VimEnter', { once = true, callback = vim.schedule_wrap(tell) })
+    vim.api.nvim_create_autocmd('VimEnter', { once = true, callback = vim.schedule_wrap(emit) })
   end
 end
 
---- Merge `opts` over the defaults. What is unknown or of the wrong kind is reported and ignored.
+--- Merge `opts` over the defaults. Unknown options and wrong values are reported and ignored.
 ---@param opts? table
 function M.setup(opts)
   options, M.mistakes = require('acp.base.check').merge(M.defaults, opts ~= vim.NIL and opts or {})
@@ -275,7 +277,7 @@ function M.setup(opts)
   require('acp.base.signals').emit('options_changed')
 end
 
---- Names of the agents that are configured, sorted; with those of `agents_file`.
+--- Return the sorted names of the configured agents, including those of `agents_file`.
 ---@return string[]
 function M.agent_names()
   local names = {} ---@type table<string, true>
@@ -289,7 +291,8 @@ function M.agent_names()
   return require('acp.base.sorted_keys')(names)
 end
 
---- Entries of `agents_file`; empty when there is none or it cannot be read (health says why).
+--- Return the entries of `agents_file`. The list is empty if the option is not set or the file
+--- cannot be read.
 ---@return table[] entries
 ---@return string|nil error
 function M.registry()
@@ -302,12 +305,12 @@ function M.registry()
   return vim.islist(data.agents) and data.agents or {}, nil
 end
 
---- `value` as msgpack must carry it: an empty table where names belong is an empty map.
+--- Return `value` for MessagePack, with an empty table as an empty map instead of an empty array.
 ---@param value table<string, any>|nil
 local function map(value) return next(value or {}) == nil and vim.empty_dict() or value end
 
---- Arguments of the verb `setup`: every option but the keys, where Neovim keeps its files,
---- and the number that the next session gets.
+--- Return the arguments of the verb `setup`: all options except those of keys and the composer,
+--- Neovim's standard paths, and the number of the next session.
 ---@return table
 function M.for_host()
   local args = vim.deepcopy(M.get())

@@ -1,9 +1,9 @@
---- Frames: all changes since the last one, applied in one request of the host.
+--- Frames: batches of operations that the host sends in one request.
 require('acp.wiring')
 
 local M = {}
 
---- Operation -> module and function; modules load when their first operation comes.
+--- Operation -> module and function. A module is loaded by its first operation.
 ---@type table<string, {[1]: string, [2]: string}>
 M.ops = {
   state = { 'acp.base.state', 'set' },
@@ -77,7 +77,7 @@ functions.happened = require('acp.base.events').fire_all
 
 --- Apply one frame.
 ---@param ops any[][] each `{name, ...}`
----@return {us: integer, errors: string[]} time taken, and what failed (the rest was applied)
+---@return {us: integer, errors: string[]} duration, and the errors of operations that failed
 function M.apply(ops)
   local started = vim.uv.hrtime()
   local errors = {}

@@ -1,12 +1,12 @@
---- `:checkhealth acp`: what is ready, what is not, and what to do about it.
+--- `:checkhealth acp`: problems of the installation and configuration, with advice.
 local M = {}
 
 local health = vim.health
 
---- How long an interpreter may take to tell of itself.
+--- Longest wait for the interpreter to report its versions.
 M.patience_ms = 10000
 
---- Fit for any Python: one that is too old has to say so.
+--- Program that prints versions. It must run on any Python, so that an old one can be reported.
 local PROBE = [[
 import json, sys
 found = {"python": "%d.%d.%d" % tuple(sys.version_info[:3])}
@@ -33,7 +33,7 @@ local function neovim()
   end
 end
 
---- The packages that the host needs, by the least version of each: more where an agent has a `url`.
+--- Return the packages that the host needs and their minimum versions. A remote agent needs more.
 ---@return table<string, string>
 local function needed()
   local file = require('acp.base.python').root() .. '/pyproject.toml'
@@ -50,18 +50,18 @@ local function needed()
   return found
 end
 
---- Versions as the interpreter itself sees them.
+--- Return the versions of Python and of packages, as found by the interpreter.
 ---@param names string[] of packages
 ---@return table|nil versions
 ---@return string|nil problem
 local function probe(python, names)
   local argv = vim.list_extend({ python, '-c', PROBE }, names)
-  -- As the host is started: in the current directory a `json.py` of the project would be imported.
+  -- The host's directory: in the current one, Python would import a `json.py` of the project.
   local opts = { text = true, cwd = require('acp.base.python').root() }
   local ok, job = pcall(vim.system, argv, opts)
   if not ok then return nil, tostring(job) end
   local result = job:wait(M.patience_ms)
-  if not result or result.signal == 9 then -- nil: something of it holds its output
+  if not result or result.signal == 9 then -- nil if a child process keeps the output open
     return nil, 'it does not finish'
   end
   local good, versions = pcall(vim.json.decode, result.stdout or '')
@@ -72,10 +72,10 @@ local function probe(python, names)
   return versions
 end
 
---- The numbers of a version alone: `1.0rc1` and `0.6.0.dev1` are none to `vim.version`.
+--- Return only the numbers of a version, because `vim.version` rejects `1.0rc1` and `0.6.0.dev1`.
 local function plain(version) return version:match('^%d+%.?%d*%.?%d*') end
 
---- Report the packages that are there, too old or missing.
+--- Report which packages are present, too old or missing.
 ---@param versions table<string, string>
 ---@param wanted table<string, string>
 local function packages(versions, wanted, advice)
@@ -125,8 +125,8 @@ local function python()
   packages(versions, wanted, advice)
 end
 
---- Time to the host and back; the one request of Lua that waits.
----@return number|nil ms nil when it does not answer
+--- Measure the round trip to the host with a synchronous request.
+---@return number|nil ms nil if the host does not answer
 local function ping()
   local started = vim.uv.hrtime()
   local it = require('acp.base.host')
@@ -134,8 +134,8 @@ local function ping()
   return ok and answer == 'pong' and (vim.uv.hrtime() - started) / 1e6 or nil
 end
 
---- The last words of the host, without what only underlines them; nil when there are none.
-local function last_words()
+--- Return the last lines of the host's stderr, without lines that only underline others, or nil.
+local function last_lines()
   local lines = vim.tbl_filter(
     function(line) return not line:match('^[%s~^]*$') end,
     require('acp.base.host').stderr()
@@ -149,7 +149,7 @@ local function host()
   if not it.running() then
     local line = 'Not running (' .. state.host .. ')'
     if state.host == 'failed' then
-      health.error(line, last_words())
+      health.error(line, last_lines())
     else
       health.info(line .. '. It starts with the first command')
     end
@@ -158,12 +158,12 @@ local function host()
     if ms then
       health.ok(('Running, answers in %.2f ms'):format(ms))
     else
-      health.error('Running, but not answering', last_words())
+      health.error('Running, but not answering', last_lines())
     end
   end
 end
 
---- Why a program cannot be started.
+--- Return why a program cannot be started.
 local function absent(program)
   if not program:find('[/\\]') then return program .. ' is not on PATH' end
   local there = vim.uv.fs_stat(program) ~= nil
@@ -171,21 +171,21 @@ local function absent(program)
 end
 
 ---@param agent acp.AgentConfig
----@return string program '' where it is embedded, or known to the host alone
----@return string path '' where it cannot be started
+---@return string program '' if the agent is embedded, or only the host knows its program
+---@return string path '' if the program cannot be started
 local function program_of(agent)
   local program = vim.fn.expand((agent.command or {})[1] or '')
   return program, program == '' and '' or vim.fn.exepath(program)
 end
 
---- One of the presets, as it came: that it is not installed is no fault.
+--- Whether an agent is an unchanged preset, which need not be installed.
 ---@param agent acp.AgentConfig
 local function is_preset(name, agent)
   return vim.deep_equal(agent, require('acp.config').defaults.agents[name])
 end
 
 ---@param agent acp.AgentConfig
----@return boolean there its program can be started, as far as one sees
+---@return boolean available whether its program can probably be started
 local function one_agent(name, agent, chosen)
   local label = name .. (chosen and ' (for new sessions)' or '')
   local program, path = program_of(agent)
@@ -205,8 +205,8 @@ local function one_agent(name, agent, chosen)
   return program == '' or path ~= ''
 end
 
---- The one in use first, those that can be used, those that the user has named; apart from these
---- the presets that are not installed.
+--- Sort agents: the chosen one, those that can be started, those that the user has configured.
+--- Presets that are not installed are listed separately.
 ---@param all table<string, acp.AgentConfig>
 ---@param chosen string
 ---@return string[] names

@@ -1,25 +1,25 @@
 ---@meta
---- Types of the front: the snapshot, frames and options, under the names of the manual.
+--- Types of the Lua side: state, handlers and options, with the names of the manual.
 
 --- Row, column, end column (0-based, bytes), highlight group.
 ---@alias acp.Span { [1]: integer, [2]: integer, [3]: integer, [4]: string }
 
 ---@class acp.PromptOpts
 ---@field session? integer
----@field new? boolean in a new session
+---@field new? boolean send it in a new session
 ---@field agent? string
 ---@field attach? string[] paths
----@field meta? table<string, any> `_meta` of the request, `traceparent` and the like
+---@field meta? table<string, any> `_meta` of the request, such as `traceparent`
 
 ---@class acp.ExtensionContext
 ---@field agent string
 ---@field method string
----@field session? integer our number, where the params name a session
+---@field session? integer session number, if the params name a session
 ---@field request boolean whether an answer is expected
 
---- What it returns is the result; `nil, { code, message, data }` refuses. A function that is
---- returned is called with `reply(result, err)`, for handlers that answer later. An error in it is
---- told to the agent as -32603.
+--- The return value is the result; `nil, { code, message, data }` is an error. To answer later,
+--- return a function, which is called with `reply(result, err)`. An error that the handler raises
+--- is sent as -32603.
 ---@alias acp.ExtensionHandler fun(params: any, context: acp.ExtensionContext): any, any
 
 ---@class acp.ExtensionError
@@ -28,19 +28,19 @@
 ---@field data? any
 
 ---@class acp.ToolSpec
----@field description string what it gives, written for a model
+---@field description string description for the model
 ---@field schema? table JSON schema of the arguments, of type 'object'
----@field write? boolean it changes something: the user is asked before each call
+---@field write? boolean it changes something, so each call needs a permission
 ---@field run acp.ToolFunction
 
 ---@class acp.ToolContext
----@field session integer our number
+---@field session integer session number
 ---@field cwd string the session's directory
 ---@field agent string
 
---- Arguments are as the agent sent them, null members being absent. What it returns is the result,
---- a text or a table; `nil, message` says that it failed. A function that is returned is called
---- with `reply(result, err)`, for tools that answer later, and may return what cancels the call.
+--- `args` are the agent's arguments without null members. The return value is the result, a text or
+--- a table; `nil, message` is an error. To answer later, return a function, which is called with
+--- `reply(result, err)` and may return a function that cancels the call.
 ---@alias acp.ToolFunction fun(args: table, ctx: acp.ToolContext): any, any
 
 ---@class acp.State
@@ -48,17 +48,17 @@
 ---@field current? integer
 ---@field agents table<string, acp.Agent>
 ---@field sessions table<integer, acp.Session>
----@field elicitations acp.Elicitation[] those that belong to no session
+---@field elicitations acp.Elicitation[] elicitations that belong to no session
 
 ---@class acp.Agent
 ---@field status 'starting'|'ready'|'auth_required'|'exited'|'failed'
 ---@field pid? integer
----@field url? string without what may be secret
+---@field url? string address without parts that may be secret
 ---@field protocol? integer
 ---@field info? table
 ---@field capabilities? table
 ---@field auth_methods? { id: string, name: string, description?: string }[]
----@field auth? { state: string, accounts?: table[] } what the agent says about the login
+---@field auth? { state: string, accounts?: table[] } login state reported by the agent
 ---@field error? string
 
 ---@class acp.Session
@@ -73,29 +73,29 @@
 ---@field plan? { content: string, priority: string, status: string }[]
 ---@field tool_calls? acp.ToolCall[]
 ---@field modes? { current: string, available: acp.Mode[] }
----@field options? table[] config options as on the wire
+---@field options? table[] config options in wire format
 ---@field commands? { name: string, description: string, hint?: string }[]
 ---@field usage? { used: integer, size: integer, cost?: { amount: number, currency: string } }
 ---@field turn_usage? table<string, integer> tokens of the last turn
 ---@field model? { option: string, value: string, name: string }
----@field retrying? string why the agent tries again
+---@field retrying? string why the agent retries
 ---@field permissions? acp.Permission[]
 ---@field elicitations? acp.Elicitation[]
----@field questions? acp.Permission[] of ours, that no agent waits for
----@field more? table<string, integer> of lists that are cut, by name: how many are not in them
+---@field questions? acp.Permission[] questions of the plugin itself
+---@field more? table<string, integer> number of omitted items by name of a truncated list
 ---@field subagents? acp.Subagent[]
----@field parent? integer of a subagent: the session that has started it
+---@field parent? integer session that has started this subagent
 ---@field edits? acp.Edit[]
----@field checkpoints? { n: integer, label: string }[] the oldest first
+---@field checkpoints? { n: integer, label: string }[] oldest first
 ---@field terminals? acp.Terminal[]
----@field tools? acp.ToolUse the editor's own tools, where they are offered
----@field elsewhere? string names a session of another Neovim that has edits or checkpoints here
+---@field tools? acp.ToolUse the editor's own tools, if they are offered
+---@field elsewhere? string name of a session of another Neovim with edits or checkpoints here
 ---@field chat_bufnr? integer
 ---@field composer_bufnr? integer
 
 ---@class acp.ToolUse
 ---@field names string[]
----@field connected integer connections that are open
+---@field connected integer open connections
 ---@field calls integer
 ---@field failed integer
 ---@field slowest_ms integer
@@ -123,7 +123,7 @@
 ---@field title string
 ---@field kind? string
 ---@field options acp.PermissionOption[]
----@field shown_ms? integer how long it has been on the screen; nil before
+---@field shown_ms? integer time since it appeared on the screen, nil before that
 
 ---@class acp.Elicitation
 ---@field id string
@@ -132,11 +132,11 @@
 ---@field url? string
 
 ---@class acp.Subagent
----@field id string the agent's
----@field session? integer our number, under which it has a chat
+---@field id string id given by the agent
+---@field session? integer number of its session, which has a chat
 ---@field title? string
 ---@field description? string
----@field state string running, requires_action, idle, unknown, gone or another word of the agent's
+---@field state string running, requires_action, idle, unknown, gone or a custom word of the agent
 ---@field stop_reason? string
 ---@field error? string
 
@@ -147,20 +147,20 @@
 ---@field removed integer
 ---@field kind 'modified'|'created'|'deleted'
 ---@field conflict? boolean
----@field named boolean whether the agent has named the file whose changes these are
----@field note? string what no line shows: line ends, a BOM, the newline at the end
+---@field named boolean whether the agent has named the changed file
+---@field note? string a change that no line shows, of line endings, BOM or final newline
 
 ---@class acp.Terminal
 ---@field id string
 ---@field command string
 ---@field running boolean
 ---@field exit_code? integer
----@field signal? string its name
+---@field signal? string name of the signal
 
 ---@class acp.AgentConfig
 ---@field command? string[] the program first
----@field url? string where it is, instead of a command
----@field headers? table<string, string> they go with each request to `url`
+---@field url? string address of a remote agent, instead of a command
+---@field headers? table<string, string> HTTP headers for requests to `url`
 ---@field env? table<string, string|number>
 ---@field cwd? string
 ---@field auth_method? string
@@ -171,9 +171,9 @@
 ---@field system_prompt? string|{ text: string, mode?: 'append'|'override' }
 ---@field meta? table<string, any> `_meta` of its sessions
 ---@field protocol? 1|2
----@field title? string what people call it, until it says so itself
----@field install? string how to get it, said when its program is missing
----@field store? string[] globs of the files that it keeps for itself
+---@field title? string display name until the agent sends its own
+---@field install? string installation command or address, shown if the program is missing
+---@field store? string[] globs of the agent's internal files
 
 ---@class acp.Rule
 ---@field action 'allow'|'deny'|'ask'

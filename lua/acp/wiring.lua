@@ -1,8 +1,8 @@
---- Listeners of the signals (`acp.base.signals`). Loaded by every way into the plugin:
---- commands, <Plug> maps, `require('acp')`, and the host's frames.
+--- Listeners of the signals (`acp.base.signals`). Every entry point loads this file: commands,
+--- <Plug> maps, `require('acp')` and the host's frames.
 local on = require('acp.base.signals').on
 
---- Signal -> module and function, loaded when it is first given.
+--- Signal -> module and function. A module is loaded by its first signal.
 for name, call in pairs({
   chat_replaced = { 'acp.ui.composer_swap', 'changed' },
   chat_opened = { 'acp.ui.composer_swap', 'opened' },
@@ -25,7 +25,8 @@ on('host_gone', function(message)
   require('acp.command.session_restore').host_gone(message)
 end)
 
---- The first prompt does not wait until the module of drafts is loaded; Neovim may end before.
+--- Save drafts soon. Loading the module is scheduled so that it does not delay the first prompt;
+--- VimLeavePre covers an exit before that.
 on('draft_goes', function()
   if package.loaded['acp.command.drafts'] then return require('acp.command.drafts').soon() end
   vim.schedule(function() require('acp.command.drafts').soon() end)
@@ -47,7 +48,7 @@ on('setup', function(args)
   args.extensions = extensions and extensions.names() or {}
   require('acp.tools.packs').watch()
   local user_tools = package.loaded['acp.tools.user_tools']
-  args.user_tools = user_tools and user_tools.told() or {}
+  args.user_tools = user_tools and user_tools.for_host() or {}
   local tutor = args.agents.tutor
   local taught = args.agent == 'tutor' or package.loaded['acp.command.tutor_keys']
   if tutor and not tutor.command and taught then
@@ -63,9 +64,9 @@ on('verb_goes', function()
   if watch then watch.flush_all() end
 end)
 
-on('hunks_told', function(path, bufnr, hunks)
+on('hunks_changed', function(path, bufnr, hunks)
   local review = package.loaded['acp.review']
-  if review then review.told(path, bufnr, hunks) end
+  if review then review.hunks_changed(path, bufnr, hunks) end
 end)
 
 on('lines_shown', function(...)
@@ -74,7 +75,7 @@ on('lines_shown', function(...)
 end)
 
 on('options_changed', function()
-  -- What is on the screen already is as the options say now.
+  -- Update everything on the screen to the new options.
   for module, name in pairs({
     ['acp.ui.keymaps'] = 'refresh',
     ['acp.review.inline'] = 'redraw',

@@ -267,25 +267,26 @@ end
 
 ---@return acp.Kept
 local function read(path)
-  local kept = vim.json.decode(read_file(path) or '', { luanil = { object = true, array = true } })
-  assert(type(kept) == 'table' and kept.version == M.VERSION, 'another version')
-  local gone = sent(M.directory() .. '/' .. vim.fs.basename(kept.sent or ''))
+  local stored =
+    vim.json.decode(read_file(path) or '', { luanil = { object = true, array = true } })
+  assert(type(stored) == 'table' and stored.version == M.VERSION, 'another version')
+  local gone = sent(M.directory() .. '/' .. vim.fs.basename(stored.sent or ''))
   for _, name in ipairs({ 'drafts', 'queue', 'earlier' }) do
-    kept[name] = unsent(kept[name] or {}, gone)
+    stored[name] = unsent(stored[name] or {}, gone)
   end
-  kept.remarks = kept.remarks or {}
-  assert(vim.iter(kept.remarks):all(is_remark), 'no list of comments')
-  return kept
+  stored.remarks = stored.remarks or {}
+  assert(vim.iter(stored.remarks):all(is_remark), 'no list of comments')
+  return stored
 end
 
 --- Whether a file must be left alone.
 ---@return boolean other it belongs to another directory with the same hash
 ---@return boolean newer a newer version of the plugin wrote it
 local function is_not_ours(path, cwd)
-  local ok, kept = pcall(vim.json.decode, read_file(path) or '')
-  if not ok or type(kept) ~= 'table' then return false, false end
-  local other = type(kept.cwd) == 'string' and kept.cwd ~= cwd
-  local newer = type(kept.version) == 'number' and kept.version > M.VERSION
+  local ok, stored = pcall(vim.json.decode, read_file(path) or '')
+  if not ok or type(stored) ~= 'table' then return false, false end
+  local other = type(stored.cwd) == 'string' and stored.cwd ~= cwd
+  local newer = type(stored.version) == 'number' and stored.version > M.VERSION
   return other, newer and not other
 end
 
@@ -316,9 +317,9 @@ function M.take(cwd)
   local function take(file)
     local path, problem = claim(file)
     problems[#problems + 1] = problem
-    local ok, kept = pcall(read, path)
+    local ok, stored = pcall(read, path)
     if path and ok then
-      found[#found + 1] = kept
+      found[#found + 1] = stored
       paths[#paths + 1] = path
     elseif path then
       uv.fs_rename(path, path .. '.damaged')

@@ -11,7 +11,7 @@
 --- a prompt was sent or queued composer_opens (n)                       returns whether a draft was
 --- restored into it attached (n)                             the attachments of the next prompt of
 --- composer n changed prompt_comes_back (n, text)              a prompt could not be sent
---- hunks_told (path, bufnr, hunks)          the pending hunks of a file in a buffer changed
+--- hunks_changed (path, bufnr, hunks)       the pending hunks of a file in a buffer changed
 --- lines_shown (session, path, line)        an agent shows lines of a file to the user
 --- options_changed ()                       `setup()` was called options_wrong (mistakes)
 --- `setup()` had mistakes, one line each

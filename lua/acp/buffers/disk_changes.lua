@@ -271,8 +271,8 @@ require('acp.buffers.silent_saves').listen(update_stamp)
 --- Such a file may have the same text, and then Neovim must not warn when the user saves.
 local function check_remaining()
   for bufnr, known in pairs(stamps) do
-    local ours = api.nvim_buf_is_loaded(bufnr) and not save.in_conflict(bufnr)
-    local now = ours and file_stamp.of_buffer(bufnr)
+    local in_sync = api.nvim_buf_is_loaded(bufnr) and not save.in_conflict(bufnr)
+    local now = in_sync and file_stamp.of_buffer(bufnr)
     if now and now ~= known then request_check(bufnr) end
   end
 end

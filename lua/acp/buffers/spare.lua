@@ -23,8 +23,8 @@ local function is_overwritten(bufnr, name, stat)
   end
   local folder = vim.fs.dirname(name)
   local above, link = uv.fs_stat(folder), uv.fs_lstat(name)
-  local ours = stat.uid == uv.getuid() and stat.gid == uv.getgid()
-  return not ours
+  local is_owner = stat.uid == uv.getuid() and stat.gid == uv.getgid()
+  return not is_owner
     or stat.nlink > 1
     or not link
     or link.type == 'link'

@@ -233,7 +233,7 @@ local function end_with_file(bufnr, ended)
   end
 end
 
----@param args { buf: integer, match: string, unheard?: boolean }
+---@param args { buf: integer, match: string, silent?: boolean }
 local function on_saved(args)
   local watch = watched[args.buf]
   local path = watch and watch.path or path_of(args.buf)

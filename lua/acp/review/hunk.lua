@@ -79,7 +79,7 @@ local function cross(step, paths)
 end
 
 --- Go to the next (`count` > 0) or previous pending hunk of this buffer. Past the last or first
---- one, go on to the next file with pending edits, wrapping around.
+--- one, continue in the next file with pending edits, wrapping around.
 function M.jump(count)
   local inline = require('acp.review.inline')
   local bufnr = api.nvim_get_current_buf()

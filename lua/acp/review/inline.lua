@@ -227,7 +227,7 @@ local function absent(value) return value == nil or value == vim.NIL end
 --- Report the hunks to the review, which shows their base.
 ---@param hunks acp.Hunk[]
 local function pass_on(path, bufnr, hunks)
-  if bufnr then require('acp.base.signals').emit('hunks_told', path, bufnr, hunks) end
+  if bufnr then require('acp.base.signals').emit('hunks_changed', path, bufnr, hunks) end
 end
 
 --- Set all pending hunks of a file. An empty list clears them. `path` is absolute and real.

@@ -1,27 +1,27 @@
---- Language servers of a buffer: which there are, requests to them, and waiting until one starts.
+--- Language servers of a buffer: lookup, requests, and waiting for one to start.
 local M = {}
 
 local api = vim.api
 local compat = require('acp.base.compat')
 
---- A server that says that its text has just changed, or that it cancelled the request itself (LSP
---- 3.17, ErrorCodes), is asked again.
-local AGAIN, AGAIN_MS = { [-32801] = true, [-32802] = true }, 100
+--- Error codes after which a request is sent again (LSP 3.17, ErrorCodes): ContentModified and
+--- ServerCancelled.
+local RETRIED, RETRY_MS = { [-32801] = true, [-32802] = true }, 100
 
---- The words of an error, on one line.
+--- Return the message of an error on one line.
 ---@param err any
 local function words(err)
   local text = type(err) == 'table' and err.message or err
   return (vim.trim(tostring(text)):gsub('%s+', ' '):sub(1, 300))
 end
 
---- Ask one server. `done(err, result)` is called once, unless the function that is returned was
---- called before, which cancels the request.
+--- Send a request to one server. `done(err, result)` is called once, unless the returned function
+--- cancels the request before.
 ---@param client vim.lsp.Client
 ---@param method string
 ---@param params table
 ---@param bufnr integer
----@param limit_ms integer it gives up then
+---@param limit_ms integer timeout
 ---@param done fun(err?: string, result?: any)
 ---@return fun() cancel
 function M.ask(client, method, params, bufnr, limit_ms, done)
@@ -41,7 +41,7 @@ function M.ask(client, method, params, bufnr, limit_ms, done)
     if over then return end
     local sent
     sent, id = compat.lsp_request(client, method, params, function(err, result)
-      if err and AGAIN[err.code] then return vim.defer_fn(send, AGAIN_MS) end
+      if err and RETRIED[err.code] then return vim.defer_fn(send, RETRY_MS) end
       finish(err, result)
     end, bufnr)
     if not sent then finish('has stopped') end
@@ -63,10 +63,10 @@ function M.ask(client, method, params, bufnr, limit_ms, done)
   end
 end
 
---- The servers of a buffer that know a method, or one of them alone.
+--- Return the servers of a buffer that support a method.
 ---@param bufnr integer
 ---@param method string
----@param only? integer id of a client
+---@param only? integer id of the only client to return
 ---@return vim.lsp.Client[]
 function M.of(bufnr, method, only)
   local found = vim.lsp.get_clients({ bufnr = bufnr, id = only })
@@ -80,7 +80,7 @@ local function names(clients)
   return table.concat(vim.tbl_map(function(client) return client.name end, clients), ', ')
 end
 
---- Servers that have been started for the buffer and have not said yet what they can do.
+--- Return servers of the buffer that are not initialized yet.
 local function starting(bufnr)
   return vim.tbl_filter(
     function(client) return not client.initialized end,
@@ -88,7 +88,7 @@ local function starting(bufnr)
   )
 end
 
---- Why there is no server to ask, for the model.
+--- Return why there is no server, for the model.
 local function why_none(bufnr, method)
   local file = vim.fs.basename(api.nvim_buf_get_name(bufnr))
   local coming, there = starting(bufnr), vim.lsp.get_clients({ bufnr = bufnr })
@@ -100,15 +100,15 @@ local function why_none(bufnr, method)
   return 'no language server for ' .. file
 end
 
---- Whether a server says that it is at work, on its first look at the project perhaps.
+--- Whether a server reports work in progress, such as indexing the project.
 ---@param client vim.lsp.Client
 function M.is_busy(client)
   local pending = client.progress and client.progress.pending
   return pending ~= nil and next(pending) ~= nil
 end
 
---- Wait until none of these servers is at work, for so long at most; `done` is called once, unless
---- the function that is returned was called before.
+--- Wait until all of these servers are idle, for at most `wait_ms`. `done` is called once, unless
+--- the returned function cancels the wait before.
 ---@param clients vim.lsp.Client[]
 ---@param wait_ms integer
 ---@param done fun()
@@ -140,11 +140,11 @@ end
 ---@class acp.WaitForClients
 ---@field method string
 ---@field only? integer id of a client
----@field wait_ms integer as long as none has been started
----@field starting_ms? integer as long as one is starting; not less than `wait_ms`
+---@field wait_ms integer longest wait if no server is starting
+---@field starting_ms? integer longest wait if one is starting; at least `wait_ms`
 
---- Wait until a server of the buffer knows a method. `done(clients, why)` is called once, unless
---- the function that is returned was called before.
+--- Wait until a server of the buffer supports a method. `done(clients, why)` is called once, unless
+--- the returned function cancels the wait before.
 ---@param bufnr integer
 ---@param wait acp.WaitForClients
 ---@param done fun(clients?: vim.lsp.Client[], why?: string)
@@ -165,20 +165,20 @@ function M.wait(bufnr, wait, done)
     api.nvim_del_autocmd(attached)
     done(clients, why)
   end
-  local function look()
+  local function check()
     if over then return end
     if not api.nvim_buf_is_loaded(bufnr) then return finish(nil, 'the buffer was closed') end
     found = M.of(bufnr, wait.method)
     if #found > 0 then finish(found) end
   end
   local function give_up()
-    look()
+    check()
     if not over then finish(nil, why_none(bufnr, wait.method)) end
   end
 
   attached = api.nvim_create_autocmd('LspAttach', {
     callback = function(args)
-      if args.buf == bufnr then vim.schedule(look) end -- it is one of the buffer's after this
+      if args.buf == bufnr then vim.schedule(check) end -- it is attached after this event
     end,
   })
   vim.defer_fn(function()

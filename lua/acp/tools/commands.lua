@@ -1,4 +1,4 @@
---- Commands of language servers, whose edits are handed over in place of being applied.
+--- Commands of language servers. Their edits are returned instead of being applied.
 local M = {}
 
 local clients = require('acp.tools.clients')
@@ -17,7 +17,7 @@ local function knows(client, command)
   return vim.tbl_contains(known, command)
 end
 
---- Have the client hand over edits until the function that is returned is called.
+--- Collect the client's edits until the returned function is called.
 local function capture(client, edits)
   local own = client.handlers[METHOD]
   client.handlers[METHOD] = function(_, params)
@@ -27,7 +27,7 @@ local function capture(client, edits)
   return function() client.handlers[METHOD] = own end
 end
 
---- Have a server run a command. Answers with the WorkspaceEdits that it sent meanwhile.
+--- Run a command on a server and reply with the WorkspaceEdits that it sent meanwhile.
 ---@param reply acp.Reply
 ---@param question acp.CommandQuestion
 ---@return fun()|nil cancel

@@ -1,5 +1,5 @@
---- What a debugger knows, for agents: sessions of nvim-dap, their stacks, variables, breakpoints.
---- Nothing here starts, steps or evaluates anything.
+--- Debugger tools for agents: sessions of nvim-dap, stacks, variables and breakpoints. They only
+--- read; nothing is started, stepped or evaluated.
 local results = require('acp.tools.pack_results')
 
 local LIMIT_MS = 5000
@@ -21,7 +21,7 @@ local function sessions()
   return found
 end
 
---- The session that is meant: of that number, else the one that the user looks at.
+--- Return the session with the number in `args`, or else the one that is current in nvim-dap.
 local function chosen(args)
   local id = results.argument(args, 'session', 'number')
   local dap = require('dap')
@@ -37,8 +37,8 @@ local function why(err)
   return ('the debugger refuses: %s'):format(results.line(message, 300))
 end
 
---- A tool that asks the debugger: `work(ask)` runs as a coroutine and returns the result; `ask(
---- session, command, arguments)` waits for the answer.
+--- Return a tool function that sends requests to the debugger. `work(ask)` runs in a coroutine and
+--- returns the result. `ask(session, command, arguments)` yields until the answer.
 ---@param work fun(ask: fun(session: table, command: string, arguments?: table): table): table
 local function asking(work)
   return function(reply)
@@ -74,7 +74,7 @@ local function asking(work)
 end
 
 ---@param session table
-local function told(session, cwd)
+local function describe(session, cwd)
   local config, frame = session.config or {}, session.current_frame
   local stopped = session.stopped_thread_id ~= nil
   return {
@@ -89,7 +89,7 @@ local function told(session, cwd)
 end
 
 local function state(_, ctx)
-  local all = vim.tbl_map(function(one) return told(one, ctx.cwd) end, sessions())
+  local all = vim.tbl_map(function(one) return describe(one, ctx.cwd) end, sessions())
   return results.list('sessions', all, results.LIMIT, function(one)
     local where = one.place and (' at %s in %s'):format(one.place, one['function']) or ''
     local name = one.name or one.type or 'debug session'
@@ -97,7 +97,7 @@ local function state(_, ctx)
   end, 'no debug session runs')
 end
 
---- The thread that is meant: the one that has stopped.
+--- Return the thread in `args`, or else the one that has stopped.
 local function thread_of(session, args)
   local thread = results.argument(args, 'thread', 'number') or session.stopped_thread_id
   return thread or error('the program runs: it has not stopped anywhere', 0)
@@ -144,7 +144,8 @@ local function variable(one, scope)
   }
 end
 
---- Variables of a reference. What is lazy would run the program's own code.
+--- Return the variables of a reference. Lazy ones are left out, because reading them would run the
+--- program's code.
 local function children(ask, session, reference, scope)
   local found = ask(session, 'variables', { variablesReference = reference })
   local plain = vim.tbl_filter(

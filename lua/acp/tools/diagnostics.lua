@@ -1,5 +1,6 @@
---- What `vim.diagnostic` has of any source, for `acp.base.async_calls`: once the language servers
---- have spoken on the last change, and beside what it was when a turn began.
+--- Diagnostics of all sources, for `acp.base.async_calls`. They are read after the language servers
+--- have published diagnostics for the last change, and can be compared with those at the start of
+--- the turn.
 local M = {}
 
 local api, diagnostic = vim.api, vim.diagnostic
@@ -9,20 +10,20 @@ local uncopied = require('acp.tools.uncopied')
 local SEVERITIES = { 'error', 'warning', 'info', 'hint' }
 
 ---@class acp.DiagnosticsQuestion
----@field path? string resolved path; nil: all files in `roots`
+---@field path? string resolved path; all files in `roots` by default
 ---@field roots string[] resolved directories
 ---@field session integer
 ---@field load boolean whether the file may be loaded
----@field severity integer 1 to 4: at least that
----@field turn boolean what the turn added and removed
+---@field severity integer lowest severity to return, from 1 (error) to 4 (hint)
+---@field turn boolean return the changes since the start of the turn
 ---@field wait_ms integer
 ---@field limit integer
 
 ---@class acp.TurnStart
----@field said table<string, table<string, integer>> how often, by path and key
----@field open table<string, true> the files that were open
+---@field counts table<string, table<string, integer>> number of diagnostics by path and key
+---@field open table<string, true> files that were open
 ---@field done boolean
----@field finish? fun() who waits for it
+---@field finish? fun() called when it is done
 
 local starts = {} ---@type table<integer, acp.TurnStart> by session
 
@@ -37,7 +38,8 @@ local function is_inside(path, roots)
     :any(function(root) return vim.startswith(path, root == '/' and root or root .. '/') end)
 end
 
---- Files that have diagnostics: path, buffer, and how many of each severity, by path.
+--- Return the files that have diagnostics, sorted by path: path, buffer, and count of each
+--- severity.
 ---@param question acp.DiagnosticsQuestion
 ---@return { [1]: string, [2]: integer, [3]: table<integer, integer> }[]
 local function files(question, rest)
@@ -62,14 +64,14 @@ local function key(one)
   return table.concat(parts, '\0')
 end
 
---- The column of a byte of a line, 1-based, in characters.
+--- Convert a byte column to a 1-based column in characters.
 local function column(bufnr, row, col)
   if not api.nvim_buf_is_loaded(bufnr) then return col + 1 end
   local line = api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1] or ''
   return vim.fn.strchars(line:sub(1, col)) + 1
 end
 
---- A diagnostic as the host is given it.
+--- Convert a diagnostic to the host's format.
 local function plain(path, bufnr, one)
   return {
     path = path,
@@ -83,7 +85,8 @@ local function plain(path, bufnr, one)
   }
 end
 
---- The first ones, errors of all files first, and how many there are of each severity.
+--- Return the first diagnostics, ordered by severity and then by file, and the count of each
+--- severity.
 ---@param question acp.DiagnosticsQuestion
 local function all(question, rest)
   local items, counts, found = {}, {}, files(question, rest)
@@ -112,19 +115,19 @@ local function take_start(start, rest)
     if path then
       start.open[path] = api.nvim_buf_is_loaded(bufnr) or start.open[path]
       uncopied.each(uncopied.get(bufnr), rest, function(one)
-        start.said[path] = start.said[path] or {}
-        local said, name = start.said[path], key(one)
-        said[name] = (said[name] or 0) + 1
+        start.counts[path] = start.counts[path] or {}
+        local counts, name = start.counts[path], key(one)
+        counts[name] = (counts[name] or 0) + 1
       end)
     end
   end
 end
 
---- A turn begins: what is said now is what its end is compared with.
+--- Record the diagnostics at the start of a turn.
 ---@param session integer
 function M.turn_begins(session)
   spoken.watch()
-  local start = { said = {}, open = {}, done = false } ---@type acp.TurnStart
+  local start = { counts = {}, open = {}, done = false } ---@type acp.TurnStart
   starts[session] = start
   slices.run(function(rest) take_start(start, rest) end, function()
     start.done = true
@@ -135,7 +138,7 @@ end
 ---@param session integer
 function M.forget(session) starts[session] = nil end
 
---- What is said of a file that was not before: those that are more than they were.
+--- Return the diagnostics of a file that were added, and the present count of each key.
 local function added(file, before, question, rest)
   local found, counts = {}, {}
   local list = api.nvim_buf_is_valid(file[2]) and uncopied.get(file[2]) or {}
@@ -148,7 +151,7 @@ local function added(file, before, question, rest)
   return found, counts
 end
 
---- What was said of a file before and is not now.
+--- Return the diagnostics of a file that no longer exist.
 local function removed(path, before, counts, question, rest)
   local found, n = {}, 0
   for name, count in pairs(before) do
@@ -167,14 +170,14 @@ local function removed(path, before, counts, question, rest)
   return found
 end
 
---- What a turn has added and removed.
+--- Return the diagnostics that a turn has added and removed.
 ---@param question acp.DiagnosticsQuestion
 ---@param start acp.TurnStart
 local function since(question, start, rest)
   local answer = { items = {}, removed = {}, unknown = {}, added = 0, gone = 0 }
   local seen = {}
   local function note_removed(path, counts)
-    local gone = removed(path, start.said[path] or {}, counts, question, rest)
+    local gone = removed(path, start.counts[path] or {}, counts, question, rest)
     local room = math.max(question.limit - #answer.removed, 0)
     vim.list_extend(answer.removed, gone, 1, math.min(#gone, room))
     answer.gone = answer.gone + #gone
@@ -182,23 +185,23 @@ local function since(question, start, rest)
   for _, file in ipairs(files(question, rest)) do
     local path, bufnr = file[1], file[2]
     seen[path] = true
-    local new, counts = added(file, start.said[path] or {}, question, rest)
+    local new, counts = added(file, start.counts[path] or {}, question, rest)
     for _, one in ipairs(uncopied.first(new, question.limit - #answer.items, rest)) do
       answer.items[#answer.items + 1] = plain(path, bufnr, one)
     end
     answer.added = answer.added + #new
-    local unknown = #new > 0 and not start.open[path] and not start.said[path]
+    local unknown = #new > 0 and not start.open[path] and not start.counts[path]
     if unknown then answer.unknown[#answer.unknown + 1] = path end
     note_removed(path, counts)
   end
-  for path in pairs(start.said) do
+  for path in pairs(start.counts) do
     local wanted = question.path == path or not question.path and is_inside(path, question.roots)
     if wanted and not seen[path] then note_removed(path, {}) end
   end
   return answer
 end
 
---- The buffers whose servers are waited for, brought up to date with their files.
+--- Return the buffers with language servers, updated from their files.
 local function served(question)
   local found = {}
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
@@ -256,10 +259,10 @@ local function answer(reply, question, bufnrs, wait_ms)
   end
 end
 
---- Read diagnostics. The answer has `items`, `silent` (servers that have not spoken on the last
---- change), `served` (whether there is a server), and `counts` by severity; or of a turn `items`
---- that were added, `removed` ones, how many of both there are (`added`, `gone`), and `unknown`:
---- files that were not open when it began.
+--- Read diagnostics. The reply has `items`, `counts` by severity, `silent` (servers without
+--- diagnostics for the last change) and `served` (whether there is a server). With `turn`, `items`
+--- are the added ones and `removed` the removed ones, `added` and `gone` are their numbers, and
+--- `unknown` has the files that were not open at the start of the turn.
 ---@param reply acp.Reply
 ---@param question acp.DiagnosticsQuestion
 ---@return fun()|nil cancel
@@ -272,8 +275,8 @@ function M.read(reply, question)
   local began, cancel = vim.uv.now(), nil
   local wait = { method = 'textDocument/publishDiagnostics', wait_ms = question.wait_ms }
   local stop = require('acp.tools.clients').wait(bufnr, wait, function(_, none)
-    local said = next(diagnostic.count(bufnr)) ~= nil
-    if none and not said then return reply(nil, none) end
+    local has_diagnostics = next(diagnostic.count(bufnr)) ~= nil
+    if none and not has_diagnostics then return reply(nil, none) end
     local left = math.max(question.wait_ms - (vim.uv.now() - began), 0)
     cancel = answer(reply, question, { bufnr }, left)
   end)

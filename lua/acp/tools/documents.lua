@@ -1,4 +1,4 @@
---- Loaded files as language servers know them, and what formats them.
+--- Loaded files with their language server state, and their formatters.
 local M = {}
 
 local api, uv = vim.api, vim.uv
@@ -10,7 +10,7 @@ local function path_of(bufnr)
   return uv.fs_realpath(name)
 end
 
---- All loaded files by real path: changedtick, the version that servers were told last, and the ids
+--- Return all loaded files by real path: changedtick, the version last sent to servers, and the ids
 --- of those servers.
 ---@return table<string, { tick: integer, version?: integer, clients: integer[] }>
 function M.loaded()
@@ -29,16 +29,16 @@ function M.loaded()
   return found
 end
 
---- What servers have said about these rows of a file (0-based, the last one included), as they
---- said it.
+--- Return the diagnostics of servers for these rows of a file (0-based, inclusive), as LSP
+--- diagnostics.
 ---@return table[]
 function M.diagnostics(path, first, last)
   local bufnr = hidden.buffer(path)
   local found = {}
   for _, it in ipairs(bufnr and require('acp.tools.uncopied').get(bufnr) or {}) do
-    local said = vim.tbl_get(it, 'user_data', 'lsp')
-    if said and it.lnum <= last and (it.end_lnum or it.lnum) >= first then
-      found[#found + 1] = said
+    local original = vim.tbl_get(it, 'user_data', 'lsp')
+    if original and it.lnum <= last and (it.end_lnum or it.lnum) >= first then
+      found[#found + 1] = original
     end
   end
   return found
@@ -49,15 +49,15 @@ local function options(bufnr)
   return { tabSize = width, insertSpaces = vim.bo[bufnr].expandtab }
 end
 
---- The formatters that the user has for a file by conform.nvim; none where that is not loaded.
+--- Return the user's formatters for a file in conform.nvim, if that is loaded.
 local function formatters(bufnr)
   local conform = package.loaded.conform
   if not conform or not conform.list_formatters_to_run then return {} end
   return (conform.list_formatters_to_run(bufnr))
 end
 
---- What formats a file: options for a language server, formatters of conform.nvim, and the option
---- of the user that counts, as `option:value`. Nothing runs.
+--- Reply with the formatters of a file without running them: options for a language server,
+--- formatters of conform.nvim, and the user's formatting option as `option:value`.
 ---@param reply acp.Reply
 ---@param question acp.FormatQuestion
 function M.formatters(reply, question)
@@ -72,12 +72,12 @@ end
 
 ---@class acp.FormatQuestion
 ---@field path string
----@field session? integer nil: the file is not loaded for it
----@field lines string[] the text
+---@field session? integer session that the file may be loaded for
+---@field lines string[] text to format
 ---@field range? integer[] first and last row, 0-based
 
---- Format a text as the user's formatters do; the buffer stays as it is. Answers, if there are
---- formatters, with `lines` and whether `ranged`: only the range was formatted.
+--- Format a text with the user's formatters, without changing the buffer. Reply with `lines` and
+--- `ranged` (whether only the range was formatted), or an empty table if there are no formatters.
 ---@param reply acp.Reply
 ---@param question acp.FormatQuestion
 function M.format(reply, question)

@@ -1,16 +1,17 @@
---- Formatting by the options that a user has set for it: 'formatexpr', else 'equalprg'.
+--- Formatting with the user's 'formatexpr', or else 'equalprg'.
 local M = {}
 
 local api = vim.api
 local PROGRAM_MS = 9000
 
---- What Neovim sets by itself where a language server formats: that has been asked.
-local OF_SERVERS = 'vim%.lsp%.formatexpr'
+--- The 'formatexpr' that Neovim sets for a language server. It is skipped, because servers are
+--- asked directly before.
+local LSP_FORMATEXPR = 'vim%.lsp%.formatexpr'
 
---- 'formatexpr' of the buffers that are formatted here.
+--- The user's 'formatexpr' by scratch buffer.
 local expressions = {} ---@type table<integer, string>
 
---- A buffer with this text and the options of another, which nobody sees.
+--- Return a hidden scratch buffer with this text and the options of another buffer.
 local function copy(bufnr, lines)
   local scratch = api.nvim_create_buf(false, true)
   api.nvim_buf_set_lines(scratch, 0, -1, false, lines)
@@ -20,7 +21,8 @@ local function copy(bufnr, lines)
   return scratch
 end
 
---- The 'formatexpr' of such a buffer: the user's, after which Neovim formats nothing itself.
+--- Evaluate the user's 'formatexpr' in the scratch buffer. The result 0 keeps Neovim from
+--- formatting the text itself.
 ---@return integer
 function M.evaluate()
   api.nvim_eval(expressions[api.nvim_get_current_buf()])
@@ -44,7 +46,7 @@ local function by_expression(bufnr, question)
   return lines
 end
 
---- Such a program reads lines and prints them as they should be.
+--- Filter lines through the program of 'equalprg'.
 ---@param reply acp.Reply
 ---@param question acp.FormatQuestion
 local function by_program(reply, program, question)
@@ -57,8 +59,8 @@ local function by_program(reply, program, question)
   local input = table.concat(lines, '\n') .. '\n'
   local running = vim.system(argv, { stdin = input, timeout = PROGRAM_MS }, function(ended)
     if ended.code ~= 0 then
-      local said = vim.trim(ended.stderr or ''):sub(1, 300)
-      return reply(nil, ('equalprg: %s'):format(said ~= '' and said or 'code ' .. ended.code))
+      local why = vim.trim(ended.stderr or ''):sub(1, 300)
+      return reply(nil, ('equalprg: %s'):format(why ~= '' and why or 'code ' .. ended.code))
     end
     local found = vim.split((ended.stdout:gsub('\n$', '')), '\n', { plain = true })
     if not range then return reply({ lines = found }) end
@@ -70,16 +72,16 @@ local function by_program(reply, program, question)
   return function() running:kill('sigterm') end
 end
 
---- The options of a buffer that format it: an expression or a program, empty if they are not set.
+--- Return the formatting options of a buffer: an expression or a program, or empty strings.
 ---@return string expression
 ---@return string program
 local function set(bufnr)
   local expression, program = vim.bo[bufnr].formatexpr, vim.bo[bufnr].equalprg
-  if expression ~= '' and not expression:find(OF_SERVERS) then return expression, '' end
+  if expression ~= '' and not expression:find(LSP_FORMATEXPR) then return expression, '' end
   return '', program ~= '' and program or vim.o.equalprg
 end
 
---- The option that formats a buffer, with its value; empty if there is none.
+--- Return the formatting option of a buffer as `option:value`, or an empty string.
 ---@return string
 function M.option(bufnr)
   local expression, program = set(bufnr)
@@ -87,8 +89,8 @@ function M.option(bufnr)
   return program ~= '' and 'equalprg:' .. program or ''
 end
 
---- Format a text by the options of its file; the buffer stays as it is. Answers with `lines` if one
---- of them is set.
+--- Format a text by the options of its buffer, which is not changed. Reply with `lines`, or an
+--- empty table if no option is set.
 ---@param reply acp.Reply
 ---@param question acp.FormatQuestion
 ---@return fun()|nil cancel

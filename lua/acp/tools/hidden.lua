@@ -1,19 +1,19 @@
---- Files that no window shows, loaded for language servers: hidden, unlisted, without a swap file,
---- and let go after the turn for which they were loaded. Nothing here prompts or moves the focus.
+--- Files loaded for language servers without a window. Their buffers are hidden, unlisted and
+--- without swap file, and are unloaded after the turn. Nothing here prompts or moves the focus.
 local M = {}
 
 local api = vim.api
 local files = require('acp.buffers.loaded')
 
 ---@class acp.HiddenFile
----@field sessions table<integer, true> for whose turns it is loaded
----@field known boolean the buffer was there before, unloaded
----@field swapfile boolean the option, once it is shown
----@field changed? boolean its text was changed: the buffer has the way back
+---@field sessions table<integer, true> sessions whose turns need it
+---@field known boolean an unloaded buffer of the file existed before
+---@field swapfile boolean value of the option to restore if the buffer is kept
+---@field changed? boolean its text was changed; the buffer is kept for its undo history
 
 local held = {} ---@type table<integer, acp.HiddenFile> by buffer
 
---- It stays: the user sees it, or works on it.
+--- Keep a buffer because the user sees it or it was changed.
 local function keep(bufnr)
   local file = held[bufnr]
   held[bufnr] = nil
@@ -22,12 +22,12 @@ end
 
 ---@param real string
 ---@return integer|nil bufnr
----@return string|nil why not
+---@return string|nil why it cannot be loaded
 local function load(real)
   local known = vim.fn.bufexists(real) == 1
   local bufnr = files.add(real)
   local swapfile = vim.bo[bufnr].swapfile
-  vim.bo[bufnr].swapfile = false -- another Neovim that opens the file is not asked about ours
+  vim.bo[bufnr].swapfile = false -- else another Neovim that opens the file would show a prompt
   local save = require('acp.buffers.save')
   local ok, err = pcall(save.load, real)
   if not ok or not api.nvim_buf_is_loaded(bufnr) then
@@ -46,11 +46,11 @@ local function load(real)
   return bufnr
 end
 
---- The buffer of a file, brought up to date with it; loaded where none is and a session may.
+--- Return the buffer of a file, updated from disk. With `session`, load the file if needed.
 ---@param real string resolved path
----@param session? integer nil: nothing is loaded
+---@param session? integer the session whose turn needs the file
 ---@return integer|nil bufnr
----@return string|nil why not
+---@return string|nil why there is no buffer
 function M.buffer(real, session)
   local bufnr, why = require('acp.buffers.live').buffer(real)
   if not bufnr and (why or not session) then return nil, why or 'the file is not open' end
@@ -63,8 +63,9 @@ function M.buffer(real, session)
   return bufnr, why
 end
 
+--- Unload a buffer unless it must be kept.
 ---@param file acp.HiddenFile
-local function let_go(bufnr, file)
+local function release(bufnr, file)
   local options = vim.bo[bufnr]
   if file.changed then
     options.buflisted = true
@@ -76,15 +77,15 @@ local function let_go(bufnr, file)
   pcall(api.nvim_buf_delete, bufnr, { unload = file.known })
 end
 
---- The turn of a session is over.
----@param session? integer nil: those of all sessions
+--- Unload the files of a session whose turn has ended.
+---@param session? integer all sessions by default
 function M.let_go(session)
   for bufnr, file in pairs(held) do
     file.sessions[session or 0] = nil
     if not api.nvim_buf_is_loaded(bufnr) then
       held[bufnr] = nil
     elseif session == nil or next(file.sessions) == nil then
-      let_go(bufnr, file)
+      release(bufnr, file)
     end
   end
 end

@@ -1,17 +1,18 @@
---- Documents that a language server has and Neovim does not: texts that an agent proposes, opened
---- in the folder of their file under a name of their own. What servers say of them is never shown
---- as diagnostics, and no request of anybody else's is answered while one is open.
+--- Documents that are open at a language server but not in Neovim: proposed texts, with a unique
+--- name in the folder of their file. Their diagnostics are never shown. A request from another part
+--- of Neovim closes the document first.
 local M = {}
 
 local api = vim.api
 local PUBLISH = 'textDocument/publishDiagnostics'
 local NAME = 'acp_proposed_%d_%s'
 
---- How long a publication about another document is held back after ours was closed: the server
---- publishes again where ours was the reason.
+--- Time for which diagnostics of other documents are held back after a hidden document was closed.
+--- The server publishes them again if the hidden document caused them.
 local RELEASE_MS = 700
 
---- Requests whose answers name no other document and change nothing, ours among them.
+--- Requests that do not close a hidden document, because their results refer to no other document
+--- and change nothing.
 local HARMLESS = {
   'diagnostic',
   'documentColor',
@@ -34,17 +35,17 @@ local HARMLESS = {
 ---@field number integer
 ---@field language string
 ---@field version integer
----@field told table<string, integer> versions of other documents when this one was opened
----@field held table<string, any[]> publications about others since then, the last of each
----@field heard fun(version?: integer, diagnostics: table[])
+---@field versions table<string, integer> versions of other documents when this one was opened
+---@field held table<string, any[]> last held publication of each other document
+---@field on_diagnostics fun(version?: integer, diagnostics: table[])
 ---@field interrupted fun()
 
 local open = {} ---@type table<integer, acp.HiddenDocument> by client
-local late = {} ---@type table<integer, table<string, any[]>> held publications of closed ones
+local late = {} ---@type table<integer, table<string, any[]>> publications held by closed documents
 local guarded = setmetatable({}, { __mode = 'k' }) ---@type table<vim.lsp.Client, true>
 local numbers = 0
 
---- The number of a document of ours by its URI; nil for any other.
+--- Return the number of a hidden document by its URI, or nil for any other URI.
 ---@param uri any
 ---@return integer|nil
 function M.number(uri)
@@ -52,20 +53,21 @@ function M.number(uri)
   return found and tonumber(found) or nil
 end
 
---- The version of a document that the user has open.
+--- Return the version of a document that is open in Neovim.
 local function version(uri)
   local path = vim.uri_to_fname(uri)
   local bufnr = vim.fn.bufexists(path) == 1 and vim.fn.bufnr(path) or -1
   return bufnr > 0 and vim.lsp.util.buf_versions[bufnr] or nil
 end
 
---- Whether a publication about another document may be due to ours: nobody has changed that one.
+--- Whether a hidden document may have caused a publication about another document, which has not
+--- changed since.
 ---@param document acp.HiddenDocument
-local function is_ours(document, uri)
+local function may_cause(document, uri)
   if vim.startswith(uri, 'file:') then
-    document.told[uri] = document.told[uri]
-      or document.told[vim.uri_from_fname(vim.uri_to_fname(uri))]
-    return document.told[uri] == version(uri)
+    local versions = document.versions
+    versions[uri] = versions[uri] or versions[vim.uri_from_fname(vim.uri_to_fname(uri))]
+    return versions[uri] == version(uri)
   end
   return false
 end
@@ -80,9 +82,9 @@ local function guard_handler(client)
     local document, number = open[client.id], M.number(uri)
     if number then
       if document and document.number == number then
-        document.heard(tonumber(params.version), params.diagnostics or {})
+        document.on_diagnostics(tonumber(params.version), params.diagnostics or {})
       end
-    elseif document and is_ours(document, uri) then
+    elseif document and may_cause(document, uri) then
       document.held[uri] = { forward, err, params, ctx, ... }
     else
       if document then document.held[uri] = nil end
@@ -92,7 +94,7 @@ local function guard_handler(client)
   end
 end
 
---- A request of somebody else's comes first: ours is closed before it.
+--- Close the hidden document before any other request is sent.
 ---@param client vim.lsp.Client
 local function guard_requests(client)
   local request = client.rpc.request
@@ -116,7 +118,7 @@ local function guard(client)
   guard_requests(client)
 end
 
---- Past Neovim, which would take it for a buffer's.
+--- Send a notification directly by RPC, because Neovim would treat the document as a buffer.
 local function notify(document, method, params)
   return document.client.rpc.notify('textDocument/' .. method, params)
 end
@@ -136,9 +138,9 @@ local function send_close(document)
   return notify(document, 'didClose', { textDocument = { uri = document.uri } })
 end
 
---- The versions of all documents of a client.
+--- Return the versions of all documents of a client.
 ---@param client vim.lsp.Client
-local function versions(client)
+local function document_versions(client)
   local found = {}
   for bufnr in pairs(client.attached_buffers) do
     if api.nvim_buf_is_valid(bufnr) then
@@ -149,10 +151,10 @@ local function versions(client)
 end
 
 ---@class acp.HiddenDocumentHooks
----@field heard fun(version?: integer, diagnostics: table[]) the server speaks on it
----@field interrupted fun() it was closed for a request of somebody else's
+---@field on_diagnostics fun(version?: integer, diagnostics: table[]) the server publishes some
+---@field interrupted fun() another request has closed the document
 
---- Open a text beside a file; nil where another one is open at this server, or it has stopped.
+--- Open a text next to a file. Return nil if another one is open at this server, or it has stopped.
 ---@param client vim.lsp.Client
 ---@param path string of the file
 ---@param language string
@@ -170,9 +172,9 @@ function M.open(client, path, language, text, hooks)
     number = numbers,
     language = language,
     version = 0,
-    told = versions(client),
+    versions = document_versions(client),
     held = {},
-    heard = hooks.heard,
+    on_diagnostics = hooks.on_diagnostics,
     interrupted = hooks.interrupted,
   }
   if not send_open(document, text) then return nil end
@@ -180,13 +182,13 @@ function M.open(client, path, language, text, hooks)
   return document
 end
 
---- How a server is told of changes (LSP 3.17, TextDocumentSyncKind).
+--- Return how a server accepts changes (LSP 3.17, TextDocumentSyncKind).
 local function sync_kind(client)
   local sync = client.server_capabilities.textDocumentSync
   return type(sync) == 'table' and sync.change or tonumber(sync) or 0
 end
 
---- Another text in its place. A server that takes no changes gets a new document.
+--- Replace the text. A server that accepts no changes gets a new document.
 ---@param document acp.HiddenDocument
 ---@param text string
 function M.change(document, text)
@@ -201,7 +203,7 @@ function M.change(document, text)
   })
 end
 
---- What was held back is shown, unless the server has published it again meanwhile.
+--- Publish held diagnostics later, except those that the server publishes again before.
 ---@param document acp.HiddenDocument
 local function release(document)
   local id = document.client.id
@@ -219,14 +221,14 @@ local function release(document)
   end, RELEASE_MS)
 end
 
---- Close it; once is enough.
+--- Close a document, if it is open.
 ---@param document acp.HiddenDocument
 function M.close(document)
   if open[document.client.id] ~= document then return end
   open[document.client.id] = nil
   send_close(document)
   release(document)
-  local bufnr = vim.fn.bufnr(vim.uri_to_fname(document.uri)) -- of a server that runs in Neovim
+  local bufnr = vim.fn.bufnr(vim.uri_to_fname(document.uri)) -- made by a server inside Neovim
   if bufnr > 0 then pcall(api.nvim_buf_delete, bufnr, { force = true }) end
 end
 

@@ -1,4 +1,4 @@
---- Questions to the language servers of a file, for `acp.base.async_calls`: nothing here waits.
+--- Requests to the language servers of a file, for `acp.base.async_calls`. Nothing here blocks.
 local M = {}
 
 local api = vim.api
@@ -6,28 +6,28 @@ local clients = require('acp.tools.clients')
 
 local LIMIT_MS, STARTING_MS = 5000, 4000
 
---- Questions about the whole project. A server that is still reading it would know a part: it is
---- given so long to end that.
-local WIDE = {
+--- Methods whose result covers the whole project. A server that is still indexing would return only
+--- a part, so it gets `INDEXING_MS` to finish.
+local PROJECT_WIDE = {
   ['textDocument/references'] = true,
   ['textDocument/implementation'] = true,
   ['textDocument/rename'] = true,
   ['callHierarchy/incomingCalls'] = true,
   ['workspace/symbol'] = true,
 }
-local READING_MS = 2500
+local INDEXING_MS = 2500
 
 ---@class acp.LspQuestion
----@field path? string resolved path; nil: all servers that work in `roots` are asked
+---@field path? string resolved path; nil asks all servers that work in `roots`
 ---@field roots? string[] resolved directories
----@field session? integer nil: the file is not loaded for it
+---@field session? integer session that the file may be loaded for
 ---@field method string
 ---@field params table
 ---@field at? integer[][] a position, or start and end: 0-based row, and column in characters
----@field wait_ms integer for a server to attach
----@field client? integer the one that is asked, nil for all that know the method
+---@field wait_ms integer longest wait for a server to attach
+---@field client? integer the only client to ask; by default all that support the method
 
---- What a server calls a column of a line.
+--- Convert a column of a line to the server's encoding.
 ---@param line string
 ---@param column integer in characters (code points)
 ---@param encoding string of the server
@@ -46,7 +46,7 @@ local function position(bufnr, at, encoding)
   return { line = row, character = M.character(line, column, encoding) }
 end
 
---- The parameters for one server: its text document, and places in its encoding.
+--- Return the parameters for one server, with positions in its encoding.
 ---@param client vim.lsp.Client
 ---@param question acp.LspQuestion
 local function params_for(client, bufnr, question)
@@ -74,13 +74,13 @@ local function answer(client, tick, result)
   }
 end
 
---- Ask them all. `done(answers, why)`; those that fail count only where all do.
+--- Ask all of these servers and call `done(answers, why)`. Failures are reported only if all fail.
 ---@param found table<integer, vim.lsp.Client[]> by buffer
 ---@param question acp.LspQuestion
 ---@return fun() cancel
 local function ask(found, question, done)
   local answers, failures, left, cancels = {}, {}, 0, {}
-  local function taken(client, tick, err, result)
+  local function on_answer(client, tick, err, result)
     left = left - 1
     failures[#failures + 1] = err
     if not err then answers[#answers + 1] = answer(client, tick, result) end
@@ -98,7 +98,7 @@ local function ask(found, question, done)
   for _, pair in ipairs(asked) do
     local client, bufnr = pair[1], pair[2]
     local tick = api.nvim_buf_get_changedtick(bufnr)
-    local function over(err, result) taken(client, tick, err, result) end
+    local function over(err, result) on_answer(client, tick, err, result) end
     local params = params_for(client, bufnr, question)
     cancels[#cancels + 1] = clients.ask(client, question.method, params, bufnr, LIMIT_MS, over)
   end
@@ -109,7 +109,8 @@ local function ask(found, question, done)
   end
 end
 
---- The servers that know a method and work in these directories, by one buffer of theirs each.
+--- Return the servers that support a method and work in these directories, by one of their buffers
+--- each.
 ---@return table<integer, vim.lsp.Client[]>
 local function working_in(roots, method)
   local found, seen = {}, {}
@@ -139,7 +140,7 @@ local function ask_all(reply, question)
   return ask(found, question, reply)
 end
 
---- Ask the servers of a file. The answer is a list of Answers of acp_nvim.tools.ports.
+--- Ask the servers of a file. Reply with a list of `Answer` of acp_nvim.tools.ports.
 ---@param reply acp.Reply
 ---@param question acp.LspQuestion
 ---@return fun()|nil cancel
@@ -158,8 +159,8 @@ function M.ask(reply, question)
     if cancelled then return end
     if not found then return reply(nil, none) end
     local function go() cancel = ask({ [bufnr] = found }, question, reply) end
-    if not WIDE[question.method] then return go() end
-    local forget = clients.settled(found, READING_MS, go)
+    if not PROJECT_WIDE[question.method] then return go() end
+    local forget = clients.settled(found, INDEXING_MS, go)
     cancel = cancel or forget
   end)
   return function()
@@ -169,7 +170,7 @@ function M.ask(reply, question)
   end
 end
 
---- Send a request of these very parameters to one server; the answer is its result.
+--- Send a request with the given parameters to one server and reply with its result.
 ---@param reply acp.Reply
 ---@param question { client: integer, path: string, session?: integer, method: string, params: any }
 ---@return fun()|nil cancel

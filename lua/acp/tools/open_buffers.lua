@@ -1,11 +1,12 @@
---- The open files, as the user sees them.
+--- Description of the open files for agents.
 local M = {}
 
 local api, fn = vim.api, vim.fn
 
 local VISUAL = { v = true, V = true, ['\22'] = true }
 
---- The window of a file that the user is in, or was in before one of ours.
+--- Return the user's file window: the current one, or the previous one if a window of the plugin is
+--- current.
 ---@return integer|nil
 local function user_window()
   local function shows_file(win)
@@ -18,14 +19,14 @@ local function user_window()
   return vim.iter(api.nvim_tabpage_list_wins(0)):find(shows_file)
 end
 
---- A position of |getpos()|, 1-based, in characters.
+--- Convert a position of |getpos()| to line and column, 1-based, in characters.
 local function place(bufnr, at)
   local line = api.nvim_buf_get_lines(bufnr, at[2] - 1, at[2], false)[1] or ''
   local column = fn.strchars(line:sub(1, math.max(at[3] - 1, 0))) + 1
   return { line = at[2], column = column }
 end
 
---- What is selected in Visual mode, first to last place, both included.
+--- Return the Visual selection, from its first to its last position, inclusive.
 local function selection(win)
   local mode = api.nvim_get_mode().mode
   if win ~= api.nvim_get_current_win() or not VISUAL[mode:sub(1, 1)] then return nil end
@@ -60,7 +61,8 @@ local function buffer(bufnr, win)
   }
 end
 
---- The listed buffers of files: `{ path, modified, current, cursor, visible, selection }` each.
+--- Return the listed buffers of files, each as `{ path, modified, current, cursor, visible,
+--- selection }`.
 function M.list()
   local win, found = user_window(), {}
   for _, bufnr in ipairs(api.nvim_list_bufs()) do

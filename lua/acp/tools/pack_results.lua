@@ -1,9 +1,9 @@
---- What tools of packs share: their arguments, places and lists.
+--- Helpers for tools of packs: arguments, paths and lists.
 local M = {}
 
 M.LIMIT = 100
 
---- A schema of arguments, each `{ type, description }`.
+--- Return a JSON schema for arguments, each given as `{ type, description }`.
 ---@param properties table<string, { [1]: string, [2]: string }>
 ---@param required? string[]
 function M.schema(properties, required)
@@ -14,7 +14,7 @@ function M.schema(properties, required)
   return { type = 'object', properties = found, required = required, additionalProperties = false }
 end
 
---- An argument that has to be a number or a text, or absent. Errors name it.
+--- Return an optional argument of a type. Raise an error that names it if the type is wrong.
 function M.argument(args, name, kind)
   local value = args[name]
   if value == vim.NIL then value = nil end
@@ -30,7 +30,7 @@ function M.limit(args)
   return math.max(math.floor(M.argument(args, 'limit', 'number') or M.LIMIT), 1)
 end
 
---- A path as answers have it: relative to the session's directory where it lies there.
+--- Return a path for results, relative to the session's directory if it is inside.
 ---@param path string
 ---@param cwd string
 function M.shown(path, cwd)
@@ -38,25 +38,25 @@ function M.shown(path, cwd)
   return vim.startswith(real, root .. '/') and real:sub(#root + 2) or real
 end
 
---- Whether a path lies in the session's directory.
+--- Whether a path is inside the session's directory.
 function M.is_inside(path, cwd)
   local real, root = vim.uv.fs_realpath(path) or path, vim.uv.fs_realpath(cwd) or cwd
   return real == root or vim.startswith(real, root .. '/')
 end
 
---- One line of at most so many bytes.
+--- Return a text on one line, truncated to `most` bytes.
 function M.line(text, most)
   local flat = vim.trim((tostring(text):gsub('%s+', ' ')))
   if #flat <= most then return flat end
   return flat:sub(1, most + vim.str_utf_start(flat, most + 1)) .. '…'
 end
 
---- What a tool answers with: a line for each item, and the items.
+--- Return the result of a tool: a line of text for each item, and the items as data.
 ---@param name string of the list in the data
 ---@param items table[]
 ---@param limit integer
 ---@param line fun(item: table): string
----@param none string what to say where there is none
+---@param none string text for an empty list
 function M.list(name, items, limit, line, none)
   local more = math.max(#items - limit, 0)
   local shown = vim.list_slice(items, 1, limit)

@@ -1,10 +1,10 @@
---- Tools that come by themselves once a plugin is there: of nvim-dap and neotest. The plugins are
---- looked for among what is loaded, never loaded.
+--- Packs of tools for nvim-dap and neotest. A pack is offered as soon as its plugin is loaded; this
+--- module never loads a plugin.
 local M = {}
 
 ---@class acp.Pack
----@field plugin string its module
----@field tools string the module of ours with the tools
+---@field plugin string module of the plugin
+---@field tools string module with the tools
 ---@field ready fun(plugin: table): boolean
 
 local missing = { ---@type acp.Pack[]
@@ -16,7 +16,7 @@ local missing = { ---@type acp.Pack[]
   {
     plugin = 'neotest',
     tools = 'acp.tools.tests',
-    -- Its parts are there after its setup.
+    -- These modules exist after its setup.
     ready = function(neotest) return neotest.run ~= nil and neotest.state ~= nil end,
   },
 }
@@ -27,9 +27,9 @@ local function is_there(pack)
   return type(plugin) == 'table' and pack.ready(plugin)
 end
 
---- Offer the tools of plugins that have come; whether some have not.
----@return boolean
-local function look()
+--- Offer the tools of plugins that are loaded by now.
+---@return boolean missing whether a plugin is not loaded yet
+local function check()
   for i = #missing, 1, -1 do
     if is_there(missing[i]) then
       local pack = table.remove(missing, i)
@@ -39,12 +39,12 @@ local function look()
   return #missing > 0
 end
 
---- Look for them now, and again whenever Neovim has done something, as long as one is missing.
+--- Check for the plugins now, and at each SafeState while one is missing.
 function M.watch()
-  if not look() then return end
+  if not check() then return end
   local on, group = require('acp.base.autocmds').group('acp.packs')
   on('SafeState', function()
-    if not look() then vim.api.nvim_del_augroup_by_id(group) end
+    if not check() then vim.api.nvim_del_augroup_by_id(group) end
   end)
 end
 

@@ -1,5 +1,5 @@
---- What language servers say of a text that an agent proposes, beside what they say of the text as
---- it is: both are shown to them as one hidden document, one after the other.
+--- Diagnostics of language servers for a text that an agent proposes, compared with those for the
+--- present text. Both texts are sent one after the other as the same hidden document.
 local M = {}
 
 local api = vim.api
@@ -8,24 +8,24 @@ local hidden = require('acp.tools.hidden_documents')
 
 local OPEN, PULL = 'textDocument/didOpen', 'textDocument/diagnostic'
 
---- How long a server may take for each text, and how long it has to be silent before it is thought
---- to have said all: some speak in several parts.
+--- Longest wait for the diagnostics of a text, and the pause after which they are complete. Some
+--- servers publish them in several parts.
 local LIMIT_MS, QUIET_MS = 8000, 350
---- How long the other servers of a file may take once one has spoken.
+--- Longest wait for the other servers of a file after one has answered.
 local OTHERS_MS = 2000
---- A server that has been waited for so often in vain speaks on no such document.
-local PATIENCE = 2
---- How often it begins again after a request of somebody else's, and how long after it.
-local TIMES, AGAIN_MS = 3, 500
---- Where there are more diagnostics nobody compares them.
-local MOST = 500
+--- Number of timeouts after which a server is no longer asked.
+local MAX_TIMEOUTS = 2
+--- Number of attempts if other requests interrupt a check, and the delay before the next one.
+local ATTEMPTS, RETRY_MS = 3, 500
+--- Most diagnostics to compare.
+local MAX_DIAGNOSTICS = 500
 
-local vain = {} ---@type table<integer, integer> by client
+local timeouts = {} ---@type table<integer, integer> by client
 
 ---@class acp.ProposedFile
----@field path string real
----@field base? string the text as it is; nil: a new file
----@field text string as it is proposed
+---@field path string real path
+---@field base? string present text, nil for a new file
+---@field text string proposed text
 
 ---@param client vim.lsp.Client
 local function works_on(client, path, filetype)
@@ -37,7 +37,7 @@ local function works_on(client, path, filetype)
   end)
 end
 
---- A buffer that a client is attached to, that one if it is.
+--- Return a buffer that a client is attached to, preferably `bufnr`.
 ---@param client vim.lsp.Client
 ---@param bufnr integer|nil
 ---@return integer|nil
@@ -46,7 +46,8 @@ local function near(client, bufnr)
   return (next(client.attached_buffers))
 end
 
---- The servers of a file: those of its buffer, else those that work on such files around it.
+--- Return the servers of a file: those of its buffer, or else those attached to files of its type
+--- nearby.
 ---@param file acp.ProposedFile
 ---@return vim.lsp.Client[]
 ---@return integer|nil bufnr
@@ -66,14 +67,14 @@ local function serving(file)
     )
   end
   return vim.tbl_filter(function(client)
-    local at, speaks = near(client, bufnr), (vain[client.id] or 0) < PATIENCE
-    return speaks and at ~= nil and require('acp.base.compat').lsp_supports(client, OPEN, at)
+    local at, answers = near(client, bufnr), (timeouts[client.id] or 0) < MAX_TIMEOUTS
+    return answers and at ~= nil and require('acp.base.compat').lsp_supports(client, OPEN, at)
   end, found),
     bufnr,
     filetype
 end
 
---- A diagnostic of the protocol as the host takes it.
+--- Convert an LSP diagnostic to the host's format.
 local function plain(one)
   local message = type(one.message) == 'table' and one.message.value or one.message
   return {
@@ -87,14 +88,15 @@ end
 
 local function plain_all(list) return vim.tbl_map(plain, list) end
 
---- Whether more is said of the buffer than anybody compares.
+--- Whether the buffer has too many diagnostics to compare.
 local function has_many(bufnr)
   local counts = bufnr and vim.diagnostic.count(bufnr) or {}
-  return vim.iter(pairs(counts)):fold(0, function(sum, _, count) return sum + count end) > MOST
+  local total = vim.iter(pairs(counts)):fold(0, function(sum, _, count) return sum + count end)
+  return total > MAX_DIAGNOSTICS
 end
 
---- What is said of the buffer now, by anybody.
-local function known(bufnr)
+--- Return the present diagnostics of the buffer from all sources, in the host's format.
+local function present(bufnr)
   if not bufnr then return {} end
   return vim.tbl_map(function(one)
     local code = one.code ~= nil and tostring(one.code) or nil
@@ -114,16 +116,16 @@ end
 ---@field near integer a buffer of the client
 ---@field language string
 ---@field document? acp.HiddenDocument
----@field cancel? fun() ends the wait
+---@field cancel? fun() stops the wait for diagnostics
 ---@field over? true
----@field times integer
+---@field attempts integer
 
 local run
 
---- Wait until the server has spoken on the present text of the document; `done(diagnostics)`, nil
---- where it has not.
+--- Wait for the server's diagnostics of the document's present text, then call `done(diagnostics)`,
+--- with nil if there was no answer.
 ---@param check acp.ProposalCheck
-local function hear(check, done)
+local function await_diagnostics(check, done)
   local document = check.document --[[@as acp.HiddenDocument]]
   if require('acp.base.compat').lsp_supports(check.client, PULL, check.near) then
     local params = { textDocument = { uri = document.uri } }
@@ -133,28 +135,28 @@ local function hear(check, done)
     check.cancel = clients.ask(check.client, PULL, params, check.near, LIMIT_MS, answered)
     return
   end
-  local said, quiet, limit
+  local latest, quiet, limit
   local function stop()
-    document.heard = function() end
+    document.on_diagnostics = function() end
     for _, timer in ipairs({ limit, quiet }) do
       if not timer:is_closing() then timer:close() end
     end
   end
   local function finish()
     stop()
-    done(said)
+    done(latest)
   end
   limit = vim.defer_fn(finish, LIMIT_MS)
-  document.heard = function(version, diagnostics)
+  document.on_diagnostics = function(version, diagnostics)
     if version and version < document.version then return end
-    said = diagnostics
+    latest = diagnostics
     if quiet and not quiet:is_closing() then quiet:close() end
     quiet = vim.defer_fn(finish, QUIET_MS)
   end
   check.cancel = stop
 end
 
---- One text after the other, the proposed one last.
+--- Get the diagnostics of both texts, the proposed one last.
 ---@param check acp.ProposalCheck
 ---@param done fun(base?: table[], proposed?: table[])
 local function both(check, done)
@@ -163,21 +165,21 @@ local function both(check, done)
     hidden.close(check.document)
     done(base, proposed)
   end
-  hear(check, function(first)
+  await_diagnostics(check, function(first)
     if not file.base then return finish({}, first) end
     hidden.change(check.document, file.text)
-    hear(check, function(second) finish(first, second) end)
+    await_diagnostics(check, function(second) finish(first, second) end)
   end)
 end
 
---- Begin again after a request of somebody else's.
+--- Start again after a request of another part of Neovim has interrupted the check.
 local function interrupted(check, done)
   if check.cancel then check.cancel() end
-  check.times = check.times + 1
-  if check.times >= TIMES then return done() end
+  check.attempts = check.attempts + 1
+  if check.attempts >= ATTEMPTS then return done() end
   vim.defer_fn(function()
     if not check.over then run(check, done) end
-  end, AGAIN_MS)
+  end, RETRY_MS)
 end
 
 ---@param check acp.ProposalCheck
@@ -185,7 +187,7 @@ end
 function run(check, done)
   local file, client = check.file, check.client
   check.document = hidden.open(client, file.path, check.language, file.base or file.text, {
-    heard = function() end,
+    on_diagnostics = function() end,
     interrupted = function() interrupted(check, done) end,
   })
   if not check.document then return done() end
@@ -199,37 +201,38 @@ local function stop(check)
   if check.document then hidden.close(check.document) end
 end
 
---- The checks of a file, one for each of its servers.
+--- Create the checks of a file, one for each of its servers.
 ---@return acp.ProposalCheck[]
 ---@return integer|nil bufnr
 local function checks(file)
   local found, bufnr, filetype = serving(file)
-  local made = vim.tbl_map(function(client)
+  local created = vim.tbl_map(function(client)
     local at, language = near(client, bufnr), client.get_language_id
     return { ---@type acp.ProposalCheck
       client = client,
       file = file,
       near = at,
       language = language and language(at, filetype) or filetype,
-      times = 0,
+      attempts = 0,
     }
   end, found)
-  return made, bufnr
+  return created, bufnr
 end
 
---- Whether there is a server at all.
+--- Reply whether any server runs.
 ---@param reply acp.Reply
 function M.served(reply) reply(next(vim.lsp.get_clients()) ~= nil) end
 
---- What the servers of a file say of both texts: a list of `{ base, proposed }`, one for each that
---- has spoken on the proposed one, and `known`, what is said of its buffer.
+--- Reply with the diagnostics for both texts: `opinions`, a list of `{ base, proposed }` with one
+--- item for each server that has answered for the proposed text, and `known`, the present
+--- diagnostics of the buffer.
 ---@param reply acp.Reply
 ---@param file acp.ProposedFile
 ---@return fun()|nil cancel
 function M.check(reply, file)
   local all, bufnr = checks(file)
   if #all == 0 or has_many(bufnr) then return reply({ opinions = {}, known = {} }) end
-  local left, opinions, said = #all, {}, known(bufnr)
+  local left, opinions, known = #all, {}, present(bufnr)
   local detached
   local function end_all()
     if not detached then return end
@@ -242,15 +245,15 @@ function M.check(reply, file)
   local function finish()
     if not detached then return end
     end_all()
-    reply({ opinions = opinions, known = said })
+    reply({ opinions = opinions, known = known })
   end
-  local function taken(check, base, proposed)
+  local function on_result(check, base, proposed)
     if check.over then return end
     check.over = true
     left = left - 1
-    vain[check.client.id] = not proposed and (vain[check.client.id] or 0) + 1 or nil
+    timeouts[check.client.id] = not proposed and (timeouts[check.client.id] or 0) + 1 or nil
     if proposed and left > 0 then vim.defer_fn(finish, OTHERS_MS) end
-    if proposed and #proposed <= MOST and #(base or {}) <= MOST then
+    if proposed and math.max(#proposed, #(base or {})) <= MAX_DIAGNOSTICS then
       opinions[#opinions + 1] = { base = plain_all(base or {}), proposed = plain_all(proposed) }
     end
     if left == 0 then finish() end
@@ -261,13 +264,13 @@ function M.check(reply, file)
         if check.client.id == args.data.client_id and check.near == args.buf then
           stop(check)
           check.over = nil
-          taken(check)
+          on_result(check)
         end
       end
     end,
   })
   for _, check in ipairs(all) do
-    run(check, function(base, proposed) taken(check, base, proposed) end)
+    run(check, function(base, proposed) on_result(check, base, proposed) end)
   end
   return end_all
 end

@@ -1,15 +1,15 @@
---- The quickfix list, read and set. No window is opened.
+--- Access to the quickfix list. No window is opened.
 local M = {}
 
 local api, fn = vim.api, vim.fn
 
---- The part of a line before a place, or none where the buffer is not loaded.
+--- Return a line of a buffer, or nil if the buffer is not loaded.
 local function line_of(bufnr, lnum)
   if bufnr <= 0 or not api.nvim_buf_is_loaded(bufnr) then return nil end
   return api.nvim_buf_get_lines(bufnr, lnum - 1, lnum, false)[1]
 end
 
---- The list that is current: its title, and items `{ path, line, column, text }`.
+--- Return the title of the current list and its items `{ path, line, column, text }`.
 function M.read()
   local list, items = fn.getqflist({ title = 0, items = 0 }), {}
   for _, item in ipairs(list.items) do
@@ -28,7 +28,7 @@ function M.read()
   return { title = list.title, items = items }
 end
 
---- Set a new list; the ones before it stay in |:chistory|.
+--- Add a new list. Earlier ones stay in |:chistory|.
 ---@param items { path: string, line: integer, column?: integer, text: string }[]
 ---@param title string
 function M.set(items, title)

@@ -1,5 +1,5 @@
---- Lines that an agent shows to the user: marked in their buffers, with a word beside them. The
---- marks go when the next turn of the session begins.
+--- Lines that an agent shows to the user, marked in their buffers with a short text. The marks are
+--- removed when the session's next turn begins.
 local M = {}
 
 local api = vim.api
@@ -27,7 +27,7 @@ local function draw(bufnr, mark)
   end
 end
 
---- A file whose lines are shown was opened later.
+--- Draw the marks of files that are opened later.
 local watch = require('acp.base.once')(function()
   require('acp.base.autocmds').group('acp.shown')('BufReadPost', function(args)
     local real = vim.uv.fs_realpath(api.nvim_buf_get_name(args.buf))
@@ -38,7 +38,7 @@ local watch = require('acp.base.once')(function()
   end)
 end)
 
---- Mark lines; a window that follows goes there.
+--- Mark lines. A window that follows the agent goes there.
 ---@param mark acp.Shown
 function M.show(mark)
   watch()
@@ -48,7 +48,7 @@ function M.show(mark)
   if bufnr then draw(bufnr, mark) end
 end
 
---- Take the marks of a session away.
+--- Remove the marks of a session.
 ---@param session integer
 function M.clear(session)
   local left = vim.tbl_filter(function(mark) return mark.session ~= session end, shown)

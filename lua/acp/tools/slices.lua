@@ -1,9 +1,10 @@
---- Long work in short slices, between which keys are worked on.
+--- Long work in short time slices, with keys handled in between.
 local M = {}
 
 local SLICE_NS, PAUSE_MS = 4e6, 1
 
---- Run `work(rest)`, which calls `rest` between its parts; `done` gets its result, or the error.
+--- Run `work(rest)`, which must call `rest` between its steps. Pass its result or the error to
+--- `done`.
 ---@param work fun(rest: fun()): any
 ---@param done fun(result?: any, err?: string)
 ---@return fun() cancel
@@ -22,7 +23,7 @@ function M.run(work, done)
     elseif coroutine.status(thread) == 'dead' then
       done(result)
     else
-      vim.defer_fn(step, PAUSE_MS) -- what is scheduled comes before keys
+      vim.defer_fn(step, PAUSE_MS) -- vim.schedule() would run before keys are handled
     end
   end
   step()

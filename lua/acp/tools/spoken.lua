@@ -1,23 +1,23 @@
---- Which language servers have spoken on the last change of which buffer: what they were told, and
---- when diagnostics of theirs came after that.
+--- Records of whether language servers have published diagnostics for the last change of a buffer:
+--- the version last sent to each server, and the version of its last diagnostics.
 local M = {}
 
 local api = vim.api
 local PULL, PUBLISH = 'textDocument/diagnostic', 'textDocument/publishDiagnostics'
 
---- A server that has never spoken is waited for so often, each time for at least so long: many only
---- complete or format.
-local PATIENCE, LONG_MS = 2, 1000
+--- Number of timeouts, of at least `LONG_MS` each, after which a server that has never published
+--- diagnostics is no longer waited for. Many servers only complete or format.
+local MAX_TIMEOUTS, LONG_MS = 2, 1000
 
-local told = {} ---@type table<integer, table<integer, integer>> version by client and buffer
-local spoken = {} ---@type table<integer, table<integer, integer>> the one that they spoke on
-local ever = {} ---@type table<integer, true> clients that have spoken
-local assumed = {} ---@type table<integer, true> clients that were there before they were watched
-local vain = {} ---@type table<integer, integer> how often a client was waited for in vain
-local hidden = {} ---@type table<integer, table<integer, true>> namespaces set just now, by buffer
+local sent = {} ---@type table<integer, table<integer, integer>> version sent, by client and buffer
+local published = {} ---@type table<integer, table<integer, integer>> version of the diagnostics
+local ever = {} ---@type table<integer, true> clients that have published diagnostics
+local assumed = {} ---@type table<integer, true> silent clients that existed before the watch began
+local timeouts = {} ---@type table<integer, integer> by client
+local hidden = {} ---@type table<integer, table<integer, true>> namespaces just set, by buffer
 local waiting = {} ---@type table<fun(), true>
---- Whose diagnostics are set just now, and of which version.
-local published ---@type { client: integer, version?: integer }|nil
+--- Client and version of the diagnostics that Neovim is setting now.
+local publishing ---@type { client: integer, version?: integer }|nil
 
 local function set(of, client, bufnr, version)
   of[client] = of[client] or {}
@@ -26,46 +26,47 @@ end
 
 local function get(of, client, bufnr) return of[client] and of[client][bufnr] end
 
-local function look()
+local function check_waiting()
   for check in pairs(vim.deepcopy(waiting, true)) do
     check()
   end
 end
 
---- Servers that name no version have spoken on what they were told last.
-local function speaks(client, bufnr)
+--- Record that a server has published diagnostics. Without a version they count for the version
+--- last sent.
+local function on_published(client, bufnr)
   ever[client] = true
-  local said = published and published.client == client and published.version
-  local version = said or get(told, client, bufnr) or vim.lsp.util.buf_versions[bufnr]
-  set(spoken, client, bufnr, math.max(version or -1, get(spoken, client, bufnr) or -1))
+  local own = publishing and publishing.client == client and publishing.version
+  local version = own or get(sent, client, bufnr) or vim.lsp.util.buf_versions[bufnr]
+  set(published, client, bufnr, math.max(version or -1, get(published, client, bufnr) or -1))
 end
 
---- Neovim drops the version of what a server publishes: it is noted on the way.
+--- Wrap the handler of publishDiagnostics to record the version, which Neovim drops.
 local function note_versions()
   local publish = vim.lsp.handlers[PUBLISH]
   if not publish then return end
   rawset(vim.lsp.handlers, PUBLISH, function(err, params, ctx, ...)
     local version = type(params) == 'table' and tonumber(params.version) or nil
-    published = type(ctx) == 'table' and { client = ctx.client_id, version = version } or nil
+    publishing = type(ctx) == 'table' and { client = ctx.client_id, version = version } or nil
     local ok, result = pcall(publish, err, params, ctx, ...)
-    published = nil
+    publishing = nil
     if not ok then error(result, 0) end
     return result
   end)
 end
 
---- Diagnostics of a buffer were set: those of the namespaces that were taken off the screen just
---- before, or where none are shown, of the server that publishes.
+--- Handle a change of a buffer's diagnostics. It affects the namespaces that were just hidden, or
+--- the server that is publishing if none was.
 ---@param bufnr integer
 function M.changed(bufnr)
   local spaces = hidden[bufnr] or {}
   hidden[bufnr] = nil
   for _, client in ipairs(vim.lsp.get_clients({ bufnr = bufnr })) do
     local namespace = vim.lsp.diagnostic.get_namespace(client.id, false)
-    local publishes = published and published.client == client.id
-    if spaces[namespace] or publishes then speaks(client.id, bufnr) end
+    local publishes = publishing and publishing.client == client.id
+    if spaces[namespace] or publishes then on_published(client.id, bufnr) end
   end
-  vim.schedule(look)
+  vim.schedule(check_waiting)
 end
 
 local function on_notify(args)
@@ -73,40 +74,40 @@ local function on_notify(args)
   local changed = args.data.method == 'textDocument/didOpen'
     or args.data.method == 'textDocument/didChange'
   if not changed or not document then return end
-  set(told, args.data.client_id, vim.uri_to_bufnr(document.uri), document.version)
+  set(sent, args.data.client_id, vim.uri_to_bufnr(document.uri), document.version)
 end
 
-local function has_spoken(client)
+local function has_diagnostics(client)
   local namespace = vim.lsp.diagnostic.get_namespace(client.id, false)
   return next(vim.diagnostic.count(nil, { namespace = namespace })) ~= nil or nil
 end
 
---- Servers that are there already have spoken on what they know, if they ever speak, and unless
---- they are at work.
+--- Start watching. Servers that run already are assumed to have published their diagnostics, unless
+--- they have none and are busy.
 local watch = require('acp.base.once')(function()
   for _, client in ipairs(vim.lsp.get_clients()) do
-    ever[client.id] = has_spoken(client)
+    ever[client.id] = has_diagnostics(client)
     assumed[client.id] = not ever[client.id] or nil
     for bufnr in pairs(client.attached_buffers) do
-      set(told, client.id, bufnr, vim.lsp.util.buf_versions[bufnr])
-      set(spoken, client.id, bufnr, vim.lsp.util.buf_versions[bufnr])
+      set(sent, client.id, bufnr, vim.lsp.util.buf_versions[bufnr])
+      set(published, client.id, bufnr, vim.lsp.util.buf_versions[bufnr])
     end
   end
   note_versions()
   local on = require('acp.base.autocmds').group('acp.spoken')
   on('LspNotify', on_notify)
-  -- A command, since a function would be given a copy of all of them.
+  -- A command, because a function would receive a copy of all diagnostics.
   on(
     'DiagnosticChanged',
     "lua require('acp.tools.spoken').changed(tonumber(vim.fn.expand('<abuf>')))"
   )
-  on('LspProgress', function() vim.schedule(look) end)
+  on('LspProgress', function() vim.schedule(check_waiting) end)
   on('LspDetach', function(args)
-    set(told, args.data.client_id, args.buf, nil)
-    set(spoken, args.data.client_id, args.buf, nil)
-    vim.schedule(look)
+    set(sent, args.data.client_id, args.buf, nil)
+    set(published, args.data.client_id, args.buf, nil)
+    vim.schedule(check_waiting)
   end)
-  -- Neovim names the namespace here, also where its diagnostics are none any more.
+  -- `hide` receives the namespace, even if it has no diagnostics any more.
   rawset(vim.diagnostic.handlers, 'acp/spoken', {
     hide = function(namespace, bufnr)
       hidden[bufnr] = hidden[bufnr] or {}
@@ -115,26 +116,27 @@ local watch = require('acp.base.once')(function()
   })
 end)
 
---- Follow what servers say from now on.
+--- Start watching the diagnostics of servers.
 function M.watch() watch() end
 
---- The servers of a buffer that have not spoken on a version of it, its last one unless told.
+--- Return the servers of a buffer that have not published diagnostics for a version, by default the
+--- last one.
 ---@param bufnr integer
 ---@param version? integer
 ---@return vim.lsp.Client[]
 function M.silent(bufnr, version)
   version = version or vim.lsp.util.buf_versions[bufnr] or -1
   local busy = require('acp.tools.clients').is_busy
-  local function waited_for(client)
-    local last = get(spoken, client.id, bufnr) or -1
+  local function is_outstanding(client)
+    local last = get(published, client.id, bufnr) or -1
     if assumed[client.id] and not ever[client.id] and busy(client) then last = -1 end
-    local patient = ever[client.id] or (vain[client.id] or 0) < PATIENCE
-    return last < version and patient
+    local worth_waiting = ever[client.id] or (timeouts[client.id] or 0) < MAX_TIMEOUTS
+    return last < version and worth_waiting
   end
-  return vim.tbl_filter(waited_for, vim.lsp.get_clients({ bufnr = bufnr }))
+  return vim.tbl_filter(is_outstanding, vim.lsp.get_clients({ bufnr = bufnr }))
 end
 
---- Ask the servers that speak when they are asked.
+--- Request diagnostics from the servers that support pull diagnostics.
 ---@return fun()[] cancels
 local function pull(bufnr, limit_ms)
   local cancels, clients = {}, require('acp.tools.clients')
@@ -148,8 +150,8 @@ local function pull(bufnr, limit_ms)
           pcall(vim.lsp.diagnostic.on_diagnostic, nil, result, context)
         end
         ever[client.id] = true
-        set(spoken, client.id, bufnr, version)
-        look()
+        set(published, client.id, bufnr, version)
+        check_waiting()
       end
       cancels[#cancels + 1] = clients.ask(client, PULL, params, bufnr, limit_ms, answered)
     end
@@ -157,8 +159,8 @@ local function pull(bufnr, limit_ms)
   return cancels
 end
 
---- These were waited for in vain.
-local function note_vain(bufnrs)
+--- Count a timeout for the servers that are still outstanding.
+local function count_timeouts(bufnrs)
   local clients = {}
   for _, bufnr in ipairs(bufnrs) do
     for _, client in ipairs(M.silent(bufnr)) do
@@ -166,12 +168,13 @@ local function note_vain(bufnrs)
     end
   end
   for client in pairs(clients) do
-    vain[client] = (vain[client] or 0) + 1
+    timeouts[client] = (timeouts[client] or 0) + 1
   end
 end
 
---- Wait until the servers of these buffers have spoken on the last change before now, not on those
---- that follow; `done` is called once, unless the function that is returned was called before.
+--- Wait until the servers of these buffers have published diagnostics for the present text; later
+--- changes are ignored. `done` is called once, unless the returned function cancels the wait
+--- before.
 ---@param bufnrs integer[]
 ---@param wait_ms integer
 ---@param done fun()
@@ -189,11 +192,11 @@ function M.wait(bufnrs, wait_ms, done)
       cancel()
     end
   end
-  local function is_waited_for(bufnr)
+  local function is_outstanding(bufnr)
     return api.nvim_buf_is_loaded(bufnr) and #M.silent(bufnr, versions[bufnr]) > 0
   end
   function check()
-    if over or vim.iter(bufnrs):any(is_waited_for) then return end
+    if over or vim.iter(bufnrs):any(is_outstanding) then return end
     stop()
     done()
   end
@@ -206,7 +209,7 @@ function M.wait(bufnrs, wait_ms, done)
     vim.defer_fn(function()
       if over then return end
       stop()
-      if wait_ms >= LONG_MS then note_vain(bufnrs) end
+      if wait_ms >= LONG_MS then count_timeouts(bufnrs) end
       done()
     end, wait_ms)
   end

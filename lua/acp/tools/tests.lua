@@ -1,25 +1,26 @@
---- Tests of the project, for agents: what neotest has found, runs of it, and their results.
+--- Test tools for agents: the tests that neotest has found, runs and results.
 local results = require('acp.tools.pack_results')
 
---- How long a run is waited for, unless it is said, and at most: a call may take 30 s.
-local WAIT_MS, LONGEST_MS = 20000, 25000
---- How often it is looked whether neotest has found the tests, which it does on first use.
-local LOOKS, LOOK_MS = 40, 100
+--- Default and longest wait for a run. A tool call may take 30 s.
+local WAIT_MS, MAX_WAIT_MS = 20000, 25000
+--- Number of checks whether neotest has found the tests, which it does on first use, and their
+--- interval.
+local CHECKS, CHECK_MS = 40, 100
 
----@class acp.TestResult what neotest documents as neotest.Result
+---@class acp.TestResult neotest.Result in neotest's documentation
 ---@field status 'passed'|'failed'|'skipped'
 ---@field short? string
 ---@field errors? { message: string, line?: integer }[]
 
 local known = {} ---@type table<string, acp.TestResult> by position
-local heard = setmetatable({}, { __mode = 'k' }) ---@type table<table, true> adapters
+local wrapped = setmetatable({}, { __mode = 'k' }) ---@type table<table, true> adapters
 
---- Take down what adapters make of each run, the user's as well: neotest gives results to its
---- consumers alone, and those are chosen by the user.
+--- Wrap the adapters to record the results of each run, including the user's. neotest passes
+--- results only to its consumers, which the user chooses.
 local function listen()
   for _, adapter in ipairs(require('neotest.config').adapters or {}) do
-    if not heard[adapter] and vim.is_callable(adapter.results) then
-      heard[adapter] = true
+    if not wrapped[adapter] and vim.is_callable(adapter.results) then
+      wrapped[adapter] = true
       local own = adapter.results
       adapter.results = function(...)
         local found = own(...)
@@ -32,7 +33,7 @@ local function listen()
   end
 end
 
---- The trees of all adapters, by id.
+--- Return the trees of all adapters by id.
 local function trees()
   local neotest, found = require('neotest'), {}
   for _, id in ipairs(neotest.state.adapter_ids()) do
@@ -41,19 +42,18 @@ local function trees()
   return found
 end
 
---- Have neotest look for tests, where it has not yet; `done` is called once they are there, or
---- will not be.
+--- Let neotest discover tests if it has not yet, then call `done`, also if it finds none in time.
 local function found_tests(cwd, done)
   listen()
   if next(trees()) ~= nil then return done() end
-  local looks = 0
+  local checks = 0
   require('nio').run(function() require('neotest').run.get_tree_from_args({ cwd }) end)
-  local function look()
-    looks = looks + 1
-    if next(trees()) ~= nil or looks >= LOOKS then return done() end
-    vim.defer_fn(look, LOOK_MS)
+  local function check()
+    checks = checks + 1
+    if next(trees()) ~= nil or checks >= CHECKS then return done() end
+    vim.defer_fn(check, CHECK_MS)
   end
-  look()
+  check()
 end
 
 ---@param data table neotest.Position
@@ -71,7 +71,7 @@ end
 
 local function by_place(a, b) return a.path < b.path or a.path == b.path and a.line < b.line end
 
---- The tests at a position, or of the session's directory.
+--- Return the tests below a position, or in the session's directory.
 ---@param at? string id of a position
 ---@return table[]
 local function tests(cwd, at)
@@ -92,7 +92,7 @@ local function tests(cwd, at)
   return found
 end
 
---- The position that is meant by a path, relative perhaps, or an id.
+--- Return the position for an id, or for a path that may be relative.
 local function position(cwd, path, id)
   if id then return id end
   if not path then return nil end
@@ -115,7 +115,7 @@ local function list(args, ctx)
   end
 end
 
---- What is known of a test that was run.
+--- Return the result of a test that was run.
 local function outcome(one)
   local result = known[one.id] or {}
   local errors = vim.tbl_map(
@@ -144,8 +144,8 @@ end
 
 local RANKS = { failed = 1, skipped = 2, passed = 3 }
 
---- Results of tests, the failed ones first.
-local function said(all, limit, none)
+--- Report the results of tests, failed ones first.
+local function report(all, limit, none)
   local counts, run = { passed = 0, failed = 0, skipped = 0 }, {}
   for _, one in ipairs(all) do
     if known[one.id] then
@@ -175,20 +175,20 @@ local function last(args, ctx)
   local limit, path = results.limit(args), results.argument(args, 'path', 'string')
   listen()
   local all = tests(ctx.cwd, position(ctx.cwd, path, results.argument(args, 'id', 'string')))
-  return said(all, limit, 'no result is known there: nvim_tests_run runs tests')
+  return report(all, limit, 'no result is known there: nvim_tests_run runs tests')
 end
 
---- Run or stop the tests at a position, all of them without one, with each of these adapters.
+--- Run or stop the tests at a position, or all tests, with each of these adapters.
 ---@param adapters table<string, true>
 ---@param at string|nil
----@param act fun(args: table) of neotest
+---@param act fun(args: table) function of neotest
 local function in_each(adapters, at, act)
   for adapter in pairs(adapters) do
     act({ at, suite = at == nil or nil, adapter = adapter })
   end
 end
 
---- Run a position, or all of an adapter, and wait for it.
+--- Run the tests at a position, or all tests, and wait for the results.
 local function run_and_wait(reply, args, ctx)
   local neotest, nio = require('neotest'), require('nio')
   local at = position(
@@ -209,7 +209,7 @@ local function run_and_wait(reply, args, ctx)
   local function finish(none)
     if over then return end
     over = true
-    reply(said(tests(ctx.cwd, at), limit, none))
+    reply(report(tests(ctx.cwd, at), limit, none))
   end
   local wanted = results.argument(args, 'wait_ms', 'number') or WAIT_MS
   nio.run(function() in_each(adapters, at, neotest.run.run) end, function(ok, err)
@@ -221,7 +221,7 @@ local function run_and_wait(reply, args, ctx)
   end)
   vim.defer_fn(
     function() finish('it still runs: ask nvim_tests_results later') end,
-    math.min(wanted, LONGEST_MS)
+    math.min(wanted, MAX_WAIT_MS)
   )
   return function()
     if over then return end

@@ -1,18 +1,18 @@
---- What the tools do when turns begin and end.
+--- Hooks of the tools at the start and end of turns.
 local M = {}
 
---- A prompt is about to be sent.
+--- Called when a prompt is about to be sent.
 ---@param session integer
 function M.began(session)
   require('acp.tools.show').clear(session)
   require('acp.tools.diagnostics').turn_begins(session)
 end
 
---- A turn is over.
+--- Called at the end of a turn.
 ---@param session integer
 function M.ended(session) require('acp.tools.hidden').let_go(session) end
 
---- A session is closed.
+--- Called when a session was closed.
 ---@param session integer
 function M.closed(session)
   M.ended(session)

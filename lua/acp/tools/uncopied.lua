@@ -1,25 +1,25 @@
---- Diagnostics without a copy of each: `vim.diagnostic.get()` copies all of them, which holds
---- Neovim for tens of milliseconds where there are thousands, and gives no part of them.
+--- Access to diagnostics without copies. `vim.diagnostic.get()` copies all of them, which blocks
+--- Neovim for tens of milliseconds if there are thousands, and cannot return only a part.
 local M = {}
 
 local CHUNK = 250
 
 local function same(value) return value end
 
---- The diagnostics of a buffer as Neovim has them: nobody may change them.
+--- Return Neovim's own diagnostic tables of a buffer. Callers must not change them.
 ---@param bufnr integer
 ---@param opts? vim.diagnostic.GetOpts
 ---@return vim.Diagnostic[]
 function M.get(bufnr, opts)
   local copy = vim.deepcopy
-  rawset(vim, 'deepcopy', same) -- until the next line is over, in which nothing else runs
+  rawset(vim, 'deepcopy', same) -- during the next line only; no other code runs meanwhile
   local ok, found = pcall(vim.diagnostic.get, bufnr, opts)
   rawset(vim, 'deepcopy', copy)
   if not ok then error(found, 0) end
   return found
 end
 
---- Each of a list, with a rest now and then.
+--- Call `each` for every item of a list, and `rest` after each chunk.
 ---@param list vim.Diagnostic[]
 ---@param rest fun()
 ---@param each fun(one: vim.Diagnostic)
@@ -32,7 +32,7 @@ end
 
 local function is_before(a, b) return a.lnum < b.lnum or a.lnum == b.lnum and a.col < b.col end
 
---- The first ones of a list by their places, in that order.
+--- Return the first `most` items of a list by position, in that order.
 ---@param list vim.Diagnostic[]
 ---@param most integer
 ---@param rest fun()

@@ -1,23 +1,23 @@
---- The user's own tools for agents (`require('acp').tool()`): what they say of them, and calls.
+--- The user's own tools for agents (`require('acp').tool()`): registration and calls.
 local M = {}
 
---- The longest text of a result in bytes; the host takes 2^20 characters.
-local LONGEST = 2 ^ 20 - 200
---- The longest error in bytes.
-local ERROR = 4000
---- How deep a schema may be nested.
-local DEPTH = 50
-local WORDLESS = 'it failed and did not say why'
+--- Longest text of a result in bytes. The host accepts 2^20 characters.
+local MAX_BYTES = 2 ^ 20 - 200
+--- Longest error in bytes.
+local MAX_ERROR_BYTES = 4000
+--- Deepest nesting of a schema.
+local MAX_DEPTH = 50
+local NO_REASON = 'it failed and did not say why'
 
---- A tool as it is kept; `schema` is JSON.
+--- A registered tool. `schema` is JSON.
 ---@class acp.UserTool
 ---@field description string
 ---@field schema string
 ---@field write boolean
 ---@field run acp.ToolFunction
----@field executes? boolean it runs code: the question is of kind `execute`
----@field title? string two words for the chat; of ours alone
----@field pack? boolean it is ours: what it gives is `{ text, data }`
+---@field executes? boolean it runs code, so the permission has kind `execute`
+---@field title? string short title for the chat, only for tools of a pack
+---@field pack? boolean it belongs to a pack, so its result is `{ text, data }`
 
 --- A tool of a pack (`acp.tools.packs`).
 ---@class acp.PackTool
@@ -25,12 +25,12 @@ local WORDLESS = 'it failed and did not say why'
 ---@field description string
 ---@field schema table
 ---@field write? boolean
----@field executes? boolean it runs code: the question is of kind `execute`
+---@field executes? boolean it runs code, so the permission has kind `execute`
 ---@field run acp.ToolFunction
 
 local tools = {} ---@type table<string, acp.UserTool>
 
---- The members of a spec: what each should be, in words, and its check.
+--- The members of a spec: the expected kind in words, and its check.
 ---@type table<string, { [1]: string, [2]: fun(value: any): boolean }>
 local members = {
   description = {
@@ -84,30 +84,30 @@ local function wrong_spec(name, spec)
   end
 end
 
---- Whether a table, which has no circles, is nested deeper than that.
+--- Whether a table without cycles is nested deeper than `depth`.
 local function is_deeper(value, depth)
   if type(value) ~= 'table' then return false end
   if depth == 0 then return true end
   return vim.iter(pairs(value)):any(function(_, inner) return is_deeper(inner, depth - 1) end)
 end
 
---- A schema as JSON. Errors say what is wrong.
+--- Encode a schema as JSON. Raise an error with the reason if that fails.
 ---@param name string
 ---@param schema table|nil
 ---@return string
 local function encoded(name, schema)
   if schema == nil then return '{}' end
   local ok, json = pcall(vim.json.encode, schema)
-  if ok and is_deeper(schema, DEPTH) then
-    ok, json = false, require('acp.base.messages').why_nested:format(DEPTH)
+  if ok and is_deeper(schema, MAX_DEPTH) then
+    ok, json = false, require('acp.base.messages').why_nested:format(MAX_DEPTH)
   end
   if not ok then error(require('acp.base.messages').tool_schema:format(name, json), 0) end
   return json
 end
 
---- A tool as it is kept.
+--- Convert a spec to a registered tool.
 ---@param spec acp.ToolSpec|acp.PackTool
-local function kept(name, spec)
+local function registered(name, spec)
   return {
     description = spec.description,
     schema = encoded(name, spec.schema),
@@ -116,34 +116,34 @@ local function kept(name, spec)
   }
 end
 
-local function tell()
+local function send_tools()
   local host = require('acp.base.host')
-  if host.running() then host.notify('user_tools', { tools = M.told() }) end
+  if host.running() then host.notify('user_tools', { tools = M.for_host() }) end
 end
 
---- Put or take away (nil) the tool of a name. Errors say what is wrong.
+--- Add, replace or remove (nil) a tool. Raise an error with the reason if the spec is wrong.
 ---@param name string
 ---@param spec acp.ToolSpec|nil
 function M.put(name, spec)
   local mistake = wrong_name(name) or (spec ~= nil and wrong_spec(name, spec) or nil)
   if mistake then error(mistake, 0) end
-  tools[name] = spec and kept(name, spec)
-  tell()
+  tools[name] = spec and registered(name, spec)
+  send_tools()
 end
 
---- Put tools of ours that need a plugin.
+--- Add the tools of a pack.
 ---@param pack table<string, acp.PackTool>
 function M.offer(pack)
   for name, spec in pairs(pack) do
-    local ours = { title = spec.title, executes = spec.executes, pack = true }
-    tools[name] = vim.tbl_extend('error', kept(name, spec), ours)
+    local extra = { title = spec.title, executes = spec.executes, pack = true }
+    tools[name] = vim.tbl_extend('error', registered(name, spec), extra)
   end
-  tell()
+  send_tools()
 end
 
---- All tools as the host is told of them.
+--- Return all tools in the host's format.
 ---@return table[]
-function M.told()
+function M.for_host()
   return vim.tbl_map(function(name)
     local tool = tools[name]
     return {
@@ -157,44 +157,46 @@ function M.told()
   end, require('acp.base.sorted_keys')(tools))
 end
 
---- A text that is not too long. A character that is cut in two is left out.
+--- Truncate a text to `MAX_BYTES`, without splitting a character.
 ---@param text string
 local function cut(text)
-  if #text <= LONGEST then return text end
-  local last = LONGEST + vim.str_utf_start(text, LONGEST + 1)
+  if #text <= MAX_BYTES then return text end
+  local last = MAX_BYTES + vim.str_utf_start(text, MAX_BYTES + 1)
   local more = '%s\n… %d more bytes are left out; ask for a part'
   return more:format(text:sub(1, last), #text - last)
 end
 
---- The same of a tool of ours: a text, and the same as JSON where that is not too long.
+--- Convert the result of a pack's tool to the host's format: a text, and the data as JSON if that
+--- is not too long.
 ---@param value { text: string, data: table }
-local function shaped_pack(value)
+local function encode_pack_result(value)
   local json = vim.json.encode(value.data)
-  return { text = cut(value.text), json = #json <= LONGEST and json or nil }
+  return { text = cut(value.text), json = #json <= MAX_BYTES and json or nil }
 end
 
---- A value as the host takes it: a text, or JSON of a table. Errors where it cannot be sent.
-local function shaped(value)
+--- Convert a result to the host's format: a text, or JSON for a table. Raise an error if it cannot
+--- be encoded.
+local function encode_result(value)
   if value == nil or value == vim.NIL then return { text = 'done' } end
   if type(value) == 'string' then return { text = cut(value) } end
   local ok, json = pcall(vim.json.encode, value)
   if not ok then error('the result cannot be sent: ' .. json, 0) end
-  if type(value) ~= 'table' or #json > LONGEST then return { text = cut(json) } end
+  if type(value) ~= 'table' or #json > MAX_BYTES then return { text = cut(json) } end
   return { json = json }
 end
 
---- An error in words: of one that Lua raised with a text, without the place.
+--- Return the message of an error, without the location that Lua adds to a text.
 local function why(err)
   if type(err) == 'table' and err.message ~= nil then err = err.message end
   if type(err) == 'table' then err = vim.inspect(err) end
-  return (tostring(err):sub(1, ERROR):gsub('^[^\n]-:%d+: ', ''))
+  return (tostring(err):sub(1, MAX_ERROR_BYTES):gsub('^[^\n]-:%d+: ', ''))
 end
 
---- What a tool answers with: the first time counts.
+--- Wrap the reply of a tool. Only its first call has an effect.
 ---@param reply acp.Reply
----@param shape fun(value: any): table
+---@param encode fun(value: any): table
 ---@return acp.Reply
-local function once(reply, shape)
+local function once(reply, encode)
   local answered = false
   return function(value, err)
     if answered then return end
@@ -202,16 +204,16 @@ local function once(reply, shape)
     if (value == nil or value == vim.NIL) and err ~= nil and err ~= vim.NIL then
       return reply(nil, why(err))
     end
-    local ok, told = pcall(shape, value)
-    if ok then return reply(told) end
-    reply(nil, why(told))
+    local ok, result = pcall(encode, value)
+    if ok then return reply(result) end
+    reply(nil, why(result))
   end
 end
 
---- What ends a call that nobody waits for any more.
+--- Wrap the cancel function of a tool so that its errors are reported.
 ---@param name string
 ---@param cancel fun()
-local function ending(name, cancel)
+local function reported_cancel(name, cancel)
   return function()
     local ok, err = pcall(cancel)
     if not ok then
@@ -221,7 +223,7 @@ local function ending(name, cancel)
   end
 end
 
---- Call a tool; returns what cancels it, if it said so.
+--- Call a tool. Return a function that cancels the call, if the tool returned one.
 ---@param reply acp.Reply
 ---@param name string
 ---@param arguments string a JSON object
@@ -229,18 +231,18 @@ end
 ---@return fun()|nil cancel
 function M.run(reply, name, arguments, ctx)
   local tool = tools[name]
-  local answer = once(reply, tool and tool.pack and shaped_pack or shaped)
+  local answer = once(reply, tool and tool.pack and encode_pack_result or encode_result)
   if not tool then return answer(nil, 'there is no such tool any more') end
   local args = vim.json.decode(arguments, { luanil = { object = true } })
   local ok, result, err = pcall(tool.run, args, ctx)
   if not ok then
-    return answer(nil, result or WORDLESS)
+    return answer(nil, result or NO_REASON)
   elseif not vim.is_callable(result) then
     return answer(result, err)
   end
   local started, cancel = pcall(result, answer)
-  if not started then return answer(nil, cancel or WORDLESS) end
-  if vim.is_callable(cancel) then return ending(name, cancel) end
+  if not started then return answer(nil, cancel or NO_REASON) end
+  if vim.is_callable(cancel) then return reported_cancel(name, cancel) end
 end
 
 return M
