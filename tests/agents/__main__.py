@@ -27,7 +27,8 @@ def main() -> int:
     if given.list or not given.scenario:
         SCENARIOS.load()
         for name, entry in sorted(SCENARIOS.items()):
-            print(f"{name:24} {(entry.run.__doc__ or '').strip().splitlines()[0]}")
+            first, *_ = (entry.run.__doc__ or "").strip().splitlines() or [""]
+            print(f"{name:24} {first}")
         return 0
     agent = speaking(given.speaks)(given.log)
     agent.capabilities |= given.capabilities or {}

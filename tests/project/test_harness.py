@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.agents.loop import split
+from tests.agents.loop import SCENARIOS, split
 from tests.support import conformance
 from tests.support.editor import ROOT, Editor
 from tests.support.rpc import EditorBlocked, EditorError
@@ -163,6 +163,13 @@ def test_what_a_client_may_not_send(frame: dict[str, Any], wrong: str) -> None:
     assert conformance.violations(entries) == []
     found = conformance.violations([*entries, {"dir": "in", "frame": {"jsonrpc": "2.0", **frame}}])
     assert any(wrong in line for line in found), found
+
+
+def test_all_scenarios_are_listed() -> None:
+    argv = [sys.executable, "-m", "tests.agents", "--list"]
+    listed = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    SCENARIOS.load()
+    assert [line.split()[0] for line in listed.splitlines()] == sorted(SCENARIOS)
 
 
 @pytest.mark.parametrize(

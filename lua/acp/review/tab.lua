@@ -160,14 +160,22 @@ end
 
 -- Opening and closing -----------------------------------------------------------------------------
 
---- Turn diff mode off in windows that the user split from the review's.
+--- Turn diff mode off in windows split from the review's, also in those moved to another tab page.
 ---@param state acp.Review
 local function plain_others(state)
-  if not api.nvim_tabpage_is_valid(state.tab) then return end
-  for _, win in ipairs(api.nvim_tabpage_list_wins(state.tab)) do
-    if not vim.w[win].acp and (vim.wo[win].diff or vim.w[win].acp_review) then
+  for _, win in ipairs(api.nvim_list_wins()) do
+    local ours, inside = vim.w[win].acp_review, api.nvim_win_get_tabpage(win) == state.tab
+    local diff = vim.wo[win].diff
+    if not vim.w[win].acp and (inside and (diff or ours) or diff and ours) then
       panes.release(win)
     end
+  end
+end
+
+--- A split inherits diff mode. CTRL-W T makes a new window in another tab page.
+local function mark_split()
+  if review and vim.wo.diff and api.nvim_get_current_buf() == review.shown then
+    vim.w.acp_review = true
   end
 end
 
@@ -243,6 +251,7 @@ local function watch()
   on('WinClosed', on_closed)
   on('BufWinEnter', on_buffer)
   on('WinEnter', sync)
+  on('WinNew', mark_split)
   on('TabEnter', function()
     local state = M.state()
     if state and api.nvim_get_current_tabpage() == state.tab then open_list(state) end

@@ -84,6 +84,15 @@ def test_a_card_in_part_is_not_in_view(editor: Editor) -> None:
     float_is(editor, "shown")
 
 
+def test_a_card_whose_lines_do_not_wrap_is_not_in_view(editor: Editor) -> None:
+    editor.agent("script")
+    editor.prompt("permission")
+    editor.wait_event("AcpPermission")
+    float_is(editor, "hidden")
+    editor.cmd("wincmd l | setlocal nowrap | wincmd h")
+    float_is(editor, "shown")
+
+
 def test_all_that_is_asked_has_to_be_in_view(editor: Editor) -> None:
     editor.agent("script")
     editor.prompt("permissions 40")

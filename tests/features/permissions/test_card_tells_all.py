@@ -107,6 +107,12 @@ def test_a_long_command_is_seen_at_both_ends(
     assert agent.wait_answers(METHOD)[0]["result"]["outcome"]["optionId"] == "no"
 
 
+def test_one_line_that_is_left_out_is_named_in_the_singular(editor: Editor) -> None:
+    card = {"lines": ["word " * 30 + "end"], "head": 1, "options": []}
+    lua = "return require('acp.ui.question.fitted').card(..., 40, 3, false).lines[1]"
+    assert "… 1 line between …" in editor.lua(lua, card)
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_a_command_that_a_screen_holds_is_not_cut(
     edit: Callable[..., Editor], size: tuple[int, int]

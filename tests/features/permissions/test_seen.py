@@ -493,6 +493,37 @@ def test_in_a_terminal_a_question_is_answered_after_400_ms(front: Editor) -> Non
     assert last(front) == ["allow", {"id": "p1"}]
 
 
+ABSENCES = [("VimSuspend", "VimResume"), ("FocusLost", "FocusGained")]
+
+
+@pytest.mark.parametrize(("leaves", "returns"), ABSENCES)
+def test_a_question_that_came_while_the_user_was_away_is_new(
+    front: Editor, leaves: str, returns: str
+) -> None:
+    front.cmd(f"doautocmd {leaves}")
+    cards(front, "p1")
+    drawn(front, "p1")
+    passes(front, 9000)
+    front.cmd(f"doautocmd {returns}")
+    front.keys("gy")
+    said(front, NEW)
+    drawn(front, "p1")
+    passes(front, 400)
+    front.keys("gy")
+    assert last(front) == ["allow", {"id": "p1"}]
+
+
+def test_a_question_that_was_seen_before_the_focus_went_is_not_new(front: Editor) -> None:
+    cards(front, "p1")
+    drawn(front, "p1")
+    passes(front, 400)
+    front.cmd("doautocmd FocusLost")
+    passes(front, 9000)
+    front.cmd("doautocmd FocusGained")
+    front.keys("gy")
+    assert last(front) == ["allow", {"id": "p1"}]
+
+
 def test_the_state_says_how_long_a_question_is_on_the_screen(front: Editor) -> None:
     session(front, permissions=[permission("p1"), permission("p2")])
     drawn(front, "p2")

@@ -253,6 +253,15 @@ def test_only_keeps_the_live_side_as_a_window_of_the_users(front: Editor) -> Non
     assert front.lua(DIFFS) == []
 
 
+def test_a_live_side_that_is_moved_to_another_tab_page_leaves_diff_mode(front: Editor) -> None:
+    path = opened(front)
+    front.keys("<C-w>T")
+    front.wait("#vim.tbl_filter(function(e) return e.name == 'AcpReview' end, acp_events) == 2")
+    assert front.lua(TABS) == 2
+    assert front.lua("return vim.api.nvim_buf_get_name(0)") == str(path.resolve())
+    assert front.lua("return { vim.wo.diff, vim.wo.foldmethod }") == [False, "manual"]
+
+
 def test_another_file_in_the_live_window_makes_it_the_users(front: Editor) -> None:
     opened(front)
     front.cmd("edit other.txt")

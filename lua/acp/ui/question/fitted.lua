@@ -15,6 +15,12 @@ local least = require('acp.ui.wrap').least
 ---@field last integer byte, exclusive
 ---@field indent string put before the end of a line that is cut at its beginning
 
+---@param count integer
+---@param how string hint at the key that shows all
+local function between(count, how)
+  return ('… %d line%s between%s'):format(count, count == 1 and '' or 's', how)
+end
+
 --- Return the bytes at the beginning (or, with `sign` -1, the end) of a line that fit in `cells`.
 ---@param sign 1|-1
 ---@return integer bytes
@@ -63,7 +69,7 @@ local function shorten(lines, spans, width, rows, how)
     if needs[i] > share then
       -- Lines wrap at words, which may take a part of a row more.
       local cells = share * width - math.floor(width / 4)
-      local gap = (' … %d lines between%s … '):format(needs[i] - share, how)
+      local gap = (' %s … '):format(between(needs[i] - share, how))
       gap = text_width(gap) * 3 < cells and gap or ' … '
       cells = cells - text_width(gap)
       local head = line:sub(1, fitting(line, math.ceil(cells * 0.6), 1)):gsub('%s+$', '')
@@ -136,7 +142,7 @@ local function fit(lines, spans, width, rows, how)
   local above = math.min(math.max(math.ceil((rows - 1) * 0.6), least_head), rows - 2)
   local head = pieces_of(lines, above, width, 1)
   local tail = pieces_of(lines, rows - 1 - above, width, -1)
-  local gap = ('… %d lines between%s'):format(whole - rows + 1, how)
+  local gap = between(whole - rows + 1, how)
   local fitted = { lines = {}, spans = {} }
   local begins = {} ---@type table<integer, { [1]: integer, [2]: acp.Piece }[]>
   local function add_piece(piece)

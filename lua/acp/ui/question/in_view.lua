@@ -30,11 +30,13 @@ local function whole_subject(cards)
   return M.subject()
 end
 
---- Return the questions whose cards a window shows as a whole.
+--- Return the questions whose cards a window shows as a whole. Without 'wrap' the end of
+--- a long line may be out of view.
 ---@return table<string, true> by id
 local function shown(win)
   local chat = require('acp.ui.chat.buffers').of(api.nvim_win_get_buf(win))
   return chat
+      and vim.wo[win].wrap
       and api.nvim_win_call(win, function()
         local first, last = vim.fn.line('w0') - 1, vim.fn.line('w$') - 1
         -- With 'smoothscroll' the beginning of the first line may be out of view.

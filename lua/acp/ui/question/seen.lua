@@ -1,7 +1,8 @@
 --- Rule for answers: a question can be answered only if it has been on the screen for `LEAST_MS` as
 --- the oldest, or if it was on the screen when the command line was entered. A refused key restarts
---- the time, so that a key held down answers nothing. All keys, mappings and commands that answer
---- check this rule; only Lua's `answer()` does not.
+--- the time, so that a key held down answers nothing. The time of a question that came while the
+--- user was away starts when they return. All keys, mappings and commands that answer check this
+--- rule; only Lua's `answer()` does not.
 local M = {}
 
 local clock = require('acp.base.clock')
@@ -32,6 +33,7 @@ local last = nothing() ---@type acp.OnScreen
 local times = {} ---@type table<integer|string, acp.TimeShown> by id
 local entered, executing ---@type acp.CommandLine|nil, acp.CommandLine|nil
 local typed = true -- whether the last key was typed
+local left ---@type number|nil when Neovim lost the focus
 
 --- Stop the time of a question that is out of view. Forget a time below `LEAST_MS`, so that the
 --- question counts as new when it returns.
@@ -88,6 +90,26 @@ local watch_command_lines = require('acp.base.once')(function()
   end, { pattern = ':' })
 end)
 
+--- Forget the times of questions that came since `since`: the user has returned.
+---@param since number
+local function return_after(since)
+  left = nil
+  for id, time in pairs(times) do
+    if time.since and time.since >= since then times[id] = nil end
+  end
+end
+
+local function watch_screen()
+  local on = require('acp.base.autocmds').group('acp.seen')
+  left = vim.g.acp_focused == false and clock.ms() or nil
+  on('FocusLost', function() left = left or clock.ms() end)
+  on('FocusGained', function()
+    if left then return_after(left) end
+  end)
+  on({ 'VimResume', 'UIEnter' }, function() return_after(0) end)
+  on('SafeState', function() update(true) end)
+end
+
 local keys = vim.api.nvim_create_namespace('acp.seen')
 local watching = false
 
@@ -100,8 +122,7 @@ function M.watch(how, bring)
   if watching then return end
   watching = true
   watch_command_lines()
-  local on = require('acp.base.autocmds').group('acp.seen')
-  on('SafeState', function() update(true) end)
+  watch_screen()
   vim.on_key(function(key, as_typed) typed = key == as_typed end, keys)
 end
 
