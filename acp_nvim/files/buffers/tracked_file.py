@@ -9,7 +9,7 @@ values: only `file_after`, `buffer_state.found` and `buffer_state.heard` make ne
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Final
 
@@ -81,18 +81,19 @@ class FileState(msgspec.Struct, frozen=True):
         """Return the bytes of `disk` as far as the format is known; None if there is no file."""
         return in_bytes(self.disk, self.disk_format) if isinstance(self.disk, Text) else None
 
-    def holds(self, data: bytes | None) -> bool:
-        """Return whether the bytes are those of `disk`.
-
-        If the text contains a BOM or CRs itself, the bytes may be the text without those of the
-        format.
+    def byte_forms(self) -> Sequence[bytes]:
+        """Return the possible contents of a file with the text `disk`. A BOM and the CR of line
+        ends may be characters of that text; no second one is added then.
         """
-        if self.disk is UNSET:
-            return False
-        if not isinstance(self.disk, Text) or data is None:
-            return self.disk is None and data is None
+        data = self.disk_bytes()
+        if data is None or not isinstance(self.disk, Text):
+            return ()
         plain = self.disk.lines[0].startswith("\ufeff") or shows_cr(self.disk)
-        return data in (self.disk_bytes(), in_bytes(self.disk, None) if plain else None)
+        return (data, in_bytes(self.disk, None)) if plain else (data,)
+
+    def holds(self, data: bytes | None) -> bool:
+        """Whether these bytes are `disk`."""
+        return self.disk is None if data is None else data in self.byte_forms()
 
 
 # -- events: each has the fields of the state that it sets ----------------------------------------

@@ -522,11 +522,9 @@ class DiskChanges:
 
     def _is_written(self, path: str) -> bool:
         """Whether a file holds the text that was written through the editor last. Blocks."""
-        state = self._edits.state(path)
-        if not isinstance(state.disk, Text):
-            return False
-        with suppress(OSError):
-            return state.holds(nofollow.read(path, self._edits.options().message_bytes))
+        forms = self._edits.state(path).byte_forms()
+        with suppress(OSError):  # it is larger, or it cannot be read
+            return nofollow.read(path, max(map(len, forms), default=0)) in forms
         return False
 
     def _warn_unreviewed(self, session: AgentSession, change: FileChange) -> None:

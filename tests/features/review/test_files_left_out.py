@@ -114,6 +114,21 @@ def test_a_large_file_that_is_written_through_the_editor_is_reviewed(begin: Begi
     assert not new.exists()
 
 
+def test_a_tools_edit_larger_than_any_message_is_reviewed(begin: Begin) -> None:
+    editor = begin({"log": b"x\n" * 40}, MAX_FILE_BYTES=1000)
+    allowed = {"rules": [{"action": "allow", "kind": "edit"}]}
+    editor.setup({"permission": allowed, "limits": {"message_bytes": 64 * 1024}})
+    edit = {"old": "x\n", "new": "y" * 3000 + "\n", "all": True}
+    editor.turn(f"mcp nvim_edit {json.dumps({'path': 'log', 'edits': [edit]})}")
+    editor.wait("#require('acp').state().sessions[1].edits == 1")
+    assert contents(editor)["log"] == (b"y" * 3000 + b"\n") * 40
+    run(editor, "true")  # after the looks that follow the edit
+    assert not any("reviewed" in line for line in editor.chat())
+    editor.cmd("Acp reject all")
+    editor.wait("#require('acp').state().sessions[1].edits == 0")
+    assert contents(editor)["log"] == b"x\n" * 40
+
+
 def test_what_comes_after_the_shrinking_is_reviewed(begin: Begin) -> None:
     editor = begin({"log": LARGE}, MAX_FILE_BYTES=1000)
     run(editor, "echo rotated > log")
