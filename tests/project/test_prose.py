@@ -32,7 +32,6 @@ LEFT = {
     "acp_nvim/render": 6,
     "acp_nvim/session": 110,
     "acp_nvim/tools": 59,
-    "lua/acp/ui": 5,
     "tests/agent": 17,
     "tests/agents": 40,
     "tests/agents_sdk": 3,

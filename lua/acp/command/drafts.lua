@@ -19,11 +19,11 @@ local leftover = {} ---@type string[]
 local earlier = {} ---@type table<string, acp.KeptPrompt[]>
 local recalled = {} ---@type table<string, true> directories
 local places = {} ---@type table<integer, string> last directory of each composer
-local busy, again = false, false
-local waits = false -- whether the timer for the next write is running
-local retries = false -- whether the timer for a retry is running
+local is_writing, is_due = false, false -- is_due: whether to write again after that
+local is_waiting = false -- whether the timer for the next write is running
+local is_retrying = false -- whether the timer for a retry is running
 local retry_ms = RETRY_MS
-local ended = false -- whether Neovim is exiting, so that later changes are ignored
+local is_exiting = false -- whether Neovim is exiting, so that later changes are ignored
 local first_change, last_change = 0, 0
 local last_problem ---@type string|nil last problem that was shown
 
@@ -125,37 +125,37 @@ end
 local flush
 
 local function retry()
-  if retries then return end
-  retries = true
+  if is_retrying then return end
+  is_retrying = true
   vim.defer_fn(function()
-    retries = false
+    is_retrying = false
     flush()
   end, retry_ms)
   retry_ms = math.min(2 * retry_ms, LAST_RETRY_MS)
 end
 
 function flush()
-  if ended then
+  if is_exiting then
     return
-  elseif busy then
-    again = true
+  elseif is_writing then
+    is_due = true
     return
   end
   local list = jobs()
   if #list == 0 and #leftover == 0 then return end
-  busy = true
+  is_writing = true
   if next(on_disk) == nil then draft_file.prepare() end
   draft_file.start(
     list,
     vim.schedule_wrap(function(done)
       note(done)
-      busy = false
+      is_writing = false
       if last_problem then retry() end
       if not last_problem and #leftover > 0 then
         draft_file.start(leftover_jobs(), vim.schedule_wrap(note))
       end
-      if again then
-        again = false
+      if is_due then
+        is_due = false
         flush()
       end
     end)
@@ -164,8 +164,8 @@ end
 
 --- Write all texts before Neovim exits.
 function M.leave()
-  ended = true
-  vim.wait(1000, function() return not busy end, 5)
+  is_exiting = true
+  vim.wait(1000, function() return not is_writing end, 5)
   earlier = {} -- the user could use them in this Neovim
   local list = jobs()
   if #list > 0 and next(on_disk) == nil then draft_file.prepare() end
@@ -202,9 +202,9 @@ end)
 local function now() return vim.uv.hrtime() / 1e6 end
 
 local function later(ms)
-  waits = true
+  is_waiting = true
   vim.defer_fn(function()
-    waits = false
+    is_waiting = false
     local rest = math.min(last_change + PAUSE_MS, first_change + LONGEST_MS) - now()
     if rest > 0 then
       later(rest)
@@ -218,7 +218,7 @@ end
 function M.changed()
   watch()
   last_change = now()
-  if not waits then
+  if not is_waiting then
     first_change = last_change
     later(PAUSE_MS)
   end

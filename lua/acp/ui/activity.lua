@@ -86,8 +86,8 @@ end
 function M.agent(name)
   local info = (require('acp.base.state').get().agents[name] or {}).info or {}
   local entry = require('acp.config').get().agents[name] or {}
-  local own = info.title or info.name or entry.title
-  return require('acp.base.notify').one_line(own or (name:sub(1, 1):upper() .. name:sub(2)))
+  local title = info.title or info.name or entry.title
+  return require('acp.base.notify').one_line(title or (name:sub(1, 1):upper() .. name:sub(2)))
 end
 
 --- Measure the time of waiting for the user, which does not count as the agent's.

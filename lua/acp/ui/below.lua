@@ -35,13 +35,13 @@ local function placement(upper, height)
 end
 
 --- Take the rows of `win` from `upper` until `win` closes.
-local function lend(win, upper, height)
-  local given = height + FRAME
-  grow(upper, -given)
+local function take_rows(win, upper, height)
+  local rows = height + FRAME
+  grow(upper, -rows)
   vim.api.nvim_create_autocmd('WinClosed', {
     pattern = tostring(win),
     once = true,
-    callback = function() grow(upper, given) end,
+    callback = function() grow(upper, rows) end,
   })
 end
 
@@ -53,7 +53,7 @@ end
 function M.open(bufnr, upper, height, enter)
   local config = placement(upper, height)
   local win = vim.api.nvim_open_win(bufnr, enter, config)
-  lend(win, upper, config.height)
+  take_rows(win, upper, config.height)
   return win
 end
 
@@ -63,7 +63,7 @@ end
 function M.adopt(win, upper, height)
   local config = placement(upper, height)
   vim.api.nvim_win_set_config(win, config)
-  lend(win, upper, config.height)
+  take_rows(win, upper, config.height)
 end
 
 return M

@@ -12,15 +12,15 @@ local function contains_exit(line)
   return false
 end
 
---- Set 'modified' while a typed `:x` is executed, if the buffer `holds` text. The `:x` of a script
+--- Set 'modified' while a typed `:x` is executed, if the buffer has text. The `:x` of a script
 --- or of a <Cmd> mapping cannot be distinguished from `:q` here.
 ---@param on acp.On adds autocommands
----@param holds fun(): boolean whether the buffer has text
-function M.watch(bufnr, on, holds)
+---@param has_text fun(): boolean whether the buffer has text
+function M.watch(bufnr, on, has_text)
   on('CmdlineLeave', function()
     local typed = vim.fn.getcmdtype() == ':' and not vim.v.event.abort
     if typed and contains_exit(vim.fn.getcmdline()) then
-      vim.bo[bufnr].modified = holds()
+      vim.bo[bufnr].modified = has_text()
       vim.schedule(function()
         pcall(vim.api.nvim_set_option_value, 'modified', false, { buf = bufnr }) -- it may be gone
       end)

@@ -145,8 +145,8 @@ function M.closed(id, outcome, by)
   vim.bo[bufnr].modified = false
   vim.bo[bufnr].bufhidden = 'wipe'
   forget(bufnr)
-  local whose = by == 'cancel' and '' or (' (%s)'):format(by)
-  local why = require('acp.base.messages').form_over:format(outcome, whose)
+  local author = by == 'cancel' and '' or (' (%s)'):format(by)
+  local why = require('acp.base.messages').form_over:format(outcome, author)
   vim.api.nvim_buf_set_extmark(bufnr, ns_review, 0, 0, { virt_text = { { why, 'AcpWarning' } } })
   require('acp.base.notify').echo('warn', why)
 end

@@ -149,7 +149,7 @@ end
 --- Return the buffer-local mapping of a key.
 ---@param key { mode: string, key: string }
 ---@return table|nil map result of |maparg()|
-local function own(bufnr, key)
+local function buffer_mapping(bufnr, key)
   local function look_up() return vim.fn.maparg(key.key, key.mode, false, true) end
   local map = vim.api.nvim_buf_call(bufnr, look_up)
   return map.buffer == 1 and map or nil
@@ -160,14 +160,14 @@ end
 ---  keep their usual meaning; nil removes them
 function M.attach_over(window, bufnr, on)
   local it = (attached[bufnr] or {})[window]
-  if it and it.keys[1] and not own(bufnr, it.keys[1]) then
+  if it and it.keys[1] and not buffer_mapping(bufnr, it.keys[1]) then
     attached[bufnr][window] = nil -- `:bdelete` has removed all mappings
   end
   M.detach(window, bufnr)
   local kept = {}
   for _, key in ipairs(M.list(window)) do
     for _, mode in ipairs(key.modes) do
-      local map = own(bufnr, { mode = mode, key = key.key })
+      local map = buffer_mapping(bufnr, { mode = mode, key = key.key })
       if map and not (map.desc or ''):match('^acp: ') then
         kept[#kept + 1] = { mode = mode, key = key.key, map = map }
       end
@@ -185,11 +185,11 @@ function M.detach(window, bufnr)
   attached[bufnr][window] = nil
   if it.kept and not vim.api.nvim_buf_is_loaded(bufnr) then return end
   for _, key in ipairs(it.keys) do
-    local map = own(bufnr, key)
+    local map = buffer_mapping(bufnr, key)
     if map and map.desc == key.desc then vim.keymap.del(key.mode, key.key, { buffer = bufnr }) end
   end
   for _, old in ipairs(it.kept or {}) do
-    if not own(bufnr, old) then
+    if not buffer_mapping(bufnr, old) then
       vim.api.nvim_buf_call(bufnr, function() vim.fn.mapset(old.mode, false, old.map) end)
     end
   end

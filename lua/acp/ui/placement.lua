@@ -74,7 +74,7 @@ end
 ---@param prefix string name prefix of the windows to reuse
 ---@param layout acp.Layout
 ---@param width integer|nil
----@param leaving boolean whether the user goes on to the composer of the new window
+---@param leaving boolean whether the user is going to the composer of the new window
 ---@return integer|nil above
 ---@return integer|nil taken
 function M.for_one(prefix, layout, width, leaving)

@@ -67,7 +67,7 @@ end
 
 --- Return the texts of `now` that are not in `before`.
 ---@return string[] texts
-local function arrived(before, now)
+local function new_texts(before, now)
   local known = {} ---@type table<string, integer>
   for _, text in ipairs(before) do
     known[text] = (known[text] or 0) + 1
@@ -84,7 +84,7 @@ local function apply(n, bufnr)
   drop_sent(texts, before, now)
   shown[bufnr] = texts
   vim.bo[bufnr].modified = false
-  local all = vim.list_extend(vim.list_slice(texts), arrived(before, now))
+  local all = vim.list_extend(vim.list_slice(texts), new_texts(before, now))
   local held = require('acp.ui.composer.held_prompts')
   if not has_own(n) and (held.any() or not require('acp.base.state').session(n)) then
     held.set(all)

@@ -65,15 +65,15 @@ local function pure(hue)
 end
 
 ---@return vim.api.keyset.get_hl_info
-local function look_of(group) return api.nvim_get_hl(0, { name = group, link = false }) end
+local function highlight_of(group) return api.nvim_get_hl(0, { name = group, link = false }) end
 
 --- Return the hue of the first group that has one, from its background or else its text.
 ---@param groups string[]
 ---@param default number
 local function hue_in(groups, default)
   for _, group in ipairs(groups) do
-    local look = look_of(group)
-    local colours = look.reverse and { look.fg, look.bg } or { look.bg, look.fg }
+    local hl = highlight_of(group)
+    local colours = hl.reverse and { hl.fg, hl.bg } or { hl.bg, hl.fg }
     for _, name in ipairs({ 1, 2 }) do
       local colour = colours[name]
       local hue, saturation = hue_of(colour or 0)
@@ -102,12 +102,12 @@ end
 
 ---@param tint acp.Tint
 ---@return vim.api.keyset.highlight
-local function look(tint)
+local function background(tint)
   local light = vim.o.background == 'light'
-  local ground = look_of('Normal').bg or (light and LIGHT or DARK)
+  local ground = highlight_of('Normal').bg or (light and LIGHT or DARK)
   local hue = tint.groups and hue_in(tint.groups, tint.hue)
   if hue and tint.hue == GREEN and hue > YELLOW and hue < OLIVE then hue = OLIVE end
-  local colour = hue and pure(hue) or parts(look_of('Normal').fg or (light and DARK or LIGHT))
+  local colour = hue and pure(hue) or parts(highlight_of('Normal').fg or (light and DARK or LIGHT))
   local bg = blend(parts(ground), colour, tint.distance)
   return { bg = bg }
 end
@@ -124,7 +124,7 @@ function M.define(links)
       -- `:highlight clear` restores this link. It has no effect while a tint is set.
       api.nvim_set_hl(0, group, { link = links[group], default = true })
       if vim.o.termguicolors then
-        api.nvim_set_hl(0, group, look(tint))
+        api.nvim_set_hl(0, group, background(tint))
       elseif api.nvim_get_hl(0, { name = group }).link ~= links[group] then
         api.nvim_set_hl(0, group, { link = links[group] })
       end

@@ -16,7 +16,7 @@ local set = require('acp.ui.win').set
 ---@field under? integer window to split instead of the whole screen; a float to open below
 ---@field options? table<string, any> window options in addition to the usual ones
 ---@field like? string name prefix of an acp window to reuse if there is no room for another one
----@field leaving? boolean whether the user goes on to the composer of such a window
+---@field leaving? boolean whether the user is going to the composer of such a window
 ---@field replaced? fun(bufnr: integer) called after the buffer of a reused window was replaced
 
 local MIN_COLUMNS, MIN_LINES = 20, 3
@@ -202,8 +202,8 @@ local function open(bufnr, opts)
     above, taken = room.for_one(opts.like, layout, width, opts.leaving or false)
   end
   if above then
-    local there = { layout = 'bottom', under = above, size = 0.5, side = true }
-    opts = vim.tbl_extend('force', opts, there)
+    local stacked = { layout = 'bottom', under = above, size = 0.5, side = true }
+    opts = vim.tbl_extend('force', opts, stacked)
   end
   if taken then return M.replace(taken, bufnr, opts) end
   local below = require('acp.ui.below')

@@ -210,7 +210,7 @@ local function diff(chat, row)
   return { first = first, last = last, done = colours }
 end
 
---- Return the table around a row. A table may grow; new rows make it be measured again.
+--- Return the table around a row. New rows of a growing table cause it to be measured again.
 ---@param chat acp.Chat
 ---@return acp.Block?
 local function table_(chat, row)

@@ -11,7 +11,7 @@ local chats = buffers.chats
 --- whole row at each redraw.
 local LONG = 8000
 
---- Delay of a new chat's filetype. The first prompt is sent before.
+--- Delay before a new chat gets its filetype, so that the first prompt is sent without waiting.
 local FILETYPE_MS = 20
 
 local window_options = {
@@ -77,7 +77,7 @@ local function measure(chat, lines, open)
   end
 end
 
---- Ask the host to draw a chat again. Frames before that refer to rows that do not exist.
+--- Ask the host to draw a chat again. Until then, frames refer to rows that do not exist.
 local function ask_again(chat)
   chat.awaited = true
   require('acp.base.host').notify('redraw', { session = chat.n })
@@ -250,7 +250,7 @@ function M.ungather(n, id)
 end
 
 ---@param win? integer window to show it in
----@param leaving? boolean whether the user goes on to its composer
+---@param leaving? boolean whether the user is going to its composer
 local function show(bufnr, win, leaving)
   local chat = require('acp.config').get().chat
   local signals, is_replaced = require('acp.base.signals'), false
@@ -299,7 +299,7 @@ function M.open_here(n)
   end
 end
 
---- Open the chat of a session in this tab page, or close it there.
+--- Open or close the chat of a session in this tab page.
 function M.toggle(n)
   local bufnr = M.create(n)
   local windows = shown_here(bufnr)

@@ -83,7 +83,7 @@ local function parsed(parser, text)
   return trees and trees[1]
 end
 
---- Wait until the user is idle before a language is loaded for the first time.
+--- Wait until the user is idle, unless the language is already loaded.
 local function load(name)
   if loaded[name] then return end
   slices.idle()

@@ -59,18 +59,18 @@ end
 --- Move each prompt to a session in its directory, if there is one.
 function M.hand_over()
   if #list == 0 then return end
-  local left, given = {}, {} ---@type acp.HeldPrompt[], table<integer, table[]>
+  local left, by_session = {}, {} ---@type acp.HeldPrompt[], table<integer, table[]>
   for _, prompt in ipairs(list) do
     local n = session_in(prompt.cwd)
     if n then
-      given[n] = given[n] or {}
-      table.insert(given[n], prompt)
+      by_session[n] = by_session[n] or {}
+      table.insert(by_session[n], prompt)
     else
       left[#left + 1] = prompt
     end
   end
   list = left
-  for n, prompts in pairs(given) do
+  for n, prompts in pairs(by_session) do
     require('acp.ui.composer.delivery').hold(n, vim.tbl_map(args_of, prompts))
   end
 end

@@ -33,7 +33,7 @@ function M.when_whole(fn)
   if #waiting == 1 then host.notify('prompts', vim.empty_dict()) end
 end
 
---- Run the functions that wait for prompts of earlier Neovims.
+--- Call the functions registered with `when_whole`.
 local function run_waiting() require('acp.base.call_all')(waiting) end
 
 --- Frame operation: add prompts of earlier Neovims, oldest first. Known prompts keep their
@@ -53,11 +53,11 @@ end
 --- Frame operation: remove prompts that were sent only in a deleted session.
 ---@param texts string[]
 function M.forget(texts)
-  local gone = {} ---@type table<string, true>
+  local deleted = {} ---@type table<string, true>
   for _, text in ipairs(texts) do
-    gone[text] = true
+    deleted[text] = true
   end
-  sent = vim.tbl_filter(function(text) return not gone[text] end, sent)
+  sent = vim.tbl_filter(function(text) return not deleted[text] end, sent)
 end
 
 --- Stop waiting for an answer of the host, which has ended.

@@ -36,7 +36,7 @@ local function lines_of(bufnr) return vim.api.nvim_buf_get_lines(bufnr, 0, -1, f
 
 --- Put text into a buffer, which does not become 'modified'.
 ---@param last? integer number of lines to replace at the beginning; all by default
-local function put(bufnr, text, last)
+local function set_text(bufnr, text, last)
   vim.api.nvim_buf_set_lines(bufnr, 0, last or -1, false, vim.split(text, '\n', { plain = true }))
   vim.bo[bufnr].modified = false
 end
@@ -247,7 +247,7 @@ function M.send(n, first, last, now)
 end
 
 --- Send the composer's text at once, or the first queued prompt if it is empty. A running turn is
---- cancelled.
+--- cancelled first, unless the agent takes prompts while it works (protocol 2).
 ---@param n integer
 function M.send_now(n)
   if composers[n] and not blank(lines_of(composers[n].bufnr)) then
@@ -284,7 +284,7 @@ end
 ---@param ranges? { path: string, first: integer, last: integer }[] its attached lines
 function M.give_back(n, text, paths, ranges)
   local bufnr = M.ensure(n)
-  put(bufnr, text, not blank(lines_of(bufnr)) and 0 or nil)
+  set_text(bufnr, text, not blank(lines_of(bufnr)) and 0 or nil)
   add_foreign(composers[n], text)
   vim.list_extend(composers[n].chips, context.chips(ranges or {}))
   attachments.restore(n, paths or {})
@@ -296,8 +296,8 @@ end
 
 local function text_of(n)
   local it = composers[n]
-  local there = it and vim.api.nvim_buf_is_loaded(it.bufnr)
-  return table.concat(there and lines_of(it.bufnr) or drafts[n] or {}, '\n')
+  local is_loaded = it and vim.api.nvim_buf_is_loaded(it.bufnr)
+  return table.concat(is_loaded and lines_of(it.bufnr) or drafts[n] or {}, '\n')
 end
 
 --- Return the drafts of composer `n`: its text with the attachments, then the other drafts of the
@@ -336,7 +336,7 @@ end
 function M.restore(n, draft)
   local bufnr = M.ensure(n)
   if not blank(lines_of(bufnr)) then return false end
-  put(bufnr, draft.text)
+  set_text(bufnr, draft.text)
   add_foreign(composers[n], draft.text)
   vim.list_extend(composers[n].chips, vim.tbl_map(context.fixed_chip, draft.ranges or {}))
   attachments.restore(n, draft.paths or {})
@@ -348,7 +348,7 @@ function M.take_suggestion(bufnr)
   local n = tonumber(vim.api.nvim_buf_get_name(bufnr):match('^acp://composer/(%d+)$'))
   local text = n and suggestions.next(n, table.concat(lines_of(bufnr), '\n'))
   if not text then return end
-  put(bufnr, text)
+  set_text(bufnr, text)
   add_foreign(composers[n], text)
   local lines = lines_of(bufnr)
   vim.api.nvim_win_set_cursor(0, { #lines, #lines[#lines] })
@@ -357,7 +357,7 @@ end
 --- Put an entry of the history into the composer as a new prompt. The cursor moves to its end.
 local function put_step(n, it, text)
   draft_ids[n] = nil
-  put(it.bufnr, text)
+  set_text(it.bufnr, text)
   if it.walk.at > 0 then add_foreign(it, text) end
   local win = require('acp.ui.window').showing(it.bufnr)
   if win then vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(it.bufnr), 0 }) end
@@ -467,7 +467,7 @@ function M.move(n, m)
   local it, window = composers[n], require('acp.ui.window')
   if not it or not vim.api.nvim_buf_is_loaded(it.bufnr) then return end
   local bufnr, current = M.ensure(m), vim.api.nvim_get_current_win()
-  put(bufnr, text_of(n), blank(lines_of(bufnr)) and -1 or 0)
+  set_text(bufnr, text_of(n), blank(lines_of(bufnr)) and -1 or 0)
   vim.list_extend(composers[m].chips, it.chips)
   attachments.restore(m, attachments.list(n))
   composers[m].begun = true
@@ -478,7 +478,7 @@ function M.move(n, m)
   end
   it.chips, it.begun = {}, nil
   attachments.remove(n)
-  put(it.bufnr, '')
+  set_text(it.bufnr, '')
 end
 
 --- Return the current composer window if chat `n` has replaced the chat above it.

@@ -1,5 +1,5 @@
---- Shortened questions. Of a question that does not fit, beginning and end are shown, with one line
---- in place of the middle. So the user always sees the end of a command before allowing it.
+--- Shortening of questions that do not fit. One line replaces the middle, so that the user always
+--- sees the end of a command before allowing it.
 local M = {}
 
 local text_width = require('acp.base.text_width')

@@ -1,5 +1,5 @@
---- Placement of the float of questions: in a corner of the screen where it does not cover the text
---- around the cursor, top right first. It moves only when the cursor comes near.
+--- Placement of the float of questions: in a corner of the screen, top right first, so that it does
+--- not cover the text around the cursor. It moves only when the cursor comes near.
 local M = {}
 
 local text_width = require('acp.base.text_width')

@@ -389,8 +389,8 @@ local function adjust()
   paint()
 end
 
---- Handle a close by the user, also by :only. The float returns with the next question. If the tab
---- page is closed, the float was not the target; the same command then enters another tab page.
+--- Handle a close by the user, also by :only. The float returns with the next question. Closing a
+--- tab page does not count as closing the float, which then opens in the tab page entered next.
 local function dismiss()
   closed_in = vim.api.nvim_get_current_tabpage()
   win, dismissed = nil, true

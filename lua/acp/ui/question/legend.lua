@@ -134,9 +134,9 @@ end
 ---@param room integer
 local function with_hint(parts, cards, room)
   local by = answers or look_up()
-  local mine = any(cards, function(card) return card.id == hinted end)
+  local has_hint = any(cards, function(card) return card.id == hinted end)
   local line = fitting(parts, room)
-  if by.mapped or (hinted ~= nil and not mine) then return line end
+  if by.mapped or (hinted ~= nil and not has_hint) then return line end
   for _, hint in ipairs(HINTS) do
     local longer = line .. SEPARATOR .. hint
     if text_width(longer) <= room then
@@ -171,11 +171,11 @@ function M.outside(cards, more, room)
   local parts = outside(cards)
   if more > 0 then
     local lines = ('+%d lines'):format(more)
-    local there = lines .. ', :Acp permissions'
+    local longer = lines .. ', :Acp permissions'
     parts = vim.tbl_filter(function(part) return part ~= ':Acp permissions' end, parts)
     local answering = table.concat(parts, SEPARATOR, 1, math.min(#parts, 2))
-    local fits = text_width(answering .. SEPARATOR .. there) <= room - 2
-    table.insert(parts, math.min(#parts, 2) + 1, fits and there or lines)
+    local fits = text_width(answering .. SEPARATOR .. longer) <= room - 2
+    table.insert(parts, math.min(#parts, 2) + 1, fits and longer or lines)
   end
   return (' %s '):format(with_hint(parts, cards, room - 2))
 end

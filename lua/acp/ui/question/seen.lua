@@ -28,7 +28,7 @@ local LEAST_MS = 400
 ---@return acp.OnScreen
 local function nothing() return { pending = {}, ids = {} } end
 
-local look, show = nothing, nil ---@type (fun(): acp.OnScreen), (fun())|nil
+local get_screen, show = nothing, nil ---@type (fun(): acp.OnScreen), (fun())|nil
 local last = nothing() ---@type acp.OnScreen
 local times = {} ---@type table<integer|string, acp.TimeShown> by id
 local entered, executing ---@type acp.CommandLine|nil, acp.CommandLine|nil
@@ -45,7 +45,7 @@ end
 
 --- Return whether a change of the buffer has moved another card under the cursor.
 ---@param now acp.OnScreen
-local function slid(now)
+local function has_slid(now)
   return now.cursor ~= last.cursor and now.bufnr == last.bufnr and now.tick ~= last.tick
 end
 
@@ -54,9 +54,9 @@ end
 --- and every key typed before has been processed.
 ---@param waits? boolean whether Neovim waits for a key
 local function update(waits)
-  local now = look()
+  local now = get_screen()
   if now.oldest and now.oldest ~= last.oldest then times[now.oldest] = nil end
-  if now.cursor and slid(now) then times[now.cursor] = nil end
+  if now.cursor and has_slid(now) then times[now.cursor] = nil end
   for id, time in pairs(times) do
     if not now.pending[id] then
       times[id] = nil
@@ -117,7 +117,7 @@ local watching = false
 ---@param how fun(): acp.OnScreen
 ---@param bring fun() shows hidden cards
 function M.watch(how, bring)
-  look, show = how, bring
+  get_screen, show = how, bring
   vim.schedule(update)
   if watching then return end
   watching = true
@@ -128,7 +128,7 @@ end
 
 --- Stop measuring when no question is pending.
 function M.rest()
-  look, show, watching, typed = nothing, nil, false, true
+  get_screen, show, watching, typed = nothing, nil, false, true
   last, times = nothing(), {}
   require('acp.base.autocmds').group('acp.seen')
   vim.on_key(nil, keys)
