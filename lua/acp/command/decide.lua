@@ -70,7 +70,7 @@ function M.option_ids()
   return ids(id and options_of(id) or {})
 end
 
---- Answer the same question with its first option of `kind`.
+--- Answer the oldest question with its first option of `kind`.
 ---@param kind 'allow_once'|'allow_always'|'reject_once'|'reject_always'
 function M.first(kind)
   local id = require('acp.ui.question.seen').oldest()
@@ -107,7 +107,7 @@ function M.option(i)
   end
 end
 
---- Open the question under the cursor: a form to fill in.
+--- Open the question under the cursor, such as a form.
 function M.open()
   local id = require('acp.ui.question').here()
   if id then

@@ -64,7 +64,7 @@ local watch = require('acp.base.once')(function()
   on({ 'WinResized', 'WinClosed', 'TabEnter' }, vim.schedule_wrap(fit_all))
 end)
 
---- Keep the room for windows below a new float.
+--- Make a new float give room to windows at the bottom from now on.
 ---@param win integer
 function M.keep(win)
   vim.w[win].acp_given = 0

@@ -80,7 +80,7 @@ function M.ensure(name, filetype)
   return bufnr, true
 end
 
---- Set the filetype of a file in a plugin buffer. Errors of filetype plugins are not shown. A
+--- Set a file's filetype in a plugin buffer that shows its text. Hide errors of filetype plugins. A
 --- tree-sitter highlighter without a matching parser is stopped.
 ---@param filetype string
 function M.set_filetype(bufnr, filetype)

@@ -21,7 +21,7 @@ local here ---@type integer|string|nil id of the card in a chat under the cursor
 local answers ---@type acp.Answers|nil cached keys and commands
 local hinted ---@type integer|string|nil id of the question that showed the hint about mappings
 
---- Return the user's global mapping of a <Plug> mapping.
+--- Return the key that the user has mapped globally to a <Plug> mapping.
 ---@return string|nil
 local function mapped(plug)
   if vim.fn.hasmapto(plug, 'n') == 0 then return nil end
