@@ -43,7 +43,7 @@ end
 
 --- Start a program in the current buffer as a terminal (0.11).
 ---@param cmd string[]
----@param opts table of jobstart()
+---@param opts table options of jobstart()
 ---@return integer job
 function M.start_terminal(cmd, opts)
   if not is_011 then return vim.fn.termopen(cmd, opts) end

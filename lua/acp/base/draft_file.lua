@@ -202,7 +202,7 @@ local function parse(name, pattern)
 end
 
 --- List the directory: draft files, and all others.
----@return acp.DraftName[] files the oldest first
+---@return acp.DraftName[] files oldest first
 ---@return acp.DraftName[] others
 local function listed()
   local files, others = {}, {}
@@ -306,7 +306,7 @@ end
 
 --- Claim and read the drafts that exited Neovims left for a workspace. The claimed files (`paths`)
 --- stay until the caller removes them. Files of a newer version are left alone.
----@return acp.Kept[] found the oldest first
+---@return acp.Kept[] found oldest first
 ---@return string[] paths
 ---@return string[] problems
 ---@return string|nil newer a file of a newer version

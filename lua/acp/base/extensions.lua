@@ -38,8 +38,8 @@ local function answer(result, err)
   return { result = empty and vim.empty_dict() or result }
 end
 
---- Answer a request of an agent, at once or later with the verb `extension_reply`. The host calls
---- it.
+--- Answer a request of an agent, at once or later with the verb `extension_reply`. Called by the
+--- host.
 ---@param id integer identifies a later answer
 ---@param params any
 ---@param context acp.ExtensionContext

@@ -1,4 +1,4 @@
---- List files with git. `ls-files` runs in a git directory of the plugin's own because the config,
+--- File lists from git. `ls-files` runs in a git directory of the plugin's own because the config,
 --- hooks and promisor remotes of an untrusted repository can start programs. In the repository
 --- itself only `rev-parse` and `config` run, which start none. `files/checkpoints/private_git.py`
 --- does the same in Python.

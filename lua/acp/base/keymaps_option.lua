@@ -38,7 +38,7 @@ local function mistake(known, path, value)
   end
 end
 
---- Merge the keys of one window over the defaults. Different spellings of a key are the same key.
+--- Merge the keys of one window over the defaults. Spellings of the same key are treated as equal.
 ---@param base table<string, any>
 ---@param given table<string, any>
 ---@param report fun(message: string)

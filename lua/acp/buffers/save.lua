@@ -39,7 +39,7 @@ local function file_of(bufnr) return uv.fs_stat(api.nvim_buf_get_name(bufnr)) en
 
 --- Record the stamp of the file that the clean buffer equals.
 ---@param stat table|nil of `fs_stat`, taken before the file was read
----@param is_fresh? boolean as of that moment
+---@param is_fresh? boolean whether the stamp was too young at that time
 local function record_stamp(bufnr, stat, is_fresh)
   read_stamps[bufnr] = stat and stamp(stat) or nil
   fresh[bufnr] = is_fresh or nil

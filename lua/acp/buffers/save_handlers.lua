@@ -4,7 +4,7 @@ local M = {}
 
 local api, fn = vim.api, vim.fn
 
-local MAX_BYTES = 4 * 1024 * 1024 -- of a file to compare; only the size of a larger one is compared
+local MAX_BYTES = 4 * 1024 * 1024 -- of a file to compare; of larger ones only the size is compared
 
 --- Whether an autocommand of the user or another plugin runs at this event of the buffer.
 ---@param event string

@@ -18,7 +18,7 @@ local function is_file(bufnr)
     and api.nvim_buf_get_name(bufnr) ~= ''
 end
 
---- Return the number of writes. Evaluated in Vim script, because converting the whole tree to a Lua
+--- Return the number of writes. Vim script evaluates it, because converting the whole tree to a Lua
 --- table would take twice as long.
 local function count(bufnr) return api.nvim_eval(('undotree(%d).save_last'):format(bufnr)) end
 

@@ -2,9 +2,8 @@
 --- newline.
 local M = {}
 
---- Whether the buffer's text has no bytes. The buffer of an empty file has one empty line too, as
---- has that of a file with only a newline. `nvim_buf_get_offset()` is not used because it is
---- outdated after an undo.
+--- Whether the buffer's text has no bytes. A single empty line does not prove that, since the file
+--- may be a newline. `nvim_buf_get_offset()` is not used because it is outdated after an undo.
 ---@return boolean
 function M.is_empty(bufnr)
   if

@@ -32,8 +32,7 @@ local function restore_marks(bufnr, found)
   end
 end
 
---- Call `edit`, which changes the buffer, and return its results. The marks only move with the
---- text.
+--- Call `edit`, which changes the buffer, and return its results. Marks move only with the text.
 ---@generic T
 ---@param edit fun(...): T
 ---@return T

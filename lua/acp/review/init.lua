@@ -135,8 +135,8 @@ local function save(bufnr)
   end
 end
 
---- Put the lines at the end of the text into the other window. `dp` on the last line ignores lines
---- that the other side is missing below it, but `:diffget` in the other window does not.
+--- Remove lines at the end of the other window that this one does not have. `dp` on the last line
+--- ignores them, but `:diffget` in the other window does not.
 ---@param other integer window
 local function put_end(other)
   local missing = vim.fn.diff_filler(vim.fn.line('$') + 1)

@@ -44,8 +44,8 @@ local function enable_diff(win)
   end
 end
 
---- Scroll a window to its top, independently of the other one. The other one has a single empty
---- line; scroll binding to it would show the end of this one.
+--- Unbind a window from the other one and scroll it to its top. The other one has a single empty
+--- line, and scroll binding to that would show the end of this window.
 function M.unbind(win)
   set(win, 'scrollbind', false)
   set(win, 'cursorbind', false)

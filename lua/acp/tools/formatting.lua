@@ -4,8 +4,8 @@ local M = {}
 local api = vim.api
 local PROGRAM_MS = 9000
 
---- The 'formatexpr' that Neovim sets for a language server. It is skipped, because servers are
---- asked directly before.
+--- The 'formatexpr' that Neovim sets for a language server. It is skipped, because the server has
+--- been asked before.
 local LSP_FORMATEXPR = 'vim%.lsp%.formatexpr'
 
 --- The user's 'formatexpr' by scratch buffer.

@@ -151,8 +151,8 @@ local function document_versions(client)
 end
 
 ---@class acp.HiddenDocumentHooks
----@field on_diagnostics fun(version?: integer, diagnostics: table[]) the server publishes some
----@field interrupted fun() another request has closed the document
+---@field on_diagnostics fun(version?: integer, diagnostics: table[]) called when some are published
+---@field interrupted fun() called when another request has closed the document
 
 --- Open a text next to a file. Return nil if another one is open at this server, or it has stopped.
 ---@param client vim.lsp.Client

@@ -82,8 +82,8 @@ local function has_diagnostics(client)
   return next(vim.diagnostic.count(nil, { namespace = namespace })) ~= nil or nil
 end
 
---- Start watching. Servers that run already are assumed to have published their diagnostics, unless
---- they have none and are busy.
+--- Start watching. A server that is already running is assumed to have published its diagnostics,
+--- unless it has none and is busy.
 local watch = require('acp.base.once')(function()
   for _, client in ipairs(vim.lsp.get_clients()) do
     ever[client.id] = has_diagnostics(client)

@@ -12,7 +12,7 @@ local function same(value) return value end
 ---@return vim.Diagnostic[]
 function M.get(bufnr, opts)
   local copy = vim.deepcopy
-  rawset(vim, 'deepcopy', same) -- during the next line only; no other code runs meanwhile
+  rawset(vim, 'deepcopy', same) -- only during the next line, in which no other code runs
   local ok, found = pcall(vim.diagnostic.get, bufnr, opts)
   rawset(vim, 'deepcopy', copy)
   if not ok then error(found, 0) end
