@@ -7,7 +7,7 @@ from typing import Final
 
 from acp_nvim.patterns import late
 from acp_nvim.session.output.ansi import Ansi, plain
-from acp_nvim.session.output.tail import printed
+from acp_nvim.session.output.tail import overwrites, printed
 
 Piece = tuple[str, str | None]
 """A text and its highlight group."""
@@ -30,7 +30,7 @@ def coloured(text: str) -> list[list[Piece]]:
     """Return the lines of an output as pieces. A line that overwrites itself has no colours."""
     look = _Look()
     lines = Ansi().feed(text).replace("\r\n", "\n").split("\n")
-    return [look.overwritten(line) if "\r" in line else look.pieces(line) for line in lines]
+    return [look.overwritten(line) if overwrites(line) else look.pieces(line) for line in lines]
 
 
 class _Look:

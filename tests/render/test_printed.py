@@ -24,6 +24,7 @@ from acp_nvim.render.printed import Piece, coloured
         ("\x1b[38;2;1;2;31mtrue\x1b[48;5;31m on", [[("true", None), (" on", None)]]),
         ("\x1b[37mwhite\x1b[41m on red", [[("white", None), (" on red", None)]]),
         ("\x1b[35m 10 %\r100 %\x1b[K\nrest", [[("100 %", None)], [("rest", "AcpMagenta")]]),
+        ("\x1b[32m|\b/\b-\nN\bNA\bA", [[("-", None)], [("NA", None)]]),
         ("a\r\n\x1b]0;title\x07b\x1b[?25l", [[("a", None)], [("b", None)]]),
         ("\x1b[;m\x1b[38m\x1b[38;5mx\x1b[99999999999999999999my", [[("x", None), ("y", None)]]),
     ],

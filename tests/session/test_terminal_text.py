@@ -111,6 +111,17 @@ def test_what_reaches_beyond_the_screen_is_removed(sequence: str) -> None:
     assert Ansi().feed(f"before{sequence}after") == "beforeafter"
 
 
+@pytest.mark.parametrize("start", ["\x1b]8;;http://x", "\x9d0;title", "\x1b^private", "\x1bX"])
+def test_a_title_or_link_without_an_end_hides_one_line_at_most(start: str) -> None:
+    filtered = Ansi()
+    assert filtered.feed(f"one\n{start} and ") == "one\n"
+    assert filtered.feed("more\ntwo\n\x07three") == "\ntwo\nthree"
+
+
+def test_a_picture_may_have_several_lines() -> None:
+    assert Ansi().feed("one\x1bPq#0;2;0;0;0\n#0~~@@\n\x1b\\two") == "onetwo"
+
+
 @pytest.mark.parametrize(
     "sequence",
     [

@@ -29,6 +29,7 @@ _TOKEN: Final = late(
 """A run: text, and sequences that only draw."""
 _UNFINISHED: Final = late(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,4}|[ -/]{0,4})\Z")
 _STRING_END: Final = late("[\x07\x18\x1a\x1b]")
+_LINE_END: Final = late("[\n\x07\x18\x1a\x1b]")
 _DRAWING: Final = {" ": "q", "!": "p"}
 """Intermediate and final bytes of two more drawing sequences: cursor shape, soft reset."""
 _SAFE: Final = late(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[()*+].|.)|[\x0e\x0f]")
@@ -39,11 +40,11 @@ class Ansi:
 
     def __init__(self) -> None:
         self._carry = ""
-        self._in_string = False
+        self._string_end: re.Pattern[str] | None = None
 
     def feed(self, text: str) -> str:
         """Return the safe part of `text`; an unfinished sequence is kept back."""
-        if not self._carry and not self._in_string and _SPECIAL.search(text) is None:
+        if not self._carry and not self._string_end and _SPECIAL.search(text) is None:
             return text
         if _HAS_C1.search(text):
             text = text.translate(_C1)
@@ -54,8 +55,8 @@ class Ansi:
     def _pieces(self, text: str) -> list[str]:
         at, kept = 0, list[str]()
         while at < len(text):
-            if self._in_string:
-                at = self._leave(text, at)
+            if self._string_end:
+                at = self._leave(text, at, self._string_end)
                 continue
             if text[at] == "\x1b" and _UNFINISHED.match(text, at):
                 self._carry = text[at:]
@@ -66,20 +67,22 @@ class Ansi:
             kept.append(self._keep(found))
         return kept
 
-    def _leave(self, text: str, at: int) -> int:
+    def _leave(self, text: str, at: int, ends: re.Pattern[str]) -> int:
         """Skip to the end of a string; an escape ends it and begins the next sequence (its ST)."""
-        end = _STRING_END.search(text, at)
+        end = ends.search(text, at)
         if end is None:
             return len(text)
-        self._in_string = False
-        return end.start() if end.group() == "\x1b" else end.end()
+        self._string_end = None
+        return end.start() if end.group() in "\x1b\n" else end.end()
 
     def _keep(self, found: re.Match[str]) -> str:
         match found.lastgroup:
             case "run" | "drawing":
                 return found.group()
             case "string":
-                self._in_string = True
+                # Pictures (DCS, APC) may have several lines. Any other string that has no end
+                # would hide the rest of the output.
+                self._string_end = _STRING_END if found.group()[1] in "P_" else _LINE_END
                 return ""
             case "csi":
                 between, final = found.group("between", "final")

@@ -28,12 +28,17 @@ _TOKEN: Final = late(
 
 def printed(text: str) -> str:
     """Return a command's output without colours, and with its lines as a terminal leaves them."""
-    if "\x1b" not in text and "\r" not in text:
+    if "\x1b" not in text and not overwrites(text):
         return text
     text = Ansi().feed(text).replace("\r\n", "\n")
     return "\n".join(
-        _overwritten(line) if "\r" in line else plain(line) for line in text.split("\n")
+        _overwritten(line) if overwrites(line) else plain(line) for line in text.split("\n")
     )
+
+
+def overwrites(text: str) -> bool:
+    """Return whether a text goes back to print over itself."""
+    return "\r" in text or "\b" in text
 
 
 def _overwritten(line: str) -> str:
