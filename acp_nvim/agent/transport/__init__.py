@@ -1,1 +1,1 @@
-"""How bytes travel between us and an agent: one module for each way, behind one protocol."""
+"""Transports between the client and an agent: one module for each, behind one protocol."""

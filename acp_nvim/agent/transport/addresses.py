@@ -1,4 +1,4 @@
-"""The address of an agent elsewhere: what of it may be shown, and the headers that go there."""
+"""Address of a remote agent: its displayable part, and the headers for requests to it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from acp_nvim.agent.opening.shown_values import PLACEHOLDER
 from acp_nvim.agent.transport.base import TransportError
 
 _VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
-"""What may stand in a header (RFC 9110, field values)."""
+"""Characters allowed in a header (RFC 9110, field values)."""
 _LOOPBACK: Final = re.compile(r"localhost|127(?:\.\d+){3}|::1")
 _PORTS: Final = {"http": 80, "ws": 80, "https": 443, "wss": 443}
 
 
 def shown(url: str) -> str:
-    """Return the address as anybody may see it: without user, password, query and fragment."""
+    """Return the address for display: without user, password, query and fragment."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -28,18 +28,18 @@ def shown(url: str) -> str:
 
 
 def scheme_of(url: str) -> str:
-    """Return the scheme in lower case; empty where there is none."""
+    """Return the scheme in lower case, or an empty string."""
     return url.partition("://")[0].lower() if "://" in url else ""
 
 
 def origin(url: str) -> tuple[str, str, int | None]:
-    """Return scheme, host and port. Raises ValueError."""
+    """Return scheme, host and port. Raise ValueError."""
     parts = urlsplit(url)
     return parts.scheme, parts.hostname or "", parts.port or _PORTS.get(parts.scheme)
 
 
 def is_here(url: str) -> bool:
-    """Whether the address is one of this machine's own (loopback)."""
+    """Return whether the address is a loopback address."""
     try:
         return _LOOPBACK.fullmatch(urlsplit(url).hostname or "") is not None
     except ValueError:
@@ -47,7 +47,7 @@ def is_here(url: str) -> bool:
 
 
 def checked(url: str) -> str:
-    """Return the address of a server. Raises TransportError where it is none."""
+    """Return the address of a server. Raise TransportError if it is invalid."""
     try:
         _, host, _ = origin(url)
     except ValueError as error:
@@ -58,7 +58,7 @@ def checked(url: str) -> str:
 
 
 def secrets(url: str) -> Iterator[str]:
-    """The values in an address that no log may hold: the password, and what the query says."""
+    """Yield the values in an address that must not be logged: the password and the query values."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -72,9 +72,9 @@ def secrets(url: str) -> Iterator[str]:
 
 
 def expanded(headers: Mapping[str, str], env: Mapping[str, str]) -> tuple[dict[str, str], set[str]]:
-    """Return the headers with `$ENV{NAME}` filled in, and all values that must not be logged.
+    """Return the headers with `$ENV{NAME}` expanded, and all values that must not be logged.
 
-    Raises TransportError, which names header and variable, never a value.
+    Raise TransportError, which names header and variable, never a value.
     """
     filled: dict[str, str] = {}
     hidden: set[str] = set()

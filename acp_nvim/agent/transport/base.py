@@ -1,4 +1,4 @@
-"""The port of a connection to its agent, whatever transport lies behind it."""
+"""Port of a connection to its agent, for all transports."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from acp_nvim.agent.transport.stream import Transport
 
 
 class TransportError(AgentStartError):
-    """An agent elsewhere cannot be reached, or the way to it broke. The text is one line for users,
-    without any secret.
+    """Remote agent that cannot be reached, or a connection that broke.
+
+    The text is one line for users, without secrets.
     """
 
     def __init__(
         self, text: str, *, again: bool = True, after: float = 0.0, soon: bool = False
     ) -> None:
-        """``again``: it may work later, in ``after`` seconds at the earliest. ``soon``: it may work
-        in a moment, even where there was no connection before.
+        """Set up with one line for users.
+
+        ``again``: a retry may succeed, in ``after`` seconds at the earliest. ``soon``: it may
+        succeed in a moment, even if there was no connection before.
         """
         super().__init__(text)
         self.again = again
@@ -28,56 +31,61 @@ class TransportError(AgentStartError):
 
 
 class AgentTransport(Transport, Protocol):
-    """An agent that can be started, spoken to and ended. Each is used once."""
+    """Agent that can be started, written to, read from and ended. Each is used once."""
 
     async def start(self) -> None:
-        """Start the agent, or reach it. Raises AgentStartError, whose text is one line."""
+        """Start the agent or connect to it. Raise AgentStartError, whose text is one line."""
 
     @property
     def pid(self) -> int | None:
-        """The process id of an agent that runs here; None for any other."""
+        """Return the process id of a local agent, else None."""
 
     @property
     def exit(self) -> Exit | None:
-        """How the agent ended; None while it runs, and where nobody can know."""
+        """Return the exit of the agent. It is None while the agent runs, and always if it is
+        remote.
+        """
 
     @property
     def lost(self) -> TransportError | None:
-        """Why an agent elsewhere is not reached any more; None for a process."""
+        """Return why the connection to a remote agent was lost. It is None for a process."""
 
     @property
     def deaf(self) -> bool:
-        """Whether the agent was given up because it takes no input any more."""
+        """Return whether the agent was given up because it has closed its input."""
 
     @property
     def inherited(self) -> Mapping[str, str]:
-        """Environment variables for processes that we start on the agent's behalf, so that they end
-        with it; empty where the agent starts nothing here.
+        """Return environment variables for processes that the host starts for the agent.
+
+        They make these processes end with the agent. A remote agent has none.
         """
 
     def rest(self, seconds: float) -> None:
-        """Read nothing for so long; the agent waits once its pipe is full."""
+        """Read nothing for so long. The agent blocks once its pipe is full."""
 
     async def wait(self) -> Exit:
-        """Wait for the agent to end, for ever where nobody can know. Its last output may still be
-        on the way: `receive` to the end for that.
+        """Wait for the agent to end; a remote agent's end is never known.
+
+        Its last output may still be unread: call `receive` to the end for that.
         """
 
     async def stop(self) -> Exit | None:
-        """End the agent and all that it has started; None where its end could not be seen.
+        """End the agent and all that it has started. Return None if its exit was not seen.
 
-        Idempotent, safe to call concurrently. A caller that is cancelled leaves, the end goes on.
+        Idempotent and safe to call concurrently. A cancelled caller returns, and the ending
+        continues.
         """
 
     def stderr(self, lines: int) -> list[str]:
-        """The newest lines that the agent wrote beside the protocol, oldest first."""
+        """Return the newest lines that the agent wrote outside the protocol, oldest first."""
 
     def configure(self, kill_s: float) -> None:
-        """Option `timeouts.kill_s`, in seconds, is another now."""
+        """Apply a new value of option `timeouts.kill_s`, in seconds."""
 
 
 class OpenTransport(Protocol):
-    """Makes the transport for one run of an agent; nothing is started yet."""
+    """Factory of the transport for one run of an agent. It starts nothing."""
 
     def __call__(
         self,
@@ -88,11 +96,11 @@ class OpenTransport(Protocol):
         kill_s: float,
         on_stderr: Callable[[bytes], None],
     ) -> AgentTransport:
-        """``on_stderr`` is given the agent's output beside the protocol, as it comes."""
+        """Return a transport. ``on_stderr`` receives the agent's output outside the protocol."""
 
 
 class ReachAgent(Protocol):
-    """Makes the transport for one connection to an agent elsewhere; nothing is sent yet."""
+    """Factory of the transport for one connection to a remote agent. It sends nothing."""
 
     def __call__(
         self,
@@ -102,7 +110,9 @@ class ReachAgent(Protocol):
         message_bytes: int,
         on_stderr: Callable[[bytes], None],
     ) -> AgentTransport:
-        """``headers`` go with each request, as they are; of one message that comes no more than
-        ``message_bytes`` and a little has to be handed on. ``on_stderr`` is given remarks about the
-        connection, as lines. Raises TransportError.
+        """Return a transport. Raise TransportError.
+
+        ``headers`` are sent with each request, unchanged. Of an incoming message no more than
+        slightly over ``message_bytes`` has to be passed on. ``on_stderr`` receives remarks about
+        the connection, as lines.
         """

@@ -1,4 +1,4 @@
-"""Bodies of HTTP responses: decompressed in small pieces, and read no further than a limit."""
+"""Bodies of HTTP responses: decompressed in small pieces, and read up to a limit."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ from acp_nvim.agent.transport.base import TransportError
 from acp_nvim.agent.transport.sse import HEAD
 
 PIECE: Final = 64 << 10
-"""The most bytes that are decompressed at a time."""
+"""Maximum number of bytes that are decompressed at once."""
 CODINGS: Final = ("gzip", "x-gzip", "deflate")
-"""Content codings that are read, although `identity` is asked for: some proxies compress anyway."""
+"""Content codings that are decoded although `identity` is requested: some proxies compress
+anyway.
+"""
 
 
 class Body(NamedTuple):
-    """The body of a response; only the first `HEAD` bytes if it is longer than the limit."""
+    """Body of a response, or its first `HEAD` bytes if it is longer than the limit."""
 
     data: bytes
     is_whole: bool
 
 
 async def read(response: httpx.Response, limit: int) -> Body:
-    """Return a body of at most ``limit`` bytes. Raises TransportError and httpx.HTTPError."""
+    """Return a body of at most ``limit`` bytes. Raise TransportError and httpx.HTTPError."""
     held: list[bytes] = []
     head, size = b"", 0
     async with aclosing(pieces(response)) as body:
@@ -42,18 +44,18 @@ async def read(response: httpx.Response, limit: int) -> Body:
 
 
 async def pieces(response: httpx.Response) -> AsyncGenerator[bytes]:
-    """Yield a body as it comes, decompressed. Raises TransportError and httpx.HTTPError."""
+    """Yield a body in pieces, decompressed. Raise TransportError and httpx.HTTPError."""
     coding = response.headers.get("Content-Encoding", "identity").strip().lower()
     if coding not in (*CODINGS, "identity", ""):
         raise _unreadable(response, wording.WHY_COMPRESSED.format(coding=coding))
-    # httpx declares an iterator; it is a generator, which has to be closed.
+    # httpx declares an iterator, but this is a generator, which has to be closed.
     raw = cast("AsyncGenerator[bytes]", response.aiter_raw())
     async with aclosing(raw):
         if coding not in CODINGS:
             async for data in raw:
                 yield data
             return
-        inflater = zlib.decompressobj(zlib.MAX_WBITS | 32)  # 32: with the head of gzip or of zlib
+        inflater = zlib.decompressobj(zlib.MAX_WBITS | 32)  # 32: detect the header of gzip or zlib
         async for data in raw:
             rest, piece = data, b""
             while rest or len(piece) == PIECE:

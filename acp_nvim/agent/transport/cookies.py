@@ -1,4 +1,4 @@
-"""Cookies of a WebSocket's handshake, in the jar that HTTP requests use too."""
+"""Cookies of a WebSocket handshake, in the jar that HTTP requests use too."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from urllib.request import Request
 
 
 def header(jar: CookieJar, url: str) -> str | None:
-    """Return the value of the header `Cookie` for a handshake; None where there is no cookie."""
+    """Return the value of the header `Cookie` for a handshake, or None without cookies."""
     request = _request(url)
     jar.add_cookie_header(request)
     return request.get_header("Cookie")
 
 
 def keep(jar: CookieJar, url: str, values: Iterable[str]) -> None:
-    """Keep the cookies of the headers `Set-Cookie` that came."""
+    """Store the cookies of the received `Set-Cookie` headers."""
     jar.extract_cookies(cast("Any", _Answer(values)), _request(url))
 
 
@@ -26,7 +26,7 @@ def _request(url: str) -> Request:
 
 
 class _Answer:
-    """As much of an answer as a jar asks for."""
+    """The part of a response that a cookie jar reads."""
 
     def __init__(self, values: Iterable[str]) -> None:
         self._message = Message()

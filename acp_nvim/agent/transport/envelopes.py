@@ -1,4 +1,4 @@
-"""As much of a message as Streamable HTTP has to know to find its way: id, method, session."""
+"""The parts of a message that Streamable HTTP needs for routing: id, method, session."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 OPENING: Final = ("session/load", "session/resume", "session/fork")
-"""Requests about a session that the connection need not have yet."""
+"""Requests about a session that the connection may not have yet."""
 
 
 class _Session(msgspec.Struct):
@@ -18,7 +18,7 @@ class _Session(msgspec.Struct):
 
 
 class Envelope(msgspec.Struct):
-    """The outside of a message. What is of another type than it should be counts as absent."""
+    """Outer fields of a message. A field of the wrong type counts as absent."""
 
     id: Any = UNSET
     method: str | None = None
@@ -27,32 +27,30 @@ class Envelope(msgspec.Struct):
 
     @property
     def is_request(self) -> bool:
-        """Whether an answer is wanted."""
         return self.method is not None and self.id is not UNSET
 
     @property
     def is_answer(self) -> bool:
-        """Whether it is the answer to a request."""
         return self.method is None and self.id is not UNSET
 
     @property
     def session(self) -> str | None:
-        """The session that the params name."""
+        """Return the session id in the params."""
         return _text(_part(self.params).sessionId)
 
     @property
     def opened(self) -> str | None:
-        """The session that the result names."""
+        """Return the session id in the result."""
         return _text(_part(self.result).sessionId)
 
     @property
     def connection(self) -> str | None:
-        """The connection that the result of `initialize` names."""
+        """Return the connection id in the result of `initialize`."""
         return _text(_part(self.result).connectionId)
 
     @property
     def version(self) -> str:
-        """The version of the protocol that the result of `initialize` names."""
+        """Return the protocol version in the result of `initialize`."""
         version = _part(self.result).protocolVersion
         return str(version) if isinstance(version, int | str) else ""
 
@@ -63,7 +61,7 @@ _NOTHING: Final = _Session()
 
 
 def read(line: bytes) -> Envelope:
-    """Return the outside of a message; an empty one where it cannot be read."""
+    """Return the outer fields of a message. They are empty if it is unreadable."""
     try:
         return _outside.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -71,7 +69,7 @@ def read(line: bytes) -> Envelope:
 
 
 def refusal(asked: Envelope, code: int, message: str) -> bytes:
-    """Return the line that answers a request of ours with an error, for a server that has not."""
+    """Return an error response to a client request, on behalf of the server."""
     error = {"code": code, "message": message}
     return msgspec.json.encode({"jsonrpc": "2.0", "id": asked.id, "error": error}) + b"\n"
 

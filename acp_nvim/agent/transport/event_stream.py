@@ -1,5 +1,6 @@
-"""One event stream of a connection over Streamable HTTP, taken up again for as long as its
-connection is there (rfds/streamable-http-websocket-transport).
+"""One event stream of a connection over Streamable HTTP.
+
+It is reopened as long as its connection exists (rfds/streamable-http-websocket-transport).
 """
 
 from __future__ import annotations
@@ -24,21 +25,22 @@ from acp_nvim.agent.transport.sse import Event, EventReader
 
 KIND: Final = "text/event-stream"
 OPENING_S: Final = 2.0
-"""How long a message waits for the stream on which it is answered, in seconds: some servers send
-the head of a stream with its first event.
+"""Time for which a message waits for the stream that carries its answer, in seconds.
+
+Some servers send the headers of a stream with its first event.
 """
 PAUSES: Final = (0.1, 0.4, 1.0, 2.0)
-"""Pauses before the attempts to take the stream up again, in seconds."""
+"""Pauses before the attempts to reopen the stream, in seconds."""
 QUIET_S, LONGEST_S = 0.1, 5.0
-"""A stream that has said nothing for so long has said all for now; the longest wait for that."""
+"""Silence after which a stream counts as drained, and the longest wait for that, in seconds."""
 STEADY_S: Final = 5.0
-"""A stream that has lived so long, or went on by an id, starts with the first pause again."""
+"""A stream that lived so long, or was resumed by an event id, starts with the first pause again."""
 ALIVE: Final = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
-"""The system finds out that the other end is gone, after about a minute: a stream may be silent."""
+"""TCP keepalive. It detects a lost peer after about a minute, since a stream may be silent."""
 
 
 class EventStream:
-    """The messages that come on one GET, and on those that follow it."""
+    """Messages of one GET request, and of the requests that continue it."""
 
     def __init__(
         self,
@@ -49,7 +51,10 @@ class EventStream:
         came: Callable[[Event], Awaitable[None]],
         gone: Callable[[TransportError], None],
     ) -> None:
-        """``came`` is awaited with each event, ``gone`` called when the stream is given up."""
+        """Set up without a request.
+
+        ``came`` is awaited with each event. ``gone`` is called when the stream is given up.
+        """
         self._client = client
         self._url = url
         self._headers = headers
@@ -58,20 +63,20 @@ class EventStream:
         self._gone = gone
         self._last_id: str | None = None
         self._opened = asyncio.Event()
-        """It is open, or will not be, or takes its time: nobody has to wait for it any more."""
+        """Set once the stream is open, will not open, or has taken `OPENING_S`."""
         self.is_open = False
         self.over = False
         self._heard = 0
-        """Number of the events that have come."""
+        """Number of events received."""
 
     async def opened(self) -> None:
-        """Wait until it is open, once and not for long."""
+        """Wait until the stream is open, at most `OPENING_S`. Later calls return at once."""
         with anyio.move_on_after(OPENING_S):
             await self._opened.wait()
         self._opened.set()
 
     async def quiet(self) -> None:
-        """Wait until what is on its way has come, as far as one can tell."""
+        """Wait until no event arrives for `QUIET_S`, at most `LONGEST_S`."""
         with anyio.move_on_after(LONGEST_S):
             before = -1
             while self.is_open and before != self._heard:
@@ -79,7 +84,7 @@ class EventStream:
                 await anyio.sleep(QUIET_S)
 
     async def run(self) -> None:
-        """Read until the server does not know the stream any more."""
+        """Read until the server no longer knows the stream."""
         try:
             await self._run()
         except TransportError as error:
@@ -104,8 +109,9 @@ class EventStream:
             await anyio.sleep(max(pause, failure.after))
 
     async def _read(self) -> TransportError:
-        """Read one answer to its end; return why it ended. Raises TransportError where the server
-        does not know the stream.
+        """Read one response to its end. Return why it ended.
+
+        Raise TransportError if the server does not know the stream.
         """
         headers = {"Accept": KIND, "Cache-Control": "no-store", **self._headers}
         if self._last_id is not None:
@@ -141,8 +147,9 @@ class EventStream:
         return TransportError(wording.WHY_CONNECTION_ENDED)
 
     def _check(self, response: httpx.Response) -> TransportError | None:
-        """Why an answer is no stream but may be one later. Raises TransportError for one that is
-        never going to be.
+        """Return why a response is not a stream, if a retry may help.
+
+        Raise TransportError if none will help.
         """
         if response.status_code == 404:
             raise TransportError(wording.WHY_CONNECTION_UNKNOWN)
@@ -158,15 +165,16 @@ class EventStream:
 
 
 class Streams:
-    """The streams of one connection, by session; that of the connection itself has none."""
+    """Streams of one connection, by session. The stream of the connection itself has the key
+    None.
+    """
 
     def __init__(self, open_stream: Callable[[str | None], EventStream]) -> None:
-        """None is open yet."""
         self._open_stream = open_stream
         self._streams: dict[str | None, EventStream] = {}
 
     def of(self, session: str | None) -> EventStream:
-        """Return the stream of a session, opened now if need be."""
+        """Return the stream of a session. Open it if necessary."""
         stream = self._streams.get(session)
         if stream is None or stream.over:
             stream = self._streams[session] = self._open_stream(session)
@@ -174,7 +182,7 @@ class Streams:
 
 
 def _keep_alive(response: httpx.Response) -> None:
-    """Have the system look whether the other end of the connection is still there."""
+    """Enable TCP keepalive for the connection of a response."""
     network = response.extensions.get("network_stream")
     raw = network.get_extra_info("socket") if network is not None else None
     if raw is None:

@@ -1,4 +1,4 @@
-"""What a failed request to a server means: one line for users, and whether to try again."""
+"""Meaning of failed requests: one line for users, and whether to retry."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from acp_nvim.agent.transport.addresses import origin, shown
 from acp_nvim.agent.transport.base import TransportError
 
 LATER: Final = (404, 408, 409, 425, 429)
-"""Statuses that may be others soon, beside those of 500 and more. 404 is what a proxy says while
-the server behind it starts.
+"""Statuses, besides 500 and above, that may change soon.
+
+A proxy sends 404 while the server behind it starts.
 """
 LONGEST_S: Final = 300.0
-"""The longest pause that a server may ask for, in seconds."""
+"""The longest pause that a server may request, in seconds."""
 BUSY: Final = (429, 502, 503, 504)
-"""Statuses of a server that is there and takes nothing just now, or of the proxy before it."""
+"""Statuses of a server, or of its proxy, that is busy for the moment."""
 REDIRECTS: Final = (301, 302, 307, 308)
 
 
 def refused(url: str, status: int, headers: Mapping[str, str]) -> TransportError:
-    """The server answers with that status."""
+    """Return the error for a response with that status."""
     where = shown(url)
     if status == 401:
         return TransportError(wording.WHY_NOT_ADMITTED.format(url=where), again=False)
@@ -41,7 +42,7 @@ def refused(url: str, status: int, headers: Mapping[str, str]) -> TransportError
 
 
 def retry_after(headers: Mapping[str, str]) -> float:
-    """The pause that the server asks for, in seconds; 0 where it asks for none."""
+    """Return the pause that the server requests, in seconds, or 0."""
     value = headers.get("Retry-After", "").strip()
     if value.isascii() and value.isdigit():
         return min(float(value), LONGEST_S)
@@ -53,7 +54,7 @@ def retry_after(headers: Mapping[str, str]) -> float:
 
 
 def unreachable(url: str, error: BaseException) -> TransportError:
-    """No connection could be made."""
+    """Return the error for a failed connection."""
     certificate = _cause(error, ssl.SSLCertVerificationError)
     if certificate is not None:
         reason = getattr(certificate, "verify_message", "") or str(certificate)
@@ -63,26 +64,26 @@ def unreachable(url: str, error: BaseException) -> TransportError:
         return TransportError(wording.WHY_NO_ANSWER.format(url=shown(url)))
     reason = next(filter(None, map(_words, _causes(error))), "") or str(error)
     reason = reason or type(error).__name__
-    starts = _cause(error, ConnectionRefusedError) is not None  # nobody listens there yet
+    starts = _cause(error, ConnectionRefusedError) is not None  # nothing listens there yet
     return TransportError(
         wording.WHY_UNREACHABLE.format(url=shown(url), reason=reason), soon=starts
     )
 
 
 def _words(error: BaseException) -> str:
-    """What the system says of an error; asyncio puts the address in its place."""
+    """Return the system's text for an error. asyncio replaces it with the address."""
     if not isinstance(error, OSError) or error.errno is None:
         return ""
     return os.strerror(error.errno) if error.errno > 0 else str(error.strerror)
 
 
 def _cause(error: BaseException, kind: type[BaseException]) -> BaseException | None:
-    """The first error of that kind in the chain of causes."""
+    """Return the first error of that kind in the chain of causes."""
     return next((one for one in _causes(error) if isinstance(one, kind)), None)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and what caused it; of several the first."""
+    """Yield an error and its causes. Of a group, the first one counts."""
     for _ in range(10):
         if error is None:
             return
@@ -94,8 +95,10 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def redirected(url: str, location: str) -> str:
-    """Return where a server redirects to, where that is itself. Raises TransportError for another
-    origin: neither headers nor prompts go there unless the user says so.
+    """Return the target of a redirect within the same origin.
+
+    Raise TransportError for another origin: headers and prompts must not go there unless the user
+    configures it.
     """
     scheme = url.partition(":")[0]
     web = url.replace("ws", "http", 1) if scheme in ("ws", "wss") else url

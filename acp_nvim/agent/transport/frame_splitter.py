@@ -1,5 +1,6 @@
-"""Splits long frames of a WebSocket into fragments, before they are read (RFC 6455, section 5.4):
-a library that reads a frame as a whole holds all of it, however long the server makes it.
+"""Splitting of long WebSocket frames into fragments before they are read (RFC 6455, section 5.4).
+
+The library reads frames whole, so a server could otherwise fill the memory with one frame.
 """
 
 from __future__ import annotations
@@ -8,34 +9,33 @@ from collections.abc import Iterator
 from typing import Final
 
 PIECE: Final = 1 << 20
-"""The most bytes of a fragment."""
+"""Maximum number of bytes of a fragment."""
 HANDSHAKE_END: Final = b"\r\n\r\n"
 HANDSHAKE_BYTES: Final = 1 << 20
-"""The most bytes that are held of an answer to the handshake: more than the library reads of it."""
+"""Maximum number of buffered bytes of the handshake response. The library reads less."""
 
 _FIN, _MASKED = 0x80, 0x80
 _OPCODE, _LENGTH = 0x0F, 0x7F
 _WIDTHS: Final = {126: 2, 127: 8}
-"""Bytes of the length that follows, by what stands in its place."""
+"""Width of the extended length in bytes, by the value of the length field."""
 
 
 class FrameSplitter:
-    """The bytes of one connection, the server's answer to the handshake first."""
+    """Splitter for the bytes of one connection, which begin with the handshake response."""
 
     def __init__(self, piece: int = PIECE) -> None:
-        """Nothing has come yet."""
         self._piece = piece
         self._held = bytearray()
-        """The beginning of what is not complete: the handshake, or the head of a frame."""
+        """Beginning of an incomplete handshake response or frame header."""
         self._agreed: bool | None = None
-        """Whether frames follow; None before the handshake is over."""
+        """Whether frames follow; None during the handshake."""
         self._last = 0
-        """The first byte that the last fragment of this frame has."""
+        """FIN bit of the frame, for its last fragment."""
         self._in_piece = self._in_frame = 0
-        """Bytes that lack of the fragment, and of the frame behind that."""
+        """Bytes missing of the fragment, and of the frame after it."""
 
     def feed(self, data: bytes) -> bytes:
-        """Return what has come, in frames of at most `PIECE` bytes."""
+        """Return the received data in frames of at most `PIECE` bytes."""
         if self._agreed is None:
             return self._shake(data)
         if not self._agreed:
@@ -46,13 +46,13 @@ class FrameSplitter:
         return b"".join(self._frames(data))
 
     def _shake(self, data: bytes) -> bytes:
-        """Return what may pass: all of it, once the handshake is there."""
+        """Return the handshake response and the data after it, once the response is complete."""
         searched = max(len(self._held) - len(HANDSHAKE_END), 0)
         self._held += data
         end = self._held.find(HANDSHAKE_END, searched)
         if end < 0 and len(self._held) <= HANDSHAKE_BYTES:
             return b""
-        if end < 0:  # refused by the library
+        if end < 0:  # the library refuses it
             held, self._held, self._agreed = bytes(self._held), bytearray(), False
             return held
         self._agreed = self._held.startswith(b"HTTP/1.1 101")
@@ -76,7 +76,7 @@ class FrameSplitter:
                 yield self._begin()
 
     def _begin(self) -> bytes:
-        """Return the head of a frame, once all of it is there."""
+        """Return the header of a frame once it is complete."""
         head = self._held
         if len(head) < 2:
             return b""
@@ -85,15 +85,17 @@ class FrameSplitter:
             return b""
         size = int.from_bytes(head[2:]) if width else head[1] & _LENGTH
         self._held = bytearray()
-        if size <= self._piece or head[1] & _MASKED:  # a mask, which no server may use, counts too
+        if (
+            size <= self._piece or head[1] & _MASKED
+        ):  # a mask is part of the data, although servers must not use one
             self._in_piece, self._in_frame = size + (4 if head[1] & _MASKED else 0), 0
             return bytes(head)
         self._last, self._in_frame = head[0] & _FIN, size
         return self._go_on(head[0] & ~_FIN)
 
     def _go_on(self, first: int) -> bytes:
-        """Return the head of the next fragment; ``first`` is its first byte, unless it is the last
-        one.
+        """Return the header of the next fragment. ``first`` is its first byte without the FIN
+        bit.
         """
         self._in_piece = min(self._piece, self._in_frame)
         self._in_frame -= self._in_piece

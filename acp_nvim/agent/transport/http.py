@@ -1,9 +1,9 @@
-"""An agent behind Streamable HTTP (rfds/streamable-http-websocket-transport): each message of ours
-is a POST, and what the agent says comes on event streams, one for the connection and one for each
-session.
+"""Transport over Streamable HTTP (rfds/streamable-http-websocket-transport).
 
-Messages leave in order: one waits until the server has taken the one before, but not for ever. None
-is sent twice: where it is not certain that a message did not arrive, the connection is lost.
+Each client message is a POST. Agent messages arrive on event streams: one for the connection and
+one for each session. Messages are sent in order: each waits until the server has accepted the one
+before, up to a limit. None is sent twice: if a message may have arrived, the connection is lost
+instead.
 """
 
 from __future__ import annotations
@@ -35,25 +35,27 @@ VERSION: Final = "Acp-Protocol-Version"
 
 CONNECT_S: Final = 10.0
 ORDER_S: Final = 1.0
-"""How long a message waits for the answer to the POST of the one before it, in seconds."""
+"""Time for which a message waits for the response to the previous POST, in seconds."""
 CLOSE_S: Final = 0.5
-"""How long each step of the end may take: Neovim gives its host two seconds in all."""
+"""Time for each step of closing, in seconds. Neovim gives its host two seconds in all."""
 IDLE_S: Final = 2.0
-"""How long an idle connection is kept, in seconds: less than servers keep theirs, so that none is
-used which the server closes at the same moment.
+"""Lifetime of an idle connection, in seconds. It is shorter than on servers, because a request
+must not meet the server's close.
 """
 RETRIES: Final = (0.25, 1.0, 3.0)
-"""Pauses before a message is posted again that the server has not taken, in seconds."""
+"""Pauses before a message is posted again that the server did not accept, in seconds."""
 PATIENCE_S: Final = 5.0
-"""A server that asks for a longer pause has refused the message: a cancel may wait behind it."""
+"""A longer requested pause counts as a refusal, because a cancel may be queued behind the
+message.
+"""
 NOT_TAKEN: Final = "cancelled before the server took it"
 READ_AHEAD: Final = 1 << 20
-"""Bytes that may wait to be received before streams are read no further."""
+"""Number of unread bytes above which streams are not read."""
 BLANKS: Final = b" " * (64 << 10)
 
 
 class Answer(NamedTuple):
-    """What a server answered to a POST."""
+    """Response to a POST."""
 
     status: int
     headers: Mapping[str, str]
@@ -61,12 +63,11 @@ class Answer(NamedTuple):
 
     @property
     def is_success(self) -> bool:
-        """Whether the server has taken the message."""
         return 200 <= self.status < 300
 
 
 class Untaken(NamedTuple):
-    """A prompt whose POST is not answered."""
+    """Prompt whose POST has no response yet."""
 
     message: Envelope
     session: str
@@ -74,10 +75,9 @@ class Untaken(NamedTuple):
 
 
 class HttpTransport:
-    """A `RemoteTransport` for `http` and `https`."""
+    """`RemoteTransport` for `http` and `https`."""
 
     def __init__(self, address: Address) -> None:
-        """Nothing is sent yet."""
         self._address = address
         self._url = address.url
         self._inbox = ByteQueue()
@@ -87,11 +87,11 @@ class HttpTransport:
         self._connection: str | None = None
         self._version = ""
         self._asked: dict[object, str] = {}
-        """Open requests of the agent: id -> the session whose header its answer needs."""
+        """Open requests of the agent: id -> the session whose header the answer needs."""
         self._opening: dict[object, str] = {}
-        """Requests of ours that open a session: id -> the session they name."""
+        """Client requests that open a session: id -> the session they name."""
         self._untaken: dict[object, Untaken] = {}
-        """Prompts that the server shows no sign of having taken, by id."""
+        """Prompts that the server has not visibly accepted, by id."""
         self._client: httpx.AsyncClient | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._streams = Streams(self._open_stream)
@@ -99,7 +99,9 @@ class HttpTransport:
     # -- RemoteTransport --------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Get ready; the first request is the POST of `initialize`. Raises TransportError."""
+        """Create the HTTP client. The first request is the POST of `initialize`. Raise
+        TransportError.
+        """
         url = address_of(self._address)
         here = is_here(url)
         self._client = httpx.AsyncClient(
@@ -107,7 +109,7 @@ class HttpTransport:
             verify=tls.context(),
             headers={"User-Agent": f"acp.nvim/{__version__}", "Accept-Encoding": "identity"},
             cookies=self._address.cookies,
-            # A server that is silent is told of like an agent that is, and given up by the user.
+            # A silent server is reported like a silent agent, and the user decides when to give up.
             timeout=httpx.Timeout(None, connect=CONNECT_S),
             limits=httpx.Limits(max_connections=None, keepalive_expiry=IDLE_S),
             trust_env=not here,
@@ -115,7 +117,7 @@ class HttpTransport:
         self._begin(self._post_all())
 
     async def receive(self) -> bytes:
-        """Return the next messages. Raises TransportError at the end."""
+        """Return the next messages. Raise TransportError at the end."""
         data = await self._inbox.get()
         if self._inbox.size < READ_AHEAD:
             self._room.set()
@@ -124,11 +126,10 @@ class HttpTransport:
         return data
 
     def send(self, data: bytes) -> None:
-        """Queue a message."""
         self._outbox.put(data)
 
     async def aclose(self) -> None:
-        """End the connection at the server and here, within a second or two."""
+        """Close the connection at both ends, within about two seconds."""
         self._inbox.end()
         if self._lost is None and self._connection is not None:
             await self._outbox.flush()
@@ -155,7 +156,7 @@ class HttpTransport:
                 await gone.wait()
 
     async def _post(self, line: bytes, gone: asyncio.Event) -> None:
-        """Post a message. ``gone`` is set when the next one may follow."""
+        """Post a message. Set ``gone`` when the next one may follow."""
         message = envelopes.read(line)
         if message.method == "initialize":
             await self._initialize(line, gone)
@@ -178,8 +179,9 @@ class HttpTransport:
             self._untaken.pop(_key(message.id), None)
 
     def _take_back(self, cancel: Envelope) -> None:
-        """End the POSTs of prompts that had their time and may be on their way for ever. The cancel
-        is posted all the same: they may have arrived.
+        """End the POSTs of a cancelled session's prompts, which may never finish.
+
+        The cancel is still posted, because the prompts may have arrived.
         """
         for id, prompt in list(self._untaken.items()):
             if prompt.session == cancel.session:
@@ -190,7 +192,7 @@ class HttpTransport:
     async def _deliver(
         self, line: bytes, message: Envelope, session: str | None, gone: asyncio.Event
     ) -> None:
-        """Post a message until the server has taken it or refuses it for good."""
+        """Post a message until the server accepts it or finally refuses it."""
         for pause in (*RETRIES, None):
             answer = await self._request(line, session, gone)
             after = 0.0
@@ -200,7 +202,8 @@ class HttpTransport:
             if answer is not None:
                 opens = message.method in envelopes.OPENING
                 if answer.status == 404 and session and (opens or message.is_answer):
-                    # Some servers take no header for a session that the connection has not opened.
+                    # Some servers reject the header of a session that the connection has not
+                    # opened.
                     session = None
                     continue
                 after = failures.retry_after(answer.headers)
@@ -215,8 +218,9 @@ class HttpTransport:
     async def _request(
         self, line: bytes, session: str | None, gone: asyncio.Event
     ) -> Answer | None:
-        """Post once. None where the server was not reached; where it is not certain whether the
-        message arrived, the connection is lost.
+        """Post once. Return None if the server was not reached.
+
+        If the message may have arrived, the connection is lost.
         """
         headers = {"Content-Type": "application/json", **self._headers(session)}
         late = asyncio.get_running_loop().call_later(ORDER_S, gone.set)
@@ -244,14 +248,14 @@ class HttpTransport:
         async with self._client.stream(
             "POST", self._url, content=content, headers=headers
         ) as response:
-            # Of a refusal the status says enough, but that of `initialize` may be an answer.
+            # The status of a refusal is enough, but a refused `initialize` may carry an answer.
             needed = response.is_success or self._connection is None
             limit = self._address.message_bytes if needed and not response.is_redirect else 0
             body = await bodies.read(response, limit) if limit else bodies.Body(b"", is_whole=True)
             return Answer(response.status_code, response.headers, body)
 
     def _follows(self, answer: Answer) -> bool:
-        """Whether to post again, where the server has moved to another path."""
+        """Return whether to post again, because the server redirects to another path."""
         location = answer.headers.get("Location")
         if answer.status not in failures.REDIRECTS or location is None:
             return False
@@ -259,7 +263,7 @@ class HttpTransport:
         return True
 
     async def _initialize(self, line: bytes, gone: asyncio.Event) -> None:
-        """The one POST whose answer comes at once, with the name of the connection."""
+        """Post `initialize`, whose response contains the answer and the connection's id."""
         answer = await self._request(line, None, gone)
         if answer is None:
             self._lose(TransportError(wording.WHY_NO_ANSWER.format(url=shown(self._url))))
@@ -284,8 +288,9 @@ class HttpTransport:
         self._put(answer.body.data)
 
     def _take_body(self, body: bodies.Body, message: Envelope) -> None:
-        """Receive the answer that some servers give to a POST at once. A request of ours whose
-        answer is too long fails.
+        """Receive an answer that the response to a POST contains, as some servers do.
+
+        A client request fails if its answer is too long.
         """
         if not body.is_whole:
             if message.is_request:
@@ -296,7 +301,7 @@ class HttpTransport:
             self._put(body.data)
 
     def _refused(self, answer: Answer, message: Envelope) -> None:
-        """The server will not take a message: a request of ours fails, unless all is lost."""
+        """Handle a refused message: fail the client request, or lose the connection."""
         failure = failures.refused(self._url, answer.status, answer.headers)
         self._address.remark(f"POST {message.method or 'of an answer'}: {failure}")
         unknown = answer.status == 404
@@ -322,7 +327,7 @@ class HttpTransport:
             self._headers(session),
             self._address,
             lambda event: self._came(event, session),
-            # The stream of the connection tells that all is lost; one of a session is opened again.
+            # Losing the stream of the connection loses everything; one of a session is reopened.
             self._lose if session is None else self._no_session_stream,
         )
         self._begin(stream.run())
@@ -334,7 +339,7 @@ class HttpTransport:
             self._lose(error)
 
     async def _came(self, event: Event, session: str | None) -> None:
-        """A message has come on a stream; wait until there is room for more."""
+        """Receive a message from a stream. Wait until there is room for more."""
         message = envelopes.read(event.data) if event.is_whole else Envelope()
         if self._untaken:
             self._is_at_work(message.session or session)
@@ -344,7 +349,7 @@ class HttpTransport:
             asked = self._opening.pop(_key(message.id), None)
             for one in {message.opened, asked} - {None}:
                 self._streams.of(one)
-            if asked is not None:  # its history is on its way on that other stream
+            if asked is not None:  # its history arrives on that other stream
                 await self._streams.of(asked).quiet()
         (self._put if event.is_whole else self._put_too_long)(event.data)
         while self._inbox.size >= READ_AHEAD and not self._inbox.ended:
@@ -352,21 +357,24 @@ class HttpTransport:
             await self._room.wait()
 
     def _is_at_work(self, session: str | None) -> None:
-        """The agent works in a session: it has taken the prompt, whatever became of the POST."""
+        """Mark the session's prompts as accepted: the agent is working, whatever the POST
+        returns.
+        """
         for id, prompt in list(self._untaken.items()):
             if prompt.session == session:
                 del self._untaken[id]
 
     def _put(self, data: bytes) -> None:
-        # Line ends can only be white space in JSON.
+        # In JSON, line ends can only be white space.
         line = data.replace(b"\r", b" ").replace(b"\n", b" ").strip()
         if line:
             self._inbox.put(line)
             self._inbox.put(b"\n")
 
     def _put_too_long(self, head: bytes) -> None:
-        """Receive a line with this beginning that is longer than the limit: it is refused, logged
-        and shown where lines are read. One piece stands for all that was dropped.
+        """Receive a line longer than the limit, with this beginning.
+
+        Readers of lines refuse, log and show it. Blanks replace the dropped data.
         """
         self._inbox.put(head.replace(b"\r", b" ").replace(b"\n", b" "))
         for _ in range(self._address.message_bytes // len(BLANKS) + 1):
@@ -387,7 +395,7 @@ class HttpTransport:
         return task
 
     async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
-        """A fault of ours ends the connection; its name is in the log."""
+        """Run a coroutine. An internal error ends the connection and is logged."""
         try:
             await work
         except Exception as error:
@@ -400,5 +408,5 @@ def _set(event: asyncio.Event, _: object) -> None:
 
 
 def _key(id: object) -> object:
-    """An id of the protocol as a key: 1 is not "1", nor True."""
+    """Return an id of the protocol as a dictionary key: 1, "1" and True differ."""
     return (type(id), id) if isinstance(id, int | str | float) else repr(id)

@@ -1,4 +1,4 @@
-"""The way to agents elsewhere, which is loaded when the first one is configured and wanted."""
+"""Lazy import of the transports for remote agents."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ if TYPE_CHECKING:
 
 
 class Reach:
-    """Makes transports by address (`ReachAgent`)."""
+    """Factory of transports by address (`ReachAgent`)."""
 
     def __init__(self) -> None:
-        """Nothing is loaded yet."""
         self._remotes: Remotes | None = None
 
     def __call__(

@@ -1,9 +1,9 @@
-"""Agents elsewhere, reached by an address: what a transport is there, and how one is chosen.
+"""Remote agents: the transport port, and the choice of a transport by address.
 
-A package may bring transports of its own (spec: transports, custom transports): an entry point of
-the group `acp_nvim.transports`, whose name is the scheme of the addresses, and whose object makes a
-`RemoteTransport` of an `Address`. Those for `ws`, `wss`, `http` and `https` are made the same way.
-Nothing here is loaded where no agent has a `url`.
+A package may provide transports (spec: transports, custom transports) with an entry point of the
+group `acp_nvim.transports`. Its name is the scheme of the addresses, and its object makes a
+`RemoteTransport` from an `Address`. The transports for `ws`, `wss`, `http` and `https` are made the
+same way. This module is not loaded unless an agent has a `url`.
 """
 
 from __future__ import annotations
@@ -30,52 +30,56 @@ OWN: Final = {
     **dict.fromkeys(("http", "https"), ("acp_nvim.agent.transport.http", "HttpTransport")),
 }
 STOP_S: Final = 3.0
-"""How long a transport may take to close, in seconds."""
+"""Time for closing a transport, in seconds."""
 METHODS: Final = ("start", "receive", "send", "aclose")
 
 
 @dataclass(slots=True, frozen=True)
 class Address:
-    """Where an agent is, and what goes with each request there."""
+    """Address of an agent, and the data sent with each request."""
 
     url: str
     headers: Mapping[str, str]
-    """With all variables filled in. They are secret: no error and no remark may show a value."""
+    """Headers with all variables expanded. They are secret: no error and no remark may show a
+    value.
+    """
     message_bytes: int
-    """The most bytes of a message that comes (option `limits.message_bytes`). One that is longer is
-    handed on beyond that, or all of it, and refused there: the connection goes on.
+    """Maximum size of an incoming message (option `limits.message_bytes`).
+
+    A longer one is passed on, beyond this size or whole, and refused by the reader; the connection
+    survives.
     """
     cookies: CookieJar
-    """Kept from one connection to the next one of the same agent."""
+    """Cookies, shared by all connections to the same agent."""
     remark: Callable[[str], None]
-    """Writes a line about the connection into `:Acp log`."""
+    """Writes a line about the connection to `:Acp log`."""
 
 
 class RemoteTransport(Protocol):
-    """One connection to an agent elsewhere, used once. All is called on one loop."""
+    """One connection to a remote agent, used once. All methods are called on one event loop."""
 
     async def start(self) -> None:
-        """Connect. Raises TransportError, whose text is one line for users."""
+        """Connect. Raise TransportError, whose text is one line for users."""
 
     async def receive(self) -> bytes:
-        """Return the next bytes of the stream of messages: each message is one line that ends with
-        a newline. `b''` when the connection has ended, or TransportError, which says why. It may be
-        cancelled at any time, and loses nothing then. As long as it is not called, little more is
-        to be read from the network.
+        """Return the next bytes of the message stream, in which each message is one line.
+
+        Return `b''` at the end of the connection, or raise TransportError with the reason.
+        Cancelling at any time must not lose data. While it is not called, little should be read
+        from the network.
         """
 
     def send(self, data: bytes) -> None:
-        """Queue one message, a line, and return at once. Each message is sent once at most."""
+        """Queue one message, a line, and return at once. Each message is sent at most once."""
 
     async def aclose(self) -> None:
-        """Close the connection, within a second or two. Also called when `start` has failed."""
+        """Close the connection, within a second or two. Also called after a failed `start`."""
 
 
 class Remotes:
-    """Makes the transports of a host (`ReachAgent`), and keeps the cookies of each address."""
+    """Factory of the transports of a host (`ReachAgent`), with the cookies of each address."""
 
     def __init__(self) -> None:
-        """No connection yet."""
         self._cookies: dict[str, CookieJar] = {}
 
     def __call__(
@@ -97,12 +101,13 @@ class Remotes:
 
 
 def transport_for(scheme: str) -> Callable[[Address], RemoteTransport]:
-    """Return what makes transports for addresses of that scheme. Raises TransportError, and
-    ImportError where the extra `remote` is not installed.
+    """Return the factory of transports for addresses of that scheme.
+
+    Raise TransportError, or ImportError if the extra `remote` is not installed.
     """
     if scheme in OWN:
         module, name = OWN[scheme]
-        importlib.invalidate_caches()  # it may have been installed a moment ago
+        importlib.invalidate_caches()  # it may have just been installed
         make: Callable[[Address], RemoteTransport] = getattr(importlib.import_module(module), name)
         return make
     importlib.invalidate_caches()
@@ -138,25 +143,24 @@ def _broken(scheme: str, reason: str) -> TransportError:
 
 
 def address_of(address: Address) -> str:
-    """Return the url of an address, after a look at it. Raises TransportError."""
+    """Return the url of an address after a check. Raise TransportError."""
     return checked(address.url)
 
 
 class RemoteAgent:
-    """An agent elsewhere as a connection sees it (`AgentTransport`): no process, no exit."""
+    """Remote agent as an `AgentTransport`: without process or exit."""
 
     def __init__(self, way: RemoteTransport, remarks: StderrRing) -> None:
-        """Nothing is sent yet."""
         self._way = way
         self._remarks = remarks
         self._lost: TransportError | None = None
         self._closing = False
         self._receiving: anyio.CancelScope | None = None
         self._rested = 0.0
-        """When reading goes on, on the monotonic clock."""
+        """Time at which reading continues, on the monotonic clock."""
 
     async def start(self) -> None:
-        """Connect. Raises TransportError."""
+        """Connect. Raise TransportError."""
         try:
             await self._way.start()
         except Exception as error:
@@ -164,35 +168,33 @@ class RemoteAgent:
 
     @property
     def pid(self) -> None:
-        """None: it runs elsewhere."""
         return None
 
     @property
     def exit(self) -> None:
-        """None: nobody here can know."""
         return None
 
     @property
     def lost(self) -> TransportError | None:
-        """Why the connection ended; None while it has not, and where we have closed it."""
+        """Return why the connection ended. It is None while open, and after a close by the
+        client.
+        """
         return self._lost
 
     @property
     def deaf(self) -> bool:
-        """False: a connection that takes nothing is lost."""
+        """Return False: a connection without a reader is lost."""
         return False
 
     @property
     def inherited(self) -> Mapping[str, str]:
-        """Empty: it starts nothing here."""
         return {}
 
     def rest(self, seconds: float) -> None:
-        """Receive nothing for so long."""
         self._rested = max(self._rested, time.monotonic() + seconds)
 
     async def receive(self) -> bytes:
-        """The next bytes, `b''` at the end; `lost` says why that came."""
+        """Return the next bytes, or `b''` at the end; `lost` has the reason."""
         if (pause := self._rested - time.monotonic()) > 0:
             await anyio.sleep(pause)
         if self._lost is not None or self._closing:
@@ -209,21 +211,21 @@ class RemoteAgent:
         return data
 
     def send(self, data: bytes) -> None:
-        """Queue `data`; once the connection has ended it is dropped."""
+        """Queue `data`. It is dropped once the connection has ended."""
         if self._lost is not None or self._closing:
             return
         try:
             self._way.send(data)
-        except Exception as error:  # of a transport that others wrote
+        except Exception as error:  # from a third-party transport
             self._remarks.feed(f"{_as_loss(error)}\n".encode())
 
     async def wait(self) -> Exit:
-        """Wait for ever: nobody here can know how it ends."""
+        """Wait forever: a remote agent's end is not known."""
         await anyio.sleep_forever()
         raise AssertionError
 
     async def stop(self) -> None:
-        """Close the connection; the agent may run on for others."""
+        """Close the connection. The agent may keep running for other clients."""
         self._closing = True
         try:
             with anyio.move_on_after(STOP_S):
@@ -231,19 +233,18 @@ class RemoteAgent:
         except Exception as error:
             self._remarks.feed(f"{_as_loss(error)}\n".encode())
         finally:
-            if self._receiving is not None:  # whether or not the end of it has come
+            if self._receiving is not None:  # even if its end was not received
                 self._receiving.cancel()
 
     async def aclose(self) -> None:
-        """See `Transport.aclose`: the same as `stop`."""
         await self.stop()
 
     def stderr(self, lines: int) -> list[str]:
-        """The newest remarks about the connection."""
+        """Return the newest remarks about the connection."""
         return self._remarks.tail(lines)
 
     def configure(self, kill_s: float) -> None:
-        """Nothing here is ended by signals."""
+        """Do nothing: no process here is ended by signals."""
 
     def _lose(self, error: TransportError) -> None:
         if self._lost is None and not self._closing:

@@ -1,44 +1,46 @@
-"""Server-sent events, read as they come (WHATWG HTML, section 9.2): bytes in, events out."""
+"""Incremental parser of server-sent events (WHATWG HTML, section 9.2): bytes in, events out."""
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
 HEAD: Final = 2 << 10
-"""Bytes that are kept of data past the limit."""
+"""Bytes kept of data longer than the limit."""
 _LONGEST_FIELD: Final = 16
-"""Bytes before the value of a field, at most: `event: `, `retry: `."""
+"""Maximum length of the part before a field's value: `event: `, `retry: `."""
 
 
 class Event(NamedTuple):
-    """An event with data; only the first `HEAD` bytes if the data is longer than the limit."""
+    """Event with data, or the data's first `HEAD` bytes if it is longer than the limit."""
 
     data: bytes
     id: str | None
-    """The id that the stream has reached with it; None where it has told none."""
+    """Last event id of the stream so far, or None."""
     is_whole: bool = True
 
 
 class EventReader:
-    """The events of one stream; memory is bounded whatever comes."""
+    """Parser of one stream. Its memory is bounded for any input."""
 
     def __init__(self, limit: int) -> None:
-        """``limit`` is the most bytes of the data of one event."""
+        """Set up. ``limit`` is the maximum number of data bytes of one event."""
         self._limit = limit
         self._line = bytearray()
         self._data = bytearray()
         self._has_data = False
         self._is_cut = False
-        """Whether the present line is longer than the limit."""
+        """Whether the current line is longer than the limit."""
         self._is_whole = True
-        """Whether the present data is not longer than the limit."""
+        """Whether the current data is within the limit."""
         self._after_cr = False
         self._first = True
         self._id: str | None = None
-        """The last id that was named; it holds for the events after it as well."""
+        """The last id received. It also applies to the events after it."""
 
     def feed(self, chunk: bytes) -> list[Event]:
-        """Return the events that end in `chunk`; any split of the bytes gives the same ones."""
+        """Return the events that end in `chunk`. The result does not depend on how bytes are
+        split.
+        """
         events: list[Event] = []
         *ended, rest = self._normal(chunk).split(b"\n")
         for piece in ended:
@@ -48,7 +50,7 @@ class EventReader:
         return events
 
     def _normal(self, chunk: bytes) -> bytes:
-        """With one kind of line end."""
+        """Return the chunk with line ends normalized to `\n`."""
         if self._after_cr and chunk:
             self._after_cr = False
             chunk = chunk.removeprefix(b"\n")

@@ -1,9 +1,9 @@
-"""An agent's process: the transport over its stdin and stdout, its stderr, its exit, its end (spec:
+"""Transport over the stdin and stdout of an agent's process, with its stderr and exit (spec:
 transports, stdio).
 
-It stands on asyncio's subprocess protocol, the one layer under anyio's streams: callbacks need no
-tasks that somebody would have to own, a write never waits, and the exit is told even while a
-grandchild still holds stdout open (asyncio's own `wait` waits for the pipes as well).
+It uses asyncio's subprocess protocol, the layer under anyio's streams. Callbacks need no tasks with
+an owner, writes never wait, and the exit is reported even while a grandchild holds stdout open
+(asyncio's own `wait` also waits for the pipes).
 """
 
 from __future__ import annotations
@@ -31,25 +31,26 @@ from acp_nvim.tasks import true_within
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 READ_AHEAD = 1 << 20
-"""Bytes of stdout that may wait to be received before reading stops; the pipe then holds the agent
-back.
+"""Number of unread bytes of stdout above which reading stops. The full pipe then blocks the
+agent.
 """
 JOINED = 64
-"""Messages that are joined to one write at most, so that the agent reads while others are made."""
+"""Maximum number of messages joined in one write. The agent reads while more are produced."""
 LAST_WORDS = 4 << 20
-"""Bytes that are read beyond that after the exit: more than any pipe holds, so no output of a dead
-agent is lost.
+"""Number of bytes read beyond that after the exit.
+
+It is larger than any pipe buffer, so no output of a dead agent is lost.
 """
 
 
 WANTED_S = 10.0
-"""How long an early agent waits for the prompt that it was started for."""
+"""Time for which an early agent waits for the prompt it was started for, in seconds."""
 UNWANTED_S = 0.2
-"""The length of each step of the end of an early agent that nobody asks for."""
+"""Time for each step of ending an unused early agent, in seconds."""
 
 
 class _Running(NamedTuple):
-    """A process that has been started."""
+    """Started process."""
 
     pid: int
     child: asyncio.SubprocessTransport
@@ -57,30 +58,31 @@ class _Running(NamedTuple):
 
 
 class EarlyStart:
-    """The one agent that was started before the host was there; the first transport that starts
-    uses it, or ends it.
+    """Agent started before the host was ready.
+
+    The first transport that starts uses it or ends it.
     """
 
     def __init__(self, agent: EarlyAgent | None = None) -> None:
         self._agent = agent
 
     def __bool__(self) -> bool:
-        """Whether it waits still."""
+        """Return whether the early agent is still unused."""
         return self._agent is not None
 
     def take(self) -> EarlyAgent | None:
-        """The agent, to the first who asks."""
+        """Return the agent to the first caller, then None."""
         agent, self._agent = self._agent, None
         return agent
 
     async def end_unwanted(self, reaper: Reaper) -> None:
-        """End it where the prompt that it was started for needs none after all."""
+        """End the agent if no prompt needs it in time."""
         if self:
             await anyio.sleep(WANTED_S)
             await self.end(reaper)
 
     async def end(self, reaper: Reaper) -> None:
-        """End it, if nobody has taken it."""
+        """End the agent if it is unused."""
         if (agent := self.take()) is not None:
             await _end_early(agent, reaper)
 
@@ -94,11 +96,10 @@ async def _end_early(agent: EarlyAgent, reaper: Reaper) -> None:
 
 
 class StdioTransport:
-    """An agent as a child process in a session of its own (`AgentTransport`; spec: transports,
-    stdio).
+    """Agent as a child process in a session of its own (`AgentTransport`; spec: transports, stdio).
 
-    However it ends, by itself or by `stop`, all that it has started is ended too: the process
-    group, and descendants that left it as far as they can be found (`tree.ProcessTree`).
+    When it ends, by itself or by `stop`, all that it has started is ended too: the process group,
+    and descendants outside it as far as they can be found (`tree.ProcessTree`).
     """
 
     def __init__(
@@ -112,10 +113,12 @@ class StdioTransport:
         on_stderr: Callable[[bytes], None] | None = None,
         early: EarlyStart | None = None,
     ) -> None:
-        """Nothing is started yet. ``argv`` (never a shell) will run in ``cwd`` with the environment
-        ``env`` and our mark in it. ``kill_s`` is the length in seconds of each step of the end:
-        stdin closed, SIGTERM, SIGKILL. ``on_stderr`` is given stderr as it comes. ``early`` may
-        have the very process already.
+        """Set up without a process.
+
+        ``argv`` (never a shell) runs in ``cwd`` with the environment ``env`` plus the mark.
+        ``kill_s`` is the time in seconds for each step of the end: closed stdin, SIGTERM, SIGKILL.
+        ``on_stderr`` receives stderr in pieces. ``early`` may hold the same process already
+        started.
         """
         self._argv, self._cwd, self._env = argv, cwd, env
         self._reaper = reaper
@@ -128,10 +131,10 @@ class StdioTransport:
         self._ending: asyncio.Task[None] | None = None
         self._deaf = False
         self._joined: list[bytes] | None = None
-        """What is sent in this pass of the loop beside the first, until it is written."""
+        """Data sent after the first write of this loop iteration, joined until it is written."""
 
     async def start(self) -> None:
-        """Start the process, or take over the early one. Raises AgentStartError."""
+        """Start the process, or adopt the early one. Raise AgentStartError."""
         early = self._early.take()
         if early is not None and self._is_mine(early):
             await self.take_over(early)
@@ -146,12 +149,13 @@ class StdioTransport:
         try:
             program = find_program(self._argv, self._cwd, self._env)
         except AgentStartError:
-            return False  # told when it is tried
+            return False  # the next start reports it
         return early.is_for(self._argv, str(self._cwd), self._env, program)
 
     async def take_over(self, early: EarlyAgent) -> None:
-        """Speak to a process that runs already, and answer for its end. What it wrote meanwhile is
-        in its pipes; that it has ended is told like any other end.
+        """Adopt a running process and the responsibility for its end.
+
+        Its earlier output is in its pipes. An earlier exit is reported like any other.
         """
         self._mark = early.mark
         with anyio.CancelScope(shield=True):
@@ -167,54 +171,52 @@ class StdioTransport:
 
     @property
     def pid(self) -> int | None:
-        """The process id; None before the start."""
+        """Return the process id, or None before the start."""
         return None if self._running is None else self._running.pid
 
     @property
     def exit(self) -> Exit | None:
-        """How it ended; None while it runs."""
+        """Return the exit, or None while the process runs."""
         return self._pipes.exit
 
     @property
     def lost(self) -> None:
-        """None: a process ends (`exit`)."""
         return None
 
     @property
     def deaf(self) -> bool:
-        """Whether it was given up because it had closed its stdin: nothing of ours reached it."""
+        """Return whether the agent was given up because it had closed its stdin."""
         return self._deaf
 
     @property
     def inherited(self) -> Mapping[str, str]:
-        """The mark by which all that the agent starts is found when it ends."""
+        """Return the mark by which all processes of the agent are found when it ends."""
         return {CHILD: self._mark}
 
     def stderr(self, lines: int) -> list[str]:
-        """The newest lines of stderr."""
         return self._stderr.tail(lines)
 
     def configure(self, kill_s: float) -> None:
-        """Change the length of each step of the end, in seconds."""
         self._kill_s = kill_s
 
     async def receive(self) -> bytes:
-        """The next bytes of stdout, `b''` at its end; at most `kill_s` after the exit, whoever
-        still holds it open.
+        """Return the next bytes of stdout, or `b''` at its end.
+
+        The end comes at most `kill_s` after the exit, even if another process holds stdout open.
         """
         data = await self._pipes.stdout.get()
         self._pipes.regulate()
         return data
 
     def rest(self, seconds: float) -> None:
-        """Read nothing for so long; the output stays in the pipe, and the agent waits once that is
-        full.
-        """
+        """Read nothing for so long. The agent blocks once the pipe is full."""
         self._pipes.rest(seconds)
 
     def send(self, data: bytes) -> None:
-        """Queue `data` for stdin; never blocks. Once the pipe is broken it is dropped: only the
-        exit is reported. The first of one pass of the loop is written at once, more is joined.
+        """Queue `data` for stdin without blocking.
+
+        Data for a broken pipe is dropped; only the exit is reported. The first data of a loop
+        iteration is written at once, the rest is joined.
         """
         if self._joined is None:
             self._joined = []
@@ -226,7 +228,6 @@ class StdioTransport:
                 self._write_all()
 
     def _write_joined(self) -> None:
-        """A pass of the loop is over."""
         self._write_all()
         self._joined = None
 
@@ -240,8 +241,9 @@ class StdioTransport:
             self._pipes.stdin.write(data)
 
     async def wait(self) -> Exit:
-        """Wait for the process itself to end. Its last output may still be on the way: `receive` to
-        the end for that.
+        """Wait for the process itself to end.
+
+        Its last output may still be unread: call `receive` to the end for that.
         """
         await self._pipes.exited.wait()
         assert self._pipes.exit is not None
@@ -250,16 +252,15 @@ class StdioTransport:
     async def stop(self) -> Exit | None:
         """End the whole tree: close stdin, SIGTERM after `kill_s`, SIGKILL after another.
 
-        Tells how it ended; None when even SIGKILL has not ended it within `kill_s` (the system
-        holds it). Idempotent and safe to call concurrently. A caller that is cancelled leaves, the
-        end goes on without it.
+        Return the exit, or None if even SIGKILL has not ended the process within `kill_s` (a kernel
+        wait). Idempotent and safe to call concurrently. A cancelled caller returns, and the ending
+        continues.
         """
         if self._running is not None:
             await asyncio.shield(self._end())
         return self._pipes.exit
 
     async def aclose(self) -> None:
-        """See `Transport.aclose`: the same as `stop`."""
         await self.stop()
 
     @property
@@ -268,11 +269,11 @@ class StdioTransport:
         return self._running
 
     def _exited(self) -> None:
-        if self._running is not None:  # else `start` sees that it has ended
+        if self._running is not None:  # else `start` sees the exit
             self._end()
 
     def _deafened(self) -> None:
-        """It has closed its stdin: most end then, and say their last words before that."""
+        """Give up an agent that closed its stdin, after time for its last output and exit."""
         if self._ending is None:
             asyncio.get_running_loop().call_later(self._kill_s, self._give_up)
 
@@ -288,7 +289,7 @@ class StdioTransport:
 
     async def _end_tree(self) -> None:
         try:
-            # Before anything dies: afterwards who descended from whom can't be told.
+            # Before any process ends: afterwards its descendants cannot be found.
             await self._started.tree.look()
             self._close_stdin()
             with anyio.move_on_after(self._kill_s):
@@ -300,7 +301,7 @@ class StdioTransport:
             with anyio.move_on_after(self._kill_s):
                 await self._pipes.drained.wait()
         finally:
-            # Also reached when the loop is closed under us: no time left for manners then.
+            # Also reached when the loop is closing, without time for a graceful end.
             if not self._gone():
                 self._kill()
             self._pipes.end()
@@ -338,7 +339,7 @@ class StdioTransport:
 
 
 class _Pipes(asyncio.SubprocessProtocol):
-    """The events of asyncio about the child, where they can be awaited."""
+    """asyncio's subprocess events, in a form that can be awaited."""
 
     def __init__(
         self,
@@ -346,7 +347,7 @@ class _Pipes(asyncio.SubprocessProtocol):
         on_exit: Callable[[], None],
         on_deaf: Callable[[], None],
     ) -> None:
-        """``on_deaf`` is told when the child has closed its stdin."""
+        """Set up. ``on_deaf`` is called when the child has closed its stdin."""
         self.stdout = ByteQueue()
         self.stdin: asyncio.WriteTransport | None = None
         self.exit: Exit | None = None
@@ -361,8 +362,7 @@ class _Pipes(asyncio.SubprocessProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.SubprocessTransport, transport)
         self.stdin = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(STDIN))
-        # A pipe holds no more. Memory for more than that is mapped, and taken back, by the system
-        # for each read.
+        # A pipe holds no more. The system would map and release larger memory for each read.
         cast(Any, self._transport.get_pipe_transport(STDOUT)).max_size = AT_ONCE
 
     def pipe_data_received(self, fd: int, data: bytes | str) -> None:
@@ -392,7 +392,7 @@ class _Pipes(asyncio.SubprocessProtocol):
         self._on_exit()
 
     def rest(self, seconds: float) -> None:
-        """Read no stdout for so long, unless that is so already."""
+        """Read no stdout for so long, unless it is already paused."""
         if self._resting is None and self.exit is None:
             self._resting = asyncio.get_running_loop().call_later(seconds, self._rested)
             self.regulate()
@@ -402,7 +402,7 @@ class _Pipes(asyncio.SubprocessProtocol):
         self.regulate()
 
     def regulate(self) -> None:
-        """Stop reading stdout while too much of it waits, go on when less does."""
+        """Pause reading stdout while too much is unread. Resume it below the limit."""
         limit = READ_AHEAD if self.exit is None else READ_AHEAD + LAST_WORDS
         resting = self._resting is not None and self.exit is None
         full = resting or self.stdout.size >= limit
@@ -413,10 +413,10 @@ class _Pipes(asyncio.SubprocessProtocol):
         self._paused = full
 
     def end(self) -> None:
-        """Nothing more will be read or written."""
+        """Stop reading and writing."""
         if self._resting is not None:
             self._resting.cancel()
-        # What nobody will read would keep the pipe open; an empty one has closed by itself.
+        # Unsent data would keep the pipe open; an empty one has closed by itself.
         if self.stdin is not None and self.stdin.get_write_buffer_size():
             self.stdin.abort()
         self.stdout.end()

@@ -1,4 +1,4 @@
-"""A byte stream to a peer: the three methods an endpoint needs, and the queues behind them."""
+"""Byte stream to a peer: the methods that an endpoint needs, and the queues for transports."""
 
 import asyncio
 from collections import deque
@@ -8,42 +8,47 @@ import anyio
 import anyio.lowlevel
 
 AT_ONCE = 64 << 10
-"""Bytes after which `ByteQueue.get` adds no more pieces: enough for one pass of the loop."""
+"""Number of bytes after which `ByteQueue.get` adds no more pieces: enough for one loop
+iteration.
+"""
 LAST_S = 0.5
-"""How long `Outbox.flush` waits for messages that are still to leave, in seconds."""
+"""Time that `Outbox.flush` waits for unsent messages, in seconds."""
 
 
 class Transport(Protocol):
-    """A byte stream to a peer: one reader, any number of senders, on one loop."""
+    """Byte stream to a peer: one reader, any number of senders, on one event loop."""
 
     async def receive(self) -> bytes:
-        """The next bytes in the order they came; `b''` at the end, and for ever after. Cancelling
-        loses nothing.
+        """Return the next bytes in order, or `b''` at the end and ever after.
+
+        Cancelling loses nothing.
         """
 
     def send(self, data: bytes) -> None:
-        """Queue `data` and return at once. Once the peer is gone it is dropped: the end is told by
-        `receive`, only there.
+        """Queue `data` and return at once.
+
+        Data for a closed peer is dropped. Only `receive` reports the end.
         """
 
     async def aclose(self) -> None:
-        """Close both directions. Idempotent, may be called at any time and concurrently."""
+        """Close both directions. Idempotent, and safe to call concurrently at any time."""
 
 
 class ByteQueue:
-    """Bytes put by callbacks, got by one task. The queue behind every transport whose source can't
-    be awaited.
+    """Bytes put by callbacks and read by one task.
+
+    Transports use it for sources that cannot be awaited.
     """
 
     def __init__(self) -> None:
         self.size = 0
-        """Bytes that wait to be got."""
+        """Number of unread bytes."""
         self.ended = False
         self._chunks: deque[bytes] = deque()
         self._news: asyncio.Future[None] | None = None
 
     def put(self, data: bytes) -> None:
-        """Add `data` at the end; after `end` it is dropped."""
+        """Append `data`. After `end` it is dropped."""
         if self.ended or not data:
             return
         self._chunks.append(data)
@@ -51,14 +56,14 @@ class ByteQueue:
         self._wake()
 
     def end(self) -> None:
-        """No more will come: once the queue is empty, `get` returns `b''`."""
+        """Mark the end: `get` returns `b''` once the queue is empty."""
         self.ended = True
         self._wake()
 
     async def get(self) -> bytes:
-        """Return queued bytes, oldest first, some `AT_ONCE` of them; `b''` at the end.
+        """Return queued bytes, oldest first, about `AT_ONCE` of them, or `b''` at the end.
 
-        Always lets other tasks run, so that a flood can't starve them.
+        Other tasks always get to run in between, even under a flood.
         """
         if self._chunks or self.ended:
             await anyio.lowlevel.checkpoint()
@@ -86,7 +91,7 @@ class ByteQueue:
 
 
 class Outbox:
-    """Messages of ours in the order in which they leave: put by anybody, taken by one task."""
+    """Outgoing messages in order, put by any caller and taken by one task."""
 
     def __init__(self) -> None:
         self._waiting: deque[bytes] = deque()
@@ -95,13 +100,12 @@ class Outbox:
         self._flushed.set()
 
     def put(self, message: bytes) -> None:
-        """Add a message at the end."""
         self._waiting.append(message)
         self._flushed.clear()
         self._news.set()
 
     async def get(self) -> bytes:
-        """Return the next message; those before it have left."""
+        """Return the next message. Earlier ones have been sent."""
         while not self._waiting:
             self._flushed.set()
             self._news.clear()
@@ -109,10 +113,10 @@ class Outbox:
         return self._waiting.popleft()
 
     def end(self) -> None:
-        """No more will leave: nobody waits for that."""
+        """Release the callers of `flush`, since no message will be sent any longer."""
         self._flushed.set()
 
     async def flush(self) -> None:
-        """Wait until all messages have left, but no longer than `LAST_S`."""
+        """Wait until all messages have been sent, at most `LAST_S`."""
         with anyio.move_on_after(LAST_S):
             await self._flushed.wait()

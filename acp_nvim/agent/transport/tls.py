@@ -1,4 +1,4 @@
-"""Whom we trust on the network."""
+"""Trusted certificate authorities."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import certifi
 
 
 def context() -> ssl.SSLContext:
-    """Return what verifies certificates and names: by the system's authorities and Mozilla's, or
-    those alone that `SSL_CERT_FILE` or `SSL_CERT_DIR` names.
+    """Return an SSL context that verifies certificates and host names.
+
+    It trusts the system's authorities and Mozilla's, or only those in `SSL_CERT_FILE` or
+    `SSL_CERT_DIR` if set.
     """
     made = ssl.create_default_context()
     if not (os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")):
-        made.load_verify_locations(certifi.where())  # some systems show Python no authorities
+        made.load_verify_locations(certifi.where())  # on some systems Python finds no authorities
     return made

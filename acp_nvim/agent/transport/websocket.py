@@ -1,9 +1,9 @@
-"""An agent at the other end of a WebSocket (rfds/streamable-http-websocket-transport): a text
-message is one message of the protocol, binary ones are ignored. A message is handed on as it comes:
-whoever reads the lines bounds them, and skips one that is too long, as on stdio.
+"""Transport over a WebSocket (rfds/streamable-http-websocket-transport).
 
-Pings tell that the other end is still there. They are sent by this module, not by the library: a
-connection that is not read because the user's screen has no room is slow, not broken.
+A text message is one protocol message; binary ones are ignored. Messages are passed on in pieces:
+the reader of the lines limits their length and skips longer ones, as on stdio. Pings detect a lost
+peer. This module sends them, not the library, because a connection that is unread while the user's
+screen is full is slow, not broken.
 """
 
 from __future__ import annotations
@@ -31,26 +31,25 @@ from acp_nvim.agent.transport.remote import Address, address_of
 from acp_nvim.agent.transport.stream import ByteQueue, Outbox
 
 OPEN_S: Final = 15.0
-"""How long the handshake may take, in seconds."""
+"""Time for the handshake, in seconds."""
 PING_S: Final = 20.0
-"""Pause between two pings, in seconds: less than proxies give a silent connection."""
+"""Pause between two pings, in seconds: shorter than proxies keep a silent connection."""
 PONG_S: Final = 20.0
-"""How long an answer to a ping may take while nothing else comes, in seconds."""
+"""Time for the answer to a ping while no other data arrives, in seconds."""
 CLOSE_S: Final = 0.5
-"""How long each step of the end may take: Neovim gives its host two seconds in all."""
+"""Time for each step of closing, in seconds. Neovim gives its host two seconds in all."""
 READ_AHEAD: Final = 1 << 20
-"""Bytes that may wait to be received before the network is read no further."""
+"""Number of unread bytes above which the network is not read."""
 
 _SILENT: Final = logging.getLogger("acp_nvim.websocket")
-"""The library logs headers; nothing of that may get anywhere."""
+"""Disabled logger for the library, which would log headers."""
 _SILENT.setLevel(logging.CRITICAL + 1)
 
 
 class WebSocketTransport:
-    """A `RemoteTransport` for `ws` and `wss`."""
+    """`RemoteTransport` for `ws` and `wss`."""
 
     def __init__(self, address: Address, ping_s: float = PING_S, pong_s: float = PONG_S) -> None:
-        """Nothing is sent yet."""
         self._address = address
         self._ping_s, self._pong_s = ping_s, pong_s
         self._socket: ClientConnection | None = None
@@ -61,11 +60,11 @@ class WebSocketTransport:
         self._lost: TransportError | None = None
         self._silent = False
         self._waits_since: float | None = None
-        """Since when this side has waited for something to come."""
+        """Time at which this side began to wait for data, or None."""
         self._binary = 0
 
     async def start(self) -> None:
-        """Connect. Raises TransportError."""
+        """Connect. Raise TransportError."""
         url = address_of(self._address)
         try:
             self._socket = await self._handshake(url)
@@ -75,7 +74,7 @@ class WebSocketTransport:
             raise failures.refused(url, response.status_code, response.headers) from error
         except InvalidMessage as error:
             raise _not_spoken(url, error, again=True) from error
-        except OSError as error:  # a refused certificate is a ValueError as well
+        except OSError as error:  # a refused certificate is a ValueError too
             raise failures.unreachable(url, error) from error
         except (WebSocketException, ValueError) as error:
             raise _not_spoken(url, error, again=False) from error
@@ -108,7 +107,7 @@ class WebSocketTransport:
         )
 
     async def receive(self) -> bytes:
-        """Return the next bytes of the messages. Raises TransportError at the end."""
+        """Return the next bytes of the messages. Raise TransportError at the end."""
         data = await self._inbox.get()
         if self._inbox.size < READ_AHEAD:
             self._room.set()
@@ -123,7 +122,7 @@ class WebSocketTransport:
                 await self._read_message()
         except ConnectionClosed as error:
             self._lost = self._end(error)
-        except Exception as error:  # a fault of the library or of ours
+        except Exception as error:  # internal error, here or in the library
             self._address.remark(f"{type(error).__name__}: {error}")
             self._lost = TransportError(wording.WHY_TRANSPORT_FAULT)
         finally:
@@ -138,7 +137,7 @@ class WebSocketTransport:
             is_text = isinstance(piece, str)
             size += len(piece)
             if isinstance(piece, str):
-                # Line ends can only be white space in JSON.
+                # In JSON, line ends can only be white space.
                 self._inbox.put(piece.replace("\r", " ").replace("\n", " ").encode())
             while self._inbox.size >= READ_AHEAD and not self._inbox.ended:
                 self._room.clear()
@@ -163,11 +162,10 @@ class WebSocketTransport:
         return TransportError(wording.WHY_CONNECTION_CLOSED.format(reason=reason))
 
     def send(self, data: bytes) -> None:
-        """Queue a message."""
         self._outbox.put(data)
 
     async def aclose(self) -> None:
-        """Close the connection, within a second; the server runs on."""
+        """Close the connection, within a second. The server keeps running."""
         self._inbox.end()
         if self._socket is not None:
             await self._outbox.flush()
@@ -183,12 +181,12 @@ class WebSocketTransport:
                 message = await self._outbox.get()
                 await self._socket.send(message.rstrip(b"\n"), text=True)
         except ConnectionClosed:
-            return  # told by `receive`
+            return  # `receive` reports it
         finally:
             self._outbox.end()
 
     async def _watch(self) -> None:
-        """Ask now and then whether the other end is there, and cut a connection that is dead."""
+        """Send pings, and abort a connection whose peer does not answer."""
         assert self._socket is not None
         with contextlib.suppress(ConnectionClosed):
             while True:
@@ -210,22 +208,21 @@ USER_AGENT: Final = f"acp.nvim/{__version__}"
 
 
 class _SplittingConnection(ClientConnection):
-    """Holds no more of a message than there is room for."""
+    """Connection that limits the memory for one message."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._splitter = FrameSplitter()
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes of the network."""
         super().data_received(self._splitter.feed(data))
 
 
 class _Connect(connect):
-    """Follows redirects to the same origin only."""
+    """Connector that follows redirects only within the same origin."""
 
     def process_redirect(self, exc: Exception) -> Exception | str:
-        """Return the address to go on with, or the error."""
+        """Return the address to continue with, or the error."""
         if isinstance(exc, InvalidStatus) and exc.response.status_code in failures.REDIRECTS:
             location = exc.response.headers.get("Location")
             if location is not None:

@@ -1,1 +1,1 @@
-"""The wire of one agent: bytes, messages, calls, and the log of it all."""
+"""Wire of one agent: bytes, messages, calls, and the traffic log."""

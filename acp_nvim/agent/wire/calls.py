@@ -1,4 +1,4 @@
-"""Requests that are open: ours, waiting for the peer, and the peer's, waiting for us."""
+"""Open requests: those of the client and those of the peer."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import anyio
 from acp_nvim.protocol.jsonrpc import Id
 
 OnResponse: TypeAlias = Callable[[Any, Exception | None], None]
-"""Called with `(result, None)` or `(None, error)`; errors are those of `OutgoingCall.answer`."""
+"""Called with `(result, None)` or `(None, error)`. Errors are those of `OutgoingCall.answer`."""
 
 OnTaken: TypeAlias = Callable[[str], None]
-"""Called with the id of the message that a prompt has become (v2/prompt-lifecycle)."""
+"""Called with the message id of a prompt that the peer has inserted (v2/prompt-lifecycle)."""
 
 
 class ConnectionClosed(Exception):
-    """The connection ended before the answer came, or had ended before the question was put."""
+    """The connection ended before the answer arrived, or before the request was sent."""
 
 
 class OutgoingCall:
-    """A request of ours. `since` is when it was sent, on the endpoint's clock, in seconds."""
+    """Client request. `since` is the time of sending on the endpoint's clock, in seconds."""
 
     def __init__(
         self,
@@ -36,9 +36,9 @@ class OutgoingCall:
         self.method = method
         self.since = since
         self.session_id = session_id
-        """The agent's id of the session that it is about."""
+        """Agent's id of the session that the request is about."""
         self.cancelled = False
-        """We have sent `$/cancel_request`. It stays open: an answer still comes."""
+        """Whether `$/cancel_request` was sent. The request stays open until its answer."""
         self._on_response = on_response
         self._on_taken = on_taken
         self._on_over: list[Callable[[], object]] = []
@@ -48,7 +48,7 @@ class OutgoingCall:
         self._error: Exception | None = None
 
     def finish(self, result: Any, error: Exception | None) -> None:
-        """Hand over the outcome: at once to `on_response`, then to whoever awaits `answer`."""
+        """Pass the outcome to `on_response` at once, then to the waiters of `answer`."""
         self._result, self._error = result, error
         self._done.set()
         try:
@@ -58,18 +58,18 @@ class OutgoingCall:
             self._end()
 
     def take(self, message_id: str) -> None:
-        """The peer has taken the prompt; its answer is still to come."""
+        """Handle a prompt that the peer has inserted. Its answer is still to come."""
         on_taken, self._on_taken = self._on_taken, None
         if on_taken is not None:
             on_taken(message_id)
 
     def cancel(self) -> None:
-        """Nobody waits for the answer any more."""
+        """Mark the request as cancelled."""
         self.cancelled = True
         self._end()
 
     def when_over(self, action: Callable[[], object]) -> None:
-        """Call `action` once it is answered or cancelled; at once where it is already."""
+        """Call `action` once the request is answered or cancelled, or now if it is already."""
         if self._over:
             action()
         else:
@@ -82,10 +82,10 @@ class OutgoingCall:
             action()
 
     async def answer(self) -> Any:
-        """The decoded result.
+        """Wait for the decoded result and return it.
 
-        Raises RequestError when the peer refused, DecodeError when its result can't be read,
-        ConnectionClosed when no answer will come any more.
+        Raise RequestError if the peer refuses, DecodeError if its result is unreadable, and
+        ConnectionClosed if no answer can come.
         """
         await self._done.wait()
         if self._error is not None:
@@ -98,7 +98,9 @@ class OutgoingCall:
 
 
 class IncomingCall:
-    """A request of the peer. The handler gets it, to learn when nobody waits any more."""
+    """Request of the peer. Its handler uses it to learn of a cancel or the end of the
+    connection.
+    """
 
     def __init__(
         self,
@@ -106,11 +108,11 @@ class IncomingCall:
         method: str,
         respond: Callable[[IncomingCall, Any], None] = lambda call, result: None,
     ) -> None:
-        """`respond` sends the answer, unless there is one."""
+        """Set up as unanswered. `respond` sends the answer, unless one was sent."""
         self.id = id
         self.method = method
         self.cancelled = False
-        """The peer has cancelled the request, or the connection has ended."""
+        """Whether the peer cancelled the request or the connection ended."""
         self.reason: str | None = None
         self._on_cancel: Callable[[], object] | None = None
         self._on_abandon: Callable[[], object] | None = None
@@ -120,35 +122,36 @@ class IncomingCall:
 
     @property
     def scope(self) -> anyio.CancelScope:
-        """Of the task that serves it, if one does."""
+        """Return the cancel scope of the task that serves the request."""
         if self._scope is None:
             self._scope = anyio.CancelScope()
         return self._scope
 
     def when_cancelled(self, action: Callable[[], object]) -> None:
-        """When the peer cancels the request, call `action` instead of cancelling the handler's
-        task: the handler answers by itself, with a valid result. Not called at the end of the
-        connection.
+        """Call `action` when the peer cancels, instead of cancelling the handler's task.
+
+        The handler then answers with a valid result. It is not called at the end of the connection.
         """
         self._on_cancel = action
 
     def when_abandoned(self, action: Callable[[], object]) -> None:
-        """At the end of the connection, call `action`; for a request that no task serves."""
+        """Call `action` at the end of the connection, for a request without a task."""
         self._on_abandon = action
 
     def answer(self, result: Any) -> None:
-        """Answer at once, for a handler that goes on with work that the peer need not wait for. Its
-        later result or error is not sent.
+        """Answer now, for a handler that continues with work the peer need not wait for.
+
+        Its later result or error is not sent.
         """
         self._respond(self, result)
 
     def close(self) -> None:
-        """The answer is on its way: no other one is sent."""
+        """Mark the request as answered."""
         self.answered = True
 
     def cancel(self, reason: str) -> None:
-        """The peer has sent `$/cancel_request`: call what `when_cancelled` was given, else end the
-        handler's task.
+        """Cancel the request: call the action of `when_cancelled`, or else cancel the handler's
+        task.
         """
         if self.cancelled:
             return
@@ -163,7 +166,7 @@ class IncomingCall:
             raise
 
     def abandon(self, reason: str) -> None:
-        """The end of the connection: nobody can be answered, the handler ends in any case."""
+        """End the handler at the end of the connection. No answer can be sent."""
         self.cancelled, self.reason = True, reason
         if self._on_abandon is not None:
             self._on_abandon()

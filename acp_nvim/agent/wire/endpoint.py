@@ -1,8 +1,8 @@
-"""A JSON-RPC peer over a transport: one path for all messages, a task for each request.
+"""JSON-RPC peer over a transport: one path for all messages, one task per request.
 
 `run` reads and handles events in wire order and never waits for a handler. Notifications and
-responses are handed over as they come; a request's handler is called in the same order, and the
-awaitable that it returns is awaited in a task of its own (v1/overview, v1/cancellation).
+responses are handled on arrival. A request's handler is called in the same order, and the awaitable
+that it returns is awaited in a task of its own (v1/overview, v1/cancellation).
 """
 
 from __future__ import annotations
@@ -50,29 +50,31 @@ __all__ = ["ConnectionClosed", "Endpoint", "FlowControl", "Handler", "IncomingCa
 CANCEL = "$/cancel_request"
 
 CALM, LITTLE = 8, 8 << 10
-"""After so many consecutive reads of at most so many bytes of notifications reading may rest."""
+"""Reading may rest after `CALM` consecutive reads of at most `LITTLE` bytes of notifications."""
 
 AT_ONCE = 100
-"""Events handled before others get their turn; updates that come together are one."""
+"""Number of events handled before other tasks run. Updates that arrive together count as one."""
 
 UNREADABLE_ANSWERED = 1000
-"""Lines that are no message are answered so often: an agent that prints something else on stdout
-may print any amount of it, and read no answer.
+"""Number of unreadable lines that are answered.
+
+An agent that prints other text on stdout may print any amount and read no answers.
 """
 
 Params: TypeAlias = Struct | dict[str, Any]
 
 
 class Endpoint:
-    """One connection to a peer. `run` it in a task; the other methods work while it runs.
+    """Connection to a peer. `run` it in a task; the other methods work while it runs.
 
-    `flow.room` is awaited before each read: while it waits nothing is read, and the peer's pipe
-    fills. It returns for how many seconds nothing more is needed; while the peer only sends
-    notifications, and few at a time, `rest` is called with that: waking a process costs more than a
-    short message.
-    `last_words` is awaited at the end of the stream for the reason that ConnectionClosed gives;
-    it has to be bounded. `noted` gets a line about each deviation that was tolerated in a result.
-    `translation` stands between the messages of the peer and the handler.
+    `flow.room` is awaited before each read; until it returns nothing is read, and the peer's pipe
+    fills. It returns the number of seconds for which no more data is needed. While the peer only
+    sends few notifications at a time, `rest` is called with that number, because waking a process
+    costs more than a short message.
+
+    `last_words` is awaited at the end of the stream for the reason that ConnectionClosed gives; it
+    must be bounded. `noted` receives a line about each tolerated deviation in a result.
+    `translation` converts messages between the peer and the handler.
     """
 
     def __init__(
@@ -92,14 +94,14 @@ class Endpoint:
         self._flow = flow
         self._rest = rest
         self._calm = 0
-        """Consecutive reads that brought few notifications and nothing else."""
+        """Number of consecutive reads with few notifications and no other messages."""
         self._last_words = last_words
         self._noted = noted
         self._translation: Translation = translation or Dialect()
         self.closed: str | None = None
-        """Why the connection has ended; None while it has not."""
+        """Why the connection has ended, or None while it is open."""
         self._unreadable: Counter[str] = Counter()
-        """Number of lines that could not be read, by kind of the violation."""
+        """Number of unreadable lines, by kind of violation."""
         self._transport = transport
         self._handler = handler
         self._peer = peer or Peer()
@@ -112,31 +114,31 @@ class Endpoint:
 
     @property
     def outgoing(self) -> list[OutgoingCall]:
-        """Our requests that wait for an answer, oldest first."""
+        """Return the client's open requests, oldest first."""
         return list(self._outgoing.values())
 
     def asked(self, id: Id) -> OutgoingCall | None:
-        """Return our open request of that id."""
+        """Return the client's open request with that id."""
         return self._outgoing.get(id)
 
     def is_over(self, id: Id) -> bool:
-        """Whether a request of ours had that id and has been answered."""
+        """Return whether a client request had that id and has been answered."""
         return isinstance(id, int) and 0 < id <= self._last_id and id not in self._outgoing
 
     async def run(self) -> None:
-        """Read until the end of the stream, or until `close`; then nothing is open any more."""
+        """Read until the end of the stream or until `close`. Afterwards no request is open."""
         async with anyio.create_task_group() as self._tasks:
             try:
                 if self.closed is None:
                     await self._read()
                 self._end(await self._reason())
             finally:
-                # Cancelled from outside: the peer is still there and gets its answers.
+                # After a cancel from outside the peer still runs and receives its answers.
                 self._answer_all("the client ends the connection")
                 self._end("the client ended the connection")
 
     def close(self, reason: str) -> None:
-        """End the connection from our side: open requests of the peer are refused, ours fail."""
+        """End the connection: refuse the peer's open requests and fail the client's."""
         if self.closed is None:
             self._answer_all(reason)
             self._end(reason)
@@ -153,10 +155,10 @@ class Endpoint:
     ) -> OutgoingCall:
         """Send a request and return at once.
 
-        `on_response` is called exactly once, in wire order: before anything that came after the
-        response is handled, also after `cancel`, and at the end of the connection. `on_taken` is
-        called before that, at most once, by a peer that tells when a prompt is taken. Raises
-        ConnectionClosed or LocalProtocolError (`params` can't be written) and then calls nothing.
+        `on_response` is called exactly once, in wire order: before later messages are handled, also
+        after `cancel`, and at the end of the connection. `on_taken` is called before that, at most
+        once, if the peer reports the insertion of a prompt. Raise ConnectionClosed or
+        LocalProtocolError (`params` cannot be encoded) without calling either.
         """
         if self.closed is not None:
             raise ConnectionClosed(self.closed)
@@ -178,9 +180,9 @@ class Endpoint:
         on_response: OnResponse | None = None,
         on_taken: OnTaken | None = None,
     ) -> Any:
-        """Send a request and wait for its decoded result. Raises as `begin` and `answer` do.
+        """Send a request and wait for its decoded result. Raise the errors of `begin` and `answer`.
 
-        A waiter that is cancelled cancels the request.
+        Cancelling the waiter cancels the request.
         """
         call = self.begin(method, params, on_response=on_response, on_taken=on_taken)
         try:
@@ -190,14 +192,14 @@ class Endpoint:
             raise
 
     def notify(self, method: str, params: Params) -> None:
-        """Send a notification; dropped when the connection has ended. Raises LocalProtocolError."""
+        """Send a notification. It is dropped after the end. Raise LocalProtocolError."""
         if self._translation.asks(method) and self.closed is None:
             self.begin(method, params)
             return
         self._send(self._peer.notify(*self._translation.leaves(method, params)))
 
     def cancel(self, call: OutgoingCall) -> None:
-        """Tell the peer that nobody waits for the answer. It may still come and be valid."""
+        """Send a cancel request. The answer may still come and be valid."""
         if call.id in self._outgoing and not call.cancelled:
             call.cancel()
             self.notify(CANCEL, schema.CancelRequestNotification(request_id=call.id))
@@ -221,8 +223,9 @@ class Endpoint:
         self._handle(self._peer.close())
 
     async def _handle_all(self, events: list[Event]) -> bool:
-        """Handle the events of one read, very many of them in steps, so that nothing else on this
-        loop has to wait for all. Returns whether all were notifications.
+        """Handle the events of one read, in steps that let other tasks run.
+
+        Return whether all were notifications.
         """
         tells = True
         for first in range(0, len(events), AT_ONCE):
@@ -232,7 +235,7 @@ class Endpoint:
         return tells
 
     def _handle(self, events: list[Event]) -> bool:
-        """Handle events in order. Returns whether all were notifications."""
+        """Handle events in order. Return whether all were notifications."""
         notify, told = self._handler.notification, 0
         if self._translation.active:
             events = self._translation.events(events)
@@ -271,7 +274,7 @@ class Endpoint:
         self._guarded(self._handler.violation, violation)
 
     def _is_noise(self, kind: str) -> bool:
-        """Whether so many lines could not be read that another one is not answered."""
+        """Return whether too many lines were unreadable to answer another one."""
         if kind not in ("json", "utf8"):
             return False
         self._unreadable[kind] += 1
@@ -365,7 +368,6 @@ class Endpoint:
     def _refuse(
         self, call: IncomingCall, code: int, message: str, data: Any = msgspec.UNSET
     ) -> None:
-        """Answer with an error, unless there is an answer already."""
         if call.answered or self.closed is not None:
             return
         try:
@@ -413,7 +415,7 @@ class Endpoint:
         self._transport.send(line)
 
     def _guarded(self, action: Callable[..., None], *arguments: Any) -> None:
-        """Run a callback; an error in it must not stop the reading."""
+        """Run a callback. An error in it must not stop the reading."""
         try:
             action(*arguments)
         except Exception as error:
@@ -425,14 +427,16 @@ class Endpoint:
 
 
 def _decode(method: str, raw: Raw, notes: list[str]) -> Any:
-    """The typed result; plain JSON for methods outside of the protocol (v1/extensibility)."""
+    """Return the typed result, or plain JSON for methods outside the protocol
+    (v1/extensibility).
+    """
     if method.startswith("_"):
         return msgspec.json.decode(raw)
     return codec.decode_result(method, raw, notes)
 
 
 def _only_one(error: Exception) -> Exception:
-    """Return the error in an exception group that holds only one."""
+    """Return the error of an exception group with only one."""
     while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error

@@ -1,4 +1,4 @@
-"""The ports of an endpoint: who handles the messages of the peer, and who holds reading back."""
+"""Ports of an endpoint: the handler of the peer's messages, and flow control."""
 
 from __future__ import annotations
 
@@ -13,38 +13,41 @@ from acp_nvim.protocol.jsonrpc import Violation
 
 
 class Handler(Protocol):
-    """Handles the messages of the peer. Only `request` may lead to waiting."""
+    """Handler of the peer's messages. Only `request` may wait."""
 
     def notification(self, method: str, params: Raw) -> None:
-        """The peer tells something."""
+        """Handle a notification."""
 
     def updated(self, messages: Sequence[schema.SessionNotification], size: int) -> None:
-        """`session/update`s that came together, read already, in `size` bytes: asked for by
-        `Peer.reads_updates`. One that fails keeps none of the others from being applied.
+        """Apply decoded `session/update`s that arrived together in `size` bytes.
+
+        `Peer.reads_updates` requests this. A failing one must not keep the others from being
+        applied.
         """
 
     def request(self, method: str, params: Raw, call: IncomingCall) -> Awaitable[Any] | None:
-        """The peer asks; the returned awaitable gives the result (Struct, dict, Raw or None).
-        None where `call.answer` is called sooner or later, and `call.when_abandoned` hears the
-        end.
+        """Start to answer a request. The awaitable returns the result (Struct, dict, Raw or None).
 
-        May be an `async def`. The body of a plain function runs in wire order.
-        RequestError, at once or when awaited, becomes the answer; any other error a -32603 and a
+        Return None if `call.answer` is called later; `call.when_abandoned` then reports the end. It
+        may be an `async def`. The body of a plain function runs in wire order. A RequestError,
+        raised at once or when awaited, becomes the answer; any other error becomes a -32603 and a
         call of `failed`.
         """
 
     def said(self, session_id: str) -> str:
-        """Return the text of the peer in the running turn of a session, by the peer's id."""
+        """Return the peer's text in the running turn of a session, by the peer's id."""
 
     def violation(self, violation: Violation) -> None:
-        """The peer broke the protocol; it has been told where that is due."""
+        """Handle a protocol violation. The endpoint has sent an error response if one is due."""
 
     def failed(self, error: Exception) -> None:
-        """A method of this handler or an `on_response` raised an unexpected error. Never raises."""
+        """Handle an unexpected error in a method of this handler or an `on_response`. Never
+        raise.
+        """
 
 
 class FlowControl(Protocol):
-    """Holds reading back while too much waits to be shown (`nvim/flow.py`)."""
+    """Pause of reading while too much waits to be shown (`nvim/flow.py`)."""
 
     async def room(self) -> float | None:
-        """Wait until there is room for more. Returns the seconds for which nobody looks at it."""
+        """Wait until there is room. Return the number of seconds for which no redraw is needed."""

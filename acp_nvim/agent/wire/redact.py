@@ -1,9 +1,8 @@
-"""Taking secrets out of logged traffic, so that a log can be attached to a report.
+"""Redaction of secrets in logged traffic, for logs that are attached to a report.
 
-Values are found by where they stand (environments and headers, members and options whose name says
-so: `secret_names`), by what stands around them in text (`secret_text`), by their shape
-(`secret_shapes`), and by what they are (values that were configured as secret). JSON inside strings
-is read like any other.
+A value is found by its place (in environments and headers, or after a telling name:
+`secret_names`), by the text around it (`secret_text`), by its shape (`secret_shapes`), and by being
+configured as secret. JSON inside strings is treated like any other.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ from acp_nvim.patterns import late
 
 REDACTED = "«redacted»"
 SESSION_TAIL = 8
-"""Characters of a session id that stay: enough to tell sessions apart, too few to use one."""
+"""Characters kept of a session id: enough to tell sessions apart, too few to use one."""
 SHORTEST_SECRET = 4
-"""Configured values below this length are not searched for in text: they would match everywhere."""
+"""Shorter configured values are not searched for in text: they would match everywhere."""
 DEEPEST: Final = 8
-"""JSON inside of strings is read so many levels down; deeper levels are taken out as a whole."""
+"""Maximum depth of JSON inside strings. Deeper levels are redacted as a whole."""
 FEW_SESSIONS: Final = 20
 SHORT_TEXT: Final = 40
 SHORT_TEXTS: Final = 5000
@@ -48,24 +47,27 @@ _LAST_WORD = late(r"(?<!\S)\S++(?=(?: …\[\d+ bytes\])?\Z)")
 
 
 class Redactor:
-    """Redacts decoded JSON and plain text. Session ids that it meets in JSON are shortened in text
-    after that.
+    """Redaction of decoded JSON and plain text.
+
+    Session ids found in JSON are shortened in later text too.
     """
 
     def __init__(self, secrets: Iterable[str] = (), *, quick: bool = False) -> None:
-        """A `quick` one knows the commonest shapes only, and takes no time to get ready."""
+        """Set up. A `quick` one knows only the most common shapes and needs no loading."""
         self._secrets = variants(secrets)
         self._sessions: set[str] = set()
         self._shapes = secret_shapes.own() if quick else secret_shapes.every()
         self._depth = 0
         self._short_texts: dict[str, str] = {}
-        """Results for short texts: most come again, names of members above all."""
+        """Results for short texts. Most recur, above all the names of members."""
         self._in_key: set[str] = set()
-        """Streams that are in the middle of a private key."""
+        """Streams whose current line is inside a private key."""
 
     def learn(self, lines: Iterable[bytes]) -> None:
-        """Look over a whole log beforehand: session ids are found also in lines above the one that
-        tells them, and shapes of which it has no keyword are not looked for in each line again.
+        """Scan a whole log first.
+
+        Session ids are then found in earlier lines too, and shapes without a keyword in the log are
+        skipped.
         """
         self._shapes = self._shapes.among(self._found_sessions(lines))
 
@@ -126,8 +128,9 @@ class Redactor:
         return text
 
     def line(self, text: str, stream: str, whole: bool = True) -> str:
-        """A line of a stream that is no JSON. A private key goes over several; of one that was cut
-        the last word may be a part of something.
+        """Redact a line of a stream that is not JSON.
+
+        A private key spans several lines. The last word of a cut line may be part of a secret.
         """
         if stream in self._in_key:
             if "-----END" not in text and _BASE64_LINE.fullmatch(text):
@@ -140,7 +143,7 @@ class Redactor:
         return self.text(text)
 
     def _json(self, text: str) -> str | None:
-        """A text that is JSON, without its secrets; None where it is none, or holds none."""
+        """Return JSON text without its secrets, or None if it is not JSON."""
         try:
             value = msgspec.json.decode(text)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -157,7 +160,7 @@ class Redactor:
         return text if told == value else msgspec.json.encode(told).decode()
 
     def value(self, value: Any) -> Any:
-        """A copy of decoded JSON without its secrets."""
+        """Return a copy of decoded JSON without its secrets."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
@@ -195,7 +198,7 @@ class Redactor:
         return self.value(value)
 
     def _contained(self, value: Any) -> Any:
-        """The values of an environment or of headers, in any of the forms that there are."""
+        """Redact the values of an environment or of headers, in any of their forms."""
         if isinstance(value, dict):
             return {
                 key: self.value(member) if _is_harmless(key, member) else blank(member)
@@ -232,16 +235,12 @@ class Redactor:
 
 
 class SecretsOnly(Redactor):
-    """Takes out the values that are known to be secret and nothing else: for a user who wants to
-    see the log as it is.
-    """
+    """Redaction of known secret values only, for a user who wants to see the unmodified log."""
 
     def text(self, text: str) -> str:
-        """`text` without the known secrets."""
         return self._known(text)
 
     def line(self, text: str, stream: str, whole: bool = True) -> str:
-        """The same."""
         return self._known(text)
 
     def _members(self, members: dict[str, Any]) -> dict[str, Any]:
@@ -252,8 +251,10 @@ class SecretsOnly(Redactor):
 
 
 def variants(secrets: Iterable[str]) -> list[str]:
-    """Secret values in the spellings in which they can stand in a log: as they are, escaped once or
-    twice in JSON, in a URL, in base64, line by line; passwords of URLs by themselves.
+    """Return the spellings in which secret values can appear in a log.
+
+    These are: unchanged, escaped once or twice in JSON, in a URL, in base64, line by line, and
+    passwords of URLs alone.
     """
     every = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
     every |= {password for it in every if (password := _password(it)) is not None}
@@ -265,7 +266,7 @@ def variants(secrets: Iterable[str]) -> list[str]:
         spelled |= {quote(raw, safe=""), quote(raw)}
         if len(raw) >= 8:
             spelled.add(b64encode(raw).decode().rstrip("="))
-    # The longest first: one may be the beginning of another.
+    # The longest first: one may be a prefix of another.
     return sorted(spelled, key=len, reverse=True)
 
 
@@ -300,14 +301,14 @@ def _is_harmless(name: str, value: Any) -> bool:
 
 
 def _is_count(name: str, value: Any) -> bool:
-    """A number of tokens, a flag about a password."""
+    """Return whether the value is a count of tokens or a flag about a password."""
     if isinstance(value, bool | None):
         return True
     return isinstance(value, int | float) and "token" in name.lower()
 
 
 def _is_told_by(option: Any, item: Any) -> bool:
-    """Whether an argument is the value of the option before it, and a secret."""
+    """Return whether an argument is the secret value of the option before it."""
     if not isinstance(option, str) or not isinstance(item, str):
         return False
     if option in _USER_FLAGS:
@@ -316,7 +317,7 @@ def _is_told_by(option: Any, item: Any) -> bool:
 
 
 def blank(value: Any) -> Any:
-    """The same shape with every string and number replaced; names of variables and headers stay."""
+    """Replace every string and number in a value. Names of variables and headers stay."""
     if isinstance(value, dict):
         return {
             k: v if k in ("name", "key") and isinstance(v, str) else blank(v)

@@ -1,5 +1,5 @@
-"""Names that say that their value is a secret: of JSON members, environment variables, headers,
-options of commands and parameters of URLs.
+"""Names of secrets: JSON members, environment variables, headers, options of commands and
+parameters of URLs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final, Literal
 
 Strength = Literal["strong", "weak"] | None
-"""Strong: whatever stands there is a secret. Weak: only a text that looks like one."""
+"""Strong: any value is a secret. Weak: only a text that looks like one."""
 
 _CONTAINERS: Final = {"env", "environment", "environment_variables", "env_vars", "envs", "headers"}
 HARMLESS: Final = {
@@ -29,7 +29,7 @@ _STRONG: Final = {
     *("credential", "credentials", "creds", "apikey", "apikeys", "privatekey", "secretkey"),
     *("accesskey", "authtoken", "accesstoken", "pgpassword"),
 }
-"""Words that make a name secret wherever they stand in it."""
+"""Words that make a name secret in any position."""
 _STRONG_LAST: Final = {
     *("token", "authorization", "cookie", "cookies", "jwt", "bearer", "pass", "dsn", "pat"),
     *("passkey", "otp", "totp", "userpwd"),
@@ -52,7 +52,7 @@ _ENDINGS: Final = re.compile(
     r"(?:token|secret|password|passwd|passphrase|apikey|privatekey|accesskey|secretkey"
     r"|accountkey|credentials?|authkey|cookie)$"
 )
-"""Of names that are written together."""
+"""Endings of names written as one word."""
 _SUFFIXES: Final = {
     *("value", "b64", "base64", "raw", "plain", "old", "new", "current", "next", "prod", "dev"),
     *("test", "live", "staging", "hash", "key", "base", "string", "text", "data", "header"),
@@ -67,33 +67,34 @@ _ABOUT: Final = {
     *("kinds", "detected", "found", "supported", "capabilities", "status", "in", "out", "id"),
     *("input", "output", "max", "min", "total", "used", "per", "ref", "arn", "santa", "rotation"),
 }
-"""Endings of names that tell something about a secret, and do not name one."""
+"""Endings of names that describe a secret without containing it."""
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _LONGEST: Final = 100
 
 
 def is_container(name: str) -> bool:
-    """Whether a member is a map, or a list of names with values, whose values are secret unless the
-    name is harmless.
-    """
+    """Return whether a member maps names to values that are secret unless the name is harmless."""
     plain = snake(name)
     return plain in _CONTAINERS or plain.endswith("_headers")
 
 
 def snake(name: str) -> str:
-    """`apiKey`, `API-Key` and `api.key` as `api_key`."""
+    """Convert `apiKey`, `API-Key` and `api.key` to `api_key`."""
     return re.sub(r"[^A-Za-z0-9]+", "_", _HUMP.sub("_", name)).strip("_").lower()
 
 
 @lru_cache(maxsize=8192)
 def strength(name: str) -> Strength:
-    """How surely the value of this name is a secret; None where it is not."""
+    """Return how surely the value of this name is a secret, or None."""
     if len(name) > _LONGEST:
         return None
     words = [word.rstrip("0123456789") or word for word in snake(name).split("_") if word]
     if not words or (words[-1] in _ABOUT and words[-2:] != ["key", "id"]):
         return None
-    if words[-2:] == ["key", "id"]:  # of an access key; of a private key it names the key
+    if words[-2:] == [
+        "key",
+        "id",
+    ]:  # the id of an access key is secret; of a private key it is a name
         return "strong" if words[-3:-2] == ["access"] else None
     if words[-2:] in (["connection", "string"], ["connection", "str"], ["conn", "str"]):
         return "strong"
@@ -120,7 +121,9 @@ def _last(name: str, words: list[str]) -> Strength:
 
 
 def looks_secret(text: str) -> bool:
-    """Whether a text of a weak name is one: long, without spaces, of letters and digits mixed."""
+    """Return whether the value of a weak name looks secret: long, without spaces, letters and
+    digits.
+    """
     if len(text) < 8 or any(char.isspace() for char in text):
         return False
     return any(char.isdigit() for char in text) or len(text) >= 20
@@ -130,7 +133,7 @@ _PLAIN_VALUES: Final = {"", "true", "false", "yes", "no", "none", "null", "auto"
 
 
 def secret_values(env: Mapping[str, str]) -> list[str]:
-    """The values of an environment that must not stand in a log: those with secret names."""
+    """Return the values in an environment with secret names. They must not be logged."""
     return [
         value
         for name, value in env.items()

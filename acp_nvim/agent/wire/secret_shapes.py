@@ -1,5 +1,6 @@
-"""Secrets that are known by how they look, wherever they stand: gitleaks' rules (`gitleaks.toml`)
-and some that those lack. The rules are read when a log is saved or shown, not before.
+"""Secrets recognized by their shape: gitleaks' rules (`gitleaks.toml`) and some additions.
+
+The rules are read when a log is saved or shown, not before.
 """
 
 from __future__ import annotations
@@ -63,36 +64,36 @@ _OWN: Final[dict[str, tuple[str, str]]] = {
     "square": ("sq0", r"(?<![A-Za-z0-9])sq0[a-z]{3}-[\w-]{22,}"),
     "twilio-sid-auth": ("ac", r"(?<![A-Za-z0-9])AC[0-9a-f]{32}:([0-9a-f]{32})"),
 }
-"""Name -> keyword and expression, as in gitleaks: without the keyword nothing is looked for."""
+"""Name -> keyword and expression, as in gitleaks. Text without the keyword is not searched."""
 
 
 class Shape:
-    """A secret's shape: looked for only where one of its keywords stands."""
+    """Shape of a secret. It is searched for only near one of its keywords."""
 
     def __init__(self, regex: str, entropy: float = 0.0) -> None:
-        """`entropy` is the least that a secret of this shape has."""
+        """Set up. `entropy` is the minimum for a secret of this shape."""
         self.regex = regex
         self.entropy = entropy
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """Made when it is needed: most never are."""
+        """Return the compiled pattern. Most are never needed."""
         return re.compile(self.regex)
 
 
 class Shapes:
-    """All shapes by keyword, lower case."""
+    """All shapes by keyword, in lower case."""
 
     def __init__(self, shapes: dict[str, list[Shape]]) -> None:
         self.by_keyword = shapes
         self.keywords = tuple(shapes)
 
     def among(self, lines: Iterable[bytes]) -> Shapes:
-        """Those whose keywords are found in the lines of a log, to look for no others in each."""
+        """Return the shapes whose keywords appear in the lines of a log."""
         missing = {keyword.encode(): keyword for keyword in self.keywords}
         found: dict[str, list[Shape]] = {}
         for lowered in _batches(lines):
-            if b"\\u00" in lowered or b"\\/" in lowered:  # a keyword may be spelled otherwise
+            if b"\\u00" in lowered or b"\\/" in lowered:  # a keyword may be escaped
                 return self
             for keyword in [keyword for keyword in missing if keyword in lowered]:
                 name = missing.pop(keyword)
@@ -110,7 +111,7 @@ class Shapes:
 
 
 def _batches(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Lines in lower case, many at a time."""
+    """Yield lines in lower case, many at a time."""
     batch: list[bytes] = []
     size = 0
     for line in lines:
@@ -124,13 +125,13 @@ def _batches(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 @cache
 def own() -> Shapes:
-    """Return the commonest."""
+    """Return the most common shapes."""
     return Shapes({keyword: [Shape(regex)] for keyword, regex in _OWN.values()})
 
 
 @cache
 def every() -> Shapes:
-    """Return all that are known."""
+    """Return all known shapes."""
     import tomllib
 
     table: dict[str, dict[str, Any]] = tomllib.loads(RULES.read_text(encoding="utf-8"))
@@ -143,7 +144,7 @@ def every() -> Shapes:
 
 
 def _marked(shape: Shape, mark: str, found: re.Match[str]) -> str:
-    """The widest group is the secret, where it is no mere part of it; else all that was found."""
+    """Mark the widest group, or the whole match if that group is too short to be the secret."""
     spans = [found.span(group) for group in range(1, found.re.groups + 1)]
     first, last = max(spans, key=lambda span: span[1] - span[0], default=(0, 0))
     if last - first < SHORTEST_GROUP:
@@ -155,6 +156,6 @@ def _marked(shape: Shape, mark: str, found: re.Match[str]) -> str:
 
 
 def entropy(text: str) -> float:
-    """Shannon's, in bits a character."""
+    """Return the Shannon entropy in bits per character."""
     counts = Counter(text).values()
     return -sum(n / len(text) * math.log2(n / len(text)) for n in counts)

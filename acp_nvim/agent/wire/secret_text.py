@@ -1,7 +1,8 @@
-"""Secrets in text that are known by what stands around them: `TOKEN=x`, `--password x`,
-`"apiKey": "x"`, `Authorization: …`, `https://user:password@host`, PEM, command lines.
+"""Secrets recognized by the text around them.
 
-All of it is linear in the length of the text: nothing that repeats is tried from two places.
+Examples: `TOKEN=x`, `--password x`, `"apiKey": "x"`, `Authorization: …`,
+`https://user:password@host`, PEM, command lines. The time is linear in the length of the text: no
+repetition is tried from two positions.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from acp_nvim.patterns import late
 
 _LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 FAR: Final = 16 << 10
-"""The end of a quoted value is looked for within so many characters: all stays linear."""
+"""Maximum length of a quoted value in characters. It keeps the search linear."""
 
 # -- names with values ----------------------------------------------------------------------------
 
@@ -25,7 +26,7 @@ _WORDS: Final = (
     *("token", "secret", "pass", "pwd", "key", "auth", "cred", "cookie", "bearer", "jwt", "dsn"),
     *("session", "sig", "pat", "otp", "userinfo", "webhook", "conn"),
 )
-"""One of these is in each name that `strength` knows."""
+"""Each name that `strength` knows contains one of these."""
 _NAME: Final = late(r"[\w.$-]++")
 _SEPARATOR: Final = late(
     r"(?:\\*+[\"'`]|\])?\s{0,4}(?::=|=>|->|={1,3}|:(?!//))\s{0,4}|>|(?<=\])\s{0,4}=\s{0,4}"
@@ -53,7 +54,7 @@ _CODE: Final = late(
     r"|unknown|true|false|Optional|SecretStr|String|char|Option|Vec|list|dict|text|redacted"
     r"|x{3,}|required|optional)(?![\w-])"
 )
-"""What stands for a value without being one: source, types, numbers, names of variables."""
+"""Source code, types, numbers and variable names in place of a value."""
 _REFERENCES: Final = (
     r"\Z|\$(?-i:[A-Z_][A-Z0-9_]*)\Z|\$(?:ENV)?\{[\w:.-]*\}\Z|<[^<>]{1,60}>\Z|\{\{[^{}]*\}\}\Z"
     r"|\{\w*\}\Z|%\(?\w{0,20}\)?s\Z|%\w{1,30}%\Z"
@@ -106,7 +107,7 @@ _YAML_KEPT: Final = late(r"\s*(?:name|namespace|kind|type|apiVersion|app[\w.-]*)
 
 
 def redact(text: str, mark: str) -> str:
-    """Return `text` with a mark in place of secrets that their surroundings show."""
+    """Return `text` with a mark in place of secrets recognized by the text around them."""
     lowered = lower(text)
     if "private key" in lowered:
         text = _pem(text, mark)
@@ -123,13 +124,13 @@ def redact(text: str, mark: str) -> str:
 
 
 def lower(text: str) -> str:
-    """`text` in lower case, each character where it was."""
+    """Return `text` in lower case, with each character at the same index."""
     lowered = text.lower()
     return lowered if len(lowered) == len(text) else text.translate(_LOWER)
 
 
 def _pem(text: str, mark: str) -> str:
-    """Keys to their end, or where that is missing as far as it looks like one."""
+    """Mark PEM keys up to their end, or as far as the text looks like a key."""
     pieces, at = [], 0
     begins = [*_PEM.finditer(text)]
     ends = [end.start() for end in _PEM_END.finditer(text)]
@@ -153,7 +154,10 @@ def _urls(text: str, mark: str) -> str:
 
 
 def _databases(text: str, mark: str) -> str:
-    """Passwords in these are not always encoded: the last `@` ends them."""
+    """Mark user and password of database URLs.
+
+    The password is not always encoded, so the last `@` ends it.
+    """
     pieces, at = [], 0
     for scheme in _SCHEMES.finditer(text):
         user = _DATABASE_USER.match(text, scheme.end()) if scheme.end() >= at else None
@@ -171,7 +175,7 @@ def _parameter(found: re.Match[str], mark: str) -> str:
 
 
 def _named(text: str, mark: str) -> str:
-    """Without the values of names that tell of a secret: each name is looked at once."""
+    """Mark the values of secret names. Each name is examined once."""
     pieces, at = [], 0
     for start, end in _names(text):
         if start < at:
@@ -187,7 +191,7 @@ def _named(text: str, mark: str) -> str:
 
 
 def _names(text: str) -> Iterator[tuple[int, int]]:
-    """Where the names stand that have one of `_WORDS` in them, in order."""
+    """Yield the spans of names that contain one of `_WORDS`, in order."""
     lowered = lower(text)
     found: list[int] = []
     for word in _WORDS:
@@ -213,7 +217,7 @@ def _in_name(char: str) -> bool:
 
 
 def _value(text: str, start: int, sep: re.Match[str]) -> tuple[int, int] | None:
-    """Where the secret value of a name stands; None where the name or the value tells of none."""
+    """Return the span of a name's secret value, or None if name or value is not secret."""
     name, after = text[start : sep.start()].lstrip("$-"), sep.end()
     how = strength(name)
     if how is None:
@@ -241,12 +245,12 @@ def _value(text: str, start: int, sep: re.Match[str]) -> tuple[int, int] | None:
 
 
 def stands_for(value: str) -> bool:
-    """`${NAME}`, `<password>`, `***`: what stands in place of a value."""
+    """Return whether a value is a placeholder: `${NAME}`, `<password>`, `***`."""
     return _REFERENCE.match(value) is not None
 
 
 def _is_setting(name: str, sep: str) -> bool:
-    """`NAME=value` of a shell or an environment file: no source code."""
+    """Return whether `NAME=value` is from a shell or environment file, not source code."""
     return sep == "=" and name == name.upper()
 
 
@@ -263,13 +267,13 @@ def _quoted(text: str, quote: re.Match[str]) -> tuple[int, int]:
 
 
 def _escaped(text: str, at: int) -> bool:
-    """Whether an odd number of backslashes stands before; more than some are not counted."""
+    """Return whether an odd number of backslashes precedes, of the last eight characters."""
     before = text[max(0, at - 8) : at]
     return (len(before) - len(before.rstrip("\\"))) % 2 == 1
 
 
 def _header(text: str, start: int, after: int) -> tuple[int, int] | None:
-    """The rest of the line, or of the quotes in which the header stands as a whole."""
+    """Return the span of the rest of the line, or up to the quote that encloses the header."""
     quote = _OPEN.match(text, after)
     if quote is not None:
         return _quoted(text, quote)
@@ -309,15 +313,15 @@ def _commands(text: str, lowered: str, mark: str) -> str:
 
 
 def is_password_option(program: str, argument: str) -> bool:
-    """Whether an argument such as `-pPASSWORD` gives a password to a program that takes it so."""
+    """Return whether an argument such as `-pPASSWORD` gives this program a password."""
     return _PASSWORD_ARGUMENT.match(argument) is not None and takes_password(program)
 
 
 def takes_password(program: str) -> bool:
-    """Whether a program takes a password right behind `-p`."""
+    """Return whether a program accepts a password directly after `-p`."""
     return _TAKES_PASSWORD.fullmatch(program.rpartition("/")[2]) is not None
 
 
 def _is_id(value: str) -> bool:
-    """A user and a group by number, or `$A:$B`."""
+    """Return whether the value is a numeric user and group, or `$A:$B`."""
     return value.replace(":", "").isdigit() or "$" in value

@@ -1,9 +1,8 @@
-"""The traffic of a connection, for `:Acp log`: a ring bounded by bytes, cheap to fill, read only
-when somebody looks.
+"""Traffic log of a connection for `:Acp log`: a ring bounded in bytes, cheap to write.
 
-Pieces of the streams are kept as they came, without looking into them: a flood of 64 KiB reads
-costs one append each. Lines, messages, pairs and latencies are made of them when the log is opened.
-Once nothing is to be done they are compressed (`pack`): JSON of messages gets many times smaller.
+Pieces of the streams are stored unparsed: a flood of 64 KiB reads costs one append each. Lines,
+messages, pairs and latencies are computed when the log is opened. When the host is idle, entries
+are compressed (`pack`): JSON messages shrink many times.
 """
 
 from __future__ import annotations
@@ -25,23 +24,21 @@ Direction = Literal["in", "out", "err"]
 LIMIT_BYTES: Final = 8 << 20
 LINE_BYTES: Final = 64 << 10
 ENTRY_BYTES: Final = 150
-"""The cost of an entry beside its bytes: a tuple, a float, an object header."""
+"""Overhead of an entry besides its bytes: a tuple, a float, an object header."""
 BLOCK_BYTES: Final = 64 << 10
-"""Entries are compressed together, so many bytes or a little more: they go together, too."""
+"""Size of the entries that are compressed, and later dropped, as one block."""
 ERR_SHARE: Final = 8
-"""stderr gets one part in so many of the limit, so that a chatty agent does not push out its
-messages.
-"""
+"""Fraction 1/n of the limit for stderr. A chatty agent must not push out its messages."""
 
 
 Entry: TypeAlias = tuple[float, Direction, bytes]
-"""A piece of one of the three streams and when it crossed, in seconds of the log's clock."""
+"""Time in seconds of the log's clock, stream, and a piece of that stream."""
 
 
 class Traffic:
-    """The log of one connection. `level` says what `lines` shows; 'off' records nothing.
+    """Log of one connection. `level` selects the lines shown; 'off' records nothing.
 
-    `secrets` are values to be taken out of every redacted line, wherever they stand.
+    `secrets` are values to remove from every redacted line.
     """
 
     def __init__(
@@ -59,18 +56,18 @@ class Traffic:
         self._cutters = {"in": _Cutter(), "out": _Cutter(), "err": _Cutter()}
 
     def configure(self, level: Level, limit_bytes: int) -> None:
-        """Show by this level and keep at most so many bytes from now on."""
+        """Set the level and the maximum number of bytes."""
         self.level = level
         self._wire.bound(limit_bytes - limit_bytes // ERR_SHARE)
         self._err.bound(limit_bytes // ERR_SHARE)
 
     def hide(self, secrets: Iterable[str]) -> None:
-        """Take these values out of redacted lines, too."""
+        """Add values to remove from redacted lines."""
         self.secrets += [secret for secret in secrets if secret not in self.secrets]
 
     @property
     def size(self) -> int:
-        """Bytes that the log holds now, its own overhead included; never more than its limit."""
+        """Return the size of the log in bytes with its overhead. It is never above the limit."""
         return self._wire.size + self._err.size
 
     def add(self, direction: Direction, data: bytes) -> None:
@@ -81,23 +78,24 @@ class Traffic:
         (self._err if direction == "err" else self._wire).add((self._clock(), direction, data))
 
     def pack(self) -> bool:
-        """Compress a block of what was recorded last; False when less than one is left. Takes well
-        under a millisecond.
+        """Compress a block of recent entries. Return False if there is less than a block.
+
+        It takes well under a millisecond.
         """
         return self._wire.pack() or self._err.pack()
 
     def copy(self) -> Recorded:
-        """Return the present entries, for a worker thread to make lines of."""
+        """Return the present entries, for a worker thread that makes lines of them."""
         wire, err = self._wire, self._err
         parts = [(list(ring.blocks), list(ring.entries)) for ring in (wire, err)]
         return Recorded(parts, wire.torn | err.torn, self.level, tuple(self.secrets))
 
     def lines(self, *, redact: bool = False) -> list[str]:
-        """The log as shown (`Recorded.lines`)."""
+        """Return the log as shown (`Recorded.lines`)."""
         return list(self.copy().lines(redact=redact))
 
     def redacted(self) -> Iterator[str]:
-        """The log as saved (`Recorded.redacted`)."""
+        """Yield the log as saved (`Recorded.redacted`)."""
         return self.copy().redacted()
 
     def __repr__(self) -> str:
@@ -105,16 +103,16 @@ class Traffic:
 
 
 class _Block(NamedTuple):
-    """Entries that are compressed together."""
+    """Entries compressed together."""
 
     times: array[float]
     directions: tuple[Direction, ...]
     lengths: array[int]
     data: bytes
     size: int
-    """What the entries counted."""
+    """Size of the entries before compression."""
     torn: frozenset[Direction]
-    """Directions whose last line here goes on in a later entry."""
+    """Directions whose last line here continues in a later entry."""
 
     @classmethod
     def of(cls, entries: list[Entry], size: int) -> _Block:
@@ -137,19 +135,19 @@ class _Block(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """The entries of a log at some moment."""
+    """Snapshot of a log's entries."""
 
     parts: list[tuple[list[_Block], list[Entry]]]
-    """Of the wire and of stderr: the older ones in blocks, then the newer ones."""
+    """For the wire and for stderr: older entries in blocks, then newer ones."""
     torn: frozenset[Direction]
     level: Level
     secrets: tuple[str, ...]
 
     def lines(self, *, redact: bool = False) -> Iterator[str]:
-        """The log as shown: one line a message, answers with their request's method and the
-        milliseconds they took.
+        """Yield the log as shown: one line per message.
 
-        Configured secrets are never shown, whatever `redact` says.
+        Answers have their request's method and the milliseconds they took. Configured secrets are
+        never shown, whatever `redact` is.
         """
         redactor: Redactor | None = None
         if redact:
@@ -159,7 +157,7 @@ class Recorded(NamedTuple):
         return render(self._lines(), self.level, redactor)
 
     def redacted(self) -> Iterator[str]:
-        """The log in full and without its secrets, as `:Acp log save` writes it."""
+        """Yield the full log without its secrets, as `:Acp log save` writes it."""
         return render(self._lines(), "debug", self._redactor())
 
     def _redactor(self) -> Redactor:
@@ -201,7 +199,7 @@ def _when(entry: Entry) -> float:
 
 
 class _Ring:
-    """Entries up to a number of bytes; the oldest go first."""
+    """Entries up to a number of bytes. The oldest are dropped first."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -213,14 +211,14 @@ class _Ring:
         """Directions whose first line here has lost its beginning."""
 
     def bound(self, limit: int) -> None:
-        """Keep at most so many bytes; the excess goes with the next entry."""
+        """Set the maximum number of bytes. The next entry drops the excess."""
         self.limit = limit
 
     def add(self, entry: Entry) -> None:
         when, direction, data = entry
         room = max(self.limit - ENTRY_BYTES, 0)
         cut = len(data) > room
-        if cut:  # one read may hold more than the whole log: its end is kept
+        if cut:  # one read may exceed the whole log, then its end is kept
             data = data[len(data) - room :]
         self.entries.append((when, direction, data))
         self.size += len(data) + ENTRY_BYTES
@@ -232,8 +230,9 @@ class _Ring:
             self.torn |= {direction}
 
     def pack(self) -> bool:
-        """Compress a block of entries, if there are enough. A small log is left as it is: it would
-        lose much with a block.
+        """Compress a block of entries, if there are enough.
+
+        A small log is not compressed, because dropping a block would lose much of it.
         """
         if self.limit < 8 * BLOCK_BYTES:
             return False
@@ -263,8 +262,9 @@ class _Ring:
 
 
 class _Cutter:
-    """Cuts the lines of one stream to `LINE_BYTES`, in whatever pieces they come, and marks each
-    cut.
+    """Cutting of one stream's lines to `LINE_BYTES`, with a mark at each cut.
+
+    The stream may arrive in any pieces.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Lines of the wire as lines of the log: who said what, to which question, how long it took.
+"""Lines of the log: direction, method and id, latency, content.
 
 09:30:01.250 -> session/prompt #3 1 KiB {"sessionId":…
 09:30:02.131 <- session/prompt #3 881 ms 60 B {"stopReason":"end_turn"}
@@ -20,7 +20,7 @@ from acp_nvim.render.text import one_line, size, visible
 Level = Literal["off", "error", "warn", "info", "debug", "trace"]
 
 SHOWN = 200
-"""Characters of a message's content that level 'info' shows."""
+"""Characters of a message's content shown at level 'info'."""
 ARROWS = {"in": "<-", "out": "->", "err": "2>"}
 CUT = "(cut, its secrets can't be told)"
 
@@ -33,7 +33,7 @@ _ID = late(rb'"id"\s*:\s*(-?\d+|"[^"\\]*")')
 
 
 class Line(NamedTuple):
-    """A line that crossed; `whole` is False for one whose end has not come."""
+    """Transmitted line. `whole` is False if its end has not arrived."""
 
     time: float
     direction: str
@@ -58,8 +58,9 @@ class _Asked(NamedTuple):
 
 
 def render(lines: Iterable[Line], level: Level, redactor: Redactor | None) -> Iterator[str]:
-    """Log lines for `lines`. Level 'error' shows refusals, garbage and stderr only, 'debug' all in
-    full.
+    """Yield log lines for `lines`.
+
+    Level 'error' shows only refusals, garbage and stderr; 'debug' shows all in full.
     """
     view = _View(level, redactor)
     for line in lines:
@@ -76,7 +77,7 @@ class _View:
         self._asked: dict[tuple[str, bytes], _Asked] = {}
 
     def line(self, line: Line) -> str | None:
-        """The line without its time; None when the level hides it."""
+        """Return the line without its time, or None if the level hides it."""
         if line.direction == "err":
             return f"2> {self._text(line)}"
         try:
@@ -117,7 +118,7 @@ class _View:
             return UNREAD
 
     def _unreadable(self, line: Line) -> str | None:
-        """Show garbage as it is, and a message that was cut by the method and id at its start."""
+        """Show garbage unchanged, and a cut message by the method and id at its start."""
         if not line.data.lstrip().startswith((b"{", b"[{", b'["')):
             return f"{ARROWS[line.direction][0]}! {self._text(line)}"
         start = _BEFORE_CONTENT.search(line.data)
@@ -145,7 +146,7 @@ class _View:
 
 
 def _size(data: bytes) -> str:
-    """Return the size of a message, also of one that was cut, which its end tells."""
+    """Return the size of a message. That of a cut one is in the mark at its end."""
     cut = _CUT_SIZE.search(data[-40:])
     return size(int(cut.group(1)) if cut else len(data))
 
