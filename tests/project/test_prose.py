@@ -22,7 +22,7 @@ PHRASES = re.compile(rf"\b(?:{'|'.join(map(re.escape, (*STIFF, *CLAUSES)))})\b",
 
 LEFT = {
     "acp_nvim": 11,
-    "acp_nvim/agent": 115,
+    "acp_nvim/agent": 48,
     "acp_nvim/edits": 21,
     "acp_nvim/features": 98,
     "acp_nvim/files": 129,
