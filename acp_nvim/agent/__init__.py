@@ -1,3 +1,3 @@
-"""Ring 1: the agent as a process, what crosses its wire, what it may ask of us. Knows anyio, not
+"""Agents (ring 1): process, wire, and the requests that an agent may make. Knows anyio, not
 Neovim.
 """

@@ -1,6 +1,4 @@
-"""Our requests to an agent: a typed method for each of the protocol's, and the capabilities that
-they depend on.
-"""
+"""Client requests to an agent, one typed method each, and the capabilities they depend on."""
 
 from __future__ import annotations
 
@@ -24,50 +22,52 @@ from acp_nvim.protocol.errors import (
 from acp_nvim.session.lists import LISTED
 
 VERSIONS = (1, 2)
-"""The versions of the protocol that this client speaks."""
+"""Protocol versions that this client supports."""
 
 OnResponse = Callable[[Any, Any], None]
 """Called in wire order with `(result, None)` or `(None, error)`."""
 
 
 class OtherVersion(RemoteProtocolError):
-    """The agent answers `initialize` with another version than it was asked for."""
+    """The agent answered `initialize` with another version than requested."""
 
     def __init__(self, theirs: int | str) -> None:
-        """`theirs` is the version that it answers."""
+        """Set up with the version of the answer."""
         ours = " and ".join(map(str, VERSIONS))
         super().__init__(wording.WHY_PROTOCOL.format(theirs=theirs, ours=ours))
         self.theirs = theirs
 
 
 class Agent:
-    """Outgoing calls. Each raises `RequestError` when the agent refuses, `ConnectionClosed` when it
-    is gone.
+    """Outgoing calls.
+
+    Each raises `RequestError` if the agent refuses and `ConnectionClosed` if it has ended.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
-        """Nothing is known of the agent before `initialize`."""
+        """Set up with default capabilities, until `initialize`."""
         self._endpoint = endpoint
         self.capabilities = schema.AgentCapabilities()
         self.info: schema.Implementation | None = None
         self.auth_methods: Sequence[schema.AuthMethod] = ()
         self.methods_left = 0
-        """How many more methods the agent names than are kept."""
+        """Number of authentication methods beyond the limit."""
         self.protocol: int | str | None = None
         self.starts_servers = True
-        """Whether it starts MCP servers."""
+        """Whether the agent starts MCP servers."""
         self.takes_more = False
-        """Whether it takes a prompt while it works on another one."""
+        """Whether the agent accepts a prompt during a turn."""
         self._closing: dict[str, anyio.Event] = {}
         """Sessions whose `session/close` is not answered yet."""
 
     def behaves(self, *, starts_servers: bool, takes_more: bool) -> None:
-        """Note what its version of the protocol says of it."""
+        """Set the behaviour that the protocol version implies."""
         self.starts_servers, self.takes_more = starts_servers, takes_more
 
     async def initialize(self, capabilities: schema.ClientCapabilities, version: int) -> None:
-        """Negotiate the version and take the agent's capabilities (v1/initialization). Raises
-        `OtherVersion` for an agent that answers with another one.
+        """Negotiate the version and store the agent's capabilities (v1/initialization).
+
+        Raise `OtherVersion` if the agent answers with another version.
         """
         request = schema.InitializeRequest(
             protocol_version=version,
@@ -88,12 +88,12 @@ class Agent:
 
     @property
     def prompt_capabilities(self) -> schema.PromptCapabilities:
-        """Content that prompts may hold beyond text and resource links."""
+        """Return the prompt content that the agent accepts besides text and resource links."""
         return self.capabilities.prompt_capabilities or schema.PromptCapabilities()
 
     @property
     def session_capabilities(self) -> schema.SessionCapabilities:
-        """Session methods that the agent offers."""
+        """Return the session methods that the agent supports."""
         return self.capabilities.session_capabilities or schema.SessionCapabilities()
 
     async def authenticate(self, method_id: str) -> None:
@@ -101,11 +101,11 @@ class Agent:
         await self._endpoint.request("authenticate", schema.AuthenticateRequest(method_id))
 
     async def logout(self) -> None:
-        """Log out; only behind `auth.logout` (v1/authentication)."""
+        """Log out. Requires `auth.logout` (v1/authentication)."""
         await self._endpoint.request("logout", schema.LogoutRequest())
 
     async def auth_status(self) -> schema.AuthStatusResponse:
-        """Whether somebody is logged in; only behind `auth.status` (rfds/get-auth-state)."""
+        """Return the login state. Requires `auth.status` (rfds/get-auth-state)."""
         result: schema.AuthStatusResponse = await self._endpoint.request(
             "auth/status", schema.AuthStatusRequest()
         )
@@ -114,7 +114,7 @@ class Agent:
     # -- providers, behind the capability of that name (rfds/custom-llm-endpoint) ------------------
 
     async def list_providers(self) -> Sequence[schema.ProviderInfo]:
-        """The services that the agent gets its models from, and where their requests go."""
+        """Return the agent's model providers and the addresses of their requests."""
         result: schema.ListProvidersResponse = await self._endpoint.request(
             "providers/list", schema.ListProvidersRequest()
         )
@@ -123,14 +123,15 @@ class Agent:
     async def set_provider(
         self, provider_id: str, api_type: str, base_url: str, headers: Mapping[str, str]
     ) -> None:
-        """Send the requests of a provider there from now on. The headers, which are secrets,
-        replace all former ones.
+        """Redirect the requests of a provider from now on.
+
+        The headers are secrets. They replace all earlier ones.
         """
         request = schema.SetProviderRequest(provider_id, api_type, base_url, dict(headers))
         await self._endpoint.request("providers/set", request)
 
     async def disable_provider(self, provider_id: str) -> None:
-        """Use a provider no longer; none that is required."""
+        """Stop using a provider. A required one cannot be disabled."""
         request = schema.DisableProviderRequest(provider_id)
         await self._endpoint.request("providers/disable", request)
 
@@ -139,7 +140,7 @@ class Agent:
     async def new_session(
         self, cwd: str, params: SessionParams, directories: Sequence[str], on_response: OnResponse
     ) -> schema.NewSessionResponse:
-        """Start a session (v1/session-setup); `on_response` hears its id in wire order."""
+        """Start a session (v1/session-setup). `on_response` receives its id in wire order."""
         result: schema.NewSessionResponse = await self._endpoint.request(
             "session/new",
             schema.NewSessionRequest(cwd=cwd, **self._fields(params, directories)),
@@ -155,7 +156,7 @@ class Agent:
         directories: Sequence[str],
         on_response: OnResponse | None = None,
     ) -> schema.LoadSessionResponse:
-        """Open a stored session with its history; only behind `loadSession` (v1/session-setup)."""
+        """Open a stored session with its history. Requires `loadSession` (v1/session-setup)."""
         await self._closed(session_id)
         fields = self._fields(params, directories)
         result: schema.LoadSessionResponse = await self._endpoint.request(
@@ -173,7 +174,7 @@ class Agent:
         directories: Sequence[str],
         on_response: OnResponse | None = None,
     ) -> schema.ResumeSessionResponse:
-        """Open a stored session without its history; only behind `sessionCapabilities.resume`."""
+        """Open a stored session without its history. Requires `sessionCapabilities.resume`."""
         await self._closed(session_id)
         fields = self._fields(params, directories)
         result: schema.ResumeSessionResponse = await self._endpoint.request(
@@ -191,8 +192,10 @@ class Agent:
         directories: Sequence[str],
         meta: Mapping[str, Any],
     ) -> schema.ForkSessionResponse:
-        """Start a session with the context of another one; only behind `sessionCapabilities.fork`
-        (rfds/session-fork). `meta` is added to the session's `_meta`.
+        """Start a session with the context of another one.
+
+        Requires `sessionCapabilities.fork` (rfds/session-fork). `meta` is added to the session's
+        `_meta`.
         """
         fields = self._fields(params, directories)
         if meta:
@@ -203,8 +206,9 @@ class Agent:
         return result
 
     def _fields(self, params: SessionParams, directories: Sequence[str]) -> dict[str, Any]:
-        """`additionalDirectories` goes out only to agents that take them, always as the full
-        list.
+        """Return the params as request fields.
+
+        `additionalDirectories` is sent only to agents that support it, always as the full list.
         """
         taken = directories and self.session_capabilities.additional_directories
         return {
@@ -222,8 +226,9 @@ class Agent:
         meta: Mapping[str, Any] | None = None,
         on_taken: OnTaken | None = None,
     ) -> OutgoingCall:
-        """Send a prompt and return at once. Its answer ends the turn (v1/prompt-turn); `on_taken`
-        hears before that where the agent tells that the message was inserted
+        """Send a prompt and return at once. Its answer ends the turn (v1/prompt-turn).
+
+        `on_taken` is called before that if the agent reports the message as inserted
         (v2/prompt-lifecycle).
         """
         request = schema.PromptRequest(
@@ -234,41 +239,37 @@ class Agent:
         )
 
     def take_back(self, call: OutgoingCall) -> None:
-        """Nobody wants this request answered any more (v1/cancellation)."""
+        """Cancel a request (v1/cancellation)."""
         self._endpoint.cancel(call)
 
     async def cancel_call(self, session_id: str, tool_call_id: str) -> None:
-        """End one tool call, where it offers that; its status tells when (v2/tool-calls)."""
+        """Cancel one tool call that allows it. A status update reports its end (v2/tool-calls)."""
         request = updates.CancelCall(session_id, tool_call_id)
         await self._endpoint.request("tool_call/cancel", request)
 
     async def cancel_terminal(self, session_id: str, terminal_id: str) -> None:
-        """End a terminal of the agent, where it offers that; its exit tells when
+        """End a terminal of the agent that allows it. An update reports its exit
         (v2/tool-calls).
         """
         request = updates.CancelTerminal(session_id, terminal_id)
         await self._endpoint.request("terminal/cancel", request)
 
     def cancel(self, session_id: str) -> None:
-        """Ask for the end of the running turn; its prompt is still answered (v1/prompt-
-        turn#cancellation).
-        """
+        """Cancel the running turn. Its prompt is still answered (v1/prompt-turn#cancellation)."""
         self._endpoint.notify("session/cancel", schema.CancelNotification(session_id))
 
     def tell_mcp(self, note: schema.MessageMcpNotification) -> None:
-        """How far a request is that the agent has put to a server of type `acp`
-        (rfds/mcp-over-acp).
-        """
+        """Send the progress of a request to a server of type `acp` (rfds/mcp-over-acp)."""
         self._endpoint.notify("mcp/message", note)
 
     async def extension(self, method: str, params: dict[str, Any]) -> Any:
-        """Ask something outside of the protocol, whose name starts with `_` (v1/extensibility)."""
+        """Send a request outside the protocol, whose name starts with `_` (v1/extensibility)."""
         return await self._endpoint.request(method, params)
 
     # -- stored sessions, each behind its capability ----------------------------------------------
 
     async def list_sessions(self, cursor: str | None, archived: str | None) -> Any:
-        """One page of the stored sessions (v1/session-list): `ListSessionsResponse`.
+        """Return one page of stored sessions (v1/session-list): `ListSessionsResponse`.
 
         `archived` is include, exclude or only, for agents with `sessionCapabilities.archive`.
         """
@@ -279,8 +280,9 @@ class Agent:
         return await self._endpoint.request("session/list", request)
 
     async def close_session(self, session_id: str) -> None:
-        """Close a session; it stays stored (v1/session-setup). Who opens it again waits for the
-        answer: else an agent may close what it has just opened.
+        """Close a session. It stays stored (v1/session-setup).
+
+        Opening it again waits for the answer, because an agent might close the reopened session.
         """
         over = self._closing[session_id] = anyio.Event()
         try:
@@ -299,7 +301,7 @@ class Agent:
         await self._unless_gone("session/delete", schema.DeleteSessionRequest(session_id))
 
     async def _unless_gone(self, method: str, request: Any) -> None:
-        """Send the request; that the agent does not know the session counts as success."""
+        """Send the request. An unknown session counts as success."""
         try:
             await self._endpoint.request(method, request)
         except RequestError as error:
@@ -307,7 +309,7 @@ class Agent:
                 raise
 
     async def archive_session(self, session_id: str, archived: bool) -> None:
-        """Put a session into the archive, or take it out (rfds/session-archive)."""
+        """Archive a session, or restore it from the archive (rfds/session-archive)."""
         if archived:
             await self._endpoint.request(
                 "session/archive", schema.ArchiveSessionRequest(session_id)
@@ -318,15 +320,18 @@ class Agent:
             )
 
     async def session_status(self, session_id: str) -> str:
-        """`open` when the agent has it in memory, else `saved` (rfds/session-status)."""
+        """Return `open` if the agent has the session in memory, else `saved`
+        (rfds/session-status).
+        """
         result = await self._endpoint.request(
             "session/status", schema.SessionStatusRequest(session_id)
         )
         return str(result.status)
 
     async def session_options(self, cwd: str, session_id: str) -> schema.SessionOptionsResponse:
-        """The options that a stored session would start with; only behind
-        `sessionCapabilities.options` (rfds/session-options).
+        """Return the options that a stored session would start with.
+
+        Requires `sessionCapabilities.options` (rfds/session-options).
         """
         request = schema.SessionOptionsRequest(cwd, session_id=session_id)
         result: schema.SessionOptionsResponse = await self._endpoint.request(
@@ -335,7 +340,7 @@ class Agent:
         return result
 
     async def set_title(self, session_id: str, title: str) -> str:
-        """Name a session; returns the name as the agent keeps it (rfds/session-set-title)."""
+        """Name a session. Return the name that the agent stored (rfds/session-set-title)."""
         result = await self._endpoint.request(
             "session/set_title", schema.SetSessionTitleRequest(session_id, title)
         )
@@ -352,7 +357,7 @@ class Agent:
     async def set_config_option(
         self, session_id: str, config_id: str, value: str | bool
     ) -> Sequence[schema.SessionConfigOption]:
-        """Set a config option; returns the complete new list (v1/session-config-options)."""
+        """Set a config option. Return the complete new list (v1/session-config-options)."""
         kind: Any = "boolean" if isinstance(value, bool) else UNSET
         request = schema.SetSessionConfigOptionRequest(
             session_id=session_id, config_id=config_id, value=value, type=kind
@@ -363,15 +368,13 @@ class Agent:
         return tuple(result.config_options)
 
     async def set_model(self, session_id: str, model_id: str) -> None:
-        """Switch the model of a session that came with `models` (older agents; removed from the
-        protocol on 2026-06-01).
-        """
+        """Switch the model of a session with `models` (removed from the protocol on 2026-06-01)."""
         request = schema.SetSessionModelRequest(session_id=session_id, model_id=model_id)
         await self._endpoint.request("session/set_model", request)
 
 
 def supported_versions(error: RequestError) -> list[Any] | None:
-    """The versions that an agent names when it refuses ours; None for another refusal."""
+    """Return the versions that an agent lists in its refusal. Return None for other refusals."""
     if error.code != UNSUPPORTED_VERSION:
         return None
     data = error.data if isinstance(error.data, dict) else {}

@@ -1,6 +1,7 @@
-"""The variables that an agent is started with beside the user's environment: those of option
-`agents.*.env`, and the values that the user has given for a login, which live as long as this
-process.
+"""Variables added to the user's environment for an agent.
+
+They are those of option `agents.*.env`, and values that the user entered for a login, which are
+kept until the host exits.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ PLACEHOLDER: Final = re.compile(r"\$ENV\{(\w+)\}")
 
 
 class Given(Struct):
-    """Values for a login of one agent, and the method that they are for."""
+    """Values for a login of one agent, and the authentication method they are for."""
 
     method: str
     values: dict[str, str]
 
 
 class Filled(Struct):
-    """How an agent is started. `secrets` must not stand in a log; `missing` are names of variables
-    that the environment lacks.
+    """Settings for starting an agent.
+
+    `secrets` must not be logged. `missing` are names of variables that the environment lacks.
     """
 
     spec: AgentSettings
@@ -35,31 +37,32 @@ class Filled(Struct):
 
 
 class AgentVariables:
-    """Those of all agents, by name."""
+    """Variables of all agents, by name."""
 
     def __init__(self) -> None:
-        """Nothing is given yet."""
         self._given: dict[str, Given] = {}
 
     def give(self, agent: str, method: str, values: Mapping[str, str]) -> None:
-        """The user has given these values for a login by that method; its next process gets them
-        and is logged in by it.
+        """Store values for a login by that method.
+
+        The agent's next process receives them and is logged in by the method.
         """
         before = self._given.get(agent)
         self._given[agent] = Given(method, {**(before.values if before else {}), **values})
 
     def names(self, agent: str) -> frozenset[str]:
-        """Return the names of the values that were given for an agent."""
+        """Return the names of the values stored for an agent."""
         given = self._given.get(agent)
         return frozenset(given.values if given else ())
 
     def forget(self, agent: str) -> bool:
-        """Drop what was given; False where there is nothing."""
+        """Drop the values of an agent. Return False if there are none."""
         return self._given.pop(agent, None) is not None
 
     def filled(self, agent: str, spec: AgentSettings, env: Mapping[str, str]) -> Filled:
-        """Return how an agent is started: `$ENV{NAME}` is replaced by the value in `env`; a
-        variable whose value is not there is left out.
+        """Return the settings for starting an agent, with `$ENV{NAME}` expanded from `env`.
+
+        A variable whose value is missing is left out.
         """
         found = Filled(spec)
         values: dict[str, str] = {}

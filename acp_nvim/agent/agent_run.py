@@ -1,4 +1,4 @@
-"""One run of an agent: its transport from the start to the end, and how that is told."""
+"""One run of an agent: its transport from start to end, and the explanation of that end."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from acp_nvim.protocol.jsonrpc import Peer
 from acp_nvim.protocol.translation import Translation
 
 EXIT_S: Final = 0.25
-"""How long the end of the output waits for the exit that explains it, in seconds."""
+"""Time that the end of the output waits for the exit that explains it, in seconds."""
 
 
 class AgentRun:
-    """A transport that has been started, and the calls over it."""
+    """Started transport, and the calls over it."""
 
     def __init__(
         self,
@@ -38,10 +38,10 @@ class AgentRun:
         message_bytes: int,
         stopping: Callable[[], bool],
     ) -> None:
-        """Nothing is read yet. ``stopping`` says whether the user has ended the agent."""
+        """Set up without reading. ``stopping`` returns whether the user has ended the agent."""
         self.transport = transport
         self.exit: Exit | None = None
-        """How it ended, once that explains the end of its output."""
+        """The exit, if it explains the end of the output."""
         self._name = name
         self._warnings = warnings
         self._stopping = stopping
@@ -61,32 +61,34 @@ class AgentRun:
         self.agent = Agent(self.endpoint)
 
     def configure(self, message_bytes: int, kill_s: float) -> None:
-        """Options `limits.message_bytes` and `timeouts.kill_s` are others now."""
+        """Apply new values of options `limits.message_bytes` and `timeouts.kill_s`."""
         self._peer.bound(message_bytes)
         self.transport.configure(kill_s)
 
     @property
     def pid(self) -> int | None:
-        """The process id while it runs; None for an agent elsewhere."""
+        """Return the process id while a local agent runs, else None."""
         return self.transport.pid if self.transport.exit is None else None
 
     @property
     def lost(self) -> TransportError | None:
-        """Why an agent elsewhere is not reached any more."""
+        """Return why the connection to a remote agent was lost."""
         return self.transport.lost
 
     async def close(self, *, by_itself: bool) -> None:
-        """The output has ended: end the process too. ``by_itself``: nobody has asked for that."""
+        """End the process after the end of its output. ``by_itself``: the user did not end it."""
         if self.transport.exit is None:
             self._closed_output = by_itself
             await self.transport.stop()
 
     def over(self) -> None:
-        """The process has ended for good: its exit explains the end."""
+        """Use the exit as the explanation of the end."""
         self.exit = self.transport.exit
 
     async def _reason(self) -> str:
-        """Return why the stream ended: mostly the process has, and its exit follows at once."""
+        """Return why the stream ended. Usually the process has ended, and its exit follows at
+        once.
+        """
         if self.lost is not None:
             return self.summary()
         with anyio.move_on_after(EXIT_S):
@@ -96,11 +98,11 @@ class AgentRun:
         return wording.AGENT_CLOSED.format(agent=self._name, pipe=self._closed())
 
     def _closed(self) -> str:
-        """The pipe whose end ended the connection, from the agent's point of view."""
+        """Return the pipe that the agent closed, from its point of view."""
         return "input" if self.transport.deaf else "output"
 
     def summary(self) -> str:
-        """How the agent ended, in one line."""
+        """Return how the agent ended, in one line."""
         name = self._name
         if self._stopping():
             return wording.AGENT_STOPPED.format(agent=name)
@@ -113,5 +115,5 @@ class AgentRun:
         return wording.AGENT_ENDED.format(agent=name)
 
     def last_words(self) -> list[str]:
-        """The newest lines of stderr, or of what else it wrote that is no message."""
+        """Return the newest lines of stderr, or else of stdout that are not messages."""
         return self.transport.stderr(5) or list(self._warnings.unread)

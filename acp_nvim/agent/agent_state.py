@@ -1,4 +1,4 @@
-"""What `state().agents[name]` shows of a connection."""
+"""Contents of `state().agents[name]` for a connection."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from acp_nvim.agent.settings import AgentSettings
 
 
 def snapshot(connection: Connection) -> dict[str, object]:
-    """Return all of it; most is None before the agent has told it."""
+    """Return the state of a connection. Most values are None before the agent has sent them."""
     agent = connection.agent if connection.started else None
     methods = auth.offered(connection.spec, agent.auth_methods) if agent else []
     left = agent.methods_left if agent else 0
@@ -28,7 +28,7 @@ def snapshot(connection: Connection) -> dict[str, object]:
 
 
 def _shown_url(spec: AgentSettings) -> str | None:
-    """Return the address of an agent elsewhere, as anybody may see it."""
+    """Return the address of a remote agent for display."""
     if not spec.url:
         return None
     from acp_nvim.agent.transport.addresses import shown

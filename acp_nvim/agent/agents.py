@@ -1,4 +1,4 @@
-"""The agents of a host by name: each has at most one living connection."""
+"""Agents of a host by name. Each has at most one live connection."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ class UnknownAgent(Exception):
 
 
 def spec_of(options: Settings, name: str) -> AgentSettings | None:
-    """Return how an agent is started; the tutor is part of the package. Raises `UnknownAgent` when
-    only `agents_file` may know it and cannot be used.
+    """Return the settings for starting an agent. The tutor is part of the package.
+
+    Raise `UnknownAgent` if only an unusable `agents_file` could define it.
     """
     spec = options.agents.get(name)
     if name == "tutor" and (spec is None or not (spec.command or spec.url)):
@@ -43,38 +44,38 @@ def spec_of(options: Settings, name: str) -> AgentSettings | None:
 
 
 def _start(spec: AgentSettings) -> tuple[object, ...]:
-    """What only another start of an agent changes."""
+    """Return the settings that require a restart to change."""
     return spec.command, spec.env, spec.cwd, spec.url, spec.headers, spec.protocol
 
 
 class Agents:
-    """Starts connections on demand and replaces dead ones."""
+    """Connections of a host, started on demand. Ended ones are replaced."""
 
     def __init__(
         self, around: Surroundings[Connection], spec: Callable[[str], AgentSettings | None]
     ) -> None:
-        """`spec` looks an agent up in the configuration."""
+        """Set up without connections. `spec` looks an agent up in the configuration."""
         self._around = around
         self._spec = spec
         self.variables = AgentVariables()
         self.connections: dict[str, Connection] = {}
         self._started: dict[str, AgentSettings] = {}
-        """How the agents were configured when they were started, or when `is_outdated` told."""
+        """Settings of each agent at its start or at the last true `is_outdated`."""
 
     def secrets(self, env: Mapping[str, str]) -> list[str]:
-        """Return the values of variables that are secret, the user's and those of all agents."""
+        """Return the secret values in the environments of the user and of all agents."""
         known = dict.fromkeys(secret_values(env))
         for connection in self.connections.values():
             known.update(dict.fromkeys(secret_values(connection.spec.env)))
         return list(known)
 
     def unreached(self, name: str) -> str | None:
-        """Return why an agent elsewhere is not reached yet, None for any other."""
+        """Return why a remote agent is not connected yet, else None."""
         connection = self.connections.get(name)
         return connection.unreached if connection is not None else None
 
     def is_outdated(self, name: str) -> bool:
-        """Whether a running agent would be started otherwise by now. True once for each change."""
+        """Return whether a running agent's start settings have changed. True once per change."""
         before, now = self._started.get(name), self._spec(name)
         if before is None or now is None or _start(before) == _start(now):
             return False
@@ -82,8 +83,10 @@ class Agents:
         return True
 
     async def get(self, name: str) -> Connection:
-        """Return a living connection, started now if need be. One that could not be started is not
-        alive, and its `error` says why. Raises `UnknownAgent`.
+        """Return a live connection, started if necessary.
+
+        If it could not be started it is not alive, and its `error` gives the reason. Raise
+        `UnknownAgent`.
         """
         connection = self.connections.get(name)
         if connection is None or not connection.alive:
@@ -94,8 +97,9 @@ class Agents:
         return connection
 
     def start(self, name: str, pauses: Iterator[float] | None = None) -> Connection:
-        """Start a new connection, unless there is a living one. With ``pauses`` it is tried for as
-        long as there are such, each before an attempt, in seconds.
+        """Start a new connection, unless there is a live one.
+
+        With ``pauses``, in seconds, there is one attempt after each of them.
         """
         current = self.connections.get(name)
         if current is not None and current.alive:
@@ -114,7 +118,7 @@ class Agents:
         return connection
 
     async def stop(self, name: str) -> bool:
-        """End an agent's process tree and wait until it is gone; False when none ran."""
+        """End an agent's process tree and wait for it. Return False if none ran."""
         connection = self.connections.get(name)
         if connection is None:
             return False

@@ -1,5 +1,5 @@
-"""Setting modes and options of a session: shown at once, taken back when the agent refuses
-(v1/session-modes, v1/session-config-options).
+"""Changes of modes and options: shown at once, reverted if the agent refuses (v1/session-modes,
+v1/session-config-options).
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from acp_nvim.session.session import Session
 
 
 async def set_mode(session: Session, agent: Agent, mode_id: str) -> None:
-    """Switch the mode, by the config option that stands for it where there is one.
+    """Switch the mode, through its config option if there is one.
 
-    Raises `NoSuchChoice` before anything is sent, or the agent's error, after the former mode is
-    shown again. No update needs to follow: the answer is trusted.
+    Raise `NoSuchChoice` before sending, or the agent's error after showing the former mode again.
+    The answer suffices: no update needs to follow.
     """
     options.check_mode(session, mode_id)
     option = options.mode_option(session, mode_id)
@@ -33,9 +33,9 @@ async def set_mode(session: Session, agent: Agent, mode_id: str) -> None:
 
 
 async def set_option(session: Session, agent: Agent, option_id: str, value: Value) -> None:
-    """Set a config option, or the model of an older agent; the agent's answer is the new list.
+    """Set a config option, or the model of an older agent. The agent's answer is the new list.
 
-    Raises as `set_mode` does.
+    Raise the errors of `set_mode`.
     """
     option = options.find(session, option_id)
     value = options.check(option, value)
@@ -51,14 +51,14 @@ async def set_option(session: Session, agent: Agent, option_id: str, value: Valu
     except Exception:
         _take_back(session, option_id, value, before)
         raise
-    # An empty answer means that it is set. Answers may come in another order than requests.
+    # An empty answer confirms the value. Answers may come in another order than requests.
     if answer and number > session.options_answered:
         session.options_answered = number
         options.replace(session, answer)
 
 
 def _take_back(session: Session, option_id: str, value: Value, before: Value) -> None:
-    """Show the former value, unless another one has been set meanwhile."""
+    """Show the former value, unless another one was set meanwhile."""
     now = next((o for o in options.available(session) if o.id == option_id), None)
     if now is not None and now.current_value == value:
         options.put(session, option_id, before)

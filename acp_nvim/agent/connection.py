@@ -1,4 +1,4 @@
-"""A connection to an agent, from its start to its end; a new one replaces it then."""
+"""Connection to an agent, from start to end. Afterwards a new one replaces it."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ from acp_nvim.protocol import schema
 from acp_nvim.session.session import Session
 
 _KILLS = frozenset(("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"))
-"""Signals that others send; a crash ends with another one."""
+"""Signals sent by other programs. A crash ends with a different one."""
 
 Status = Literal["starting", "ready", "auth_required", "exited", "failed"]
 
 
 class Connection:
-    """An agent that is starting, running or gone."""
+    """Agent that is starting, running or ended."""
 
     def __init__(
         self,
@@ -58,14 +58,14 @@ class Connection:
         around: Surroundings[Connection],
         pauses: Iterator[float] | None = None,
     ) -> None:
-        """Nothing is started yet. ``pauses``, in seconds, come before attempts to connect again."""
+        """Set up without a process. ``pauses``, in seconds, precede attempts to reconnect."""
         self.name = name
         self.spec = spec
         self.status: Status = "starting"
         self.error: str | None = None
         self.stopping = False
         self.up_since: float | None = None
-        """When the handshake was over, on the monotonic clock."""
+        """End of the handshake, on the monotonic clock."""
         self.warnings = ProtocolWarnings()
         log = around.settings().log
         self.traffic = Traffic(log.bytes, level(log.level), secrets(around.env(), spec))
@@ -86,8 +86,8 @@ class Connection:
         self._ended = anyio.Event()
         self._run: AgentRun | None = None
         self._stderr_lines = self._stderr_before = 0
-        """Lines of stderr, and how many of them there were when the turn began."""
-        """The last one; there may be several, see `Negotiation`."""
+        """Number of stderr lines, and that number when the turn began."""
+        """The latest run. `Negotiation` may need several."""
         self._attempts = attempts_at(spec, pauses)
 
     def _new_client(self, around: Surroundings[Connection]) -> Client:
@@ -111,29 +111,30 @@ class Connection:
 
     @property
     def agent(self) -> Agent:
-        """Outgoing calls; there once the process runs."""
+        """Return the outgoing calls. Requires that the process was started."""
         assert self._run is not None
         return self._run.agent
 
     @property
     def started(self) -> bool:
-        """Whether the process runs, or did: `agent` is there."""
+        """Return whether the process was started, which makes `agent` available."""
         return self._run is not None
 
     @property
     def cwd(self) -> str:
-        """Where the process runs, a login in a terminal too."""
+        """Return the working directory of the process, and of a login in a terminal."""
         return str(Path(self.spec.cwd).expanduser()) if self.spec.cwd else self._around.cwd()
 
     def _terminal_env(self) -> dict[str, str]:
-        """The environment of its terminals, with the agent's mark: no daemon stays when the agent
-        ends.
+        """Return the environment of the agent's terminals.
+
+        It has the agent's mark, which makes daemons end with the agent.
         """
         inherited = self._run.transport.inherited if self._run is not None else {}
         return {**self._around.env(), **self.spec.env, **inherited}
 
     def session_params(self, session: Session) -> SessionParams:
-        """Return the parameters of a session that is opened; their secrets stay out of the log."""
+        """Return the parameters for opening a session. Their secrets stay out of the log."""
         settings, around = self._around.settings(), self._around
         env = {**around.env(), **self.spec.env}
         wanted = settings.tools if self.spec.tools is None else self.spec.tools
@@ -155,7 +156,7 @@ class Connection:
         return found.with_tools_named(self.tools_names.next()) if found.tools else found
 
     def withdraw_tools(self, session: Session) -> None:
-        """The agent opens the session only without the editor's tools."""
+        """Withdraw the editor's tools from a session that the agent opens only without them."""
         self._around.tools.withdraw(session)
         session.withdraw_tools()
 
@@ -163,49 +164,51 @@ class Connection:
         self.agent.tell_mcp(note)
 
     def ask(self, session: Session, found: SessionParams) -> None:
-        """Ask the user about the servers of the project; nothing waits for the answer."""
+        """Ask the user about the servers of the project. Nothing waits for the answer."""
         for project in found.asks:
             self._around.consent.ask(session, project)
 
     @property
     def alive(self) -> bool:
-        """Whether calls make sense."""
+        """Return whether the agent can be called."""
         return self.status in ("starting", "ready", "auth_required") and not self.stopping
 
     @property
     def title(self) -> str:
-        """The agent's name for people."""
+        """Return the agent's display name."""
         info = self._run.agent.info if self._run else None
         return (info and (info.title or info.name)) or self.spec.title or self.name.capitalize()
 
     def configured(self) -> None:
-        """The options have changed: apply those that a running agent can take."""
+        """Apply changed options that a running agent supports."""
         settings = self._around.settings()
         self.traffic.configure(level(settings.log.level), settings.log.bytes)
         if self._run is not None:
             self._run.configure(settings.limits.message_bytes, settings.timeouts.kill_s)
 
     def start(self) -> None:
-        """Start in the background; `ready` waits for the outcome."""
+        """Start in the background. `ready` waits for the outcome."""
         self._around.tasks.start_soon(self._live)
 
     async def ready(self) -> bool:
-        """Wait for the handshake; False when the agent failed to start (`error` says why)."""
-        if not self._ready.is_set():  # else there is no turn of the loop to wait for
+        """Wait for the handshake. Return False if the agent failed to start (`error` has the
+        reason).
+        """
+        if not self._ready.is_set():  # else do not lose a loop iteration
             await self._ready.wait()
         return self.status in ("ready", "auth_required")
 
     async def ended(self) -> None:
-        """Wait until the process is gone and everybody has been told."""
+        """Wait until the process and its cleanup have ended."""
         await self._ended.wait()
 
     async def stop(self) -> None:
-        """End the process tree and wait until it is gone."""
+        """End the process tree and wait for it."""
         await self.end()
-        await self._ended.wait()  # also of one that is just being started
+        await self._ended.wait()  # also if the process is just starting
 
     async def end(self) -> None:
-        """End the process tree, if it runs; who waits for the connection may not have been told."""
+        """End the process tree if it runs. Waiters of the connection may not have been notified yet."""
         self.stopping = True
         if self._attempts is not None:
             self._attempts.stop()
@@ -231,9 +234,7 @@ class Connection:
             self._ended.set()
 
     async def _launch(self) -> None:
-        """Serve the agent in the configured version, and in another one where it has to be started
-        again.
-        """
+        """Serve the agent in the configured version, and again in another one if necessary."""
         version: int | None = 2 if self.spec.protocol == 2 else 1
         if self._attempts is not None:
             await self._attempts.first()
@@ -250,7 +251,7 @@ class Connection:
         self._changed()
 
     async def _not_reached(self, error: TransportError) -> None:
-        """An agent elsewhere is given up."""
+        """Give up a remote agent."""
         if self._run is not None:
             await self._run.transport.stop()
         if self.stopping:
@@ -262,7 +263,7 @@ class Connection:
             self._around.ended(self)
 
     async def _serve(self, version: int) -> int | None:
-        """Run the agent until it ends. Returns the version in which to start it again."""
+        """Run the agent until it ends. Return the version for another start, or None."""
         self._negotiation.begin(version)
         self.warnings.unread.clear()
         transport = self._new_transport(self._around.settings())
@@ -270,7 +271,7 @@ class Connection:
         self._run = run = self._run_over(transport)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._handshake, run)
-            if self.stopping:  # by the user, while it was being started
+            if self.stopping:  # the user ended it while it was starting
                 tasks.start_soon(transport.stop)
             await run.endpoint.run()
             again = self._is_started_again()
@@ -314,29 +315,31 @@ class Connection:
         )
 
     def _unreached(self) -> TransportError | None:
-        """Why there was no handshake with an agent elsewhere; it is reached again, or given up."""
+        """Return why the handshake with a remote agent failed, unless the agent starts again or
+        stops.
+        """
         again = self._negotiation.again is not None
         shaking = self.status == "starting" and not again and not self.stopping
         return self.lost if shaking else None
 
     @property
     def lost(self) -> TransportError | None:
-        """Why an agent elsewhere is not reached any more."""
+        """Return why the connection to a remote agent was lost."""
         return self._run.lost if self._run is not None else None
 
     @property
     def unreached(self) -> str | None:
-        """Why an agent elsewhere is not reached yet, and when it is tried again."""
+        """Return why a remote agent is not connected yet, and the time of the next attempt."""
         return self.error if self.status == "starting" else None
 
     @property
     def is_first(self) -> bool:
-        """Whether it takes the place of none that broke."""
+        """Return whether this is a first connection, not one that replaces a broken one."""
         return self._attempts is None or self._attempts.is_first
 
     @property
     def returns(self) -> bool:
-        """Whether its connection, which was there, broke and is to be taken up again."""
+        """Return whether the connection broke after its handshake and will be restored."""
         again = self.lost is not None and self.lost.again
         return again and self.up_since is not None and not self.stopping
 
@@ -362,13 +365,15 @@ class Connection:
         self.status, self.error = "ready", None
         self.begin_turn()
         self.up_since = time.monotonic()
-        self.warnings.unread.clear()  # a banner tells nothing of an end
+        self.warnings.unread.clear()  # a banner does not explain an end
         self._ready.set()
         self._changed()
         await self.login.ask_state()
 
     def _is_started_again(self) -> bool:
-        """Whether the agent, which may have ended at our question, is asked in another version."""
+        """Return whether the agent, which may have ended at the request, starts in another
+        version.
+        """
         run = self._run
         if run is None or run.endpoint.closed is None:
             return False
@@ -381,12 +386,12 @@ class Connection:
     # -- login ------------------------------------------------------------------------------------
 
     def require_login(self) -> None:
-        """The agent has refused something until the user logs in."""
+        """Set the state after the agent refused a request until a login."""
         self.status = "auth_required"
         self._changed()
 
     async def logged_in(self) -> None:
-        """The user has logged in."""
+        """Set the state after a login of the user."""
         self.status = "ready"
         self._changed()
         await self.login.renewed()
@@ -396,13 +401,13 @@ class Connection:
         if status.state == "authenticated" and self.status == "auth_required":
             self._around.authenticated(self)
 
-    # -- what is told of it -----------------------------------------------------------------------
+    # -- reports ----------------------------------------------------------------------------------
 
     def _changed(self) -> None:
         self._around.changed(self)
 
     def _limit_exceeded(self, limit: str, text: str, session: Session | None) -> None:
-        """Report a limit that was exceeded, in the log as well."""
+        """Report an exceeded limit, also in the log."""
         self.traffic.add("err", f"acp.nvim: {text} (limits.{limit})\n".encode())
         self._around.report_limit(limit, text, session)
 
@@ -412,7 +417,7 @@ class Connection:
         self._ready.set()
 
     def _gone(self) -> None:
-        """The process ended: during the handshake that is a failure, later an exit."""
+        """Handle the end of the process: a failure during the handshake, later an exit."""
         failed = self.status == "starting"
         if self.status != "failed":
             self.status = "failed" if failed else "exited"
@@ -422,7 +427,7 @@ class Connection:
         self._ready.set()
 
     def exit_summary(self) -> str:
-        """How the agent ended, in one line."""
+        """Return how the agent ended, in one line."""
         if self._run is not None:
             summary = self._run.summary()
             return summary if self.stopping else self._negotiation.failed(summary)
@@ -430,8 +435,10 @@ class Connection:
         return ended.format(agent=self.name)
 
     def last_words(self) -> list[str]:
-        """Return the newest lines of stderr, or of what else it wrote that is no message. If others
-        killed it, lines from before the turn do not say why.
+        """Return the newest lines of stderr, or else of stdout that are not messages.
+
+        After a kill by another program, lines from before the turn are left out: they give no
+        reason.
         """
         newest = list(self._run.last_words() if self._run is not None else self.warnings.unread)
         if self.status == "exited" and self.exit is not None and self.exit.signal in _KILLS:
@@ -440,7 +447,7 @@ class Connection:
         return self._negotiation.last_words(newest)
 
     def begin_turn(self) -> None:
-        """Tell lines of stderr that come from now on from earlier ones."""
+        """Mark the present end of stderr as the start of the turn."""
         self._stderr_before = self._stderr_lines
 
     def _hear_stderr(self, data: bytes) -> None:
@@ -449,24 +456,24 @@ class Connection:
 
     @property
     def exit(self) -> Exit | None:
-        """How its process ended, as far as that is known."""
+        """Return the exit of the process, as far as it is known."""
         return self._run.exit if self._run is not None else None
 
     def stderr(self, lines: int) -> list[str]:
-        """The newest lines of stderr."""
+        """Return the newest lines of stderr."""
         return self._run.transport.stderr(lines) if self._run else []
 
     @property
     def pid(self) -> int | None:
-        """The process id of an agent that runs here."""
+        """Return the process id of a local agent, else None."""
         return self._run.pid if self._run is not None else None
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
-        """The agent's capabilities as it named them, unknown ones too."""
+        """Return the agent's capabilities as it sent them, including unknown ones."""
         return self._negotiation.translation.capabilities
 
     @property
     def dialect(self) -> str:
-        """What the agent speaks, for people."""
+        """Return the name of the agent's protocol dialect, for people."""
         return self._negotiation.translation.name

@@ -1,4 +1,4 @@
-"""What the user's options mean for a connection: what it can do, and what of it is logged."""
+"""Effect of the user's options on a connection: capabilities and logging."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ if TYPE_CHECKING:
     from acp_nvim.agent.elsewhere import Attempts
 
 OURS = "acp.nvim"
-"""Under this key of `_meta` we tell what goes beyond the protocol."""
+"""Key of `_meta` for the client's additions to the protocol."""
 
 _SECRET = re.compile(r"(?i)key|token|secret|passw|credential|auth")
 
 
 def client_capabilities(settings: Settings, *, starts: bool = True) -> schema.ClientCapabilities:
-    """Return the capabilities of this client (v1/initialization). ``starts``: the agent's own
-    program is here, so it can be started to log in.
+    """Return the capabilities of this client (v1/initialization).
+
+    ``starts``: the agent's program is on this machine and can be started for a login.
     """
     return schema.ClientCapabilities(
         fs=schema.FileSystemCapabilities(read_text_file=True, write_text_file=True),
@@ -47,26 +48,27 @@ def client_capabilities(settings: Settings, *, starts: bool = True) -> schema.Cl
 
 
 def _handled(settings: Settings) -> dict[str, Any]:
-    """Return the methods of agents' own that the user handles, for `_meta`."""
+    """Return the custom methods that the user handles, for `_meta`."""
     names = sorted(settings.extensions)
     return {OURS: {"extensions": names}} if names else {}
 
 
 def secrets(env: Mapping[str, str], spec: AgentSettings) -> list[str]:
-    """Return the values that must not be in a log: those of variables named like a credential, of
-    the user and of the agent.
+    """Return the values that must not be logged: variables named like a credential.
+
+    They come from the environments of the user and of the agent.
     """
     configured = (value for key, value in spec.env.items() if _SECRET.search(key))
     return list(dict.fromkeys([*secret_values({**env, **spec.env}), *configured]))
 
 
 def level(wanted: str) -> Level:
-    """Return option `log.level` as a level of the traffic log, `info` for an unknown one."""
+    """Return option `log.level` as a level of the traffic log, or `info` if it is unknown."""
     return cast("Level", wanted) if wanted in get_args(Level) else "info"
 
 
 def runs_here(spec: AgentSettings) -> bool:
-    """Whether an agent runs on this machine, as far as its configuration tells."""
+    """Return whether an agent runs on this machine, according to its configuration."""
     if not spec.url:
         return True
     from acp_nvim.agent.transport.addresses import is_here
@@ -75,7 +77,7 @@ def runs_here(spec: AgentSettings) -> bool:
 
 
 def attempts_at(spec: AgentSettings, pauses: Iterator[float] | None) -> Attempts | None:
-    """Return the attempts to reach an agent elsewhere; None for one that is started here."""
+    """Return the attempts to connect to a remote agent, or None for a local one."""
     if not spec.url:
         return None
     from acp_nvim.agent.elsewhere import Attempts

@@ -1,4 +1,4 @@
-"""Reaching an agent elsewhere: its transport, and the attempts to have one."""
+"""Connection to a remote agent: its transport, and the attempts to connect."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from acp_nvim.agent.transport.base import AgentTransport, ReachAgent, TransportE
 from acp_nvim.agent.wire.traffic import Traffic
 
 FIRST_PAUSES: Final = (0.5, 1.0, 2.0, 4.0)
-"""Pauses before further attempts where there was no connection before, in seconds."""
+"""Pauses before retries of a first connection, in seconds."""
 FIRST_LONGEST_S: Final = 60.0
-"""A server that asks for a longer pause then has refused the user, who is told how long it is."""
+"""A longer pause requested by a server counts as a refusal, which the user sees with its length."""
 
 
 class Attempts:
-    """The attempts of one connection: as many as there are pauses; of a first one a few, and only
-    where it may work in a moment.
+    """Attempts of one connection, one for each pause.
+
+    A first connection has only a few, and only if a retry may succeed soon.
     """
 
     def __init__(self, pauses: Iterator[float] | None) -> None:
-        """``pauses`` are those before each attempt, in seconds; None for a first connection."""
+        """Set up. ``pauses`` precede each attempt, in seconds. None marks a first connection."""
         self.is_first = pauses is None
         """Whether there was no connection before."""
         self._pauses = iter(FIRST_PAUSES) if pauses is None else pauses
@@ -33,7 +34,7 @@ class Attempts:
         self._starting: anyio.CancelScope | None = None
 
     def stop(self) -> None:
-        """Leave the attempt that is under way, and make no other one."""
+        """Stop the running attempt and make no others."""
         self._stopped.set()
         if self._starting is not None:
             self._starting.cancel()
@@ -46,9 +47,9 @@ class Attempts:
         message_bytes: int,
         traffic: Traffic,
     ) -> AgentTransport:
-        """Return the transport to an agent with a `url`; what is secret of it stays out of the log.
+        """Return the transport to an agent with a `url`. Its secrets stay out of the log.
 
-        ``env`` has the values of variables in headers. Raises TransportError.
+        ``env`` has the values of variables in headers. Raise TransportError.
         """
         url = spec.url or ""
         headers, hidden = addresses.expanded(spec.headers, {**env, **spec.env})
@@ -61,7 +62,7 @@ class Attempts:
         )
 
     async def start(self, transport: AgentTransport) -> None:
-        """Start a transport, unless the attempts are stopped. Raises as it does."""
+        """Start a transport, unless the attempts are stopped. Raise its errors."""
         with anyio.CancelScope() as self._starting:
             try:
                 await transport.start()
@@ -73,8 +74,10 @@ class Attempts:
             raise TransportError(wording.WHY_CONNECTION_ENDED, again=False)
 
     async def first(self) -> None:
-        """Wait before the first one. Raises TransportError where all are used up, as with a server
-        that takes connections and ends each of them.
+        """Wait before the first attempt.
+
+        Raise TransportError if no pause is left, as with a server that accepts and ends each
+        connection.
         """
         if self.is_first:
             return
@@ -84,9 +87,9 @@ class Attempts:
         await self._wait(pause)
 
     async def another(self, error: TransportError, tell: Callable[[float], None]) -> None:
-        """Wait before another one, after `error`; ``tell`` is told for how long, in seconds.
+        """Wait before another attempt, after `error`. ``tell`` receives the wait in seconds.
 
-        Raises the error where there is none.
+        Raise the error if there is no further attempt.
         """
         pause = next(self._pauses, None) if self._is_worth_it(error) else None
         if pause is None:

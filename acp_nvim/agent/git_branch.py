@@ -1,4 +1,4 @@
-"""The git branch of a folder, read from its repository's files: no program is started."""
+"""Git branch of a folder, read from the files of its repository without starting a program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _CHARACTERS: Final = 1000
 
 
 def git_branch(folder: str) -> str | None:
-    """Return the branch that is checked out in a folder's repository; None where there is none."""
+    """Return the checked-out branch of a folder's repository, or None."""
     for parent in (Path(folder), *Path(folder).parents):
         try:
             if (parent / ".git").exists():
@@ -21,8 +21,9 @@ def git_branch(folder: str) -> str | None:
 
 
 def _branch(git: Path) -> str | None:
-    """The branch by `HEAD`; `.git` of a worktree is a file that names the folder. OSError,
-    UnicodeDecodeError.
+    """Return the branch in `HEAD`. `.git` of a worktree is a file that names the folder.
+
+    Raise OSError, UnicodeDecodeError.
     """
     if git.is_file():
         git = git.parent / _beginning(git).removeprefix("gitdir:").strip()

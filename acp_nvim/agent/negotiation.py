@@ -1,8 +1,7 @@
-"""Which version of the protocol is spoken with an agent (v1/initialization).
+"""Negotiation of the protocol version with an agent (v1/initialization).
 
-To find that out it may have to be started more than once: one that was asked for the newer version
-has read no capabilities if it speaks the older one only (v2/migration), and some agents want the
-version as a string.
+It may take several starts. An agent that was asked for version 2 but speaks only version 1 has read
+no capabilities (v2/migration), and some agents want the version as a string.
 """
 
 from __future__ import annotations
@@ -25,24 +24,26 @@ if TYPE_CHECKING:
 
 
 class StringVersion:
-    """Whether an agent wants the version as a string: one that reads it into a string refuses ours,
-    which is a number, and is asked once more (`protocol/dialects/requests.py`).
+    """Detection of agents that want the version as a string.
+
+    They refuse the number of the client and are asked again (`protocol/dialects/requests.py`).
     """
 
     def __init__(self) -> None:
-        """It gets a number first."""
+        """Start with a number."""
         self._wanted = False
 
     def dialect(self) -> Dialect:
-        """Return what its next process is spoken to in."""
+        """Return the dialect for the agent's next process."""
         return Dialect(in_words=self._wanted, branch_of=git_branch)
 
     async def initialize(
         self, agent: Agent, capabilities: schema.ClientCapabilities, version: int, speaks: object
     ) -> None:
-        """Ask for the version; once more with a string, where the agent may have refused the
-        number. ``speaks`` is its translation. Raises as `Agent.initialize` does; of two refusals
-        the first, which is about what the protocol says.
+        """Negotiate the version. Retry with a string if the agent may have refused the number.
+
+        ``speaks`` is its translation. Raise the errors of `Agent.initialize`; of two refusals the
+        first one, about the standard request.
         """
         try:
             await agent.initialize(capabilities, version)
@@ -58,8 +59,9 @@ class StringVersion:
                 raise error from None
 
     def may_be_meant(self, words: Sequence[str]) -> bool:
-        """Whether an agent that has ended without an answer is started again and asked with a
-        string: once, and where its last words are about that, or there are none.
+        """Return whether an agent that ended without an answer is restarted with a string.
+
+        That happens once, if its last words mention the version or there are none.
         """
         from acp_nvim.protocol.dialects.requests import tells_of_version
 
@@ -68,8 +70,9 @@ class StringVersion:
         return self._wanted and not before
 
     def is_meant(self, words: str) -> bool:
-        """Whether an agent that was asked for version 2 says that it wants a string: else its error
-        allows no other version (v2/migration).
+        """Return whether the error of an agent asked for version 2 demands a string.
+
+        Other errors allow no other version (v2/migration).
         """
         from acp_nvim.protocol.dialects.requests import tells_of_type
 
@@ -78,33 +81,33 @@ class StringVersion:
 
 
 class Negotiation:
-    """Of one connection."""
+    """Negotiation of one connection."""
 
     def __init__(self, warnings: ProtocolWarnings) -> None:
-        """Nothing was asked yet."""
         self.translation: Dialect | Version2 = Dialect()
-        """What the agent speaks, learned from its messages."""
+        """The agent's dialect, learned from its messages."""
         self.again: int | None = None
-        """The version in which it has to be started again."""
+        """Version for another start of the agent, or None."""
         self._warnings = warnings
         self._asked: set[int] = set()
-        """The versions that the agent was asked for."""
+        """Versions requested from the agent so far."""
         self._version = 1
-        """The version that the agent is asked for."""
+        """Version requested from the agent now."""
         self._strings = StringVersion()
         self._first: Sequence[str] | None = None
-        """The last words of the agent when it ended at a version that is a number."""
+        """Last words of the agent if it ended after a numeric version."""
 
     def begin(self, version: int) -> None:
-        """The agent is started, to be asked for this version."""
+        """Set up for a start of the agent with this version."""
         self._version, self.again = version, None
         self._asked.add(version)
         newer = version == 2
         self.translation = _version_2(self._warnings.count) if newer else self._strings.dialect()
 
     async def agree(self, agent: Agent, capabilities: schema.ClientCapabilities) -> None:
-        """Agree on a version, or learn in which one the agent has to be started `again`. Raises as
-        `Agent.initialize` does.
+        """Agree on a version, or set `again` to the version for another start.
+
+        Raise the errors of `Agent.initialize`.
         """
         try:
             await self._strings.initialize(agent, capabilities, self._version, self.translation)
@@ -115,7 +118,7 @@ class Negotiation:
         except RequestError as error:
             self._refused(error)
         if not isinstance(self.translation, Dialect) and self.translation.old_shape:
-            if not self._may_ask_in(1):  # it says 2, and does not speak it
+            if not self._may_ask_in(1):  # it claims 2 but does not speak it
                 raise OtherVersion(2)
             self._warnings.count("version", wording.WHY_VERSION_REPEATED)
             self.again = 1
@@ -124,7 +127,7 @@ class Negotiation:
             self._first = None
 
     def _refused(self, error: RequestError) -> None:
-        """The agent answers with an error: it may name its versions, or want a string."""
+        """Handle a refusal, which may list supported versions or demand a string."""
         if self._version == 2 and self._strings.is_meant(f"{error} {error.data}"):
             self.again = 1
             return
@@ -138,11 +141,11 @@ class Negotiation:
         self.again = other
 
     def _may_ask_in(self, version: object) -> bool:
-        """Whether the agent may be asked in a version that it names: once in each."""
+        """Return whether to request a version that the agent supports: each once."""
         return version in VERSIONS and version not in self._asked
 
     def ended_unanswered(self, last_words: Sequence[str]) -> None:
-        """The agent has ended by itself before it answered: it may want the version as a string."""
+        """Handle an agent that ended before its answer. It may want the version as a string."""
         if self.again is not None:
             return
         strings, newer = self._strings, self._version == 2
@@ -150,11 +153,11 @@ class Negotiation:
             self.again, self._first = 1, list(last_words)
 
     def failed(self, reason: str) -> str:
-        """Return why there is no agreement, with how often the agent was started for that."""
+        """Return why negotiation failed, and whether the agent was started twice for it."""
         return reason if self._first is None else reason + wording.PART_STARTED_TWICE
 
     def last_words(self, newest: Sequence[str]) -> list[str]:
-        """Return the last words of the agent, ``newest`` being those of this start of it."""
+        """Return the agent's last words. ``newest`` are those of its present start."""
         first = self._first
         if first is None or list(first) == list(newest):
             return list(newest)
@@ -164,17 +167,17 @@ class Negotiation:
         ]
 
     def read(self, method: str, params: msgspec.Raw, notes: list[str]) -> Any:
-        """Return the params of a request, in the version that the agent speaks now."""
+        """Return the params of a request, decoded in the agent's current version."""
         return self.translation.params(method, params, notes)
 
     def odd(self, params: msgspec.Raw) -> list[msgspec.Raw]:
-        """Return the updates that an unreadable one stands for, in some dialects."""
+        """Return the standard updates equivalent to an unreadable one, in some dialects."""
         translation = self.translation
         return translation.odd(params) if isinstance(translation, Dialect) else []
 
 
 def _version_2(count: Callable[[str, str], None]) -> Version2:
-    """Loaded for the agents that it is configured for alone."""
+    """Import and return version 2, for the agents that it is configured for."""
     from acp_nvim.protocol.v2.translation import Version2
 
     return Version2(count)

@@ -1,8 +1,10 @@
-"""Option `agents_file`: agents in the public registry's format (get-started/registry).
+"""Option `agents_file`: agents in the format of the public registry (get-started/registry).
 
-`{"version", "agents": [{"id", "name", "distribution": {"npx" | "uvx": {"package", "cmd", "args",
-"env"}, "binary": {PLATFORM: {"archive", "cmd", "args", "env"}}}}]}`. Nothing is downloaded here:
-`npx` and `uvx` do that themselves; a binary has to be on PATH.
+`{"version", "agents": [{"id", "name", "distribution": {"npx"
+
+"uvx": {"package", "cmd", "args", "env"}, "binary": {PLATFORM: {"archive", "cmd", "args",
+"env"}}}}]}`. This module downloads nothing: `npx` and `uvx` do that themselves, and a binary has to
+be on PATH.
 """
 
 from __future__ import annotations
@@ -27,11 +29,11 @@ RUNNERS = {
 
 
 class RegistryError(Exception):
-    """The file, or an agent of it, cannot be used; the message says why, in one line."""
+    """Unusable file, or unusable agent in it. The message gives the reason in one line."""
 
 
 class Package(msgspec.Struct, frozen=True):
-    """A package that a runner fetches and runs; `cmd` names a program of it, where it has more."""
+    """Package that a runner fetches and runs. `cmd` names the program if it has several."""
 
     package: str
     cmd: str | None = None
@@ -40,7 +42,7 @@ class Package(msgspec.Struct, frozen=True):
 
 
 class Binary(msgspec.Struct, frozen=True):
-    """A program for one platform, in an archive at a URL; `cmd` is its path in there."""
+    """Program for one platform, in an archive at a URL. `cmd` is its path in the archive."""
 
     cmd: str
     archive: str = ""
@@ -49,7 +51,7 @@ class Binary(msgspec.Struct, frozen=True):
 
 
 class Distribution(msgspec.Struct, frozen=True):
-    """The ways in which an agent is distributed; kinds that are not known here are ignored."""
+    """Ways to distribute an agent. Unknown kinds are ignored."""
 
     npx: Package | None = None
     uvx: Package | None = None
@@ -57,7 +59,7 @@ class Distribution(msgspec.Struct, frozen=True):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One agent of the registry."""
+    """Agent of the registry."""
 
     id: str
     name: str = ""
@@ -71,9 +73,9 @@ class _File(msgspec.Struct, frozen=True):
 
 
 def read(path: str | Path) -> dict[str, Entry]:
-    """Return the agents of a registry file by id; one that cannot be read takes no other with it.
+    """Return the agents of a registry file by id. An unreadable one is left out.
 
-    Raises `RegistryError` when the whole file is of no use.
+    Raise `RegistryError` if the whole file is unusable.
     """
     try:
         file = msgspec.json.decode(Path(path).read_bytes(), type=_File)
@@ -92,9 +94,7 @@ def read(path: str | Path) -> dict[str, Entry]:
 
 
 def settings(path: str | Path, name: str, which: Which = shutil.which) -> AgentSettings | None:
-    """How the agent with that id is started; None when the file has none. Raises
-    `RegistryError`.
-    """
+    """Return the settings of the agent with that id, or None. Raise `RegistryError`."""
     entry = read(path).get(name)
     return None if entry is None else of_entry(entry, which)
 
@@ -102,10 +102,10 @@ def settings(path: str | Path, name: str, which: Which = shutil.which) -> AgentS
 def of_entry(
     entry: Entry, which: Which = shutil.which, platform_id: str | None = None
 ) -> AgentSettings:
-    """Return how an agent is started: by an installed binary, else by a package that is fetched.
+    """Return the settings of an agent: an installed binary, else a package to fetch.
 
-    `install` of the result says how to get a missing program. Raises `RegistryError` when there
-    is no distribution for this platform.
+    `install` of the result explains how to get a missing program. Raise `RegistryError` if there is
+    no distribution for this platform.
     """
     binary = (entry.distribution.binary or {}).get(platform_id or this_platform())
     if binary is not None and which(_program(binary)):
@@ -124,16 +124,16 @@ def of_entry(
 
 
 def this_platform() -> str:
-    """The registry's name for this machine, such as `linux-x86_64`."""
+    """Return the registry's name for this machine, such as `linux-x86_64`."""
     system = {"win32": "windows", "cygwin": "windows"}.get(sys.platform, sys.platform)
-    import platform  # it reads the system's files, and few need it
+    import platform  # slow import, needed by few
 
     machine = platform.machine().lower()
     return f"{system}-{ {'amd64': 'x86_64', 'arm64': 'aarch64'}.get(machine, machine) }"
 
 
 def _of_package(entry: Entry, runner: str, package: Package) -> AgentSettings:
-    """`npx PACKAGE ARG…`; with a `cmd` of its own `npx --package PACKAGE CMD ARG…`."""
+    """Return `npx PACKAGE ARG…`, or with a `cmd` `npx --package PACKAGE CMD ARG…`."""
     yes = ["--yes"] if runner == "npx" else []
     source = "--package" if runner == "npx" else "--from"
     what = [source, package.package, package.cmd] if package.cmd else [package.package]
@@ -157,13 +157,14 @@ def _of_binary(entry: Entry, binary: Binary) -> AgentSettings:
 
 
 def _program(binary: Binary) -> str:
-    """The name of the program: its `cmd` without the folders of the archive."""
+    """Return the file name of `cmd`, without the folders of the archive."""
     return PurePosixPath(binary.cmd.replace("\\", "/")).name
 
 
 def lookup(options: Settings, name: str, which: Which = shutil.which) -> AgentSettings | None:
-    """Return how the agent with that name is started: the user's entry, completed from
-    `agents_file`; None when neither has it. Raises `RegistryError`.
+    """Return the settings of an agent: the user's entry, completed from `agents_file`.
+
+    Return None if neither has it. Raise `RegistryError`.
     """
     given = options.agents.get(name)
     if options.agents_file is None or (given is not None and (given.command or given.url)):
@@ -173,7 +174,7 @@ def lookup(options: Settings, name: str, which: Which = shutil.which) -> AgentSe
 
 
 def over(base: AgentSettings, given: AgentSettings | None) -> AgentSettings:
-    """`given` laid on `base`: each field that is set, and the environment name by name."""
+    """Merge `given` into `base`: each field that is set, and the environment by name."""
     if given is None:
         return base
     values = {name: getattr(given, name) for name in given.__struct_fields__}

@@ -1,6 +1,4 @@
-"""Restarts of agents, as often and as quickly as the user asks for them, and connections to agents
-elsewhere that break and are taken up again.
-"""
+"""Restarts of agents by the user, and reconnects to remote agents."""
 
 from __future__ import annotations
 
@@ -16,27 +14,28 @@ from acp_nvim.agent.prompts.conversation import Conversation
 
 PAUSES: Final = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
 LAST_S, LAST_TIMES = 30.0, 20
-"""Pauses before the attempts, in seconds; then the last one, so often: ten minutes in all."""
+"""Pauses before the attempts in seconds, then the last pause so many times: ten minutes in all."""
 STEADY_S: Final = 30.0
-"""A connection that has lasted so long is taken up at once; the pauses go on for one that has not:
-a server that ends each connection is not called without end.
+"""A connection that lasted so long is restored at once, with fresh pauses.
+
+Otherwise the pauses continue, to limit the calls of a server that ends each connection.
 """
 
 
 class Restarts:
-    """The restarts that are under way. There is one for each agent at most; a stop ends it."""
+    """Running restarts, at most one per agent. A stop ends it."""
 
     def __init__(self, agents: Agents, served: Callable[[str], list[Conversation]]) -> None:
-        """`served` are the sessions of an agent that are not closed."""
+        """Set up. `served` returns the open sessions of an agent."""
         self._agents = agents
         self._served = served
         self._under_way: set[str] = set()
 
     async def restart(self, name: str) -> Connection | None:
-        """End an agent's process tree, start it again and reopen its sessions. None where that is
-        under way, or the user has stopped the agent meanwhile.
+        """End an agent's process tree, start it again and reopen its sessions.
 
-        Raises `UnknownAgent`.
+        Return None if a restart is running already or the user stopped the agent meanwhile. Raise
+        `UnknownAgent`.
         """
         if name in self._under_way:
             return None
@@ -55,7 +54,7 @@ class Restarts:
     def _start(self, name: str) -> Connection:
         try:
             return self._agents.start(name)
-        finally:  # they tell the user what is wrong
+        finally:  # the sessions report the error
             for conversation in self._served(name):
                 conversation.open()
 
@@ -64,14 +63,14 @@ class Restarts:
             conversation.will_not_restart(wording.AGENT_STOPPED.format(agent=name))
 
     async def stop(self, name: str) -> bool:
-        """End an agent's process tree; False when none ran."""
+        """End an agent's process tree. Return False if none ran."""
         restarts = name in self._under_way
         self._under_way.discard(name)
         return await self._agents.stop(name) or restarts
 
 
 class Reconnects:
-    """The agents elsewhere whose connections broke."""
+    """Remote agents whose connections broke."""
 
     def __init__(
         self,
@@ -79,14 +78,14 @@ class Reconnects:
         served: Callable[[str], list[Conversation]],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`served` are the sessions of an agent that are not closed."""
+        """Set up. `served` returns the open sessions of an agent."""
         self._agents = agents
         self._served = served
         self._clock = clock
         self._pauses: dict[str, Iterator[float]] = {}
 
     def take_up(self, connection: Connection) -> None:
-        """Connect again, in the background, and reopen the sessions; their prompts wait for it."""
+        """Reconnect in the background and reopen the sessions. Their prompts wait."""
         name, since = connection.name, connection.up_since
         if since is None or self._clock() - since >= STEADY_S or name not in self._pauses:
             self._pauses[name] = chain(PAUSES, repeat(LAST_S, LAST_TIMES))
@@ -94,7 +93,7 @@ class Reconnects:
         try:
             self._agents.start(name, self._pauses[name])
         except UnknownAgent:
-            pass  # the sessions say so
+            pass  # the sessions report it
         finally:
             for conversation in served:
                 conversation.open()

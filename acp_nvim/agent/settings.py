@@ -1,5 +1,5 @@
-"""The user's options as the core needs them; `lua/acp/config.lua` holds the defaults and
-validates.
+"""Options of the user, as decoded for the core. `lua/acp/config.lua` validates and has the
+defaults.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ MIB = 1 << 20
 
 
 class SystemPromptSettings(msgspec.Struct, frozen=True):
-    """A system prompt that says how it is meant: `append` to the agent's own, or `override` it."""
+    """System prompt with its mode: `append` to the agent's own, or `override` it."""
 
     text: str
     mode: Literal["append", "override"] = "append"
 
 
 class AgentSettings(msgspec.Struct, frozen=True):
-    """How one agent is started and set up (option `agents`)."""
+    """Settings for starting one agent and its sessions (option `agents`)."""
 
     command: list[str] = field(default_factory=list)
     url: str | None = None
@@ -46,7 +46,9 @@ class AgentSettings(msgspec.Struct, frozen=True):
 
 
 def stores(name: str, spec: AgentSettings) -> list[str]:
-    """Return the globs of an agent's own files; without any, of the locks in its hidden folder."""
+    """Return the globs of an agent's own files. The default covers the locks in its hidden
+    folder.
+    """
     return spec.store or [f".{name}/**/.locks/**"]
 
 
@@ -93,7 +95,7 @@ class TerminalSettings(msgspec.Struct, frozen=True):
 
 
 class ChatSettings(msgspec.Struct, frozen=True):
-    """Options `chat.*` that the core draws by."""
+    """Options `chat.*` that drawing depends on."""
 
     open: bool = True
     thoughts: str = "fold"
@@ -101,13 +103,13 @@ class ChatSettings(msgspec.Struct, frozen=True):
 
 
 class ReviewSettings(msgspec.Struct, frozen=True):
-    """Options `review.*` that the core needs."""
+    """Options `review.*` for the core."""
 
     diagnostics: bool = True
 
 
 class LogSettings(msgspec.Struct, frozen=True):
-    """Options `log.*`; `bytes` is the size of the traffic ring."""
+    """Options `log.*`. `bytes` is the size of the traffic ring."""
 
     level: str = "info"
     bytes: int = 8 * MIB
@@ -115,7 +117,7 @@ class LogSettings(msgspec.Struct, frozen=True):
 
 
 class HistorySettings(msgspec.Struct, frozen=True):
-    """Options `history.*`: whether sessions are kept, for how many days, in how many bytes."""
+    """Options `history.*`: whether sessions are stored, for how many days, in how many bytes."""
 
     enabled: bool = True
     days: float = 90
@@ -139,7 +141,7 @@ class Timeouts(msgspec.Struct, frozen=True):
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """All options that reach the core."""
+    """All options for the core."""
 
     agent: str = "tutor"
     agents: dict[str, AgentSettings] = field(default_factory=dict)
@@ -166,15 +168,15 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 def decode(table: dict[str, Any]) -> Settings:
-    """Return settings from the table that Lua sent; raises `msgspec.ValidationError`.
+    """Return settings from the table that Lua sent. Raise `msgspec.ValidationError`.
 
-    Lua cannot tell an empty list from an empty map, so an empty list stands for either.
+    Lua cannot distinguish an empty list from an empty map, so an empty list may mean either.
     """
     return msgspec.convert(_maps(table, Settings), Settings, strict=False)
 
 
 def _maps(value: Any, type_: Any) -> Any:
-    """Turn empty lists into maps where the type wants a map."""
+    """Turn empty lists into maps if the type requires a map."""
     kind = _plain(type_)
     wants_map = get_origin(kind) is dict or (
         isinstance(kind, type) and issubclass(kind, msgspec.Struct)

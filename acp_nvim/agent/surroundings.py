@@ -1,4 +1,4 @@
-"""What all connections of a host share: ports of theirs, and the user's options."""
+"""Shared context of all connections of a host: ports and options."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 
 C = TypeVar("C")
-"""A connection."""
+"""Type of a connection."""
 
 
 class Surroundings(Struct, Generic[C]):
-    """Given to each connection by whoever builds the host."""
+    """Context of each connection, provided by the builder of the host."""
 
     settings: Callable[[], Settings]
     files: FileServer
@@ -34,11 +34,11 @@ class Surroundings(Struct, Generic[C]):
     tasks: Tasks
     flow: FlowControl
     changed: Callable[[C], None]
-    """Called with a connection whose state is another."""
+    """Called with a connection whose state has changed."""
     ended: Callable[[C], None]
-    """Called with a connection whose agent is gone."""
+    """Called with a connection whose agent has ended."""
     authenticated: Callable[[C], None]
-    """Called with a connection whose agent says that the user has logged in."""
+    """Called with a connection whose agent reports a login."""
     cwd: Callable[[], str]
     env: Callable[[], Mapping[str, str]]
     reach: ReachAgent = field(default_factory=Reach)

@@ -1,1 +1,1 @@
-"""Ring 0: what a session is, without any I/O."""
+"""State of a session (ring 0), without any I/O."""

@@ -1,4 +1,4 @@
-"""What an agent says that it does: in version 2 the one truth of running and idle
+"""Reported activity of an agent. In version 2 it alone decides running and idle
 (v2/prompt-lifecycle).
 """
 
@@ -12,8 +12,10 @@ from acp_nvim.session.session import Session
 
 
 def apply(session: Session, work: Work) -> None:
-    """Take the state of a session. Work that no prompt of the user has begun is a turn of the
-    agent's own. Subagents have their state from the session above.
+    """Apply a session's reported state.
+
+    Work that was not begun by a prompt of the user is a turn of the agent's own. Subagents take
+    their state from the session above.
     """
     if session.root is not session:
         return
@@ -29,7 +31,7 @@ def apply(session: Session, work: Work) -> None:
 
 
 def opened(session: Session) -> None:
-    """The session exists at the agent now, which may work already."""
+    """Set the status of a session just opened at the agent, which may be working already."""
     if session.status == "starting":
         session.status, session.error = "idle", None
         turns.settle(session)
@@ -37,7 +39,7 @@ def opened(session: Session) -> None:
 
 
 def _begin(session: Session) -> None:
-    """The agent works by itself."""
+    """Begin a turn of the agent's own."""
     session.own_turn = True
     session.stop_reason = session.error = session.plan_entry = None
     session.transcript.expect_agent()
@@ -47,7 +49,7 @@ def _begin(session: Session) -> None:
 
 
 def _error(work: Work) -> str | None:
-    """Return what went wrong, where that ended the work."""
+    """Return the error that ended the work, if any."""
     if work.stop_reason == "error":
         return work.error or "the agent names no error"
     return work.error

@@ -1,4 +1,4 @@
-"""Changes of a session that wait for the next frame: names of state, tool calls, `User` events."""
+"""Pending changes of a session for the next frame: names of state, tool calls, `User` events."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ FROM_THE_START = (
     *("agent", "cwd", "status", "title", "tool_calls", "queue", "plan", "commands", "options"),
     *("permissions", "elicitations", "questions", "edits", "checkpoints", "terminals"),
 )
-"""State that every session tells in its first frame."""
+"""State included in the first frame of every session."""
 
 EVENTS_AT_ONCE = 200
-"""The most events in one frame: the user's handlers run for each."""
+"""Maximum number of events in one frame. The user's handlers run for each."""
 
 
 class Event(msgspec.Struct):
-    """A `User` autocommand; it fires once the text before it is on the screen (`mark`)."""
+    """`User` autocommand. It fires once the text before it (`mark`) is on the screen."""
 
     name: str
     data: dict[str, Any]
@@ -28,24 +28,25 @@ class Event(msgspec.Struct):
 
 
 class Changes:
-    """Collects changes between two frames."""
+    """Changes between two frames."""
 
     def __init__(self) -> None:
         """Start with all state of a new session."""
         self.names = dict.fromkeys(FROM_THE_START, 0)
-        """How much text was written when each first changed, as `Event.mark`."""
+        """Value of `Transcript.written` when each name first changed, as in `Event.mark`."""
         self.calls: dict[int, int] = {}
-        """The same of tool calls, by their index; marks never fall."""
+        """The same for tool calls, by index. Marks never decrease."""
         self.events: deque[Event] = deque()
 
     @property
     def pending(self) -> bool:
-        """Whether state or events wait to be told."""
+        """Return whether state or events are pending."""
         return bool(self.names or self.calls or self.events)
 
     def statuses(self, n: int, mark: int) -> list[str]:
-        """Return the list to which ids and statuses of tool calls are appended in pairs:
-        `AcpToolCall` events in a row are kept and sent as one.
+        """Return the list of ids and statuses of tool calls, alternating.
+
+        Consecutive `AcpToolCall` events are sent as one.
         """
         last = self.events[-1] if self.events else None
         if last is None or last.name != "AcpToolCall" or last.mark != mark:
@@ -55,17 +56,18 @@ class Changes:
         return calls
 
     def change(self, names: Iterable[str], mark: int) -> None:
-        """State of these names has changed; `mark` as in `Event`."""
+        """Mark state of these names as changed. `mark` is as in `Event`."""
         for name in names:
             self.names.setdefault(name, mark)
 
     def change_calls(self, indexes: Iterable[int]) -> None:
-        """These tool calls are the list from now on."""
+        """Make these tool calls the changed ones."""
         self.calls = dict.fromkeys(indexes, 0)
 
     def take_names(self, drawn: int) -> list[str]:
-        """Return the names of the state that changed within the drawn text, sorted. An event finds
-        it, whatever has changed since.
+        """Remove and return the sorted names of the state that changed within the drawn text.
+
+        Later changes may be included.
         """
         names = sorted(name for name, mark in self.names.items() if mark <= drawn)
         for name in names:
@@ -73,7 +75,7 @@ class Changes:
         return names
 
     def take_calls(self, drawn: int) -> list[int]:
-        """Return the indexes of tool calls that changed within the drawn text, sorted."""
+        """Remove and return the sorted indexes of tool calls that changed within the drawn text."""
         calls = sorted(
             index for index, _ in takewhile(lambda it: it[1] <= drawn, self.calls.items())
         )
@@ -84,11 +86,12 @@ class Changes:
         return calls
 
     def take_events(self, drawn: int) -> list[Event]:
-        """Return the events whose text is drawn, in order and at most `EVENTS_AT_ONCE`; those of
-        tool calls do not count, since few listen to them.
+        """Remove and return the events whose text is drawn, in order, at most `EVENTS_AT_ONCE`.
+
+        Events of tool calls do not count, because few handlers use them.
         """
         events = self.events
-        if 0 < len(events) <= EVENTS_AT_ONCE and events[-1].mark <= drawn:  # marks never fall
+        if 0 < len(events) <= EVENTS_AT_ONCE and events[-1].mark <= drawn:  # marks never decrease
             self.events = deque()
             return list(events)
         ready: list[Event] = []
@@ -100,5 +103,5 @@ class Changes:
         return ready
 
     def waits(self, drawn: int) -> bool:
-        """Whether there is an event whose text is drawn."""
+        """Return whether there is an event whose text is drawn."""
         return bool(self.events) and self.events[0].mark <= drawn

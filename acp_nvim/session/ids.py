@@ -1,5 +1,6 @@
-"""Our ids of decisions and terminals. They differ from those of an earlier host process, whose
-chats and buffers Neovim still shows.
+"""Ids of decisions and terminals.
+
+They differ from those of an earlier host process, whose chats and buffers Neovim still shows.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ _numbers: defaultdict[str, count[int]] = defaultdict(lambda: count(1))
 
 
 def begin(run: int) -> None:
-    """This process is the `run`-th of its Neovim, from 1."""
+    """Set the number of this host process in its Neovim, from 1."""
     _runs[:] = [run] if run > 1 else []
 
 

@@ -1,6 +1,6 @@
-"""The list of past sessions, kept so that they can be found after Neovim was closed.
+"""Index of past sessions, which survives Neovim.
 
-Holds the newest sessions of all agents, as a value that is read from a file and written to it.
+It contains the newest sessions of all agents, as a value that is read from and written to a file.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from typing import Final
 import msgspec
 
 LIMIT: Final = 200
-"""The most sessions kept; the oldest are dropped first."""
+"""Maximum number of sessions. The oldest are dropped first."""
 TITLE: Final = 80
-"""Characters of a title."""
+"""Maximum number of characters of a title."""
 VERSION: Final = 1
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """The last known state of a session; `time` in seconds since 1970, `agent` by its name in the
-    configuration.
+    """Last known state of a session.
+
+    `time` is in seconds since 1970, `agent` the name in the configuration.
     """
 
     agent: str
@@ -30,7 +31,7 @@ class Entry(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> tuple[str, str]:
-        """Identifies the session among those of all agents."""
+        """Return the key of the session among those of all agents."""
         return self.agent, self.id
 
 
@@ -43,14 +44,14 @@ class Index:
     """Entries by agent and id, newest first."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
-        """Of several entries of one session the newest counts."""
+        """Set up from entries. Of several for one session, the newest counts."""
         self._entries: dict[tuple[str, str], Entry] = {}
         for entry in entries:
             self.put(entry)
 
     @classmethod
     def decode(cls, data: bytes) -> Index:
-        """Read a file; one that cannot be read, or of another version, is an empty index."""
+        """Read a file. An unreadable file or another version gives an empty index."""
         try:
             file = msgspec.json.decode(data, type=_File)
         except msgspec.DecodeError:
@@ -58,11 +59,10 @@ class Index:
         return cls(file.sessions if file.version == VERSION else ())
 
     def encode(self) -> bytes:
-        """Return the file's content, one line of JSON."""
         return msgspec.json.encode(_File(VERSION, self.entries())) + b"\n"
 
     def entries(self) -> list[Entry]:
-        """Newest first, at most `LIMIT`."""
+        """Return the entries, newest first, at most `LIMIT`."""
         newest = sorted(self._entries.values(), key=lambda entry: entry.time, reverse=True)
         return newest[:LIMIT]
 
@@ -73,7 +73,6 @@ class Index:
             self._entries[entry.key] = entry
 
     def drop(self, agent: str, session_id: str) -> None:
-        """Forget a session."""
         self._entries.pop((agent, session_id), None)
 
 

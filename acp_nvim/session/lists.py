@@ -1,5 +1,6 @@
-"""Bounds of the lists that agents send. Agents may list any number of things; nobody reads more,
-and each costs memory here and in Neovim.
+"""Limits for the lists that agents send.
+
+Agents may send any number of items, and each costs memory here and in Neovim.
 """
 
 from __future__ import annotations
@@ -7,14 +8,15 @@ from __future__ import annotations
 from typing import Final
 
 LISTED: Final = 1000
-"""The most entries kept of a list: of a plan, commands, modes, options and their values."""
+"""Maximum number of entries of a plan, of commands, modes, options and their values."""
 ITEMS: Final = 200
-"""The most parts drawn of one tool call: blocks of its content, its locations."""
+"""Maximum number of drawn parts of one tool call: content blocks, locations."""
 OPTIONS: Final = 50
-"""The most options shown of a question."""
+"""Maximum number of options shown for a question."""
 NEWEST: Final = 200
-"""Number of the newest tool calls, terminals and subagents in the state; at times `STEP` more. So
-many subagents have chats of their own.
+"""Number of the newest tool calls, terminals and subagents in the state, up to `STEP` more.
+
+As many subagents have chats of their own.
 """
 STEP: Final = 50
 

@@ -1,5 +1,6 @@
-"""What the user can choose in a session: modes, config options, and the models of the older API,
-which become a config option here (v1/session-modes, v1/session-config-options).
+"""Choices of the user in a session: modes, config options, and the models of the older API.
+
+Those models appear as a config option here (v1/session-modes, v1/session-config-options).
 """
 
 from __future__ import annotations
@@ -20,16 +21,17 @@ Value = str | bool
 Option = schema.SessionConfigSelect | schema.SessionConfigBoolean
 
 MODELS = "model"
-"""Id of the option that stands for the older `models`; an agent's own option of that id wins."""
+"""Id of the option for the older `models`. An agent's own option of that id wins."""
 
 
 class NoSuchChoice(ValueError):
-    """A choice that does not exist; the message names the ones that do."""
+    """Choice that does not exist. The message names those that do."""
 
 
 def take(session: Session, result: Any) -> None:
-    """Take over modes, options and models of the answer that opened a session. Each may be null,
-    which leaves what updates have told before the answer.
+    """Apply modes, options and models of the answer that opened a session.
+
+    Each may be null, which keeps the values of earlier updates.
     """
     if result.modes:
         modes = session.bounded("modes", result.modes.available_modes)
@@ -44,7 +46,7 @@ def take(session: Session, result: Any) -> None:
 
 
 def kept(session: Session, listed: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the options within the bounds of `lists`, and their values too."""
+    """Return the options and their values within the limits of `lists`."""
     return tuple(
         _shorter(session, option)
         if isinstance(option, schema.SessionConfigSelect) and len(option.options) > lists.LISTED
@@ -59,7 +61,7 @@ def _shorter(session: Session, option: schema.SessionConfigSelect) -> schema.Ses
 
 
 class InForce(NamedTuple):
-    """The choices in a session at one moment."""
+    """Choices in a session at one moment."""
 
     mode: str | None
     options: Sequence[Any]
@@ -67,13 +69,13 @@ class InForce(NamedTuple):
 
 
 def in_force(session: Session) -> InForce:
-    """Return the present choices."""
     return InForce(session.mode, session.options, session.models)
 
 
 def begin_again(session: Session, result: Any, before: InForce, first: InForce) -> None:
-    """Another process has opened the session, and its answer names no modes or options: restore the
-    choices of `first`, unless updates have changed them since `before`.
+    """Restore the choices of `first` after another process opened the session.
+
+    This applies to values that the answer lacks and that no update has changed since `before`.
     """
     if not result.modes and session.mode == before.mode:
         session.mode = first.mode
@@ -85,8 +87,9 @@ def begin_again(session: Session, result: Any, before: InForce, first: InForce) 
 
 
 def available(session: Session) -> list[Option]:
-    """Return the options that can be shown, in the agent's order; types that are not known are
-    ignored (v1/session-config-options).
+    """Return the options that can be shown, in the agent's order.
+
+    Unknown types are ignored (v1/session-config-options).
     """
     known = [
         option
@@ -100,7 +103,7 @@ def available(session: Session) -> list[Option]:
 
 
 def _of_models(models: schema.SessionModelState) -> schema.SessionConfigSelect:
-    """The older `models` as an option."""
+    """Return the older `models` as an option."""
     items: list[schema.SessionConfigSelectItem] = [
         schema.SessionConfigSelectOption(model.model_id, model.name, model.description)
         for model in models.available_models
@@ -115,12 +118,12 @@ def _of_models(models: schema.SessionModelState) -> schema.SessionConfigSelect:
 
 
 def of_models(session: Session, option_id: str) -> bool:
-    """Whether that option is set by `session/set_model`."""
+    """Return whether `session/set_model` sets that option."""
     return option_id == MODELS and all(option.id != MODELS for option in session.options)
 
 
 def find(session: Session, option_id: str) -> Option:
-    """Return an option by its id. Raises `NoSuchChoice`."""
+    """Return an option by its id. Raise `NoSuchChoice`."""
     found = available(session)
     option = next((option for option in found if option.id == option_id), None)
     if option is None:
@@ -130,13 +133,15 @@ def find(session: Session, option_id: str) -> Option:
 
 
 def of_category(session: Session, category: str) -> Option | None:
-    """Return the first option of a category; the first one is the agent's preferred."""
+    """Return the first option of a category, which is the one the agent prefers."""
     return next((o for o in available(session) if o.category == category), None)
 
 
 def replace(session: Session, listed: Sequence[Any]) -> None:
-    """Take a whole new list. An option of the category model whose values are others now follows
-    another one, such as that of the provider.
+    """Replace the whole list.
+
+    An option of the category model whose values have changed depends on another one, such as the
+    provider.
     """
     before = {one.id: _offered(one) for one in _models(session)}
     session.options = kept(session, listed)
@@ -147,9 +152,10 @@ def replace(session: Session, listed: Sequence[Any]) -> None:
 
 
 def model(session: Session) -> schema.SessionConfigSelect | None:
-    """Return the option that chooses the model. Agents give others the same category, such as the
-    provider: then it is the one of id `model`, else one that follows another, else one that is
-    called so.
+    """Return the option that chooses the model.
+
+    Agents give other options, such as the provider, the same category. The model is then the option
+    with the id `model`, else one that depends on another, else one with that name.
     """
     return _chosen(_models(session), session.follows)
 
@@ -176,7 +182,7 @@ def model_shown(session: Session) -> dict[str, str] | None:
 
 
 def model_among(listed: Iterable[Any]) -> str:
-    """Return the name of the model by these options; empty where none of them chooses it."""
+    """Return the name of the model in these options, or an empty string."""
     option = _chosen(list(filter(_is_model, listed)), ())
     return _name(option) if option is not None else ""
 
@@ -199,7 +205,7 @@ def _offered(option: schema.SessionConfigSelect) -> set[str]:
 
 
 def values(option: Option) -> Iterator[schema.SessionConfigSelectOption]:
-    """Iterate over the values of a select, those in groups included; a switch has none."""
+    """Yield the values of a select, including those in groups. A switch has none."""
     if isinstance(option, schema.SessionConfigBoolean):
         return
     for item in option.options:
@@ -210,7 +216,7 @@ def values(option: Option) -> Iterator[schema.SessionConfigSelectOption]:
 
 
 def check(option: Option, value: Value) -> Value:
-    """Return the value as the wire wants it. Raises `NoSuchChoice` for one that is not on offer."""
+    """Return the value for the wire. Raise `NoSuchChoice` if it is not offered."""
     if isinstance(option, schema.SessionConfigBoolean):
         if isinstance(value, bool):
             return value
@@ -226,7 +232,7 @@ def check(option: Option, value: Value) -> Value:
 
 
 def put(session: Session, option_id: str, value: Value) -> None:
-    """Show an option with another value; the agent is not told."""
+    """Set the shown value of an option. Nothing is sent to the agent."""
     if of_models(session, option_id):
         if session.models is not None:
             session.models = msgspec.structs.replace(session.models, current_model_id=value)
@@ -236,7 +242,7 @@ def put(session: Session, option_id: str, value: Value) -> None:
 
 
 def said(session: Session, option_id: str) -> str | None:
-    """Return name and value of an option for the user; None where the option is gone."""
+    """Return name and value of an option for the user, or None if the option no longer exists."""
     option = next((option for option in available(session) if option.id == option_id), None)
     if option is None:
         return None
@@ -259,9 +265,9 @@ def _with(options: Iterable[Any], option_id: str, value: Value) -> Iterator[Any]
 
 
 def mode_option(session: Session, mode_id: str) -> Option | None:
-    """Return the config option that this mode is set by; None where `session/set_mode` does it.
+    """Return the config option that sets this mode, or None if `session/set_mode` does.
 
-    Config options come before modes where an agent has both (v1/session-config-options).
+    Config options take precedence over modes if an agent has both (v1/session-config-options).
     """
     option = of_category(session, "mode")
     if option is None or mode_id not in [item.value for item in values(option)]:
@@ -270,9 +276,7 @@ def mode_option(session: Session, mode_id: str) -> Option | None:
 
 
 def modes(session: Session) -> schema.SessionModeState | None:
-    """Return the modes to choose from, out of the config option of that category where there is
-    one.
-    """
+    """Return the modes to choose from, out of the config option of that category if it exists."""
     option = of_category(session, "mode")
     if isinstance(option, schema.SessionConfigSelect):
         listed = [
@@ -287,7 +291,7 @@ def modes(session: Session) -> schema.SessionModeState | None:
 
 
 def mode_changed(session: Session, mode_id: str) -> None:
-    """The agent has switched the mode by itself."""
+    """Apply a mode that the agent has switched to."""
     session.mode = mode_id
     option = mode_option(session, mode_id)
     if option is not None:
@@ -296,7 +300,7 @@ def mode_changed(session: Session, mode_id: str) -> None:
 
 
 def mode_said(session: Session) -> str | None:
-    """Return the current mode for the user; None where there are no modes any more."""
+    """Return the current mode for the user, or None if there are no modes."""
     known = modes(session)
     if known is None:
         return None
@@ -305,7 +309,6 @@ def mode_said(session: Session) -> str | None:
 
 
 def check_mode(session: Session, mode_id: str) -> None:
-    """Raise `NoSuchChoice` for a mode that the session does not have."""
     known = modes(session)
     if known is None:
         raise NoSuchChoice(wording.WHY_NO_MODES)
@@ -317,5 +320,5 @@ def check_mode(session: Session, mode_id: str) -> None:
 
 
 def on_wire(options: Sequence[Option]) -> list[Any]:
-    """Return options as on the wire, without absent fields."""
+    """Return options for the wire, without absent fields."""
     return [msgspec.to_builtins(option) for option in options]

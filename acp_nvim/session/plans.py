@@ -1,6 +1,6 @@
-"""The plans of a session: one without an id (v1/agent-plan), others by id (rfds/plan-operations).
+"""Plans of a session: one without an id (v1/agent-plan), others by id (rfds/plan-operations).
 
-`Session.plan` has the entries of all of them, in the order in which the plans came.
+`Session.plan` has the entries of all of them, in order of arrival.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from acp_nvim.session.transcript.entries import PlanDocument, PlanEntry, Unknown
 
 
 def replaced(session: Session, update: schema.Plan) -> None:
-    """The plan without an id."""
+    """Replace the plan without an id."""
     _items(session, "", update.entries)
 
 
 def updated(session: Session, update: schema.PlanUpdate) -> None:
-    """One of several plans: a text or a file is shown where it was first told of."""
+    """Apply one of several plans. A text or a file is shown at the place of its first update."""
     plan: Any = update.plan
     match plan:
         case schema.UnknownPlan():
@@ -32,7 +32,7 @@ def updated(session: Session, update: schema.PlanUpdate) -> None:
 
 
 def removed(session: Session, update: schema.PlanRemoved) -> None:
-    """Withdraw a plan; a text or a file stays in the chat, marked."""
+    """Withdraw a plan. A text or a file stays in the chat, marked."""
     plan = session.plans.pop(update.plan_id, None)
     if isinstance(plan, PlanDocument):
         plan.withdraw()

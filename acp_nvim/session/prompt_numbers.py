@@ -1,5 +1,6 @@
-"""Numbers for the prompts in a transcript that another process has begun, or that an agent has
-replayed: checkpoints go by them.
+"""Numbers of prompts in a transcript from another process or from a replay.
+
+Checkpoints refer to prompts by these numbers.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from typing import Final
 from acp_nvim.session.transcript.entries import Entry, Message
 
 TELLING: Final = 20
-"""Characters of a label from which on it may stand anywhere in a prompt: some agents put text of
-their own in front.
+"""Length in characters from which a label may occur anywhere in a prompt.
+
+Some agents put text of their own in front of it.
 """
 
 Run = Sequence[Message]
-"""The messages of one prompt: an agent may replay each of its blocks by itself."""
+"""Messages of one prompt. An agent may replay each of its blocks as a message."""
 
 
 def prompts_in(entries: Iterable[Entry]) -> list[Run]:
@@ -38,16 +40,17 @@ def _is_prompt(entry: Entry | None) -> bool:
 
 
 def _goes_on(before: Entry | None, entry: Message) -> bool:
-    """Whether a message belongs to the prompt before it: none of the two was sent from here."""
+    """Return whether a message belongs to the prompt before it. Neither may be sent from here."""
     if not isinstance(before, Message) or not _is_prompt(before):
         return False
     return before.sent is None and entry.sent is None and entry.prompt is None
 
 
 def recognized(prompts: Sequence[Run], labels: Mapping[int, str]) -> list[int | None]:
-    """Return the number of each prompt: its own, or that of the beginning (``labels``) which it
-    has; else None. From the newest to the oldest, so that of a prompt that was sent twice the later
-    one is found first.
+    """Return the number of each prompt: its own, or that of the label it begins with, or None.
+
+    The search goes from newest to oldest, so of a prompt that was sent twice the later one is found
+    first.
     """
     found: list[int | None] = []
     below = max(labels, default=0) + 1
@@ -63,7 +66,7 @@ def recognized(prompts: Sequence[Run], labels: Mapping[int, str]) -> list[int | 
 
 
 def counted(numbers: Sequence[int | None]) -> list[int | None]:
-    """Count on where a prompt has no number and one is left between those around it."""
+    """Number the remaining prompts if a number is free between their neighbours."""
     found, last = list(numbers), 0
     for at, number in enumerate(found):
         if number is None:
@@ -74,7 +77,7 @@ def counted(numbers: Sequence[int | None]) -> list[int | None]:
 
 
 def _begins(text: str, label: str) -> bool:
-    """Whether a label is how a prompt begins."""
+    """Return whether a label is the beginning of a prompt."""
     begun = _plain(label.removesuffix("…"))
     return bool(begun) and (text.startswith(begun) or (len(begun) >= TELLING and begun in text))
 

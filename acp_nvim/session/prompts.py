@@ -1,6 +1,4 @@
-"""A prompt of the user, and the content blocks that an agent can take of it (v1/content,
-v1/prompt-turn).
-"""
+"""Prompt of the user, and its content blocks for an agent (v1/content, v1/prompt-turn)."""
 
 from __future__ import annotations
 
@@ -19,16 +17,17 @@ from acp_nvim.protocol.fence import quoted
 
 BUFFER_URI = "nvim://buffer/"
 VARIABLE_URI = "nvim://context/"
-"""Prefix of a variable's URI: editor state is no file."""
+"""Prefix of a variable's URI, because editor state is not a file."""
 FRESH_S = 0.05
-"""Within so long nothing has become of what a prompt tells of Neovim's buffers."""
+"""Time within which a prompt's data about Neovim's buffers counts as current, in seconds."""
 LINE = 100_000
-"""The most characters of one line of a prompt that the chat shows."""
+"""Maximum number of characters that the chat shows of one line of a prompt."""
 
 
 def suggested(blocks: Sequence[Any]) -> str:
-    """Return a prompt that an agent suggests as the user would write it, a file as `@path`; empty
-    where it has more than text and links.
+    """Return a suggested prompt as the user would write it, with files as `@path`.
+
+    It is empty if it has more than text and links.
     """
     texts: list[str] = []
     for block in blocks:
@@ -43,8 +42,10 @@ def suggested(blocks: Sequence[Any]) -> str:
 
 
 class Excerpt(Struct, frozen=True):
-    """Text of a buffer or file as it is now: its lines `first` to `last`, 1-based and inclusive, or
-    all of it. The path of a buffer without a file is `nvim://buffer/{number}`.
+    """Text of a buffer or file at the moment of sending.
+
+    It has the lines `first` to `last`, 1-based and inclusive, or all of them. The path of a buffer
+    without a file is `nvim://buffer/{number}`.
     """
 
     path: str
@@ -55,18 +56,18 @@ class Excerpt(Struct, frozen=True):
 
     @property
     def uri(self) -> str:
-        """`file:` URI, with the lines as its fragment."""
+        """Return the `file:` URI, with the lines as its fragment."""
         lines = f"#L{self.first}-L{self.last}" if self.first else ""
         return (self.path if self.no_file else Path(self.path).as_uri()) + lines
 
     @property
     def no_file(self) -> bool:
-        """Whether its buffer has no file, so that no link leads there."""
+        """Return whether its buffer has no file, so no link can point to it."""
         return self.path.startswith(BUFFER_URI)
 
     @property
     def name(self) -> str:
-        """The name that the user reads: `main.py:3-9`, `main.py:3`."""
+        """Return the name for the user: `main.py:3-9`, `main.py:3`."""
         end = f"-{self.last}" if self.last != self.first else ""
         lines = f":{self.first}{end}" if self.first else ""
         name = Path(self.path).name
@@ -74,7 +75,7 @@ class Excerpt(Struct, frozen=True):
 
 
 class FileLink(Struct, frozen=True):
-    """A file that the agent may read by itself; `size` in bytes."""
+    """File that the agent may read by itself. `size` is in bytes."""
 
     path: str
     size: int | None = None
@@ -82,7 +83,7 @@ class FileLink(Struct, frozen=True):
 
 
 class Media(Struct, frozen=True):
-    """An image or a sound: `data` is base64, `size` counts the bytes it stands for."""
+    """Image or audio. `data` is base64, `size` the number of decoded bytes."""
 
     kind: Literal["image", "audio"]
     path: str
@@ -92,7 +93,7 @@ class Media(Struct, frozen=True):
 
 
 class Variable(Struct, frozen=True):
-    """A variable of the editor (`{diagnostics}`), resolved when the prompt was sent."""
+    """Variable of the editor (`{diagnostics}`), resolved when the prompt was sent."""
 
     name: str
     text: str
@@ -102,7 +103,7 @@ Attachment = Excerpt | FileLink | Media | Variable
 
 
 class Prompt(Struct, eq=False):
-    """A prompt of the user. Its blocks are built when it is sent, for the agent that gets it."""
+    """Prompt of the user. Its blocks are built when it is sent, for the receiving agent."""
 
     text: str
     attachments: Sequence[Attachment] = ()
@@ -116,26 +117,27 @@ class Prompt(Struct, eq=False):
     delivery: int | None = None
     """Number of the prompt in Neovim (`lua/acp/ui/composer/delivery.lua`)."""
     untyped: Any = None
-    """What goes along that the user did not type, and is asked about before the prompt goes
-    (`features/prompts/untyped_mentions.py`); None if there is nothing.
+    """Attachments that the user did not type and must confirm, or None.
+
+    See `features/prompts/untyped_mentions.py`.
     """
     unsaved: Mapping[str, Any] | None = None
-    """The texts that were not saved when it was sent, by path; None: not known."""
+    """Unsaved texts by path at the time of sending, or None if unknown."""
     made: float = field(default_factory=time.monotonic)
-    """When that was, in seconds of a clock without a date."""
+    """Time of creation, in seconds of a monotonic clock."""
     free: bool = False
-    """It may go while other prompts are held (`session/queue.py`)."""
+    """Whether it may be sent while other prompts are held (`session/queue.py`)."""
     number: int | None = None
-    """Its number among the prompts of its session, once it is about to be sent; 1 is the first."""
+    """Number among the prompts of its session, from 1, set shortly before sending."""
     left_out: list[str] = field(default_factory=list)
-    """One line for each attachment that the agent cannot take in any form."""
+    """One line for each attachment that the agent cannot accept in any form."""
 
     def fresh_unsaved(self, now: float) -> Mapping[str, Any] | None:
-        """Return `unsaved` where that cannot have changed since, ``now`` on the monotonic clock."""
+        """Return `unsaved` if it is still current. ``now`` is on the monotonic clock."""
         return self.unsaved if now - self.made < FRESH_S else None
 
     def count_as(self, number: int) -> None:
-        """It is the prompt of that number in its session."""
+        """Set its number in the session."""
         self.number = number
 
     async def complete(self) -> None:
@@ -146,14 +148,13 @@ class Prompt(Struct, eq=False):
 
     @property
     def label(self) -> str:
-        """The line for lists: its words, else the names of its attachments."""
+        """Return the line for lists: its text, else the names of its attachments."""
         if self.text.strip():
             return self.text
         names = [*map(block_name, self.given), *(Path(path).name for path in self.files())]
         return f"[{', '.join(names)}]" if names else self.text
 
     def files(self) -> list[str]:
-        """Return the paths of attached files."""
         whole = [
             item
             for item in self.attachments
@@ -167,11 +168,10 @@ class Prompt(Struct, eq=False):
         return [{"path": it.path, "first": it.first, "last": it.last} for it in lines]
 
     def build(self, capabilities: schema.PromptCapabilities) -> list[Any]:
-        """Return the blocks, each of a kind that the agent takes: the words first, then the
-        attachments.
+        """Return the blocks that the agent accepts: the text first, then the attachments.
 
-        A slash command comes last: agents that read the last text as the command find it there,
-        those that read the first find nothing but attachments before it.
+        A slash command comes last. Agents that read the last text as the command find it there;
+        those that read the first find only attachments before it.
         """
         self.left_out = []
         words: list[Any] = list(self._words(capabilities))
@@ -196,8 +196,9 @@ class Prompt(Struct, eq=False):
 
 
 def ended(words: list[Any], rest: list[Any]) -> list[Any]:
-    """Return the words with a line break at their end, if an attachment follows that some agents
-    write behind them as `@uri`: it would become a part of the last word.
+    """Return the text blocks with a final line break if an attachment follows.
+
+    Some agents append it as `@uri`, which would become part of the last word.
     """
     last = words[-1] if words else None
     if (
@@ -212,9 +213,7 @@ def ended(words: list[Any], rest: list[Any]) -> list[Any]:
 
 
 def shown(text: str) -> str:
-    """Return the words as the chat shows them; very long lines, which Neovim draws slowly, are
-    cut.
-    """
+    """Return the text as the chat shows it. Very long lines, which Neovim draws slowly, are cut."""
     if len(text) <= LINE:
         return text
     return "\n".join(map(_beginning, text.split("\n")))
@@ -225,7 +224,7 @@ def _beginning(line: str) -> str:
 
 
 def fit(block: Any, capabilities: schema.PromptCapabilities) -> Any | None:
-    """Return a block that this agent takes: itself, or a link or a text in its place, or None."""
+    """Return the block, or a link or text that this agent accepts instead, or None."""
     match block:
         case schema.ImageContent() if not capabilities.image:
             return _link_to(block.uri, block.mime_type)
@@ -241,14 +240,14 @@ def fit(block: Any, capabilities: schema.PromptCapabilities) -> Any | None:
 
 
 def block_name(block: Any) -> str:
-    """Return the user's name of a content block: `image (image/png)`."""
+    """Return the display name of a content block: `image (image/png)`."""
     kind = str(block.__struct_config__.tag)
     mime = getattr(block, "mime_type", None)
     return f"{kind} ({mime})" if mime else kind
 
 
 def _link_to(uri: Any, mime_type: Any) -> Any | None:
-    """A link in place of the content; None for content that has no address."""
+    """Return a link in place of the content, or None for content without an address."""
     if not uri:
         return None
     name = uri.rstrip("/").rpartition("/")[2] or uri
@@ -287,13 +286,14 @@ def _media(item: Media, capabilities: schema.PromptCapabilities) -> Any:
 
 
 def aside(name: str, text: str, capabilities: schema.PromptCapabilities) -> Any:
-    """Return a text of ours that goes with the user's words, in the form that the agent takes."""
+    """Return a text that accompanies the user's, in a form that the agent accepts."""
     return _variable(Variable(name, text), capabilities)
 
 
 def _variable(item: Variable, capabilities: schema.PromptCapabilities) -> Any:
-    """A resource where the agent takes them; else a text of its own, since no link leads into the
-    editor.
+    """Return an embedded resource if the agent accepts it, else a text.
+
+    No link can point into the editor.
     """
     if not capabilities.embedded_context:
         return schema.TextContent("\n\n" + quoted(item.name, item.text) + "\n")

@@ -1,7 +1,7 @@
-"""The waiting prompts of a session: their order, and which of them may go while the rest is held.
+"""Queued prompts of a session: their order, and those that may be sent while the rest is held.
 
-A cancel holds the waiting prompts until the user releases them. Prompts written after that go by
-themselves, in order, and pass the held ones.
+A cancel holds the queued prompts until the user releases them. Prompts written after that are sent
+in order and pass the held ones.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from acp_nvim.session.session import Session
 
 
 def add(session: Session, prompt: Prompt) -> int:
-    """Append a prompt; returns how many held ones it passes."""
+    """Append a prompt. Return the number of held prompts that it passes."""
     session.held = session.held and bool(session.queue)
     prompt.free = session.held
     passed = sum(not waiting.free for waiting in session.queue) if session.held else 0
@@ -28,9 +28,7 @@ def replace(session: Session, prompts: Sequence[Prompt]) -> None:
 
 
 def put_held(session: Session, prompts: Sequence[Prompt]) -> None:
-    """Put these first and hold them until `release`; prompts that could go by themselves still
-    can.
-    """
+    """Put these first and hold them until `release`. Prompts that could be sent still can."""
     for prompt in session.queue:
         prompt.free = prompt.free or not session.held
     session.held = True
@@ -40,25 +38,26 @@ def put_held(session: Session, prompts: Sequence[Prompt]) -> None:
 
 
 def put_first(session: Session, prompt: Prompt) -> None:
-    """A prompt is the next one, also while others are held: the user wants that, or the agent did
-    not take it.
+    """Put a prompt first, even while others are held.
+
+    The user requested that, or the agent refused it.
     """
     prompt.free = session.held
     replace(session, [prompt, *session.queue])
 
 
 def moves(session: Session) -> bool:
-    """Whether there is a prompt that may go."""
+    """Return whether there is a prompt that may be sent."""
     return any(prompt.free or not session.held for prompt in session.queue)
 
 
 def first(session: Session) -> Prompt | None:
-    """The next prompt that may go; it waits until it is claimed."""
+    """Return the next prompt that may be sent. It stays in the queue until it is claimed."""
     return next((prompt for prompt in session.queue if prompt.free or not session.held), None)
 
 
 def claim(session: Session, prompt: Prompt) -> bool:
-    """Take out a prompt that goes now; False when it may not, or does not wait any longer."""
+    """Remove a prompt to send it. Return False if it is held or no longer queued."""
     left = [waiting for waiting in session.queue if waiting is not prompt]
     if len(left) == len(session.queue) or (session.held and not prompt.free):
         return False
@@ -67,7 +66,7 @@ def claim(session: Session, prompt: Prompt) -> bool:
 
 
 def take(session: Session) -> Prompt | None:
-    """Take out the next prompt that may go."""
+    """Remove and return the next prompt that may be sent."""
     found = first(session)
     if found is not None:
         claim(session, found)
@@ -75,13 +74,13 @@ def take(session: Session) -> Prompt | None:
 
 
 def wait_at_agent(session: Session, prompt: Prompt) -> None:
-    """A prompt was sent that the agent has not inserted yet (v2/prompt-lifecycle)."""
+    """Add a prompt that was sent but not inserted yet (v2/prompt-lifecycle)."""
     session.at_agent.append(prompt)
     session.change("queue")
 
 
 def leave_agent(session: Session, prompt: Prompt) -> bool:
-    """It does not wait there any longer; False where it did not."""
+    """Remove such a prompt. Return False if it was not there."""
     if not any(one is prompt for one in session.at_agent):
         return False
     session.at_agent[:] = [one for one in session.at_agent if one is not prompt]
@@ -97,5 +96,5 @@ def hold(session: Session) -> None:
 
 
 def release(session: Session) -> None:
-    """Let all prompts go."""
+    """Allow all prompts to be sent."""
     session.held = False

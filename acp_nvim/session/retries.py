@@ -1,6 +1,7 @@
-"""An agent says that it tries again: notifications of the agents' own (`_session/retrying`), and
-notices about rate limits. What they have in common is said beside what the session does, until it
-goes on.
+"""Retries of agents, from their own notifications (`_session/retrying`) and from rate limit
+notices.
+
+They are shown beside the session's status until the agent continues.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ _DEPTH: Final = 3
 
 
 def rate_limited(text: str) -> bool:
-    """Whether a text is about a rate limit: HTTP 429, or in words."""
+    """Return whether a text is about a rate limit: HTTP 429, or in words."""
     return _LIMITED.search(text) is not None
 
 
 def said(params: Any) -> str:
-    """Return why an agent tries again, in words for people, by the params of its notification."""
+    """Return the reason of a retry for people, from the params of its notification."""
     words = list(_words(params, _DEPTH))
     if any(map(rate_limited, words)):
         return wording.PART_RATE_LIMITED
@@ -30,7 +31,7 @@ def said(params: Any) -> str:
 
 
 def _words(value: Any, depth: int) -> Iterator[str]:
-    """The texts and numbers in a value: a status may be a number."""
+    """Yield the texts and numbers in a value. A status may be a number."""
     if isinstance(value, Mapping) and depth:
         for item in value.values():
             yield from _words(item, depth - 1)

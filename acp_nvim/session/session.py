@@ -1,8 +1,8 @@
-"""A session: transcript, tool calls, questions, options and queue. Pure state; nothing here waits.
+"""Session: transcript, tool calls, questions, options and queue. Pure state without waiting.
 
-Its turns are in `turns`; what messages do to it is in `updates` and `call_updates`. The
-editor ring is told at once that something changed (`SessionObserver`) and reads what:
-`state.take_changes`, `transcript.dirty`, `changes.take_events`. Everything happens in wire order.
+Turns are in `turns`, the application of messages in `updates` and `call_updates`. The editor ring
+is notified of changes at once (`SessionObserver`) and reads them: `state.take_changes`,
+`transcript.dirty`, `changes.take_events`. Everything happens in wire order.
 """
 
 from __future__ import annotations
@@ -40,80 +40,74 @@ Status = Literal["starting", "idle", "running", "cancelling", "closed", "failed"
 
 
 class SessionObserver(Protocol):
-    """Whoever shows sessions and follows their work; told at once, in wire order."""
+    """Observer of sessions and their work, called at once, in wire order."""
 
     def changed(self, session: Session) -> None:
-        """State, events or the transcript have changed."""
+        """Handle changes of state, events or the transcript."""
 
     def own_turn(self, session: Session) -> None:
-        """The agent has begun to work by itself, or does so no longer."""
+        """Handle the start or end of a turn of the agent's own."""
 
     def streamed(self) -> None:
-        """Text or tool calls came, in some session. Called for each chunk: it has to cost next to
-        nothing.
+        """Handle text or tool calls in any session.
+
+        Called for each chunk, so it must cost almost nothing.
         """
 
     def tool_call(self, session: Session, call: ToolCall) -> None:
-        """A tool call was announced or changed..."""
+        """Handle a tool call that was announced or changed."""
 
     def plain_calls(self, session: Session, calls: Iterable[ToolCall]) -> None:
-        """...those that name no file together, at the end of a run of messages."""
+        """Handle the calls that name no file, together at the end of a run of messages."""
 
     def command(self, session: Session, line: str, directory: str) -> None:
-        """A terminal runs this command."""
+        """Handle a command that a terminal runs."""
 
     def works_at(self, session: Session, path: str) -> None:
-        """One of the editor's tools works at this file."""
+        """Handle one of the editor's tools working on this file."""
 
 
 class Unobserved:
-    """The observer of sessions that nobody looks at."""
+    """Observer of sessions that are not shown."""
 
-    def changed(self, session: Session) -> None:
-        """Nobody hears it."""
+    def changed(self, session: Session) -> None: ...
 
-    def own_turn(self, session: Session) -> None:
-        """Nobody hears it."""
+    def own_turn(self, session: Session) -> None: ...
 
-    def streamed(self) -> None:
-        """Nobody hears it."""
+    def streamed(self) -> None: ...
 
-    def tool_call(self, session: Session, call: ToolCall) -> None:
-        """Nobody hears it."""
+    def tool_call(self, session: Session, call: ToolCall) -> None: ...
 
-    def plain_calls(self, session: Session, calls: Iterable[ToolCall]) -> None:
-        """Nobody hears it."""
+    def plain_calls(self, session: Session, calls: Iterable[ToolCall]) -> None: ...
 
-    def command(self, session: Session, line: str, directory: str) -> None:
-        """Nobody hears it."""
+    def command(self, session: Session, line: str, directory: str) -> None: ...
 
-    def works_at(self, session: Session, path: str) -> None:
-        """Nobody hears it."""
+    def works_at(self, session: Session, path: str) -> None: ...
 
 
 class Session:
-    """One conversation with one agent; `n` is our number, `id` the agent's.
+    """Conversation with one agent. `n` is the host's number, `id` the agent's.
 
-    Its values are set by the modules of this package and by whoever opens the session. Whoever sets
-    one that is shown says so by `change`.
+    Its values are set by the modules of this package and by the code that opens the session. After
+    setting one that is shown, call `change`.
     """
 
     id = ""
-    """The agent's id; empty until the session exists there."""
+    """Agent's id. It is empty until the agent has created the session."""
     brings = ""
-    """The agent's id of the stored session that is being opened here."""
+    """Agent's id of the stored session that is being opened here."""
     status: Status = "starting"
     title: str | None = None
     stop_reason: str | None = None
     error: str | None = None
     heir: int | None = None
-    """Our number of the session that gets prompts written for this one after it was closed."""
+    """Number of the session that receives prompts written for this one after it was closed."""
     turn = 0
     """Number of the last turn that began, from 1."""
     held = False
-    """The queue waits for the user."""
+    """Whether the queue waits for the user."""
     replaying = False
-    """The agent replays the past: nothing of it is an event now."""
+    """Whether the agent replays history, which fires no events."""
     plan: Sequence[schema.PlanEntry] = ()
     plan_entry: PlanEntry | None = None
     modes: schema.SessionModeState | None = None
@@ -121,36 +115,36 @@ class Session:
     models: schema.SessionModelState | None = None
     options: Sequence[schema.SessionConfigOption] = ()
     options_set = options_answered = 0
-    """How often an option was set, and which of these times is the newest that was answered."""
+    """Number of option changes sent, and the number of the latest one answered."""
     commands: Sequence[schema.AvailableCommand] = ()
     suggestions: Sequence[str] = ()
     usage: schema.UsageUpdate | None = None
     turn_usage: schema.Usage | None = None
-    """Tokens of the last turn that has ended, where its agent tells them."""
+    """Tokens of the last ended turn, if its agent reports them."""
     retrying: str | None = None
-    """Why the agent tries again, until it goes on."""
+    """Reason of the agent's retry, until it continues."""
     spent = 0
-    """Tokens of all turns, where the agent counts those."""
+    """Tokens of all turns, if the agent reports them."""
     user: str | None = None
-    """Who speaks as the user here, where that is not the user."""
+    """Name of the speaker in the user's place, unless it is the user."""
     tools: ToolUse | None = None
-    """The use of the editor's own tools, where they are offered."""
+    """Use of the editor's own tools, if they are offered."""
     echo = ""
-    """The rest of the running prompt that the agent may echo."""
+    """Rest of the running prompt that the agent may echo."""
     in_turn = False
-    """A prompt of the user is being answered."""
+    """Whether a prompt of the user is being answered."""
     own_turn = False
-    """The agent works by itself, without a prompt of the user."""
+    """Whether the agent works without a prompt of the user."""
     at_work = False
-    """The agent says that it works, in whatever turn."""
+    """Whether the agent reports that it works, in any turn."""
     background = 0
-    """How much goes on beside that, as the agent says."""
+    """Number of background tasks that the agent reports."""
     prompted: Message | None = None
-    """The user's words in the running turn, as long as the agent has named no id of theirs."""
+    """User's message of the running turn, as long as the agent has not sent its id."""
     announced: tuple[Prompt, Message] | None = None
-    """A prompt that goes next and is shown already, and where."""
+    """Next prompt, already shown, and its message."""
     entries_before = 0
-    """How many entries the transcript had when the turn began."""
+    """Number of transcript entries when the turn began."""
 
     def __init__(
         self,
@@ -160,17 +154,17 @@ class Session:
         directories: Sequence[str] = (),
         observer: SessionObserver | None = None,
     ) -> None:
-        """A session that does not exist at the agent yet."""
+        """Set up a session that the agent has not created yet."""
         self.n = n
         self.agent = agent
         self.cwd = cwd
         self.directories = list(directories)
         self.observer = observer or Unobserved()
         self.changes = Changes()
-        """Changes that the editor has not been told yet."""
+        """Changes not yet sent to the editor."""
         self.queue: list[Prompt] = []
         self.at_agent: list[Prompt] = []
-        """Prompts that wait at the agent, which has not inserted them yet."""
+        """Prompts at the agent that it has not inserted yet."""
         self.transcript = Transcript()
         self.tool_calls = ToolCalls()
         self.entries: dict[ToolCall, ToolEntry] = {}
@@ -180,68 +174,70 @@ class Session:
         )
         self.decisions = Decisions()
         self.plans: dict[str, PlanDocument | Sequence[schema.PlanEntry]] = {}
-        """Plans by id (rfds/plan-operations): documents, and lists of entries. The one that has no
-        id is under the empty one.
+        """Plans by id (rfds/plan-operations): documents, and lists of entries.
+
+        The key of the plan without an id is empty.
         """
         self.edits: list[dict[str, Any]] = []
         self.checkpoints: list[dict[str, Any]] = []
         self.follows: set[str] = set()
         """Config options whose values have changed with another one."""
         self.cut: dict[str, int] = {}
-        """How many entries of each list were left out, by the list's name in the state."""
+        """Number of entries left out of each list, by the list's name in the state."""
         self.own_words: set[str] = set()
-        """Ids of messages that are prompts of ours: the chat shows what the user wrote."""
+        """Ids of messages that are prompts from here. The chat shows the user's text of them."""
         self.links: dict[str, Subagent] = {}
         """Child sessions that this session's agent reported, by the agent's id."""
         self.letters: dict[str, SessionMessage] = {}
         """Messages between sessions, by id."""
         self.children: dict[str, Session] = {}
         self.root: Session = self
-        """The session that the user talks to; of a subagent the one above all."""
+        """The session that the user talks to: for a subagent the topmost one."""
 
     @property
     def key(self) -> str:
-        """Identifies the session across agents, whose ids may be the same."""
+        """Return a key that is unique across agents, whose ids may be the same."""
         return str(self.n)
 
     @property
     def roots(self) -> list[str]:
-        """Directories that belong to the session: `cwd` and `additionalDirectories`."""
+        """Return the directories of the session: `cwd` and `additionalDirectories`."""
         return [self.cwd, *self.directories]
 
     @property
     def is_running(self) -> bool:
-        """Whether a turn runs, or is being cancelled."""
+        """Return whether a turn runs or is being cancelled."""
         return self.status in ("running", "cancelling")
 
     @property
     def is_over(self) -> bool:
-        """Whether it is closed, or could not be opened."""
+        """Return whether the session is closed or could not be opened."""
         return self.status in ("closed", "failed")
 
     @property
     def silent(self) -> bool:
-        """Whether what happens is no event."""
+        """Return whether events are suppressed."""
         return self.replaying
 
     # -- ids from before it was opened again ------------------------------------------------------
 
     def mark_ids(self) -> None:
-        """It is opened again. Ids are unique in a session (v2/prompt-lifecycle#message-ids), but
-        some agents count them in each process from the first one on. So those under which nothing
-        is told until the user goes on name something new then: else it would be told at its old
-        place, where nobody sees it.
+        """Note the known ids when the session is reopened.
+
+        Ids are unique in a session (v2/prompt-lifecycle#message-ids), but some agents restart them
+        with each process. After a reopen, ids that the agent has not reused by the next prompt are
+        treated as new, so replies don't land in an old message.
         """
         self.transcript.mark_names()
         self.tool_calls.mark_ids()
 
     def keep_ids(self) -> None:
-        """The agent tells of the past by its ids: it knows them."""
+        """Keep the meaning of all ids, since the agent knows them."""
         self.transcript.keep_names()
         self.tool_calls.keep_ids()
 
     def forget_ids(self) -> None:
-        """The user goes on: the next prompt takes its place."""
+        """Forget the earlier ids, before the next prompt."""
         for role, message_id in self.transcript.forget_names():
             if role == "user":
                 self.own_words.discard(message_id)
@@ -250,36 +246,37 @@ class Session:
     # -- what changed -----------------------------------------------------------------------------
 
     def review_edits(self, edits: list[dict[str, Any]], *, silent: bool = False) -> None:
-        """What is pending of it, as `state().edits` has it; ``silent``: nobody is told."""
+        """Set the pending edits for `state().edits`. ``silent`` suppresses the notification."""
         if edits != self.edits:
             self.edits = edits
             if not silent:
                 self.change("edits")
 
     def offer_tools(self, offered: Callable[[], Offered]) -> None:
-        """The agent may use these of the editor's own tools."""
+        """Offer the agent these tools of the editor."""
         self.tools = self.tools or ToolUse()
         self.tools.offer(offered)
         self.change("tools")
 
     def withdraw_tools(self) -> None:
-        """The agent is not offered the editor's own tools any more."""
+        """Stop offering the editor's tools."""
         self.tools = None
         self.change("tools")
 
     def keep_checkpoints(self, listed: list[dict[str, Any]]) -> None:
-        """Its checkpoints, as `state().checkpoints` has them."""
+        """Set the checkpoints for `state().checkpoints`."""
         self.checkpoints = listed
         self.change("checkpoints")
 
     def change(self, *names: str) -> None:
-        """Note that state of these names is to be told anew."""
+        """Mark state of these names as changed."""
         self.changes.change(names, self.transcript.written)
         self.observer.changed(self)
 
     def bounded(self, name: str, items: Sequence[T], most: int = lists.LISTED) -> tuple[T, ...]:
-        """Return the first entries of a list of the state. How many are left out stands in `more`;
-        the user gets a notice the first time.
+        """Return the first entries of a list of the state.
+
+        `more` has the number left out. The user gets a notice the first time.
         """
         left, before = max(len(items) - most, 0), self.cut.get(name, 0)
         if left != before:
@@ -292,7 +289,7 @@ class Session:
         return tuple(items[:most])
 
     def event(self, name: str, **data: Any) -> None:
-        """Queue a `User` event behind the text that came before it; none of a replay."""
+        """Queue a `User` event after the text before it. A replay queues none."""
         if self.silent:
             return
         there = {key: it for key, it in data.items() if it is not None and it is not UNSET}
@@ -301,7 +298,7 @@ class Session:
         self.observer.changed(self)
 
     def let_go(self) -> None:
-        """Drop what a closed session needs no more: its chat and pending edits stay."""
+        """Drop the data that a closed session does not need. Its chat and pending edits stay."""
         self.modes = self.mode = self.models = self.usage = self.tools = None
         self.plan, self.commands, self.options, self.echo = (), (), (), ""
         self.plans.clear()
@@ -313,7 +310,7 @@ class Session:
     # -- turns ------------------------------------------------------------------------------------
 
     def retries(self, why: str | None) -> None:
-        """The agent tries something again; None: it goes on."""
+        """Set the reason of the agent's retry, or None when it continues."""
         if self.retrying != why:
             self.retrying = why
             self.change("retrying")
@@ -321,7 +318,7 @@ class Session:
     def notice(
         self, level: Literal["info", "warning", "error"], title: str, details: Sequence[str] = ()
     ) -> None:
-        """Put a line of ours into the margin of the chat, without tearing text that streams."""
+        """Add a line to the margin of the chat, without splitting a streaming message."""
         line = Line(level, title, tuple(details))
         if self.status == "running":
             self.transcript.hold(line)
@@ -332,15 +329,13 @@ class Session:
     # -- tool calls -------------------------------------------------------------------------------
 
     def called(self, call: ToolCall) -> None:
-        """A run of messages is applied; this call was the last one."""
+        """Handle the end of a run of messages. This call was the last one."""
         self.observer.streamed()
 
     # -- decisions --------------------------------------------------------------------------------
 
     def follow(self) -> None:
-        """Overridden by a child, which takes title and status from its parent
-        (`session/subagents.py`).
-        """
+        """Do nothing; a child takes title and status from its parent (`session/subagents.py`)."""
 
     def _terminal_output(self) -> None:
         self.observer.changed(self)
@@ -351,7 +346,7 @@ class Session:
             self.change("more")
 
     def ask(self, decision: Decision, call: ToolCall | None = None) -> None:
-        """Make a decision pending and show its card, under its tool call where it has one."""
+        """Make a decision pending and show its card, under its tool call if it has one."""
         decision.agent = decision.agent or self.transcript.speaker or self.agent.capitalize()
         self.decisions.add(decision)
         entry: ToolEntry | Question
@@ -374,7 +369,7 @@ class Session:
             self._tell_permission(decision)
 
     def renew(self, decision: Decision) -> None:
-        """Make a pending permission a new question: its tool call has changed."""
+        """Ask a pending permission again, since its tool call has changed."""
         decision.judge()
         if decision.outcome is not None:
             return
@@ -394,9 +389,7 @@ class Session:
         )
 
     def _tell_asked(self, decision: Decision) -> None:
-        """Mark the list of pending decisions that one came to or has left as changed, or the count
-        of those that wait behind.
-        """
+        """Mark the list of pending decisions, or the count of the unlisted ones, as changed."""
         pending = len(self.decisions)
         listed = not decision.behind or decision.outcome is not None or pending <= IN_STATE
         if not decision.behind and pending < IN_STATE:
@@ -407,7 +400,7 @@ class Session:
             self.root.change("more")
 
     def redraw(self, entry: Entry) -> None:
-        """More is known of an entry."""
+        """Mark an entry for redraw."""
         self.transcript.touch(entry)
         self.observer.changed(self)
 
@@ -421,7 +414,7 @@ class Session:
 
 
 def _keep_record(decision: Decision, entry: ToolEntry | Question) -> None:
-    """Keep the tool call as it was when its question was answered."""
+    """Store the tool call as it was when its question was answered."""
     chosen = decision.outcome is not None and decision.outcome.option is not None
     if chosen and isinstance(entry, ToolEntry):
         decision.record = entry.call.copied()

@@ -1,4 +1,4 @@
-"""Session state as `require('acp').state()` shows it: plain values, absent things None."""
+"""Session state for `require('acp').state()`: plain values, None for absent ones."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def present(value: Any) -> Any:
 
 
 def compact(**fields: Any) -> dict[str, Any]:
-    """Return the fields that are there."""
+    """Return the fields that are present."""
     return {key: value for key, value in fields.items() if value is not None and value is not UNSET}
 
 
 def tool_call(call: ToolCall) -> dict[str, Any]:
-    """`{id, title, kind, status, locations}`; the title falls back to the tool's name."""
+    """Return `{id, title, kind, status, locations}`. Without a title it is the tool's name."""
     return {
         "id": call.id,
         "title": call.title or call.name or "",
@@ -37,17 +37,17 @@ def tool_call(call: ToolCall) -> dict[str, Any]:
 
 
 def locations(call: ToolCall) -> list[dict[str, Any]]:
-    """`{path, line}` of each location of a tool call, the first `ITEMS` of them."""
+    """Return `{path, line}` of the first `ITEMS` locations of a tool call."""
     return [compact(path=at.path, line=at.line) for at in call.locations[:ITEMS]]
 
 
 def plan(entries: Iterable[schema.PlanEntry]) -> list[dict[str, Any]]:
-    """`{content, priority, status}` of each entry."""
+    """Return `{content, priority, status}` of each entry."""
     return [{"content": e.content, "priority": e.priority, "status": e.status} for e in entries]
 
 
 def commands(available: Iterable[schema.AvailableCommand]) -> list[dict[str, Any]]:
-    """`{name, description, hint}` of each command."""
+    """Return `{name, description, hint}` of each command."""
     return [
         compact(name=c.name, description=c.description, hint=getattr(c.input, "hint", None))
         for c in available
@@ -55,7 +55,7 @@ def commands(available: Iterable[schema.AvailableCommand]) -> list[dict[str, Any
 
 
 def modes(state: schema.SessionModeState | None) -> dict[str, Any] | None:
-    """`{current, available}`; None where the session has no modes."""
+    """Return `{current, available}`, or None if the session has no modes."""
     if state is None:
         return None
     available = [
@@ -65,7 +65,7 @@ def modes(state: schema.SessionModeState | None) -> dict[str, Any] | None:
 
 
 def usage(update: schema.UsageUpdate | None) -> dict[str, Any] | None:
-    """`{used, size, cost = {amount, currency}}`."""
+    """Return `{used, size, cost = {amount, currency}}`."""
     if update is None:
         return None
     cost = update.cost
@@ -78,7 +78,9 @@ def usage(update: schema.UsageUpdate | None) -> dict[str, Any] | None:
 
 
 def turn_usage(usage: schema.Usage | None) -> dict[str, Any] | None:
-    """`{total, input, output, thought, cached_read, cached_write}`: the tokens of one turn."""
+    """Return the tokens of one turn: `{total, input, output, thought, cached_read,
+    cached_write}`.
+    """
     if usage is None:
         return None
     return compact(
@@ -92,8 +94,9 @@ def turn_usage(usage: schema.Usage | None) -> dict[str, Any] | None:
 
 
 def permission(decision: Decision) -> dict[str, Any]:
-    """`{id, tool_call, title, kind, options}` of a pending question with options; `subagent`
-    where a child session asks: `{session, id, title}`.
+    """Return `{id, tool_call, title, kind, options}` of a pending question with options.
+
+    If a child session asks, `subagent` is `{session, id, title}`.
     """
     asker = decision.asker
     return compact(
@@ -108,12 +111,12 @@ def permission(decision: Decision) -> dict[str, Any]:
 
 
 def options(offered: Sequence[Option]) -> list[dict[str, Any]]:
-    """`{id, name, kind}` of each option, the first `OPTIONS` of them."""
+    """Return `{id, name, kind}` of the first `OPTIONS` options."""
     return [{"id": it.id, "name": it.name, "kind": it.kind} for it in offered[:OPTIONS]]
 
 
 def elicitation(decision: Decision) -> dict[str, Any]:
-    """`{id, mode, message}`; of mode url also `url`."""
+    """Return `{id, mode, message}`, for mode url also `url`."""
     asked = decision.request
     message = asked.message if asked is not None else decision.title
     url = getattr(asked, "url", None)
@@ -121,7 +124,7 @@ def elicitation(decision: Decision) -> dict[str, Any]:
 
 
 def tools(use: ToolUse | None) -> dict[str, Any] | None:
-    """`{names, connected, calls, failed, slowest_ms}`."""
+    """Return `{names, connected, calls, failed, slowest_ms}`."""
     if use is None:
         return None
     counts = {name: getattr(use, name) for name in ("connected", "calls", "failed", "slowest_ms")}
@@ -129,7 +132,7 @@ def tools(use: ToolUse | None) -> dict[str, Any] | None:
 
 
 def subagent(link: Subagent) -> dict[str, Any]:
-    """`{id, session, title, description, state, stop_reason, error}`; `session` is our number."""
+    """Return `{id, session, title, description, state, stop_reason, error}` of a subagent."""
     return compact(
         id=link.id,
         session=link.n,

@@ -1,6 +1,4 @@
-"""The values of a session for `require('acp').state()` that changed since the editor last took
-them.
-"""
+"""Changed values of a session for `require('acp').state()`."""
 
 from __future__ import annotations
 
@@ -14,12 +12,13 @@ from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.session import Session
 
 ALL: Final = sys.maxsize
-"""As much text as there is."""
+"""Any amount of text."""
 
 
 def take_changes(session: Session, drawn: int = ALL) -> list[tuple[list[str | int], Any]]:
-    """Return what changed within the drawn text as `(path below the session, value)`; None stands
-    for absent. Tool calls by themselves are taken by `take_calls`.
+    """Return the changes within the drawn text as `(path below the session, value)`.
+
+    None means absent. `take_calls` returns the tool calls.
     """
     told: list[tuple[list[str | int], Any]] = []
     changes, shown = session.changes, _listed_calls(session)
@@ -37,8 +36,9 @@ def take_changes(session: Session, drawn: int = ALL) -> list[tuple[list[str | in
 
 
 def take_calls(session: Session, drawn: int = ALL) -> tuple[int, list[tuple[int, ToolCall]]]:
-    """Return how many of the oldest tool calls are no longer in the state, and those in it that
-    changed within the drawn text, with their positions from 1.
+    """Return the number of old tool calls no longer in the state, and the changed ones.
+
+    The latter changed within the drawn text and have their positions from 1.
     """
     shown, changed = _listed_calls(session), session.changes.take_calls(drawn)
     at = session.tool_calls.at
@@ -46,8 +46,9 @@ def take_calls(session: Session, drawn: int = ALL) -> tuple[int, list[tuple[int,
 
 
 def _listed_calls(session: Session) -> range:
-    """The positions of the tool calls that are in the state, from 0: none of a closed session, else
-    the newest ones.
+    """Return the positions of the tool calls in the state, from 0: the newest ones.
+
+    A closed session has none.
     """
     count = len(session.tool_calls)
     return range(count if session.status == "closed" else lists.dropped(count), count)
@@ -59,7 +60,7 @@ def _value(session: Session, name: str) -> Any:
 
 
 def _more(session: Session) -> dict[str, int] | None:
-    """How many of a list are not shown, by its name."""
+    """Return the number of items left out of each list, by its name."""
     waiting = session.decisions.unlisted if session.root is session else {}
     terminals = max(len(session.terminals) - lists.NEWEST, 0)
     links = max(len(session.links) - lists.NEWEST, 0)
@@ -68,13 +69,13 @@ def _more(session: Session) -> dict[str, int] | None:
 
 
 def _subagents(session: Session) -> list[dict[str, Any]]:
-    """The newest subagents, in order."""
+    """Return the newest subagents, in order."""
     newest = islice(reversed(session.links.values()), lists.NEWEST)
     return [snapshot.subagent(link) for link in newest][::-1]
 
 
 def _pending(session: Session, name: str) -> list[dict[str, Any]]:
-    """The questions of a list. Those of a subagent are listed by the session above all."""
+    """Return the questions of a list. Those of a subagent are listed by the topmost session."""
     if session.root is not session:
         return []
     shown = snapshot.elicitation if name == "elicitations" else snapshot.permission
@@ -102,4 +103,4 @@ _SHOWN: Final[dict[str, Callable[[Session], Any]]] = {
     "elicitations": lambda session: _pending(session, "elicitations"),
     "questions": lambda session: _pending(session, "questions"),
 }
-"""How a value is made that is not an attribute of the session as it is."""
+"""Functions for values that are not plain attributes of the session."""

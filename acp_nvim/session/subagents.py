@@ -1,7 +1,7 @@
 """Child sessions of a session: names, state and questions (v1/subagents).
 
-A child has its own transcript and number; its questions stand in the list of the topmost session,
-under the child's name. We never open, prompt or close a child.
+A child has its own transcript and number. Its questions are in the list of the topmost session,
+under the child's name. The client never opens, prompts or closes a child.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from acp_nvim.session.session import Session, Status
 from acp_nvim.session.transcript.entries import Heading, SessionMessage, Subagent, add_part
 
 OTHERS: Final = ""
-"""Id of the child that stands for all children past the first `lists.NEWEST`."""
+"""Id of the shared child for all children beyond the first `lists.NEWEST`."""
 
 _ASKED = ("permissions", "elicitations")
 _ASKING = ("AcpPermission", "AcpPermissionDone", "AcpElicitation")
@@ -32,14 +32,14 @@ _STATUS: dict[str, Status] = {
     "requires_action": "running",
     "gone": "failed",
 }
-"""Session status by the child's state; any other state is idle."""
+"""Session status by the child's state. Any other state is idle."""
 
 
 class Child(Session):
-    """A session that another session's agent has started."""
+    """Session that another session's agent has started."""
 
     def __init__(self, n: int, parent: Session, link: Subagent) -> None:
-        """`link` is the entry in the parent's transcript."""
+        """Set up with `link`, the entry in the parent's transcript."""
         root = parent.root
         super().__init__(n, parent.agent, root.cwd, root.directories, parent.observer)
         self.id = link.id
@@ -66,14 +66,14 @@ class Child(Session):
         self.change("title", "status", "stop_reason", "error")
 
     def change(self, *names: str) -> None:
-        """Mark state as changed; questions are state of the topmost session."""
+        """Mark state as changed. Questions are state of the topmost session."""
         mine = [name for name in names if name not in _ASKED]
         super().change(*mine)
         if len(mine) < len(names):
             self.root.change(*(name for name in names if name in _ASKED))
 
     def event(self, name: str, **data: Any) -> None:
-        """Queue an event; those of questions go to the topmost session."""
+        """Queue an event. Those of questions go to the topmost session."""
         if name in _ASKING:
             self.root.event(name, subagent=self.n, **data)
         else:
@@ -81,11 +81,11 @@ class Child(Session):
 
     @property
     def silent(self) -> bool:
-        """A child is replayed with the topmost session."""
+        """Return whether the topmost session is replayed, and the child with it."""
         return self.root.replaying
 
     def ask(self, decision: Decision, call: ToolCall | None = None) -> None:
-        """Ask here and above, under the child's name."""
+        """Ask here and in the topmost session, under the child's name."""
         decision.asker, decision.agent = self, self.link.label
         decision.title = f"{self.link.label} › {decision.title}"
         super().ask(decision, call)
@@ -94,7 +94,7 @@ class Child(Session):
         decision.waiters.append(lambda _: self._told())
 
     def called(self, call: ToolCall) -> None:
-        """Show its latest call in the parent's line, too."""
+        """Show its latest call in the parent's line too."""
         super().called(call)
         self.link.calls, self.link.latest = len(self.tool_calls), call.title or call.name or call.id
         self._told()
@@ -104,7 +104,7 @@ class Child(Session):
         self.above.observer.changed(self.above)
 
     def cancel_asked(self) -> None:
-        """Cancel its questions: it was cancelled by itself."""
+        """Cancel the child's questions, when it was cancelled itself."""
         for decision in self.decisions:
             if decision.asker is self:
                 decision.resolve(CANCELLED, "cancel")
@@ -113,8 +113,9 @@ class Child(Session):
 def child_of(
     parent: Session, session_id: str, make: Callable[[Session, Subagent], Child]
 ) -> Session:
-    """Return the child that the parent has named; it is made the first time. A session has a
-    bounded number of children with chats of their own, all others share one.
+    """Return the child that the parent has named, created on first use.
+
+    A session has a limited number of children with chats of their own. The others share one.
     """
     root, link = parent.root, parent.links[session_id]
     known = root.children.get(session_id)
@@ -132,7 +133,7 @@ def child_of(
 
 
 def shown(session: Session, session_id: str) -> Session | None:
-    """Return the child whose chat shows a subagent; None if nothing is known about it."""
+    """Return the child whose chat shows a subagent, or None if it is unknown."""
     children = session.root.children
     return children.get(session_id) or (
         children.get(OTHERS) if session_id in session.links else None
@@ -140,8 +141,10 @@ def shown(session: Session, session_id: str) -> Session | None:
 
 
 def is_taken(session: Session, session_id: str, routed: Session | None) -> bool:
-    """Whether a child that a session reports has the id of another session: of itself or one above
-    it, or of one that the user opened. `routed` is the session known by that id.
+    """Return whether a reported child has the id of another session.
+
+    That may be the session itself, one above it, or one that the user opened. `routed` is the
+    session known by that id.
     """
     if session_id in (OTHERS, session.id, session.root.id):
         return True
@@ -192,7 +195,7 @@ def _state(link: Subagent, state: schema.StateUpdate | None) -> None:
 
 
 def abandon(session: Session) -> None:
-    """The agent is gone or the session is closed: all children are gone, too."""
+    """End all children, when the agent has ended or the session is closed."""
     for child in session.children.values():
         assert isinstance(child, Child)
         call_updates.close_open(child, "failed")
@@ -207,7 +210,7 @@ def abandon(session: Session) -> None:
 
 
 def message(session: Session, update: schema.SessionMessage) -> None:
-    """A message between sessions, upserted by its id; null clears."""
+    """Upsert a message between sessions by its id. Null clears."""
     message = _message(session, update.message_id)
     if update.sender_session_id is not UNSET:
         message.sender = update.sender_session_id
@@ -220,7 +223,7 @@ def message(session: Session, update: schema.SessionMessage) -> None:
 
 
 def message_chunk(session: Session, update: schema.SessionMessageChunk) -> None:
-    """One more piece of such a message."""
+    """Append a chunk of such a message."""
     add_part(_message(session, update.message_id).parts, _part(update.content))
     session.observer.changed(session)
 
@@ -236,7 +239,6 @@ def _message(session: Session, message_id: str) -> SessionMessage:
 
 
 def _names(session: Session, message: SessionMessage) -> dict[str, str]:
-    """Return the names of sender and recipient, by id."""
     return {id: _name(session, id) for id in (message.sender, message.recipient) if id}
 
 

@@ -1,4 +1,4 @@
-"""The turns of a session: the user's prompts in the transcript, and how a turn begins and ends."""
+"""Turns of a session: their beginning and end, and the user's prompts in the transcript."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ _ENDS: Final[Mapping[str | None, str]] = {
 
 
 def announce(session: Session, prompt: Prompt) -> None:
-    """Show a prompt that goes next, while its agent may still have to start; not when others
-    wait.
-    """
+    """Show the next prompt while its agent may still be starting. Not if others are queued."""
     if session.held or session.queue != [prompt] or prompt.given or not prompt.text.strip():
         return
     words = shown(prompt.text)
@@ -38,7 +36,7 @@ def announce(session: Session, prompt: Prompt) -> None:
 
 
 def retract(session: Session) -> None:
-    """The announced prompt is not sent now, or never."""
+    """Withdraw the announced prompt, which is not sent now."""
     if session.announced is not None:
         session.announced = None
         session.notice("info", wording.PROMPT_KEPT)
@@ -47,7 +45,7 @@ def retract(session: Session) -> None:
 def begin(
     session: Session, prompt: Prompt, agent_title: str, message_id: str | None = None
 ) -> None:
-    """The prompt goes to the agent now, or was inserted there under this id."""
+    """Begin a turn with a prompt that is sent now, or was inserted under this id."""
     if session.own_turn:
         session.own_turn = False
         session.observer.own_turn(session)
@@ -65,9 +63,7 @@ def begin(
 
 
 def insert(session: Session, prompt: Prompt, message_id: str | None = None) -> None:
-    """Show a prompt where it stands among the messages, unless the agent has told of it by its
-    id already.
-    """
+    """Show a prompt at its place, unless the agent has already sent it by its id."""
     session.forget_ids()
     if message_id is not None and session.transcript.named("user", message_id) is not None:
         return
@@ -81,7 +77,7 @@ def insert(session: Session, prompt: Prompt, message_id: str | None = None) -> N
 
 
 def _say(session: Session, parts: Sequence[Part]) -> Message:
-    """Put the user's words into the transcript."""
+    """Add the user's message to the transcript."""
     message = Message("user", parts=list(parts), closed=True, sent=time.time())
     session.transcript.add(message)
     session.transcript.written += sum(len(part) if isinstance(part, str) else 1 for part in parts)
@@ -89,7 +85,7 @@ def _say(session: Session, parts: Sequence[Part]) -> Message:
 
 
 def _say_rest(session: Session, prompt: Prompt, parts: list[Part]) -> Message:
-    """Show the rest of a prompt that was announced: its attachments, late text."""
+    """Show the rest of an announced prompt: its attachments, late text."""
     announced, session.announced = session.announced, None
     if announced is None or announced[0] is not prompt:
         return _say(session, parts)
@@ -106,8 +102,9 @@ def _say_rest(session: Session, prompt: Prompt, parts: list[Part]) -> Message:
 
 
 def name_prompt(session: Session, message_id: str) -> None:
-    """The agent knows the user's words of this turn under that id; what it has told of them
-    under it before is not shown twice.
+    """Set the agent's id of the user's message.
+
+    Parts that the agent has sent under this id before are not shown twice.
     """
     message, session.prompted, session.echo = session.prompted, None, ""
     if message is None:
@@ -129,9 +126,10 @@ def end(
     *,
     quiet: bool = False,
 ) -> None:
-    """The turn is over: the agent answered, or never will. `told` is the error for state and
-    event where that is more than `error`, `usage` the tokens of the turn. `quiet`: the chat says
-    elsewhere why it ended.
+    """End the turn, with the agent's answer or without one.
+
+    `told` is the error for state and event if it differs from `error`. `usage` has the tokens of
+    the turn. `quiet` adds no line, because the chat shows the reason elsewhere.
     """
     came = session.transcript.entries[session.entries_before :]
     line = _end_line(stop_reason, error, details, came if session.in_turn else None)
@@ -157,7 +155,7 @@ def end(
 
 
 def _close_left(session: Session, stop_reason: str | None, *, failed: bool) -> None:
-    """Assume the end of open calls; what goes on in the background does not end so."""
+    """Assume the end of open calls, unless they run in the background."""
     if stop_reason == "cancelled" or session.status == "cancelling":
         call_updates.close_open(session, "cancelled")
     elif failed:
@@ -176,8 +174,9 @@ def _end_line(
     details: Sequence[str],
     entries: Sequence[Entry] | None,
 ) -> Line | None:
-    """Return the line that tells how a turn has ended; None for one that ended as it should.
-    `entries` are those of a turn that the user has begun: it should have some.
+    """Return the line about the end of a turn, or None for a regular end.
+
+    `entries` are those of a turn that the user has begun, which should have some.
     """
     if error is not None:
         return Line("error", error, tuple(details))
@@ -189,12 +188,12 @@ def _end_line(
 
 
 def nothing_came(session: Session) -> bool:
-    """Return whether the agent has sent nothing in the turn that runs."""
+    """Return whether the agent has sent nothing in the running turn."""
     return _are_empty(session.transcript.entries[session.entries_before :])
 
 
 def _are_empty(entries: Sequence[Entry]) -> bool:
-    """Whether nothing has come, not even a line in the margin."""
+    """Return whether there is no agent entry, not even a line in the margin."""
     return all(
         isinstance(entry, Heading)
         or (isinstance(entry, Message) and (entry.role == "user" or not entry.parts))
@@ -205,8 +204,9 @@ def _are_empty(entries: Sequence[Entry]) -> bool:
 def _left_open(
     calls: Iterable[ToolCall], entries: Mapping[ToolCall, ToolEntry]
 ) -> tuple[list[ToolCall], list[ToolCall]]:
-    """Return open calls whose end the agent has not told: those that the user refused, and the
-    others. One that waits, for the user or as its agent says, goes on.
+    """Return open calls whose end the agent has not reported: refused ones, and others.
+
+    A call that waits for the user or is paused stays open.
     """
     left = [call for call in calls if call.status != "paused" and entries[call].asks is None]
     refused = [call for call in left if _is_refused(call, entries[call])]
@@ -214,14 +214,15 @@ def _left_open(
 
 
 def _is_refused(call: ToolCall, entry: ToolEntry) -> bool:
-    """Whether the user refused a call that has not begun: some agents end the turn without another
-    word about it.
+    """Return whether the user refused a call that has not begun.
+
+    Some agents end the turn without reporting it.
     """
     return call.status == "pending" and bool(entry.decisions) and entry.decisions[-1].refused
 
 
 def settle(session: Session) -> None:
-    """Bring the status up to date: it is running while anything goes on."""
+    """Update the status: running while any work continues."""
     works = session.in_turn or session.at_work or bool(session.background)
     status: Status = "running" if works else "idle"
     if session.status in ("idle", "running") and session.status != status:

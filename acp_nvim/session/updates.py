@@ -1,5 +1,5 @@
-"""Applies each kind of `session/update` to a session (v1/prompt-turn, v1/tool-calls, v1/agent-plan
-and the rest), and the updates that belong to no version (`protocol.updates`).
+"""Application of each kind of `session/update` (v1/prompt-turn, v1/tool-calls, v1/agent-plan and
+others), and of version-independent updates (`protocol.updates`).
 """
 
 from __future__ import annotations
@@ -30,14 +30,12 @@ Apply = Callable[[Session, Any], None]
 
 
 def apply(session: Session, update: Update) -> None:
-    """Apply one update; an unknown kind is shown as such, none is lost."""
+    """Apply one update. Unknown kinds are shown as such."""
     _APPLY.get(update.__class__, _unknown)(session, update)
 
 
 def joined(updates: Sequence[Any]) -> schema.AgentMessageChunk | None:
-    """Return one chunk that says what several do, None where they are not all plain text of one
-    message of the agent.
-    """
+    """Join plain text chunks of one agent message into one chunk. Return None for other updates."""
     if len(updates) < 2:
         return None
     message_id = getattr(updates[0], "message_id", UNSET)
@@ -78,9 +76,7 @@ def _thought(session: Session, update: schema.AgentThoughtChunk) -> None:
 
 
 def _user_message(session: Session, update: schema.UserMessageChunk) -> None:
-    """Drop an echo of the prompt that is shown already; anything else is a user's message of a
-    replay.
-    """
+    """Drop an echo of the prompt that is already shown. Other chunks are replayed messages."""
     for content in sent(update.content):
         _user_block(session, content, update.message_id or None)
 
@@ -105,7 +101,7 @@ def _subagent(session: Session, update: schema.SubagentUpdate) -> None:
 
 
 def _suggestions(session: Session, update: schema.PromptSuggestionsUpdate) -> None:
-    """Prompts that the agent expects next; one with more than text and links is left out."""
+    """Set the prompts that the agent suggests. One with more than text and links is left out."""
     texts = filter(None, (suggested(one.prompt) for one in update.suggestions))
     session.suggestions = session.bounded("suggestions", list(texts))
     session.change("suggestions")
@@ -125,7 +121,7 @@ def _options(session: Session, update: schema.ConfigOptionUpdate) -> None:
 
 
 def _info(session: Session, update: schema.SessionInfoUpdate) -> None:
-    """Null clears, absence keeps."""
+    """Set the title. Null clears, absent keeps."""
     if update.title is not UNSET:
         session.title = update.title
         session.change("title")

@@ -1,5 +1,5 @@
-"""Applies updates that name what they change by its id (`protocol.updates`): messages, contents of
-tool calls, terminals of the agent (v2/prompt-lifecycle, v2/tool-calls).
+"""Application of updates by id (`protocol.updates`): messages, contents of tool calls, terminals
+of the agent (v2/prompt-lifecycle, v2/tool-calls).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Message, Part, Role
 
 OUTPUT_BYTES: Final = 1 << 20
-"""The most bytes of text that chunks may bring to a tool call, where no option says."""
+"""Maximum number of text bytes that chunks may add to a tool call, if no option sets it."""
 
 
 def part(content: Any) -> Part:
-    """Return text that streams, or a block: anything but text for the user."""
+    """Return streaming text, or a block for anything but text for the user."""
     if content.__class__ is not schema.TextContent:
         return cast("Part", content)
     if content.annotations and content.annotations.audience == ["assistant"]:
@@ -39,8 +39,9 @@ def sent(content: Any) -> Iterable[Any]:
 
 
 def parts_of(content: Any, known: schema.Annotations | None = None) -> list[Part]:
-    """Return what a block adds to a message: a text with annotations has them in front of it,
-    unless they are `known`, those of the text before it.
+    """Return the parts that a block adds to a message.
+
+    Annotations precede their text, unless they are `known`, those of the text before it.
     """
     it = part(content)
     annotations = content.annotations if isinstance(it, str) else None
@@ -62,7 +63,7 @@ def stream(session: Session, role: Role, content: Any, message_id: str | None) -
 
 
 def chunk(session: Session, update: updates.MessageChunk) -> None:
-    """More of a message; a prompt of ours is shown as the user wrote it."""
+    """Append a chunk to a message. A prompt from here keeps the user's text."""
     role, content = update.role, update.content
     if role == "user" and _is_ours(session, update.message_id, [part(content)]):
         return
@@ -87,7 +88,7 @@ def content(session: Session, update: updates.MessageContent) -> None:
 
 
 def kept(session: Session, update: updates.MessageKept) -> None:
-    """A message is there. That of a prompt of ours has its id now."""
+    """Handle an existing message. It may give the running prompt its id."""
     if update.role == "user" and session.prompted is not None:
         _is_ours(session, update.message_id, [session.echo])
 
@@ -101,8 +102,9 @@ def _spoken(session: Session, message: Message) -> None:
 
 
 def _is_ours(session: Session, message_id: str, parts: Sequence[Part]) -> bool:
-    """Whether a message of the user is the prompt that was sent last: it has that id, or no id is
-    known yet and the text is the same.
+    """Return whether a message of the user is the last sent prompt.
+
+    It has that id, or no id is known yet and the text is the same.
     """
     if message_id in session.own_words:
         return True
@@ -119,7 +121,7 @@ def _is_ours(session: Session, message_id: str, parts: Sequence[Part]) -> bool:
 
 
 def call_content(session: Session, update: updates.CallContent) -> None:
-    """One more item of a tool call, which the first one creates."""
+    """Append an item to a tool call, which the first item creates."""
     call = session.tool_calls.get(update.tool_call_id)
     if call is None:
         call_updates.upsert(
@@ -136,7 +138,7 @@ def call_content(session: Session, update: updates.CallContent) -> None:
 
 
 def terminal_state(session: Session, update: updates.TerminalState) -> None:
-    """A terminal of the agent as it is now: given fields replace, absent ones stay."""
+    """Update a terminal of the agent: given fields replace, absent ones stay."""
     terminals = session.terminals
     terminal = terminals.reported(update.terminal_id)
     if update.command is not UNSET or update.cwd is not UNSET:
@@ -157,12 +159,12 @@ def terminal_state(session: Session, update: updates.TerminalState) -> None:
 
 
 def terminal_bytes(session: Session, update: updates.TerminalBytes) -> None:
-    """More output of a terminal of the agent."""
+    """Append output to a terminal of the agent."""
     session.terminals.reported(update.terminal_id).feed_lines(update.data)
 
 
 def usage(session: Session, update: updates.UsageState) -> None:
-    """Tokens and cost; an absent cost stays as it was."""
+    """Set tokens and cost. An absent cost keeps the former one."""
     cost = update.cost
     if cost is UNSET:
         cost = session.usage.cost if session.usage else UNSET

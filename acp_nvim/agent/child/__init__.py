@@ -1,1 +1,1 @@
-"""Child processes: started, watched, and ended with all that they started."""
+"""Child processes: starting, watching, and ending them with their descendants."""

@@ -1,4 +1,4 @@
-"""A process that was started before there was a loop, as one that asyncio has started."""
+"""Adoption of a process that was started before the event loop."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ STDIN, STDOUT, STDERR = 0, 1, 2
 async def adopt(
     process: subprocess.Popen[bytes], protocol: asyncio.SubprocessProtocol
 ) -> AdoptedChild:
-    """Take over a process whose three streams are pipes; from here on they belong to the loop."""
+    """Adopt a process whose three streams are pipes. From here on they belong to the loop."""
     child = AdoptedChild(process, protocol)
     await child.connect()
     return child
 
 
 class AdoptedChild(asyncio.SubprocessTransport):
-    """What asyncio makes for a process of its own, over one that runs already."""
+    """asyncio's subprocess transport for a process that already runs."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], protocol: asyncio.SubprocessProtocol
@@ -33,8 +33,9 @@ class AdoptedChild(asyncio.SubprocessTransport):
         self._pipes: dict[int, asyncio.BaseTransport] = {}
 
     async def connect(self) -> None:
-        """Begin to read, and to wait for the end. Stdout comes last: what it tells needs the
-        rest.
+        """Start reading, and waiting for the exit.
+
+        Stdout is connected last, because its handler needs the other streams.
         """
         process = self._process
         for fd, file in (
@@ -45,7 +46,7 @@ class AdoptedChild(asyncio.SubprocessTransport):
             connect = self._loop.connect_write_pipe if fd == STDIN else self._loop.connect_read_pipe
             self._pipes[fd], _ = await cast(Any, connect)(self._reader(fd), file)
         self._protocol.connection_made(self)
-        # As asyncio does where the system has no better way, and ended by the process' own end.
+        # asyncio does so without a child watcher. The thread ends with the process.
         Thread(target=self._wait, daemon=True).start()
 
     def _reader(self, fd: int) -> Callable[[], asyncio.Protocol]:
@@ -57,31 +58,27 @@ class AdoptedChild(asyncio.SubprocessTransport):
             self._loop.call_soon_threadsafe(self._protocol.process_exited)
 
     def get_pid(self) -> int:
-        """The process id."""
         return self._process.pid
 
     def get_returncode(self) -> int | None:
-        """As `Popen` has it; None while it runs."""
+        """Return the return code as `Popen` has it, or None while the process runs."""
         return self._process.returncode
 
     def get_pipe_transport(self, fd: int) -> asyncio.BaseTransport | None:
-        """The transport of that stream."""
+        """Return the transport of a stream."""
         return self._pipes.get(fd)
 
     def send_signal(self, signal: int) -> None:
-        """To the process alone."""
         self._process.send_signal(signal)
 
     def terminate(self) -> None:
-        """SIGTERM to the process alone."""
         self._process.terminate()
 
     def kill(self) -> None:
-        """SIGKILL to the process alone."""
         self._process.kill()
 
     def close(self) -> None:
-        """Close the pipes; a process that runs still is killed, as asyncio does."""
+        """Close the pipes. Like asyncio, kill a process that still runs."""
         for pipe in self._pipes.values():
             pipe.close()
         if self._process.returncode is None:
@@ -89,7 +86,7 @@ class AdoptedChild(asyncio.SubprocessTransport):
 
 
 class _Pipe(asyncio.Protocol):
-    """One stream's events, told to the protocol of the process."""
+    """Events of one stream, forwarded to the protocol of the process."""
 
     def __init__(self, fd: int, protocol: asyncio.SubprocessProtocol) -> None:
         self._fd = fd

@@ -1,9 +1,9 @@
-"""The agent of a first prompt, started before the host has imported anything.
+"""Agent of a first prompt, started before the host has imported anything.
 
-Lua knows how that agent is started, says so in a variable of the host's environment
-(`lua/acp/base/early_agent.lua`), and Python takes longer to import the host than most programs to
-start. What was started here is only ever used as the process that `StdioTransport` would start
-itself; where one thing differs it is ended. This module imports next to nothing.
+Lua describes the agent in an environment variable of the host (`lua/acp/base/early_agent.lua`),
+because importing the host takes longer than most programs take to start. The process is used only
+as the one that `StdioTransport` would start itself; if anything differs it is ended. This module
+imports almost nothing.
 """
 
 from __future__ import annotations
@@ -14,23 +14,24 @@ import subprocess
 from acp_nvim.agent.child import guard
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # neither is needed to start a process
+if TYPE_CHECKING:  # not needed to start a process
     from collections.abc import Mapping, Sequence
     from typing import IO, Final
 
 VARIABLE: Final = "ACP_NVIM_EARLY_AGENT"
-"""Directory, number of words, words, then `NAME=value` of its own environment; a line each, with
-`%` as `%25` and a line's end as `%0A`.
+"""Directory, number of words, words, then `NAME=value` of the agent's environment.
+
+There is one line for each, with `%` as `%25` and a line end as `%0A`.
 """
 
 
 class EarlyAgent:
-    """A process that nobody speaks to yet, with a guard that knows it."""
+    """Started process without a reader, and the guard that knows it."""
 
     def __init__(
         self, words: Sequence[str], cwd: str, env: Mapping[str, str], program: str
     ) -> None:
-        """Start guard and process. Raises OSError, ValueError."""
+        """Start guard and process. Raise OSError, ValueError."""
         self.words, self.cwd, self.env, self.program = list(words), cwd, dict(env), program
         self.host_mark = guard.new_mark()
         self.mark = guard.child_mark(self.host_mark, 0)
@@ -64,14 +65,15 @@ class EarlyAgent:
         return self.guard.stdin
 
     def is_for(self, words: Sequence[str], cwd: str, env: Mapping[str, str], program: str) -> bool:
-        """Whether it is the process that this asks for, to the letter."""
+        """Return whether this is exactly the requested process."""
         same = self.words == list(words) and os.path.normpath(self.program) == program
         return same and self.cwd == cwd and self.env == dict(env)
 
 
 def start(text: str, env: Mapping[str, str]) -> EarlyAgent | None:
-    """Start the agent that `VARIABLE` describes, over the environment `env`; None where that cannot
-    be done: what is wrong is told when it is tried again.
+    """Start the agent that `VARIABLE` describes, with the environment `env`.
+
+    Return None if it cannot be started: the later regular start reports the error.
     """
     cwd, count, *rest = (_plain(line) for line in text.split("\n"))
     words, own = rest[: int(count)], rest[int(count) :]
@@ -91,8 +93,9 @@ def _plain(line: str) -> str:
 
 
 def _program(name: str, cwd: str, path: str) -> str | None:
-    """The file that starts, where that is plain: as `launch.find_program`, but for a PATH that
-    begins with relative directories.
+    """Return the program's file if the lookup is simple.
+
+    Unlike `launch.find_program`, a PATH with relative directories is not searched.
     """
     if "/" in name:
         found = os.path.join(cwd, name)

@@ -1,4 +1,4 @@
-"""How a process ended."""
+"""Exit of a process."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import NamedTuple, Self
 
 
 class Exit(NamedTuple):
-    """How a process ended: `code`, or the name of the `signal` that ended it ('SIGKILL'); the other
-    one is None.
+    """Exit of a process: `code`, or the name of the `signal` that ended it ('SIGKILL').
+
+    The other one is None.
     """
 
     code: int | None
@@ -16,7 +17,7 @@ class Exit(NamedTuple):
 
     @classmethod
     def of(cls, status: int) -> Self:
-        """From a return code as Python has it, negative for a signal."""
+        """Convert a return code of Python, which is negative for a signal."""
         if status >= 0:
             return cls(status, None)
         try:

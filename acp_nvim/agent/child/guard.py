@@ -1,10 +1,10 @@
-"""The guard that ends our process groups when the host cannot: after `kill -9`, or a crash.
+"""Guard that ends the host's process groups if the host cannot, after `kill -9` or a crash.
 
-One tiny shell per host reads a pipe that only we hold open. We tell it which process groups are
-ours; when the pipe ends, for whatever reason, it terminates the groups that are still listed,
-processes that their members have started outside of the group, and daemons that carry our mark in
-their environment (`CHILD`). The first agent is started before the host imports anything, and its
-guard before it (`early.py`), so this module imports next to nothing.
+One small shell per host reads a pipe whose only writer is the host. The host sends it the process
+groups to guard. When the pipe ends, for whatever reason, the guard terminates the groups still
+listed, processes that their members started outside the group, and daemons with the host's mark in
+their environment (`CHILD`). The first agent and its guard start before the host imports anything
+(`early.py`), so this module imports almost nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Final
 
 CHILD: Final = "ACP_NVIM_CHILD"
-"""The environment variable whose value tells whose child a process is."""
+"""Environment variable whose value names the host of a process."""
 
 GUARD = r"""
 trap '' HUP INT TERM
@@ -75,25 +75,27 @@ done
 targets="$targets $(marked)"
 send KILL
 """
-"""POSIX sh. About one second passes between TERM and KILL. It ignores the signals a terminal or a
-session manager sends.
+"""Guard in POSIX sh.
+
+About one second passes between TERM and KILL. It ignores the signals of a terminal or a session
+manager.
 """
 
 
 def new_mark() -> str:
-    """A value that no other host has: the beginning of the marks of its children."""
+    """Return a value unique to this host, the prefix of its children's marks."""
     return os.urandom(16).hex()
 
 
 def child_mark(host: str, number: int) -> str:
-    """The value of `CHILD` for the child of that number; 0 is an early agent."""
+    """Return the value of `CHILD` for the child of that number. 0 is an early agent."""
     return f"{host}.{number}"
 
 
 def start(mark: str) -> subprocess.Popen[bytes]:
-    """Start a guard for the children of this mark; it is told of groups by its stdin."""
-    # Descriptors that Python opens are not inheritable: no agent holds the pipe's write end,
-    # EOF comes when we go.
+    """Start a guard for the children of this mark. It receives groups on stdin."""
+    # Descriptors that Python opens are not inheritable. So no agent holds the write end of the
+    # pipe, and EOF comes when the host ends.
     return subprocess.Popen(
         ["/bin/sh", "-c", GUARD, "acp-nvim-guard", f"{CHILD}={mark}"],
         stdin=subprocess.PIPE,

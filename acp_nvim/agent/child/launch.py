@@ -1,4 +1,4 @@
-"""Starting a program, and saying in one line why it can't be started."""
+"""Start of a program, with a one-line explanation if it fails."""
 
 import asyncio
 import errno
@@ -14,13 +14,14 @@ from acp_nvim.agent.child.reaper import Reaper
 
 
 class AgentStartError(Exception):
-    """A program could not be started. The message names it and the reason, in one line fit for a
-    user.
+    """Program that could not be started.
+
+    The message names it and the reason, in one line for users.
     """
 
 
 class ProgramMissing(AgentStartError):
-    """There is no such program here: it has to be installed."""
+    """Program that is not installed."""
 
 
 async def spawn(
@@ -33,10 +34,11 @@ async def spawn(
     by: Sequence[str] = (),
     streams: int = asyncio.subprocess.PIPE,
 ) -> asyncio.SubprocessTransport:
-    """Start `argv` in a session of its own, by the program `by` where one has to prepare something;
-    `reaper` runs by then. A cancel waits until the start has succeeded or failed.
+    """Start `argv` in a session of its own, through the program `by` if one has to prepare
+    something.
 
-    Raises AgentStartError.
+    The `reaper` is running by then. A cancel waits until the start has succeeded or failed. Raise
+    AgentStartError.
     """
     program = find_program(argv, cwd, env)
     with anyio.CancelScope(shield=True):
@@ -58,9 +60,9 @@ async def spawn(
 
 
 def find_program(argv: Sequence[str], cwd: str | Path, env: Mapping[str, str]) -> str:
-    """The file that `argv[0]` names: by the PATH of `env`, or by `cwd` when it holds a slash.
+    """Return the file of `argv[0]`: by the PATH of `env`, or relative to `cwd` if it has a slash.
 
-    Raises AgentStartError when the command is empty, `cwd` is no directory, or there is no such
+    Raise AgentStartError if the command is empty, `cwd` is not a directory, or there is no such
     program.
     """
     if not argv or not argv[0]:
@@ -88,7 +90,7 @@ def find_program(argv: Sequence[str], cwd: str | Path, env: Mapping[str, str]) -
 
 
 def explain(error: OSError | ValueError, argv: Sequence[str], cwd: str | Path) -> str:
-    """One line for an error of the system's start call, after `find_program` found the program."""
+    """Return one line for an error of the system call that starts a program that was found."""
     reason = str(error)
     if isinstance(error, OSError):
         reason = error.strerror or reason

@@ -1,6 +1,4 @@
-"""A command on a pseudo-terminal of its own: in its own session and process group, with the device
-as its controlling terminal.
-"""
+"""Command on a pseudo-terminal, in its own session and process group."""
 
 from __future__ import annotations
 
@@ -24,20 +22,25 @@ from acp_nvim.tasks import true_within
 AVAILABLE: Final = sys.platform != "win32"
 ROWS: Final = 48
 COLUMNS: Final = 160
-"""Wide, because the reader is first of all an agent: what programs cut at the edge is lost."""
+"""Columns of the terminal. It is wide because agents read the output and programs cut at the
+edge.
+"""
 PIECE: Final = 1 << 16
 PAUSE_S: Final = 0.004
-"""After `PIECE` bytes at once reading pauses, so that a flood leaves time for everything else."""
+"""Pause after `PIECE` bytes were read at once. It leaves time for other work in a flood."""
 DRAIN_S: Final = 0.3
-"""How long the last output may take after the exit while children still hold the device open."""
+"""Time for the last output after the exit while children hold the device open, in seconds."""
 
-# A session leader without a terminal gets the first one it opens; `exec` then makes it the program.
+# A session leader without a terminal gets the first one that it opens. `exec` then replaces the
+# shell with the program.
 _OPEN: Final = 'exec "$@" <>"$0" >&0 2>&1'
 
 
 class PtyProcess:
-    """A running command. `feed` gets its output as it comes; when the command has ended and its
-    output is complete `on_end` is called, and `wait` returns.
+    """Running command.
+
+    `feed` receives its output. When the command has ended and its output is complete, `on_end` is
+    called and `wait` returns.
     """
 
     def __init__(
@@ -49,7 +52,9 @@ class PtyProcess:
         on_end: Callable[[Exit], None],
         kill_s: float,
     ) -> None:
-        """Made by `start`; `transport` belongs to a process that `device` has been given to."""
+        """Set up for a started process of `transport`, whose terminal is `device`. Called by
+        `start`.
+        """
         self.pid: int = transport.get_pid()
         self._device = device
         self._transport = transport
@@ -73,11 +78,10 @@ class PtyProcess:
         on_end: Callable[[Exit], None] = lambda _: None,
         kill_s: float = 2,
     ) -> Self:
-        """Start `argv` (never a shell) in `cwd` with the environment `env` and our mark
-        in it, so that daemons that it leaves behind end with us.
+        """Start `argv` (never a shell) in `cwd` with the environment `env` plus the host's mark.
 
-        `feed` may be called just before this returns. `kill_s` is the time in seconds between
-        SIGTERM and SIGKILL. Raises AgentStartError.
+        The mark makes its daemons end with the host. `feed` may be called just before this returns.
+        `kill_s` is the time in seconds between SIGTERM and SIGKILL. Raise AgentStartError.
         """
         device = _Device(feed)
         try:
@@ -99,41 +103,41 @@ class PtyProcess:
 
     @property
     def exit(self) -> Exit | None:
-        """How it ended; None while it runs."""
+        """Return the exit, or None while the command runs."""
         return self._device.exit
 
     @property
     def runs_on(self) -> bool:
-        """Whether it or a child of it runs, and nobody ends it."""
+        """Return whether the command or a child of it runs and is not being ended."""
         return self._ending is None and not self._gone()
 
     async def wait(self) -> Exit:
-        """Wait until the command has ended and its output has been fed; any number may wait."""
+        """Wait until the command has ended and all output was fed. Any number of tasks may wait."""
         await self._finished.wait()
         assert self._device.exit is not None
         return self._device.exit
 
     def write(self, data: bytes) -> None:
-        """Send what the user types; dropped once the command has ended."""
+        """Send keys that the user types. They are dropped once the command has ended."""
         if self._device.exit is None:
             self._device.write(data)
 
     async def stop(self) -> None:
-        """End the command and all it has started: SIGTERM, SIGKILL after `kill_s`.
+        """End the command and all it has started: SIGTERM, then SIGKILL after `kill_s`.
 
-        Returns when they are gone, at the latest after about twice that time.
+        Return when they have ended, at the latest after about twice that time.
         """
         await asyncio.shield(self.begin_stop())
 
     def begin_stop(self) -> asyncio.Task[None]:
-        """Start to end it; the task is done when all are gone."""
+        """Start ending the command. The task is done when all processes have ended."""
         if self._ending is None:
             self._ending = asyncio.get_running_loop().create_task(self._end())
         return self._ending
 
     def _watch(self) -> None:
-        # While a program is replaced by the next one the process table may not show it: not known
-        # to be gone counts as there.
+        # A process may be missing from the process table during an exec. If unsure, it counts as
+        # running.
         if self._device.exit is None or self._tree.alive():
             self._reaper.add(self.pid)
         self._device.when_exited(self._exited)
@@ -143,7 +147,7 @@ class PtyProcess:
         self._finishing = asyncio.get_running_loop().create_task(self._finish())
 
     async def _finish(self) -> None:
-        """Children that stay behind keep their group listed until `stop`."""
+        """Finish the output. Children left behind keep their group listed until `stop`."""
         self._device.release()
         try:
             with anyio.move_on_after(DRAIN_S):
@@ -157,7 +161,7 @@ class PtyProcess:
 
     async def _end(self) -> None:
         try:
-            # Before anything dies: afterwards who descended from whom can't be told.
+            # Before any process ends: afterwards its descendants cannot be found.
             await self._tree.look()
             for number in (signal.SIGTERM, signal.SIGKILL):
                 if self._gone():
@@ -166,13 +170,13 @@ class PtyProcess:
                 await true_within(self._gone, self._kill_s)
                 await self._tree.look()
         finally:
-            # Also reached when the loop is closed under us: no time left for manners then.
+            # Also reached when the loop is closing, without time for a graceful end.
             if not self._gone():
                 self._tree.signal(signal.SIGKILL)
             await self._close()
 
     async def _close(self) -> None:
-        """The last output first, so that whoever waits has all of it."""
+        """Close the device after the last output, which waiters expect to be complete."""
         with anyio.move_on_after(DRAIN_S):
             await self._finished.wait()
         self._device.close()
@@ -186,12 +190,12 @@ class PtyProcess:
 
 
 class _Device(asyncio.SubprocessProtocol):
-    """Our end of the pseudo-terminal, and asyncio's events about the process."""
+    """Master side of the pseudo-terminal, and asyncio's events about the process."""
 
     def __init__(self, feed: Callable[[bytes], None]) -> None:
         self.exit: Exit | None = None
         self.drained = anyio.Event()
-        """Nothing more can come."""
+        """Set once no further output can come."""
         self._feed = feed
         self._on_exit: Callable[[], None] | None = None
         self._loop = asyncio.get_running_loop()
@@ -215,26 +219,24 @@ class _Device(asyncio.SubprocessProtocol):
             self._on_exit()
 
     def when_exited(self, action: Callable[[], None]) -> None:
-        """Call `action` when the process has ended; at once where it has already."""
+        """Call `action` when the process has ended, or now if it already has."""
         self._on_exit = action
         if self.exit is not None:
             action()
 
     def write(self, data: bytes) -> None:
-        """Queue `data` for the program."""
         if self._master < 0:
             return
         self._unsent += data
         self._flush()
 
     def release(self) -> None:
-        """Let go of the program's end: once nobody holds it, reading comes to an end."""
+        """Close the slave side. Reading ends once no process holds it."""
         if self._slave >= 0:
             os.close(self._slave)
             self._slave = -1
 
     def close(self) -> None:
-        """Close both ends."""
         self.release()
         if self._master >= 0:
             self._loop.remove_reader(self._master)
@@ -250,7 +252,7 @@ class _Device(asyncio.SubprocessProtocol):
                 data = os.read(self._master, PIECE)
             except BlockingIOError:
                 break
-            except OSError:  # EIO: the last one who held the other end has closed it
+            except OSError:  # EIO: the last holder of the slave side has closed it
                 data = b""
             if not data:
                 open_ = False
@@ -274,7 +276,7 @@ class _Device(asyncio.SubprocessProtocol):
             sent = os.write(self._master, self._unsent)
         except BlockingIOError:
             sent = 0
-        except OSError:  # the program is gone, nobody reads this any more
+        except OSError:  # the program has ended and cannot read it
             sent = len(self._unsent)
         del self._unsent[:sent]
         if self._unsent:

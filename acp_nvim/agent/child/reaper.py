@@ -1,4 +1,4 @@
-"""The process groups that the guard (`guard.py`) ends when the host cannot."""
+"""Process groups that the guard (`guard.py`) ends if the host cannot."""
 
 import itertools
 import logging
@@ -15,35 +15,37 @@ from acp_nvim.tasks import true_within
 log = logging.getLogger(__name__)
 
 CLOSE_S = 3.0
-"""How long `aclose` waits for the guard, in seconds: its own second of grace and something for a
-busy machine.
+"""Time that `aclose` waits for the guard, in seconds.
+
+It covers the guard's second of grace and the delays of a busy machine.
 """
 
 
 class Reaper:
-    """The process groups of this host that must not outlive it.
+    """Process groups of this host that must not outlive it.
 
-    The guard starts with the first `start` or `add`. One that has died is replaced with the next
-    `add`, and is told all groups again. Windows has neither process groups nor a POSIX shell: there
-    every method does nothing, and an agent ends because its stdin does.
+    The guard starts with the first `start` or `add`. If it has died, the next `add` replaces it and
+    sends it all groups. Windows has neither process groups nor a POSIX shell: there all methods do
+    nothing, and an agent ends because its stdin ends.
     """
 
     def __init__(self, early: EarlyAgent | None = None) -> None:
-        """An early agent's guard, which knows of it, goes on as ours."""
+        """Set up, with the guard of an early agent if there is one."""
         self.groups: set[int] = set() if early is None else {early.process.pid}
-        """Process group ids that are listed now."""
+        """Ids of the listed process groups."""
         self._guard: subprocess.Popen[bytes] | None = None if early is None else early.guard
         self._closed = False
         self._mark = guard.new_mark() if early is None else early.host_mark
         self._children = itertools.count(1)
 
     def mark(self) -> str:
-        """A new value of the variable `guard.CHILD`, for the environment of a child."""
+        """Return a new value of the variable `guard.CHILD` for a child's environment."""
         return guard.child_mark(self._mark, next(self._children))
 
     def start(self) -> None:
-        """Start the guard if it doesn't run. Called before a child is, so that the child's gap
-        without a guard is short.
+        """Start the guard if it is not running.
+
+        It is called before a child starts, to keep the child's time without a guard short.
         """
         if sys.platform == "win32" or self._closed or self._running():
             return
@@ -52,7 +54,7 @@ class Reaper:
         self._tell("".join(f"+ {group}\n" for group in sorted(self.groups)))
 
     def add(self, pgid: int) -> None:
-        """List the process group `pgid`. Our own group, 0 and 1 are refused with ValueError."""
+        """List the process group `pgid`. Raise ValueError for the host's own group, 0 and 1."""
         if pgid <= 1 or (sys.platform != "win32" and pgid == os.getpgrp()):
             raise ValueError(f"process group {pgid} is not a child's own")
         fresh = pgid not in self.groups
@@ -63,14 +65,15 @@ class Reaper:
             self._tell(f"+ {pgid}\n")
 
     def remove(self, pgid: int) -> None:
-        """Take `pgid` off the list: the group is gone, its number may soon be somebody else's."""
+        """Remove `pgid` from the list. The group has ended, and its number may be reused."""
         if pgid in self.groups:
             self.groups.discard(pgid)
             self._tell(f"- {pgid}\n")
 
     async def aclose(self) -> None:
-        """End the guard; groups that are still listed are ended by it first. Bounded by `CLOSE_S`
-        seconds, idempotent.
+        """End the guard, which first ends the groups still listed.
+
+        It takes at most `CLOSE_S` seconds and is idempotent.
         """
         self._closed = True
         shell, self._guard = self._guard, None

@@ -1,4 +1,4 @@
-"""The last lines that a process wrote to stderr, which are shown when it dies."""
+"""Last lines of a process's stderr, shown when it exits."""
 
 from collections import deque
 from collections.abc import Callable
@@ -9,16 +9,16 @@ CUT = "…"
 
 
 class StderrRing:
-    """Keeps the last `MAX_LINES` lines, each cut to `MAX_LINE_BYTES`: memory is bounded."""
+    """The last `MAX_LINES` lines, each cut to `MAX_LINE_BYTES`, in bounded memory."""
 
     def __init__(self, on_data: Callable[[bytes], None] | None = None) -> None:
-        """``on_data`` is given all that comes, in the pieces it comes in."""
+        """Set up. ``on_data`` receives all data in its original pieces."""
         self._on_data = on_data
         self._lines: deque[bytes] = deque(maxlen=MAX_LINES)
         self._open = b""
 
     def feed(self, data: bytes) -> None:
-        """Take bytes; any split of them gives the same lines."""
+        """Add bytes. The lines do not depend on how the bytes are split."""
         if self._on_data is not None:
             self._on_data(data)
         first, *rest = data.split(b"\n")
@@ -32,14 +32,15 @@ class StderrRing:
         self._open = last[: MAX_LINE_BYTES + 1]
 
     def tail(self, n: int = MAX_LINES) -> list[str]:
-        """The last `n` lines, oldest first, the unfinished one included; bytes that aren't UTF-8
-        become U+FFFD.
+        """Return the last `n` lines, oldest first, including the unfinished one.
+
+        Bytes that are not UTF-8 become U+FFFD.
         """
         lines = [*self._lines, self._open] if self._open else list(self._lines)
         return [_text(line) for line in lines[-min(n, MAX_LINES) :]] if n > 0 else []
 
     def _add(self, line: bytes) -> None:
-        # One byte more than is shown tells that there was more.
+        # The extra byte shows that the line was longer.
         self._lines.append(line[: MAX_LINE_BYTES + 1])
 
 

@@ -1,9 +1,9 @@
-"""Which processes belong to a child of ours, and how all of them get a signal.
+"""Descendants of a child process, and signals to all of them.
 
-A child is started as the leader of its own session, so its group comes first. A process that has
-left the group (`setsid`, a shell with job control) is found where there is a `/proc`: by descent
-while its parents live, by session after that; and daemons that left both by the mark in their
-environment, which is inherited.
+A child is the leader of its own session, so its group is signalled first. With `/proc`, processes
+that have left the group (`setsid`, a shell with job control) are found by descent while their
+parents live, by session after that, and daemons that left both by the inherited mark in their
+environment.
 """
 
 import os
@@ -18,11 +18,11 @@ from acp_nvim.tasks import true_within
 
 PROC = Path("/proc")
 EXEC_S = 0.1
-"""Within so long an exec is done, in seconds; a process without environment has none after that."""
+"""Time within which an exec completes, in seconds. A process without environment then has none."""
 
 
 class ProcessStat(NamedTuple):
-    """A line of the process table. `birth`, in clock ticks, and `pid` name a process for good."""
+    """Line of the process table. `birth`, in clock ticks, and `pid` together identify a process."""
 
     pid: int
     parent: int
@@ -33,19 +33,19 @@ class ProcessStat(NamedTuple):
 
 
 def process_stat(pid: int) -> ProcessStat | None:
-    """What `/proc/{pid}/stat` says; None when there is no such process or no `/proc`."""
+    """Parse `/proc/{pid}/stat`. Return None without such a process or without `/proc`."""
     try:
         line = (PROC / str(pid) / "stat").read_bytes()
     except OSError:
         return None
-    # The command in parentheses may hold blanks and parentheses itself: count from the last one.
+    # The command in parentheses may contain blanks and parentheses: count from the last one.
     fields = line[line.rfind(b")") + 2 :].split()
     state, (parent, group, session) = fields[0], map(int, fields[1:4])
     return ProcessStat(pid, parent, group, session, int(fields[19]), state in (b"Z", b"X"))
 
 
 def process_table() -> list[ProcessStat]:
-    """All processes that this user can see; empty where there is no `/proc`."""
+    """Return all processes visible to this user. Without `/proc` the list is empty."""
     try:
         names = [path.name for path in PROC.iterdir()]
     except OSError:
@@ -55,25 +55,26 @@ def process_table() -> list[ProcessStat]:
 
 
 def environment(pid: int) -> list[bytes] | None:
-    """The variables that a process was started with; None while an exec makes another of it, which
-    leaves it without any for a moment.
+    """Return the environment that a process was started with.
+
+    Return None during an exec, when it is empty for a moment.
     """
     directory = PROC / str(pid)
     try:
         found = (directory / "environ").read_bytes()
         if not found:
-            (directory / "exe").readlink()  # what ends has none
+            (directory / "exe").readlink()  # a process that is ending has none
             return None
-    except OSError:  # gone meanwhile, or another user's
+    except OSError:  # ended meanwhile, or another user's
         return []
     return found.split(b"\0")
 
 
 class ProcessTree:
-    """The processes under one leader, itself included, and those that carry its mark.
+    """Processes under one leader, including it, and those with its mark.
 
-    Remembers descendants that left the group once it has seen them. Numbers that the system has
-    given to somebody else meanwhile are told by their birth and left alone.
+    Descendants that left the group are remembered once they were seen. Reused process ids are
+    recognized by their birth time and left alone.
     """
 
     def __init__(self, leader: int, mark: str | None = None) -> None:
@@ -81,17 +82,15 @@ class ProcessTree:
         self._mark = mark
         stat = process_stat(leader)
         self._birth = stat.birth if stat is not None else None
-        """None where the leader had ended, and was collected, before anybody looked."""
+        """None if the leader had ended and was collected before the first look."""
         self._strays: dict[int, int] = {}
 
     async def look(self) -> None:
-        """Read the process table for members outside the group. To be called while their parents
-        are alive.
-        """
+        """Read the process table for members outside the group, while their parents are alive."""
         await true_within(self._look, EXEC_S)
 
     def _look(self) -> bool:
-        """Whether no member can have been missed."""
+        """Update the members. Return whether none can have been missed."""
         table = [stat for stat in process_table() if not stat.zombie]
         members = self._live_strays()
         if self._number_is_ours():
@@ -116,7 +115,7 @@ class ProcessTree:
         return sure
 
     def signal(self, number: signal.Signals) -> None:
-        """Send to the group and to every remembered stray that is still the process it was."""
+        """Send a signal to the group and to every remembered stray with the same birth time."""
         if sys.platform == "win32":
             return
         if self._number_is_ours():
@@ -125,7 +124,7 @@ class ProcessTree:
             _send(os.kill, pid, number)
 
     def alive(self) -> bool:
-        """Whether any process of the tree runs. Zombies don't, whoever fails to collect them."""
+        """Return whether any process of the tree runs. Zombies do not count."""
         return bool(self._live_strays()) or self._group_alive()
 
     def _number_is_ours(self) -> bool:
@@ -150,7 +149,10 @@ class ProcessTree:
 
 
 def _send(function: Callable[[int, int], None], target: int, number: int) -> bool:
-    """Whether it could be sent. macOS says "not permitted" for a group of zombies: all gone."""
+    """Send a signal and return whether that worked.
+
+    macOS reports "not permitted" for a group of zombies, which counts as ended.
+    """
     try:
         function(target, number)
     except (ProcessLookupError, PermissionError):

@@ -19,7 +19,7 @@ from acp_nvim.session.index import Entry, Index, title
 
 PAGES = 50
 SESSIONS = 2000
-"""Limits on an agent's list. Nobody can choose from a longer one."""
+"""Limits on an agent's list. A longer one is no use in a picker."""
 
 
 class Stored(Struct, frozen=True):

@@ -87,7 +87,7 @@ class Exchange:
         return []
 
     def _handover(self, prompt: Prompt, capabilities: schema.PromptCapabilities) -> list[Any]:
-        """Return the earlier conversation for the agent. A `/command` accepts no more text."""
+        """Return the earlier conversation for the agent. A `/command` accepts no other text."""
         told = self._link.setup.handover
         self._hands_over = bool(told) and not prompt.text.startswith("/")
         return [aside("earlier-session", told, capabilities)] if self._hands_over else []

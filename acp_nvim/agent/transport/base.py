@@ -112,7 +112,7 @@ class ReachAgent(Protocol):
     ) -> AgentTransport:
         """Return a transport. Raise TransportError.
 
-        ``headers`` are sent with each request, unchanged. Of an incoming message no more than
-        slightly over ``message_bytes`` has to be passed on. ``on_stderr`` receives remarks about
-        the connection, as lines.
+        ``headers`` are sent with each request, unchanged. An incoming message may be cut
+        slightly above ``message_bytes``. ``on_stderr`` receives remarks about the connection, as
+        lines.
         """

@@ -362,7 +362,7 @@ class _Pipes(asyncio.SubprocessProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.SubprocessTransport, transport)
         self.stdin = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(STDIN))
-        # A pipe holds no more. The system would map and release larger memory for each read.
+        # A pipe does not hold more. The system would map and release larger memory for each read.
         cast(Any, self._transport.get_pipe_transport(STDOUT)).max_size = AT_ONCE
 
     def pipe_data_received(self, fd: int, data: bytes | str) -> None:

@@ -8,7 +8,7 @@ import anyio
 import anyio.lowlevel
 
 AT_ONCE = 64 << 10
-"""Number of bytes after which `ByteQueue.get` adds no more pieces: enough for one loop
+"""Number of bytes after which `ByteQueue.get` stops adding pieces: enough for one loop
 iteration.
 """
 LAST_S = 0.5

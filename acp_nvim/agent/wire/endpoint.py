@@ -68,7 +68,7 @@ class Endpoint:
     """Connection to a peer. `run` it in a task; the other methods work while it runs.
 
     `flow.room` is awaited before each read; until it returns nothing is read, and the peer's pipe
-    fills. It returns the number of seconds for which no more data is needed. While the peer only
+    fills. It returns the number of seconds for which no data is needed. While the peer only
     sends few notifications at a time, `rest` is called with that number, because waking a process
     costs more than a short message.
 

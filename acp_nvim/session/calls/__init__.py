@@ -1,1 +1,1 @@
-"""The tool calls of a session."""
+"""Tool calls of a session."""

@@ -1,6 +1,4 @@
-"""What an agent's messages about tool calls do to a session: the calls, their entries in the
-transcript, their terminals, and what is told of them.
-"""
+"""Application of tool call messages to a session: calls, transcript entries, terminals, events."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ def upsert(session: Session, update: CallUpdate) -> ToolCall:
 def upsert_all(session: Session, updates: Iterable[CallUpdate]) -> list[str]:
     """Apply a run of messages and show their calls. Return the ids of unknown calls.
 
-    After an error the rest is left in the iterator; the calls before it are told.
+    After an error the rest is left in the iterator; the calls before it are reported.
     """
     transcript, known, entries = session.transcript, session.tool_calls.by_id, session.entries
     dirty, unsaved = transcript.dirty, transcript.unsaved
@@ -77,7 +75,7 @@ def upsert_all(session: Session, updates: Iterable[CallUpdate]) -> list[str]:
 
 
 def _merge(session: Session, entry: ToolEntry, update: CallUpdate) -> None:
-    """Apply a message to a known call. `renewal` is imported late: few calls ask."""
+    """Apply a message to a known call. `renewal` is imported late because few calls need it."""
     session.tool_calls.merge(entry.call, update)
     if entry.decisions:
         from acp_nvim.session.questions import renewal
@@ -91,8 +89,10 @@ def _beside(
     update: CallUpdate,
     before: Sequence[schema.ToolCallLocation],
 ) -> None:
-    """Apply what a message says of terminals and files. Locations are told in the agent's
-    order, each once while the call runs; the last one is followed.
+    """Apply the terminals and files of a message.
+
+    Locations are reported in the agent's order, each once while the call runs. The last one is
+    followed.
     """
     call = entry.call
     session.terminals.apply(entry, update)
@@ -105,7 +105,7 @@ def _beside(
 
 
 def show(session: Session, call: ToolCall) -> None:
-    """More is known of a call: draw it, and what is asked about it."""
+    """Redraw a changed call and its question."""
     entry = session.entries[call]
     session.redraw(entry)
     if entry.asks is not None:
@@ -113,8 +113,9 @@ def show(session: Session, call: ToolCall) -> None:
 
 
 def close_open(session: Session, status: str, most: int | None = None) -> bool:
-    """Close what the agent left open, as the spec asks when a turn is cancelled (v1/prompt-
-    turn), or so many of it; False when nothing is open.
+    """Close open calls, as required when a turn is cancelled (v1/prompt-turn).
+
+    Close at most `most` of them. Return False if none is open.
     """
     calls = session.tool_calls.open()[:most]
     close(session, calls, status)
@@ -122,5 +123,5 @@ def close_open(session: Session, status: str, most: int | None = None) -> bool:
 
 
 def close(session: Session, calls: Iterable[ToolCall], status: Any) -> None:
-    """Close these calls, as the agent would."""
+    """Close these calls with a status, as the agent would."""
     upsert_all(session, [schema.ToolCallUpdate(call.id, status=status) for call in calls])

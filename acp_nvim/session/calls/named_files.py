@@ -1,4 +1,4 @@
-"""The files that a tool call names: in locations, diffs, and what agents put into `rawInput`."""
+"""Files named by a tool call: in locations, diffs and `rawInput`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ READING: Final = frozenset({"read", "search", "think", "fetch", "switch_mode"})
 CHANGING: Final = frozenset({"edit", "delete", "move"})
 """Kinds of tool calls that change files and run nothing."""
 MAX_NAMED: Final = 200
-"""Files of one tool call that are looked at by name; the rest is found in the work tree."""
+"""Maximum number of files checked by name for one tool call. The work tree shows the others."""
 MAX_DIFFS: Final = 1000
-"""Parts of one tool call among which diffs are looked for."""
+"""Maximum number of parts of one tool call that are searched for diffs."""
 
 
 def named(call: ToolCall, cwd: str) -> list[str]:
-    """Real absolute paths, without doubles, in the order in which they are named."""
+    """Return the distinct real absolute paths in the order of their mention."""
     found = [path for path in paths(call) if "\0" not in path and "\n" not in path]
     whole = (os.path.realpath(os.path.join(cwd, path)) for path in found if path)  # noqa: PTH118
     files = (path for path in islice(whole, 2 * MAX_NAMED) if not os.path.isdir(path))  # noqa: PTH112
@@ -29,7 +29,7 @@ def named(call: ToolCall, cwd: str) -> list[str]:
 
 
 def diffs(call: ToolCall, cwd: str) -> list[tuple[str, str | None, str]]:
-    """Real path, old and new text of each diff that the call gives (v1/tool-calls#content)."""
+    """Return real path, old and new text of each diff of the call (v1/tool-calls#content)."""
     return [
         (
             os.path.realpath(os.path.join(cwd, item.path)),  # noqa: PTH118

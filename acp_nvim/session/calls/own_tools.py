@@ -1,4 +1,4 @@
-"""Tool calls of an agent that are calls of the editor's own tools, by what agents name them."""
+"""Agents' calls of the editor's own tools, recognized by name."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from acp_nvim.session.calls.tool_use import ToolUse
 from acp_nvim.session.session import Session
 
 _READING: Final = frozenset({"read", "search", "think", "fetch", "other"})
-"""Kinds under which agents call tools that change nothing (v1/tool-calls#kinds)."""
+"""Kinds that agents use for tools that change nothing (v1/tool-calls#kinds)."""
 _BEFORE: Final = r"(?:tool: ?)?(?:mcp[_./: -]+)?neovim(?:[-_]\d+)?[_./: -]+"
 _BEHIND: Final = r" \(neovim(?:-\d+)?(?: mcp server)?\)"
 _PREFIX: Final = "nvim_"
-"""Names that are ours wherever they stand. The user's tools may be named like an agent's own."""
+"""Prefix of the editor's tools. The user's tools may be named like an agent's own."""
 _IN_ALL: Final = "vim"
-"""A part of the prefix, and of the server's name."""
+"""Part of both the prefix and the server's name."""
 _KEYS: Final = ("toolName", "tool_name", "name")
-"""Under which agents say the tool's name in `_meta`, or one level below."""
+"""Keys of the tool's name in `_meta`, or one level below."""
 
 
 @lru_cache(maxsize=64)
 def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
-    """Matches a name as it is, or with the server's: `mcp__neovim__nvim_read`."""
+    """Return a pattern for a name alone or with the server's: `mcp__neovim__nvim_read`."""
     named = "|".join(map(re.escape, names))
     return re.compile(f"(?i:({_BEFORE}))?({named})(?i:({_BEHIND}))?")
 
 
 def own_tool(call: ToolCall, use: ToolUse | None) -> str | None:
-    """Return the tool of ours that a call names exactly; None for any other call."""
+    """Return the editor's tool that a call names exactly, or None."""
     said = [text for text in _said(call) if _IN_ALL in text.lower()]
     names = tuple(use.offered().names) if said and use is not None else ()
     if not names:
-        return None  # nearly all calls, of which there may be very many
+        return None  # nearly all calls end here
     pattern = _pattern(names)
     for text in said:
         found = pattern.fullmatch(text.strip())
@@ -53,8 +53,9 @@ def _said(call: ToolCall) -> Iterator[str]:
 
 
 def begins(session: Session, name: str, title: str) -> ToolCall | None:
-    """A tool of ours is called: the agent's own call of it, where there is one, is said in our
-    words from now on. Returns that call.
+    """Handle the start of one of the editor's tools.
+
+    Give the agent's own call of it, if any, the title of the editor. Return that call.
     """
     for call in session.tool_calls.open():
         if not call.own and own_tool(call, session.tools) == name:
@@ -64,9 +65,7 @@ def begins(session: Session, name: str, title: str) -> ToolCall | None:
 
 
 def asks(session: Session, call: ToolCall, ours: ToolCall) -> None:
-    """A question about it is put, with a call of ours that says more: the agent's own is shown by
-    that.
-    """
+    """Show a call of the editor's server, which has more detail, in place of the agent's own."""
     entry = session.entries.get(call)
     if entry is not None:
         call.stand_behind(ours)
@@ -74,14 +73,14 @@ def asks(session: Session, call: ToolCall, ours: ToolCall) -> None:
 
 
 def works_at(session: Session, path: str | None, line: int | None) -> None:
-    """A tool has looked at this place, for a window that follows; None: at no file."""
+    """Report the place that a tool reads, for a window that follows the agent."""
     if path is not None:
         session.event("AcpLocation", path=path, line=line)
         session.observer.works_at(session, path)
 
 
 def ends(session: Session, call: ToolCall, title: str, summary: str) -> None:
-    """It has given something, or has failed: `Diagnostics · 3 errors in app.py`."""
+    """Show the result of a tool in the call's title: `Diagnostics · 3 errors in app.py`."""
     if summary:
         below = summary.replace(f"{session.cwd.rstrip('/')}/", "")
         _say(session, call, f"{title} · {below}")
@@ -96,9 +95,10 @@ def _say(session: Session, call: ToolCall, words: str) -> None:
 
 
 def needs_no_question(call: ToolCall, use: ToolUse | None) -> bool:
-    """Whether an agent asks for no more than a call of a tool of ours: our own guard, and for one
-    that writes our own question, stand behind it. What shows an edit or a command of its own asks
-    for something else.
+    """Return whether an agent only asks for a call of an editor's tool, which needs no question.
+
+    The editor's guard checks that call, and asks again if the tool writes. A call that shows an
+    edit or a command of its own asks for something else.
     """
     name = own_tool(call, use)
     if name is None or use is None or _shows_more(call.content):

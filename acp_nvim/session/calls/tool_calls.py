@@ -1,9 +1,8 @@
-"""Tool calls of a session: one record an id, created and changed by three kinds of message.
+"""Tool calls of a session: one record per id, created and changed by three kinds of message.
 
-Agents announce them by `tool_call`, change them by `tool_call_update`, and some name them first in
-a permission
-request; so all three upsert. A finished id that comes again as `tool_call` is a new call. Arrays
-replace whole.
+Agents announce them by `tool_call` and change them by `tool_call_update`. Some name them first in a
+permission request, so all three upsert. A finished id that comes again as `tool_call` is a new
+call. Arrays are replaced whole.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ FINISHED = ("completed", "failed", "cancelled")
 
 
 class ToolCall(Struct, eq=False):
-    """The present state of a tool call (v1/tool-calls)."""
+    """State of a tool call (v1/tool-calls)."""
 
     id: str
     title: str = ""
@@ -38,55 +37,57 @@ class ToolCall(Struct, eq=False):
     index: int = 0
     """Position among the session's tool calls, from 0."""
     own: str = ""
-    """What the chat says in place of the title of a call of one of the editor's own tools."""
+    """Title that the chat shows for a call of one of the editor's own tools."""
     user_tool: str = ""
-    """The user's own tool that it calls, asked about by us; nothing that agents send sets it."""
+    """Name of the user's own tool that it calls. Only the editor sets it, never an agent's
+    message.
+    """
     shown_by: ToolCall | None = None
-    """The call of ours that shows in the chat what this one does, with the question about it."""
+    """Editor's call that the chat shows in place of this one, with the question about it."""
     streamed: int = 0
-    """Bytes of text that came in chunks since the content was replaced."""
+    """Bytes of text received in chunks since the content was replaced."""
     cancellable: bool = False
-    """The agent ends it on its own when asked to."""
+    """Whether the agent can end the call on request."""
     before: dict[str, str] | None = None
-    """The texts of files that diffs without an old text replace, as they were before the call."""
+    """Previous texts of files that diffs without an old text replace."""
     assumed: bool = False
-    """Its status is what the end of the turn makes of it: the agent has not told its end."""
+    """Whether the end of the turn set the status, because the agent did not report an end."""
     ended_in: int | None = None
-    """The number of the turn in which its agent finished it."""
+    """Number of the turn in which the agent finished it."""
 
     @property
     def finished(self) -> bool:
-        """Whether the agent (or the end of the turn) closed it."""
+        """Return whether the agent, or the end of the turn, closed the call."""
         return self.status in FINISHED
 
     def was(self, path: str, text: str) -> None:
-        """A file that a diff replaces without saying what holds this text."""
+        """Set the previous text of a file that a diff without an old text replaces."""
         self.before = {**(self.before or {}), path: text}
         self.content = with_old(self.content, self.before)
 
     def assume(self) -> None:
-        """The status is ours, until the agent tells one."""
+        """Mark the status as assumed until the agent reports one."""
         self.assumed = True
 
     def say(self, words: str) -> None:
-        """The chat says this in place of the title from now on."""
+        """Show these words in place of the title."""
         self.own = words
 
     def stand_behind(self, ours: ToolCall) -> None:
-        """The chat shows this one by a call of ours from now on."""
+        """Show a call of the editor in place of this one."""
         self.shown_by = ours
 
     def call_user_tool(self, name: str) -> None:
-        """It is a call of this tool of the user."""
+        """Mark it as a call of this tool of the user."""
         self.user_tool = name
 
     def note_end(self, turn: int) -> None:
-        """Its status has changed in this turn."""
+        """Record the turn in which the status changed."""
         self.ended_in = turn if self.finished else None
 
     def merge(self, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
-        """Take over the fields that are present; absent and null leave what is there (v1)."""
-        # One by one: a loop over names costs more than all the rest that an update takes.
+        """Apply the fields that are present. Absent and null fields leave the value (v1)."""
+        # One by one: a loop over names costs more than the rest of an update.
         if (title := update.title) is not UNSET and title is not None:
             self.title = title
         if (name := update.name) is not UNSET and name is not None:
@@ -110,16 +111,16 @@ class ToolCall(Struct, eq=False):
             self.meta = {key: value for key, value in meta.items() if value is not None}
 
     def copied(self) -> ToolCall:
-        """Return the call as it is now, which later updates do not change."""
+        """Return a copy of the call, unaffected by later updates."""
         return msgspec.structs.replace(self, content=tuple(self.content))
 
     def may_cancel(self, offered: bool | UnsetType) -> None:
-        """Whether the agent ends it when asked to; absent keeps."""
+        """Set whether the agent can end the call on request. Absent keeps the value."""
         if offered is not UNSET:
             self.cancellable = offered
 
     def extend(self, item: Any, size: int) -> None:
-        """Append an item of so many bytes to the content."""
+        """Append an item of `size` bytes to the content."""
         if not isinstance(self.content, list) or not self.streamed:
             self.content = list(self.content)
         self.content.append(item)
@@ -127,13 +128,13 @@ class ToolCall(Struct, eq=False):
 
 
 def without_old(call: ToolCall) -> list[schema.Diff]:
-    """Return the diffs of a call that do not say what they replace."""
+    """Return the diffs of a call without an old text."""
     diffs = (item for item in call.content if item.__class__ is schema.Diff)
     return [diff for diff in diffs if not isinstance(diff.old_text, str)]
 
 
 def with_old(content: Sequence[Any], before: Mapping[str, str]) -> list[Any]:
-    """Return content with the old texts of diffs that lack them, as far as they are known."""
+    """Return content with the known old texts added to the diffs that lack them."""
     return [
         msgspec.structs.replace(item, old_text=before[item.path])
         if item.__class__ is schema.Diff
@@ -145,10 +146,10 @@ def with_old(content: Sequence[Any], before: Mapping[str, str]) -> list[Any]:
 
 
 def is_plain(call: ToolCall) -> bool:
-    """Whether all that is known of a call is words: no file, no command, no diff, no terminal."""
+    """Return whether a call has only text: no file, command, diff or terminal."""
     if call.locations or call.raw_input:
         return False
-    for item in call.content:  # noqa: SIM110 - this is asked for each message
+    for item in call.content:  # noqa: SIM110 - called for each message
         if item.__class__ is not schema.Content:
             return False
     return True
@@ -159,8 +160,9 @@ def _ended_before(call: ToolCall, turn: int) -> bool:
 
 
 def _differs(call: ToolCall, update: schema.ToolCallUpdate) -> bool:
-    """Return whether an update says something else of what a finished call does. One whose end is
-    only assumed may go on.
+    """Return whether an update contradicts a finished call.
+
+    A call whose end is only assumed may continue.
     """
     status, raw_input = update.status, update.raw_input
     return (
@@ -172,7 +174,7 @@ def _differs(call: ToolCall, update: schema.ToolCallUpdate) -> bool:
 
 
 def announced(update: schema.ToolCall, index: int) -> ToolCall:
-    """Return a call from its first message: the same as `merge` into a blank one, but faster."""
+    """Return a call from its first message. It equals `merge` into a blank one, but is faster."""
     raw_input, raw_output = update.raw_input, update.raw_output
     return ToolCall(
         update.tool_call_id,
@@ -193,23 +195,20 @@ class ToolCalls:
     """All tool calls of a session in order of their first mention."""
 
     def __init__(self) -> None:
-        """Start with none."""
         self._calls: list[ToolCall] = []
         self._closed = 0
-        """How many calls at the beginning are closed."""
+        """Number of closed calls at the beginning."""
         self.by_id: dict[str, ToolCall] = {}
-        """The newest call of each id."""
+        """Newest call of each id."""
         self._earlier: list[ToolCall] = []
-        """Calls from before the session was opened again."""
+        """Calls from before the session was reopened."""
         self.bygone: set[ToolCall] = set()
-        """Those of them that had finished when the user went on."""
+        """Earlier calls that had finished when the user continued."""
 
     def __iter__(self) -> Iterator[ToolCall]:
-        """Iterate in order."""
         return iter(self._calls)
 
     def __len__(self) -> int:
-        """Return their number."""
         return len(self._calls)
 
     def at(self, index: int) -> ToolCall:
@@ -221,7 +220,7 @@ class ToolCalls:
         return self.by_id.get(tool_call_id)
 
     def add(self, update: schema.ToolCall | schema.ToolCallUpdate) -> ToolCall:
-        """Add a call, which has that id from now on."""
+        """Add a call, which takes over its id."""
         if isinstance(update, schema.ToolCall):
             call = announced(update, len(self._calls))
         else:
@@ -232,9 +231,10 @@ class ToolCalls:
     def begins_anew(
         self, call: ToolCall, update: schema.ToolCall | schema.ToolCallUpdate, turn: int
     ) -> bool:
-        """Return whether a message about a finished call means a new one, which has its id. A call
-        that was finished in an earlier turn is over: a message that changes what it does, or opens
-        it, is about another one.
+        """Return whether a message about a finished call begins a new one with its id.
+
+        A call finished in an earlier turn is over. A message that contradicts or reopens it is
+        about another call.
         """
         if isinstance(update, schema.ToolCall):
             return True
@@ -249,8 +249,10 @@ class ToolCalls:
         return None if is_over else call
 
     def release(self, asked: schema.ToolCallUpdate, turn: int) -> None:
-        """Let a question begin a new call, if the call of its id is over. A question with a title
-        needs no call of an earlier turn, even where the end of that one is only assumed.
+        """Let a question begin a new call if the call of its id is over.
+
+        A question with a title is never about a call of an earlier turn, even if that call's end
+        was only assumed.
         """
         call = self.by_id.get(asked.tool_call_id)
         if call is None or not _ended_before(call, turn):
@@ -259,26 +261,28 @@ class ToolCalls:
             del self.by_id[asked.tool_call_id]
 
     def mark_ids(self) -> None:
-        """The session is opened again."""
+        """Mark the present calls as earlier ones, when the session is reopened."""
         self._earlier = list(self._calls)
 
     def keep_ids(self) -> None:
-        """All ids mean what they meant."""
+        """Keep the meaning of all ids."""
         self._earlier = []
 
     def forget_ids(self) -> None:
-        """An update with a title names a new call, where that of its id has finished."""
+        """Let an update with a title begin a new call if the earlier call of its id has
+        finished.
+        """
         self.bygone.update(call for call in self._earlier if call.finished)
         self._earlier = []
 
     def put(self, call: ToolCall) -> ToolCall:
-        """Append a call, whose index is their number."""
+        """Append a call. Its index must be the number of calls."""
         self.by_id[call.id] = call
         self._calls.append(call)
         return call
 
     def merge(self, call: ToolCall, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
-        """Apply a message; a finished call may go on."""
+        """Apply a message. A finished call may become open again."""
         call.merge(update)
         if update.__class__ is CallPatch:
             call.may_cancel(update.cancellable)
@@ -286,7 +290,7 @@ class ToolCalls:
             self._closed = call.index
 
     def open(self) -> list[ToolCall]:
-        """Return those that are neither completed nor failed."""
+        """Return the calls that are neither completed nor failed."""
         while self._closed < len(self._calls) and self._calls[self._closed].finished:
             self._closed += 1
         return [call for call in self._calls[self._closed :] if not call.finished]
@@ -296,11 +300,11 @@ class ToolCalls:
 
 
 def fit(update: AnyUpdate, limit: int) -> tuple[AnyUpdate, int]:
-    """Bound an update (option `limits.tool_output_bytes`): return it with at most `limit` bytes of
-    text in its content and of raw output, and its size where that was more, else 0.
+    """Limit an update to `limit` bytes of content text and of raw output.
 
-    The beginning is kept, so that growing output stays the same. Diffs are never cut, since the
-    user decides on them.
+    Return it with its original size, or 0 if it was within the limit (option
+    `limits.tool_output_bytes`). The beginning is kept, so growing output stays the same. Diffs are
+    never cut, because the user decides on them.
     """
     changes: dict[str, Any] = {}
     content, brought = _content(update.content, limit)
@@ -315,8 +319,9 @@ def fit(update: AnyUpdate, limit: int) -> tuple[AnyUpdate, int]:
 
 
 def bounded_item(item: Any, room: int) -> tuple[Any | None, int]:
-    """Return an item with its text cut to `room` bytes, and the size of the text; None where
-    there is no room for any.
+    """Return an item with its text cut to `room` bytes, and the original size.
+
+    The item is None if there is no room.
     """
     kept, size = _content([item], max(room, 0))
     if size and room <= 0:
@@ -325,7 +330,7 @@ def bounded_item(item: Any, room: int) -> tuple[Any | None, int]:
 
 
 def _content(content: Any, limit: int) -> tuple[list[Any], int]:
-    """The items with their texts cut to `limit` bytes in all, and how many they were."""
+    """Return the items with at most `limit` bytes of text in all, and their original size."""
     kept: list[Any] = []
     brought = 0
     for item in content if isinstance(content, list) else ():

@@ -1,1 +1,1 @@
-"""Output of programs: its end, as bytes, as lines of text, with colours or without."""
+"""Recent output of programs, as bytes and as lines of text, with or without colours."""

@@ -1,58 +1,57 @@
-"""The newest part of a stream of text, bounded in bytes."""
+"""Newest part of a stream of text, bounded in bytes."""
 
 from __future__ import annotations
 
 
 class Output:
-    """Keeps the end of a text: at most `limit` bytes of UTF-8, whole characters only (v1/terminals:
-    `outputByteLimit`).
+    """End of a text: at most `limit` bytes of UTF-8, whole characters only.
 
-    Offsets count bytes from the beginning of the stream and stay valid while the beginning is
-    dropped.
+    (v1/terminals: `outputByteLimit`.) Offsets count bytes from the beginning of the stream. They
+    stay valid while the beginning is dropped.
     """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.end = 0
-        """Bytes ever added."""
+        """Number of bytes ever added."""
         self._data = bytearray()
 
     def add(self, text: str) -> None:
-        """Append text; lone surrogates become `?`."""
+        """Append text. Lone surrogates become `?`."""
         data = text.encode("utf-8", "replace")
         self.end += len(data)
         self._data += data[-self.limit - 4 :] if len(data) > self.limit + 4 else data
-        # Trimmed rarely, so that many small pieces cost no more than one large one.
+        # Trimmed rarely, so many small pieces cost as little as one large one.
         if len(self._data) > 2 * self.limit + 4096:
             self._trim()
 
     def shrink(self, limit: int) -> None:
-        """Keep less from now on."""
+        """Lower the limit."""
         self.limit = min(limit, self.limit)
         self._trim()
 
     def clear(self) -> None:
-        """Forget all that is kept; offsets go on."""
+        """Drop all text. Offsets continue."""
         self._data.clear()
 
     @property
     def start(self) -> int:
-        """Offset of the first byte that is kept."""
+        """Return the offset of the first byte that is stored."""
         self._trim()
         return self.end - len(self._data)
 
     @property
     def truncated(self) -> bool:
-        """Whether the beginning was dropped."""
+        """Return whether the beginning was dropped."""
         return self.start > 0
 
     def text(self) -> str:
-        """Return all that is kept."""
+        """Return all stored text."""
         self._trim()
         return self._data.decode()
 
     def since(self, offset: int, most: int) -> tuple[str, int]:
-        """Return at most about `most` bytes from `offset` on, and the offset after them."""
+        """Return about `most` bytes from `offset` on, and the offset after them."""
         start = self.start
         first = max(offset - start, 0)
         last = min(first + most, len(self._data))
@@ -61,8 +60,8 @@ class Output:
         return self._data[first:last].decode("utf-8", "replace"), start + last
 
     def line_after(self, offset: int) -> int:
-        """Return the offset of the first line that begins at or after `offset`; `offset` if none
-        does.
+        """Return the offset of the first line that begins at or after `offset`, or else
+        `offset`.
         """
         start = self.start
         first = max(offset - start, 0)

@@ -1,4 +1,4 @@
-"""One terminal of a session: command, output, exit. Pure state."""
+"""State of one terminal of a session: command, output, exit."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from acp_nvim.session.output.bounded import Output
 from acp_nvim.session.output.tail import Tail
 
 REPLAY: Final = 256 << 10
-"""Bytes kept for a terminal's buffer: as much as Neovim's terminal takes in about 0.1 s."""
+"""Number of bytes stored for a terminal's buffer: Neovim processes them in about 0.1 s."""
 
 
 class Launch(Struct, frozen=True):
-    """How a terminal was started: the command line; its directory, if not the session's; the
-    variables added to the agent's, as they may be shown (values that look secret are hidden).
+    """Launch of a terminal.
+
+    It has the command line, the directory unless it is the session's, and the variables added to
+    the agent's, with secret values hidden.
     """
 
     command: str
@@ -27,17 +29,17 @@ class Launch(Struct, frozen=True):
 
 
 class TerminalObserver(Protocol):
-    """Whoever shows terminals; told at once."""
+    """Observer of terminals, called at once."""
 
     def written(self, terminal: Terminal) -> None:
-        """The terminal has new output."""
+        """Handle new output of the terminal."""
 
     def status_changed(self, terminal: Terminal) -> None:
-        """It has ended, or runs again."""
+        """Handle the end or a restart of the terminal."""
 
 
 class Terminal:
-    """One terminal; it outlives its process and its release, for display."""
+    """Terminal, which for display outlives its process and its release."""
 
     def __init__(
         self,
@@ -49,7 +51,11 @@ class Terminal:
         outlives_call: bool = False,
         observer: TerminalObserver | None = None,
     ) -> None:
-        """`limit`: bytes of output kept for the agent; `ours`: we started the process."""
+        """Set up as running.
+
+        `limit` is the number of output bytes stored for the agent. `ours` means that the host
+        started the process.
+        """
         self.id = id
         self.launch = launch
         self.ours = ours
@@ -58,35 +64,35 @@ class Terminal:
         self.signal: str | None = None
         self.released = False
         self.outlives_call = outlives_call
-        """The agent tells of its end; no tool call's end is its."""
+        """Whether the agent reports the end, so the end of a tool call does not end it."""
         self.cancellable = False
-        """The agent ends it on its own when asked to."""
+        """Whether the agent can end it on request."""
         self.resets = 0
-        """How often its output was replaced."""
+        """Number of times that its output was replaced."""
         self._begin = 0
-        """Where its output begins since then."""
+        """Offset at which the present output begins."""
         self.output = Output(limit)
-        """For the agent: plain text with newlines as the program wrote them."""
+        """Output for the agent: plain text with newlines as the program wrote them."""
         self.replay = Output(REPLAY)
-        """For the buffer: safe sequences kept, lines end in `\\r\\n`."""
+        """Output for the buffer: safe sequences are kept, lines end in `\\r\\n`."""
         self._observer = observer
         self._tail = Tail()
         self._returned = False
-        """The last byte of `feed_lines` was a carriage return."""
+        """Whether the last byte of `feed_lines` was a carriage return."""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._ansi = Ansi()
         self._newlines = Newlines()
 
     def feed(self, data: bytes) -> None:
-        """Take bytes as the terminal device gives them."""
+        """Add bytes from the terminal device."""
         self._take(self._decoder.decode(data))
 
     def tell(self, text: str) -> None:
-        """Take text as an agent tells it, with plain newlines."""
+        """Add text reported by an agent, with plain newlines."""
         self._take(text.replace("\r\n", "\n").replace("\n", "\r\n"))
 
     def feed_lines(self, data: bytes) -> None:
-        """Take bytes that may end lines without a carriage return."""
+        """Add bytes whose lines may end without a carriage return."""
         text = self._decoder.decode(data)
         parts = text.split("\n")
         ends = [not part.endswith("\r") for part in parts[:-1]]
@@ -98,7 +104,7 @@ class Terminal:
         self._take("".join([*ended, parts[-1]]))
 
     def replace(self, data: bytes) -> None:
-        """Take all bytes anew."""
+        """Replace the whole output."""
         self._decoder.reset()
         self._ansi, self._newlines = Ansi(), Newlines()
         self._tail = Tail()
@@ -109,20 +115,20 @@ class Terminal:
         self.feed_lines(data)
 
     def shrink(self, limit: int) -> None:
-        """Keep little of its output, at most so many bytes for its buffer."""
+        """Reduce the output stored for its buffer to so many bytes."""
         self.replay.shrink(limit)
 
     def may_cancel(self, offered: bool) -> None:
-        """Whether the agent ends it when asked to."""
+        """Set whether the agent can end it on request."""
         self.cancellable = offered
 
     def describe(self, command: str, cwd: str | None) -> None:
-        """Take another command and directory."""
         self.launch = Launch(command, cwd, self.launch.env)
 
     def end(self, exit_code: int | None, signal: str | None) -> None:
-        """The process is gone; both are None while the exit is unknown, which a later call may
-        tell.
+        """Mark the process as ended.
+
+        Both values are None while the exit is unknown; a later call may add it.
         """
         known = (self.exit_code, self.signal) != (None, None)
         if not self.running and (known or (exit_code, signal) == (None, None)):
@@ -133,49 +139,47 @@ class Terminal:
         self._status_changed()
 
     def release(self) -> None:
-        """The agent has released it; the display stays."""
+        """Mark it as released by the agent. It stays on display."""
         self.released = True
         self.output.shrink(0)
 
     def recall(
         self, lines: Sequence[str], count: int, exit_code: int | None, signal: str | None
     ) -> None:
-        """Take the end of an output that had `count` newlines, and the exit of a process that has
-        ended.
-        """
+        """Restore the end of an output that had `count` newlines, and the exit of its process."""
         self.replay.add("".join(f"{line}\r\n" for line in lines))
         self._tail = Tail.of(lines, count)
         self.running, self.exit_code, self.signal = False, exit_code, signal
 
     def restart(self) -> None:
-        """The agent uses the same id for a new run; the former output stays above it."""
+        """Handle a new run under the same id. The former output stays above it."""
         if not self.running:
             self.running, self.exit_code, self.signal = True, None, None
             self._status_changed()
 
     def lines(self) -> list[str]:
-        """The newest lines, plain."""
+        """Return the newest lines, plain."""
         return self._tail.lines()
 
     @property
     def line_count(self) -> int:
-        """Lines ever written."""
+        """Return the number of lines ever written."""
         return self._tail.count
 
     @property
     def written(self) -> int:
-        """Bytes of its output, those included that are not kept."""
+        """Return the number of bytes of its output, including those no longer stored."""
         return self.replay.end - self._begin
 
     @property
     def ended(self) -> str:
-        """Its exit for the user; empty while it runs or where the exit is unknown."""
+        """Return its exit for the user. It is empty while it runs or if the exit is unknown."""
         if self.signal is not None:
             return self.signal
         return "" if self.running or self.exit_code is None else f"exit code {self.exit_code}"
 
     def snapshot(self) -> dict[str, Any]:
-        """`{id, command, running, exit_code, signal}` as `state()` shows it."""
+        """Return `{id, command, running, exit_code, signal}` for `state()`."""
         return {
             "id": self.id,
             "command": self.launch.command,
@@ -185,7 +189,6 @@ class Terminal:
         }
 
     def move(self, cwd: str) -> None:
-        """It runs there."""
         self.launch = Launch(self.launch.command, cwd)
 
     def _status_changed(self) -> None:

@@ -1,6 +1,8 @@
-"""The terminals of a session: those that we start for the agent (v1/terminals), and those that the
-agent runs itself and reports in `_meta` of its tool calls: `terminal_info`, `terminal_output`,
-`terminal_output_delta` (both append) and `terminal_exit`.
+"""Terminals of a session.
+
+Some are started by the host (v1/terminals). Others are run by the agent, which reports them in
+`_meta` of its tool calls: `terminal_info`, `terminal_output`, `terminal_output_delta` (both append)
+and `terminal_exit`.
 """
 
 from __future__ import annotations
@@ -17,13 +19,13 @@ from acp_nvim.session.transcript.transcript import Transcript
 
 FRESH: Final = 50
 OLD_REPLAY: Final = 16 << 10
-"""Bytes kept for the buffer of an ended terminal that is not among the `FRESH` newest."""
+"""Bytes stored for the buffer of an ended terminal that is not among the `FRESH` newest."""
 
 
 class Terminals:
-    """Terminals by id in order of their start, and the entries of the chat that show them.
+    """Terminals by id in order of their start, with the chat entries that show them.
 
-    An id that is embedded in a tool call before it is known, or never, is no error.
+    A tool call may embed an id before it is known, or one that never becomes known.
     """
 
     def __init__(
@@ -33,14 +35,16 @@ class Terminals:
         on_output: Callable[[], None],
         on_status: Callable[[], None],
     ) -> None:
-        """``on_status`` is called when a terminal came, ended or runs again."""
+        """Set up without terminals. ``on_status`` is called when one was added, ended or
+        restarted.
+        """
         self.cwd = cwd
         self._on_output, self._on_status = on_output, on_status
         self._all: dict[str, Terminal] = {}
         self._shown: dict[str, list[ToolEntry | TerminalEntry]] = {}
         self._transcript = transcript
         self._ended: dict[Terminal, None] = {}
-        """The `FRESH` that ended last."""
+        """The last `FRESH` to end."""
 
     def __iter__(self) -> Iterator[Terminal]:
         """Iterate in order, over a copy."""
@@ -50,23 +54,21 @@ class Terminals:
         return len(self._all)
 
     def newest(self, count: int) -> list[Terminal]:
-        """Return those that came last, in order."""
+        """Return the `count` newest, in order."""
         return list(islice(reversed(self._all.values()), count))[::-1]
 
     def get(self, id: str) -> Terminal | None:
-        """Return a terminal, released ones included."""
+        """Return a terminal, even a released one."""
         return self._all.get(id)
 
     def new(
         self, id: str, launch: Launch, limit: int, *, ours: bool, outlives_call: bool = False
     ) -> Terminal:
-        """Return a terminal that is not shown before `add`; the arguments are those of
-        `Terminal`.
-        """
+        """Return a terminal with these arguments. It is not shown before `add`."""
         return Terminal(id, launch, limit, ours=ours, outlives_call=outlives_call, observer=self)
 
     def add(self, terminal: Terminal) -> None:
-        """Show a terminal from now on: in the tool calls that embed it, else on its own."""
+        """Show a terminal in the tool calls that embed it, or else on its own."""
         self._all[terminal.id] = terminal
         entries = self._shown.setdefault(terminal.id, [])
         if not entries and (terminal.ours or terminal.outlives_call):
@@ -77,13 +79,14 @@ class Terminals:
         self._on_status()
 
     def put(self, terminal: Terminal, entry: ToolEntry | TerminalEntry) -> None:
-        """Take up a terminal that was shown in an entry before."""
+        """Add a terminal that an entry showed before."""
         self._all[terminal.id] = terminal
         self._shown.setdefault(terminal.id, []).append(entry)
 
     def reported(self, id: str) -> Terminal:
-        """Return the terminal of that id which the agent runs, and tells of by itself
-        (v2/tool-calls); a new one is shown.
+        """Return the terminal of that id that the agent runs and reports by itself (v2/tool-calls).
+
+        A new one is shown.
         """
         terminal = self._all.get(id)
         if terminal is None:
@@ -92,13 +95,13 @@ class Terminals:
         return terminal
 
     def abandon(self) -> None:
-        """The agent is gone, and its terminals with it."""
+        """End the agent's terminals together with the agent."""
         for terminal in self._all.values():
             if not terminal.ours:
                 terminal.end(None, None)
 
     def apply(self, entry: ToolEntry, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
-        """Apply the part of a tool call's message that is about terminals."""
+        """Apply the terminals in a tool call's message."""
         for item in entry.call.content:
             if item.__class__ is schema.Terminal:
                 self._embed(entry, item.terminal_id)
@@ -108,7 +111,7 @@ class Terminals:
             self._rename(entry)
 
     def close(self, entry: ToolEntry) -> None:
-        """The tool call is over: end the terminals that its agent ran in it, reported or not."""
+        """End the terminals that the agent ran in a finished tool call, even if unreported."""
         for terminal in entry.terminals.values():
             if not terminal.ours and not terminal.outlives_call:
                 terminal.end(None, None)
@@ -128,7 +131,7 @@ class Terminals:
             entry.terminals[id] = terminal
 
     def _rename(self, entry: ToolEntry) -> None:
-        """A terminal that its call tells of is named as the call is now."""
+        """Rename terminals reported by a call to the call's present command."""
         for terminal in entry.terminals.values():
             command = _command(entry)
             if terminal.ours or terminal.outlives_call or terminal.launch.command == command:
@@ -138,7 +141,7 @@ class Terminals:
             self._on_status()
 
     def _told(self, entry: ToolEntry, meta: Mapping[str, Any]) -> None:
-        """Apply reports of terminals; those that we started ourselves are left alone."""
+        """Apply reported terminals. Those that the host started are ignored."""
         found = {key: value for key in _TOLD if isinstance(value := meta.get(key), dict)}
         if not found:
             return
@@ -156,14 +159,14 @@ class Terminals:
                 _TOLD[key](self, terminal, value)
 
     def info(self, terminal: Terminal, value: Mapping[str, Any]) -> None:
-        """`terminal_info`: where it runs; for one that has ended: it runs again."""
+        """Apply `terminal_info`: the directory, and a restart if it has ended."""
         terminal.restart()
         cwd = value.get("cwd")
         if isinstance(cwd, str) and cwd != self.cwd:
             terminal.move(cwd)
 
     def written(self, terminal: Terminal) -> None:
-        """Mark what shows the terminal as to be drawn; frames decide when."""
+        """Mark the entries that show the terminal for redraw."""
         for entry in self._shown.get(terminal.id, ()):
             if isinstance(entry, ToolEntry):
                 entry.terminals[terminal.id] = terminal
@@ -187,7 +190,7 @@ class Terminals:
 
 
 def _command(entry: ToolEntry) -> str:
-    """The command of a call that tells of a terminal, else what it is called."""
+    """Return the command of a call that reports a terminal, or else its title."""
     call = entry.call
     return command_of(call.raw_input) or call.title or call.id
 
@@ -215,4 +218,4 @@ _TOLD: Final[dict[str, Callable[[Terminals, Terminal, Mapping[str, Any]], None]]
 """Keys of `_meta`, in the order in which they are applied."""
 
 _OUTPUT: Final = {"terminal_output", "terminal_output_delta"}
-"""Some agents report the output of a quick command in `rawOutput` alone."""
+"""Some agents report the output of a quick command only in `rawOutput`."""

@@ -1,1 +1,1 @@
-"""The transcript of a session."""
+"""Transcript of a session."""

@@ -1,4 +1,4 @@
-"""Embedded resources in a replayed prompt: some agents return them as text."""
+"""Embedded resources in a replayed prompt. Some agents return them as text."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Entries of a transcript.
 
-Entries are mutable and compared by identity; code that changes one calls `Transcript.touch`.
+Entries are mutable and compared by identity. Code that changes one calls `Transcript.touch`.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from acp_nvim.session.output.terminal import Terminal
 from acp_nvim.session.questions.decisions import Decision
 
 Part = str | schema.ContentBlock
-"""A run of text, or a content block that is not text."""
+"""Run of text, or a content block that is not text."""
 
 Role = Literal["user", "agent", "thought"]
 
 
 def add_part(parts: list[Part], part: Part) -> None:
-    """Append a part to a list of parts; text is joined to the text before it."""
+    """Append a part to a list of parts. Text is joined to the text before it."""
     if parts and isinstance(part, str) and isinstance(parts[-1], str):
         parts[-1] += part
     else:
@@ -36,37 +36,37 @@ def length(parts: Sequence[Part]) -> int:
 
 
 class Message(Struct, eq=False):
-    """Text that streams: a user's prompt, an agent's message, a thought."""
+    """Streaming text: a user's prompt, an agent's message, a thought."""
 
     role: Role
     message_id: str | None = None
     parts: list[Part] = field(default_factory=list)
     closed: bool = False
     author: str | None = None
-    """The speaker, where that is neither user nor agent: a parent that prompts its subagent."""
+    """Speaker, if it is neither user nor agent, such as a parent that prompts its subagent."""
     sent: float | None = None
-    """When the user sent it, in seconds since 1970; None where nobody knows."""
+    """Time at which the user sent it, in seconds since 1970, or None if unknown."""
     number: int = field(default_factory=count(1).__next__)
     """Identifies the message of a part that the user opens."""
     prompt: int | None = None
-    """Of the user's: the number of the prompt among the session's, as checkpoints have it."""
+    """For a user's message: the prompt's number in the session, as in checkpoints."""
     annotations: Any = None
-    """Those of its last text."""
+    """Annotations of its last text."""
     dropped: int = 0
-    """How much of its text was replaced so far, counted as `Transcript.written` does."""
+    """Amount of replaced text so far, counted as `Transcript.written` does."""
 
     def count_as(self, prompt: int | None) -> None:
-        """It is the prompt of that number."""
         self.prompt = prompt
 
     def join(self, first: int, count: int, text: str) -> None:
-        """These parts are this text: it is kept in the first of them, and the numbers of all others
-        stay. A chunk of a few letters takes three times as much as its letters.
+        """Store these parts as one text in the first of them. The numbers of all others stay.
+
+        A chunk of a few letters takes three times as much memory as its letters.
         """
         self.parts[first : first + count] = [text, *[""] * (count - 1)]
 
     def replace(self, parts: list[Part]) -> None:
-        """Take all content anew."""
+        """Replace all content."""
         self.dropped += length(self.parts)
         self.parts = parts
 
@@ -76,26 +76,26 @@ class Message(Struct, eq=False):
 
 
 class Heading(Struct, eq=False):
-    """The agent's name above its part of a turn."""
+    """Agent's name above its part of a turn."""
 
     name: str
 
 
 class ToolEntry(Struct, eq=False):
-    """A tool call, with the permissions asked for it."""
+    """Tool call, with the permissions requested for it."""
 
     call: ToolCall
     decisions: list[Decision] = field(default_factory=list)
     told: str | None = None
-    """The status in the last `AcpToolCall` event."""
+    """Status in the last `AcpToolCall` event."""
     told_rows: dict[str, Any] = field(default_factory=dict)
-    """The title of its question and rows of the raw input, cached by `render.cards`."""
+    """Title of its question and rows of the raw input, cached by `render.cards`."""
     terminals: dict[str, Terminal] = field(default_factory=dict)
-    """The known terminals that it has ever embedded or reported in `_meta`."""
+    """Known terminals that it has ever embedded or reported in `_meta`."""
 
     @property
     def asks(self) -> Decision | None:
-        """The first question about it that waits for an answer."""
+        """Return the first unanswered question about it."""
         for decision in self.decisions:
             if decision.outcome is None:
                 return decision
@@ -103,31 +103,31 @@ class ToolEntry(Struct, eq=False):
 
 
 class TerminalEntry(Struct, eq=False):
-    """A terminal that no tool call shows; once a call embeds it (`embedded`) this entry has no
-    rows.
-    """
+    """Terminal that no tool call shows. It has no rows once a call embeds it (`embedded`)."""
 
     terminal: Terminal
     embedded: bool = False
 
 
 class Question(Struct, eq=False):
-    """A decision that belongs to no tool call: access to a path, a command, an elicitation."""
+    """Decision without a tool call: access to a path, a command, an elicitation."""
 
     decision: Decision
 
 
 class PlanEntry(Struct, eq=False):
-    """The plan, at its first place in the chat; an update replaces all entries."""
+    """Plan, at its first place in the chat. An update replaces all entries."""
 
     entries: Sequence[schema.PlanEntry] = ()
     left: int = 0
-    """How many entries were left out."""
+    """Number of entries left out."""
 
 
 class Line(Struct, eq=False):
-    """One line in the margin: the end of a turn, a notice, a restart. `level` is info, warning or
-    error. Of many details the chat shows the first ones, and all on demand.
+    """Line in the margin: the end of a turn, a notice, a restart.
+
+    `level` is info, warning or error. Of many details the chat shows the first ones, and all on
+    demand.
     """
 
     level: Literal["info", "warning", "error"]
@@ -138,7 +138,7 @@ class Line(Struct, eq=False):
 
 
 class Compaction(Struct, eq=False):
-    """A compaction of the agent's context; earlier messages stay in the chat."""
+    """Compaction of the agent's context. Earlier messages stay in the chat."""
 
     id: str
     status: str = "in_progress"
@@ -147,8 +147,9 @@ class Compaction(Struct, eq=False):
 
 
 class Subagent(Struct, eq=False):
-    """A child session, at the place of its first update (v1/subagents). `n` is our number of it,
-    under which it has its own chat; `state` is as on the wire.
+    """Child session, at the place of its first update (v1/subagents).
+
+    `n` is its number, under which it has its own chat. `state` is as on the wire.
     """
 
     id: str
@@ -165,12 +166,12 @@ class Subagent(Struct, eq=False):
 
     @property
     def label(self) -> str:
-        """The name that the chat shows."""
+        """Return the name that the chat shows."""
         return self.title or f"subagent {self.id[-8:]}"
 
 
 class SessionMessage(Struct, eq=False):
-    """A message between two sessions (`session_message`); `sender` and `recipient` are ids."""
+    """Message between two sessions (`session_message`). `sender` and `recipient` are ids."""
 
     id: str
     sender: str | None = None
@@ -181,9 +182,7 @@ class SessionMessage(Struct, eq=False):
 
 
 class PlanDocument(Struct, eq=False):
-    """A plan that is a text or a file (rfds/plan-operations). `removed`: the agent has withdrawn
-    it.
-    """
+    """Plan as a text or a file (rfds/plan-operations). `removed`: the agent has withdrawn it."""
 
     id: str
     text: str | None = None
@@ -191,18 +190,17 @@ class PlanDocument(Struct, eq=False):
     removed: bool = False
 
     def withdraw(self) -> None:
-        """The agent has withdrawn it."""
         self.removed = True
 
 
 class Past(Struct, eq=False):
-    """Lines that a chat held before this process started; `<CR>` does nothing there."""
+    """Lines of a chat from before this process started. `<CR>` does nothing there."""
 
     lines: Sequence[str]
 
 
 class Unknown(Struct, eq=False):
-    """An update of an unknown kind, as it came."""
+    """Update of an unknown kind, as received."""
 
     tag: str
     raw: object

@@ -1,5 +1,5 @@
-"""A session whose transcript was kept: its entries come back as they were, and nothing of what they
-tell goes on any more.
+"""Session with a stored transcript. Its entries are restored, and all that was open in them is
+ended.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LIVELY: Final = ("running", "requires_action")
 
 
 def restore(session: Session, entries: Iterable[Entry]) -> None:
-    """Put entries into a session that has none. Tool calls have the numbers of their order."""
+    """Add entries to an empty session. Tool calls are numbered in their order."""
     found = list(entries)
     for entry in found:
         if isinstance(entry, ToolEntry):
@@ -42,7 +42,7 @@ def restore(session: Session, entries: Iterable[Entry]) -> None:
 
 
 def unseen(agent: str, cwd: str, entries: Iterable[Entry]) -> Session:
-    """Return a session of these entries that no chat shows."""
+    """Return a session with these entries that no chat shows."""
     session = Session(0, agent, cwd)
     restore(session, entries)
     return session
@@ -61,7 +61,7 @@ def _rest_call(session: Session, entry: ToolEntry) -> None:
 
 
 def _rest(decision: Decision) -> None:
-    """A question that nobody has answered was answered by nobody."""
+    """Settle an unanswered question as cancelled."""
     decision.settle(CANCELLED, "cancel")
 
 

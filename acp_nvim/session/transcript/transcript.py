@@ -1,4 +1,4 @@
-"""The transcript of a session: its entries in wire order.
+"""Transcript of a session: its entries in wire order.
 
 Entries are only appended, so the order on the screen is the order on the wire. A message may be
 rewritten at its place, by its id.
@@ -12,34 +12,33 @@ from acp_nvim.session.transcript.entries import Entry, Heading, Line, Message, P
 
 
 class Transcript:
-    """Entries in wire order, and which of them changed since they were last drawn."""
+    """Entries in wire order, and those that changed since they were last drawn."""
 
     def __init__(self) -> None:
-        """Start empty."""
         self.entries: list[Entry] = []
         self.dirty: dict[Entry, None] = {}
         self.unsaved: dict[Entry, None] = {}
-        """Entries that changed since the history took them."""
+        """Entries that changed since the history stored them."""
         self.written = 0
-        """Characters of text ever added, for back-pressure and to place events behind their text.
+        """Number of characters ever added, for back-pressure and to place events after their
+        text.
         """
         self.speaker: str | None = None
-        """The agent's name, for the heading between the user's words and the agent's."""
+        """Agent's name, for the heading between the user's and the agent's text."""
         self._asked = False
-        """Whether the agent's next words need a heading: they would stand right under the user's,
-        notices aside, or in a turn of its own.
+        """Whether the agent's next text needs a heading.
+
+        It does after a message of the user, apart from notices, and in a turn of the agent's own.
         """
         self._held: list[Line] = []
         self._named: dict[tuple[Role, str], Message] = {}
-        """Messages that the agent tells of by their id."""
+        """Messages with an id from the agent."""
         self._earlier: set[tuple[Role, str]] = set()
-        """Ids among them from before the session was opened again, if nothing was told of them
-        since then.
-        """
+        """Ids of such messages from before the session was reopened and not used since then."""
 
     @property
     def last(self) -> Entry | None:
-        """The newest entry."""
+        """Return the newest entry."""
         return self.entries[-1] if self.entries else None
 
     def add(self, entry: Entry) -> None:
@@ -65,14 +64,16 @@ class Transcript:
             self._asked = False
 
     def expect_agent(self) -> None:
-        """The agent works by itself: its next words stand under a heading of their own. None is
-        shown where a prompt of the user comes first.
+        """Put a heading before the agent's next text, in a turn of its own.
+
+        A prompt of the user before it removes the heading.
         """
         self._asked = bool(self.entries)
 
     def hold(self, line: Line) -> None:
-        """Append a notice without tearing the agent's message: while its text streams, the notice
-        waits for the entry that comes below it, or for `release`.
+        """Append a notice without splitting the agent's message.
+
+        While its text streams, the notice waits for the next entry or for `release`.
         """
         last = self.last
         if isinstance(last, Message) and last.role != "user" and not last.closed:
@@ -81,7 +82,9 @@ class Transcript:
             self.add(line)
 
     def complete(self) -> None:
-        """The turn is over: text that comes now without an id is another message."""
+        """Complete the last message at the end of the turn. Later text without an id is a new
+        one.
+        """
         last = self.last
         if isinstance(last, Message) and not last.closed:
             last.closed = True
@@ -89,7 +92,7 @@ class Transcript:
         self.release()
 
     def release(self) -> None:
-        """The agent's message is complete: append the notices that waited for it."""
+        """Append the notices held back during the agent's message."""
         held, self._held = self._held, []
         for line in held:
             self._append(line)
@@ -102,12 +105,12 @@ class Transcript:
                 self.written += length(entry.parts)
 
     def touch(self, entry: Entry) -> None:
-        """Note that an entry changed."""
+        """Mark an entry as changed."""
         self.dirty[entry] = None
         self.unsaved[entry] = None
 
     def number(self, message: Message, prompt: int | None) -> None:
-        """A message is the user's prompt of that number, which no chat shows."""
+        """Set the number of the user's prompt for a message. No chat shows it."""
         message.count_as(prompt)
         self.unsaved[message] = None
 
@@ -115,9 +118,8 @@ class Transcript:
         """Append a part to the message that it continues, or to a new one.
 
         A chunk continues the newest entry while role and `messageId` stay the same (v1/prompt-turn:
-        a change of
-        `messageId` starts a new message, its absence concatenates). One that is complete is only
-        continued by its id.
+        a change of `messageId` starts a new message, its absence concatenates). A complete one is
+        only continued by its id.
         """
         message = self.entries[-1] if self.entries else None
         if (
@@ -137,31 +139,31 @@ class Transcript:
     # -- messages by id (v2/prompt-lifecycle) -----------------------------------------------------
 
     def named(self, role: Role, message_id: str) -> Message | None:
-        """Return the message of that id, which counts for its role alone."""
+        """Return the message of that id and role."""
         return self._named.get((role, message_id))
 
     def name(self, message: Message, message_id: str) -> None:
-        """The agent knows a message of ours under this id from now on."""
+        """Set the agent's id of a message from here."""
         self._earlier.discard((message.role, message_id))
         self._named[message.role, message_id] = message
 
     def mark_names(self) -> None:
-        """The session is opened again."""
+        """Note the known ids when the session is reopened."""
         self._earlier = set(self._named)
 
     def keep_names(self) -> None:
-        """All ids mean what they meant."""
+        """Keep the meaning of all ids."""
         self._earlier = set()
 
     def forget_names(self) -> list[tuple[Role, str]]:
-        """The ids of which nothing was told since then name no message any more. Returns them."""
+        """Forget the earlier ids that were not used since the reopen. Return them."""
         forgotten, self._earlier = list(self._earlier), set()
         for key in forgotten:
             del self._named[key]
         return forgotten
 
     def chunk(self, role: Role, message_id: str, part: Part) -> Message:
-        """Append a part to the message of that id, wherever it stands."""
+        """Append a part to the message of that id, at any place."""
         message = self._message(role, message_id)
         message.parts.append(part)
         self.touch(message)
@@ -189,7 +191,9 @@ class Transcript:
 
 
 def _answers(entry: Entry) -> bool:
-    """Whether an entry is the agent's: a replay has no other sign of where its part begins."""
+    """Return whether an entry is the agent's. In a replay nothing else marks the start of its
+    part.
+    """
     if isinstance(entry, Message):
         return entry.role != "user"
     return not isinstance(entry, (Heading, Line))

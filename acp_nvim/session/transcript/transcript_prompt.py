@@ -1,7 +1,7 @@
-"""A transcript as the text that a new session is given, so that it can go on from there.
+"""Transcript as text for a new session that continues it.
 
-Each line that somebody has said is quoted by `> `: no text can pass for the words of another
-speaker. What agents are told stands here, not among the words for users.
+Each spoken line is quoted by `> `, so no text can imitate another speaker. Texts for agents are
+here, not among the texts for users.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from acp_nvim.session.transcript.entries import (
 )
 
 LIMIT: Final = 96 << 10
-"""The most bytes of the text, if nothing else is asked for: some 25,000 tokens."""
+"""Default maximum size of the text in bytes: about 25,000 tokens."""
 _BEGINNING: Final = 4
-"""One part of so many is kept of the beginning, which says what all is about; the rest is kept of
-the end.
+"""Fraction 1/n of the text kept from the beginning, which states the subject.
+
+The rest is kept from the end.
 """
 _LINE: Final = 4000
-"""The most characters of one line."""
+"""Maximum number of characters of one line."""
 
 _INTRODUCTION: Final = (
     "This session goes on from an earlier one whose context is lost. Below is what was said and "
@@ -47,12 +48,11 @@ _MARKS: Final = {"completed": "x", "in_progress": "~"}
 def transcript_prompt(
     transcript: Iterable[Entry], *, before: int | None = None, limit: int = LIMIT
 ) -> str:
-    """Return a transcript as the text for a new session, of at most `limit` bytes of UTF-8 and a
-    few words around them; empty where nothing was said.
+    """Return a transcript as text for a new session, of about `limit` bytes of UTF-8.
 
-    `before`: only what stands before that prompt, 1 being the session's first one. Where the text
-    is too long its middle is left out, which the text says. Thoughts and our own notices are no
-    part of it, files that were attached only by their address.
+    It is empty if there is nothing to quote. `before` includes only the entries before that prompt,
+    from 1. If the text is too long its middle is left out, with a remark. Thoughts, notices and
+    files attached only by their address are not included.
     """
     entries = list(transcript)
     if before is not None:
@@ -64,21 +64,24 @@ def transcript_prompt(
 
 
 def prompt_start(entries: Sequence[Entry], n: int) -> int:
-    """Return the index of the entry with which prompt n begins, 1 being the first; their number
-    where there are fewer prompts.
+    """Return the index of the entry that begins prompt n, from 1.
+
+    It is the number of entries if there are fewer prompts.
     """
     starts = list(_prompts(entries))
     return starts[n - 1] if 0 < n <= len(starts) else len(entries) if n > 0 else 0
 
 
 def latest_prompt(entries: Sequence[Entry]) -> int:
-    """Return the number of the session's last prompt; 0 where there is none."""
+    """Return the number of the session's last prompt, or 0."""
     return sum(1 for _ in _prompts(entries))
 
 
 def _prompts(entries: Sequence[Entry]) -> Iterator[int]:
-    """The entries with which prompts begin. A prompt may stand in two messages, with nothing but
-    notices between, where its attachments were found later.
+    """Yield the indexes of the entries that begin prompts.
+
+    A prompt may span two messages, with only notices between, if its attachments were resolved
+    late.
     """
     before: Message | None = None
     for index, entry in enumerate(entries):
@@ -110,7 +113,7 @@ def _lines(entries: Iterable[Entry]) -> Iterator[str]:
 
 
 def _entry(entry: Entry) -> tuple[str, list[str]]:
-    """Who speaks, and the lines; no speaker for what was done."""
+    """Return the speaker and the lines. Actions have no speaker."""
     match entry:
         case Message(role="user"):
             return entry.author or "User", _quoted(_text(entry.parts))
@@ -131,7 +134,9 @@ def _entry(entry: Entry) -> tuple[str, list[str]]:
 
 
 def _quoted(text: str) -> list[str]:
-    """The lines of a text, whatever ends them, none of which can pass for one of ours."""
+    """Return the quoted lines of a text. All line separators count, so none can imitate a
+    heading.
+    """
     return [_short(f"> {line}".rstrip()) for line in text.strip().splitlines()]
 
 
@@ -150,7 +155,7 @@ def _text(parts: Iterable[Part]) -> str:
 
 
 def _block(block: schema.ContentBlock) -> str:
-    """What a block is; its text too where that is a state of the editor, which is nowhere else."""
+    """Return a description of a block, with the text of editor state, which has no other source."""
     match block:
         case schema.ResourceLink():
             return f"\n[attached: {block.uri}]\n"
@@ -167,7 +172,7 @@ def _block(block: schema.ContentBlock) -> str:
 
 
 def _tool(entry: ToolEntry) -> str:
-    """One line: kind, title, files that the title does not name, and the outcome."""
+    """Return one line: kind, title, files that the title does not name, and the outcome."""
     call = entry.call
     title = _one_line(call.own or call.title or call.name or call.id)
     others = [at.path for at in call.locations[:3] if at.path.rpartition("/")[2] not in title]
@@ -192,7 +197,7 @@ def _step(step: schema.PlanEntry) -> str:
 
 
 def _bounded(lines: list[str], limit: int) -> list[str]:
-    """At most so many bytes of lines: those of the beginning and, more of them, of the end."""
+    """Return lines of at most so many bytes: from the beginning and, mostly, from the end."""
     sizes = [len(line.encode("utf-8", "replace")) + 1 for line in lines]
     if sum(sizes) <= limit:
         return lines
@@ -204,7 +209,7 @@ def _bounded(lines: list[str], limit: int) -> list[str]:
 
 
 def _fitting(sizes: Sequence[int], room: int) -> int:
-    """How many of the first lines fit into so many bytes."""
+    """Return how many of the first lines fit into so many bytes."""
     used = 0
     for count, size in enumerate(sizes):
         used += size
@@ -214,7 +219,7 @@ def _fitting(sizes: Sequence[int], room: int) -> int:
 
 
 def _speaker(lines: Sequence[str], at: int) -> list[str]:
-    """Who goes on speaking in that line, for a message whose beginning is left out."""
+    """Return a heading with the speaker of a line whose message begins in the part left out."""
     if at == len(lines) or not lines[at].startswith(">"):
         return [""]
     while lines[at].startswith(">"):
