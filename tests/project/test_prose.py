@@ -22,7 +22,6 @@ PHRASES = re.compile(rf"\b(?:{'|'.join(map(re.escape, (*STIFF, *CLAUSES)))})\b",
 
 LEFT = {
     "acp_nvim": 11,
-    "acp_nvim/agent": 48,
     "acp_nvim/edits": 21,
     "acp_nvim/features": 98,
     "acp_nvim/files": 129,
@@ -30,7 +29,7 @@ LEFT = {
     "acp_nvim/nvim": 36,
     "acp_nvim/protocol": 46,
     "acp_nvim/render": 6,
-    "acp_nvim/session": 110,
+    "acp_nvim/session": 22,
     "acp_nvim/tools": 59,
     "tests/agent": 17,
     "tests/agents": 40,
