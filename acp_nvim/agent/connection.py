@@ -208,7 +208,7 @@ class Connection:
         await self._ended.wait()  # also if the process is just starting
 
     async def end(self) -> None:
-        """End the process tree if it runs. Waiters of the connection may not have been notified yet."""
+        """End the process tree if it runs. Waiters of the connection may still be waiting."""
         self.stopping = True
         if self._attempts is not None:
             self._attempts.stop()

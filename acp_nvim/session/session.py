@@ -414,7 +414,7 @@ class Session:
 
 
 def _keep_record(decision: Decision, entry: ToolEntry | Question) -> None:
-    """Store the tool call as it was when its question was answered."""
+    """Store the state of the tool call at the answer to its question."""
     chosen = decision.outcome is not None and decision.outcome.option is not None
     if chosen and isinstance(entry, ToolEntry):
         decision.record = entry.call.copied()

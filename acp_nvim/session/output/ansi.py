@@ -1,8 +1,8 @@
-"""Filters the escape sequences in a command's output.
+"""Filter for the escape sequences in a command's output.
 
-Only what is known to be harmless passes (text, colours, cursor movements). Strings to the terminal
-(OSC, DCS, APC, PM, SOS: titles, clipboard, files, palette), queries that a terminal would answer
-into the program's input, window and printer controls are removed.
+Only sequences known to be harmless pass (text, colours, cursor movements). Removed are strings to
+the terminal (OSC, DCS, APC, PM, SOS: titles, clipboard, files, palette), queries that a terminal
+would answer into the program's input, and window and printer controls.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TOKEN: Final = late(
     r"|(?P<other>\x1b[ -/]{1,4}[0-~])"
     r"|(?P<bad>\x1b(?:\[[0-?]{0,64}[ -/]{0,4}|[0-~]|[ -/]{0,4}))"
 )
-"""A run: text, and sequences that only draw."""
+"""Run of text and of sequences that only draw."""
 _UNFINISHED: Final = late(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,4}|[ -/]{0,4})\Z")
 _STRING_END: Final = late("[\x07\x18\x1a\x1b]")
 _LINE_END: Final = late("[\n\x07\x18\x1a\x1b]")
@@ -36,14 +36,14 @@ _SAFE: Final = late(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[()*+].|.)|[\x0e\x0f]")
 
 
 class Ansi:
-    """A filter for text in pieces; where the pieces end makes no difference."""
+    """Filter for text in pieces. The result does not depend on how the text is split."""
 
     def __init__(self) -> None:
         self._carry = ""
         self._string_end: re.Pattern[str] | None = None
 
     def feed(self, text: str) -> str:
-        """Return the safe part of `text`; an unfinished sequence is kept back."""
+        """Return the safe part of `text`. An unfinished sequence is held back."""
         if not self._carry and not self._string_end and _SPECIAL.search(text) is None:
             return text
         if _HAS_C1.search(text):
@@ -68,7 +68,7 @@ class Ansi:
         return kept
 
     def _leave(self, text: str, at: int, ends: re.Pattern[str]) -> int:
-        """Skip to the end of a string; an escape ends it and begins the next sequence (its ST)."""
+        """Skip to the end of a string. An escape ends it and begins the next sequence (its ST)."""
         end = ends.search(text, at)
         if end is None:
             return len(text)
@@ -97,13 +97,13 @@ def plain(safe: str) -> str:
 
 
 class Newlines:
-    """`\\r\\n` as a terminal device writes it back into `\\n`, in text that comes in pieces."""
+    """Conversion of a terminal device's `\\r\\n` back to `\\n`, in text that comes in pieces."""
 
     def __init__(self) -> None:
         self._carry = ""
 
     def feed(self, text: str) -> str:
-        """Return `text` with plain newlines; carriage returns at its end wait for what follows."""
+        """Return `text` with plain newlines. Carriage returns at its end are held back."""
         if "\r" not in text and not self._carry:
             return text
         text = self._carry + text
@@ -114,6 +114,6 @@ class Newlines:
         return rest
 
     def end(self) -> str:
-        """Return the text kept back."""
+        """Return the text held back."""
         carry, self._carry = self._carry, ""
         return carry

@@ -1,7 +1,7 @@
-"""The newest lines of a command's output as plain text, overwritten as a terminal overwrites them.
+"""Newest lines of a command's output as plain text, overwritten as on a terminal.
 
-Not a terminal: colours are dropped, and of the cursor it knows what progress bars and status lines
-use. It is made for the few lines that the chat shows.
+This is not a terminal: it drops colours and supports only the cursor movements of progress bars and
+status lines. It serves the few lines that the chat shows.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from acp_nvim.patterns import late
 from acp_nvim.session.output.ansi import Ansi, plain
 
 KEPT: Final = 200
-"""Lines kept."""
+"""Number of stored lines."""
 BACKLOG: Final = 16 << 10
-"""The most characters that wait to be processed; of a flood only the end is."""
+"""Maximum number of unprocessed characters. Of a flood only the end is kept."""
 LINE: Final = 4000
-"""The most characters of a line; more go on in the next one."""
+"""Maximum number of characters of a line. Longer lines are broken."""
 SCREEN: Final = 48
-"""Screen rows that positions count in: the height of our terminals."""
+"""Number of screen rows for cursor positions: the height of the host's terminals."""
 
 _TOKEN: Final = late(
     r"\x1b\[([0-?]*)[ -/]*([@-~])|\x1b[ -/]*[0-~]|([\r\n\b\t\v\f\x0e\x0f])|([^\x1b\x00-\x1f]+)|."
@@ -27,7 +27,7 @@ _TOKEN: Final = late(
 
 
 def printed(text: str) -> str:
-    """Return a command's output without colours, and with its lines as a terminal leaves them."""
+    """Return a command's output without colours, with overwritten lines resolved."""
     if "\x1b" not in text and not overwrites(text):
         return text
     text = Ansi().feed(text).replace("\r\n", "\n")
@@ -48,7 +48,7 @@ def _overwritten(line: str) -> str:
 
 
 class Tail:
-    """Takes text filtered by `ansi.Ansi`; `lines` returns the present lines."""
+    """Lines of text that was filtered by `ansi.Ansi`."""
 
     def __init__(self) -> None:
         self._waiting: list[str] = []
@@ -57,11 +57,11 @@ class Tail:
         self._row = 0
         self._column = 0
         self.count = 0
-        """Newlines ever seen."""
+        """Number of newlines ever added."""
 
     @classmethod
     def of(cls, lines: Iterable[str], count: int) -> Tail:
-        """Return the end of an output that had `count` newlines, from its lines."""
+        """Return a tail with these lines, of an output that had `count` newlines."""
         tail = cls()
         tail._lines = [*lines] or [""]
         tail._row, tail._column = len(tail._lines) - 1, len(tail._lines[-1])
@@ -69,7 +69,7 @@ class Tail:
         return tail
 
     def add(self, text: str) -> None:
-        """Append text; it is processed when somebody asks for lines."""
+        """Append text. It is processed by the next call of `lines`."""
         if not text:
             return
         self.count += text.count("\n")
@@ -80,7 +80,7 @@ class Tail:
             self._size = len(self._waiting[0])
 
     def lines(self) -> list[str]:
-        """Return the newest lines, without the empty one behind the last newline."""
+        """Return the newest lines, without the empty one after the last newline."""
         text = _newest("".join(self._waiting))
         self._waiting, self._size = [], 0
         for found in _TOKEN.finditer(text):
@@ -139,7 +139,7 @@ class Tail:
         return max(len(self._lines) - SCREEN, 0)
 
     def _go(self, row: int) -> None:
-        """Move to a row; rows below the last line are created."""
+        """Move to a row. Rows below the last line are created."""
         self._row = max(row, self._top() if row < self._row else 0)
         missing = min(self._row - len(self._lines) + 1, SCREEN)
         if missing > 0:
@@ -191,7 +191,7 @@ _MOVES: Final[dict[str, Callable[[Tail, int], None]]] = {
 
 
 def _newest(text: str) -> str:
-    """Return the end of a flood, from the beginning of a line where possible."""
+    """Return the end of a flood, from the beginning of a line if possible."""
     lines = text.rsplit("\n", KEPT + SCREEN)
     if len(lines) > KEPT + SCREEN:
         text = text[len(lines[0]) + 1 :]
@@ -202,7 +202,7 @@ def _newest(text: str) -> str:
 
 
 def _number(args: str, at: int, default: int) -> int:
-    """Return an argument of a sequence; anything but a small number counts as absent."""
+    """Return an argument of a sequence. Anything but a small number counts as absent."""
     words = args.lstrip("?").split(";")
     word = words[at] if at < len(words) else ""
     return int(word) if word.isdigit() and len(word) < 5 else default
