@@ -29,7 +29,7 @@ LEFT = {
     "acp_nvim/nvim": 36,
     "acp_nvim/protocol": 46,
     "acp_nvim/render": 6,
-    "acp_nvim/session": 22,
+    "acp_nvim/session": 21,
     "acp_nvim/tools": 59,
     "tests/agent": 17,
     "tests/agents": 40,
