@@ -1,1 +1,1 @@
-"""The files that the user and agents share: ring 1, knows neither Neovim nor the protocol."""
+"""Files that the user and agents share. Ring 1: independent of Neovim and of the protocol."""

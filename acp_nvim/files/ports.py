@@ -1,4 +1,4 @@
-"""The ports of the workspace: an editor's buffers, sessions and tool calls of agents, the view."""
+"""Ports of the workspace: the editor's buffers, agents' sessions and tool calls, the view."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Unsaved = Literal["attach", "save", "ask", "ignore"]
 
 
 class FileOptions(msgspec.Struct):
-    """Options `files.*`, `limits.message_bytes`, `checkpoints`, `blame`; read anew for every
+    """Options `files.*`, `limits.message_bytes`, `checkpoints` and `blame`, read for every
     request.
     """
 
@@ -33,15 +33,17 @@ class FileOptions(msgspec.Struct):
     checkpoints: bool = True
     unsaved: Unsaved = "attach"
     stores: Mapping[str, Sequence[str]] = {}
-    """Globs of the files that each agent keeps for itself (`agents.*.store`), by its name."""
+    """Globs of the files that each agent keeps for itself (`agents.*.store`), by name of the
+    agent.
+    """
     blame: bool = False
 
 
 class BufferText(msgspec.Struct, frozen=True):
-    """A loaded buffer as it was at changedtick ``tick``.
+    """A loaded buffer at changedtick ``tick``.
 
-    ``raw`` holds bytes that are not UTF-8 as lone surrogates. ``text`` is fit for JSON, character
-    by character beside ``raw``, and the same object when there are none.
+    ``raw`` has bytes that are not UTF-8 as lone surrogates. ``text`` has a valid character in place
+    of each, and is the same object if there are none.
     """
 
     bufnr: int
@@ -51,43 +53,48 @@ class BufferText(msgspec.Struct, frozen=True):
     modified: bool = False
     format: Format = Format()
     stale: bool = False
-    """Clean, but perhaps not as its file is: Neovim could not reload it (command-line window)."""
+    """Whether it is clean but may differ from its file, which Neovim cannot reload now
+    (command-line window).
+    """
     gone: bool = False
-    """There was no such file when the buffer was read."""
+    """Whether the file did not exist when the buffer was read."""
     new: bool = False
-    """There was none when the buffer was made either: a new file (`:edit new.txt`)."""
+    """Whether the file did not exist when the buffer was created either (`:edit new.txt`)."""
 
     @property
     def absent(self) -> bool:
-        """Whether there is neither a file nor unsaved text."""
+        """Return whether there is neither a file nor unsaved text."""
         return self.gone and not self.modified
 
     @property
     def is_void(self) -> bool:
-        """Whether it holds nothing, not even unsaved edits: a file's bytes say what it is to be."""
+        """Return whether it is empty without unsaved edits, so the file's bytes determine its
+        format.
+        """
         return not self.modified and self.raw == EMPTY
 
 
 class Closed(msgspec.Struct, frozen=True):
-    """No loaded buffer serves the file; the options by which Neovim would decode it."""
+    """No loaded buffer has the file. The options are those with which Neovim would decode it."""
 
     fileencodings: str = FILEENCODINGS
     fileformats: str = FILEFORMATS
     why: str = ""
-    """Why it could not be loaded; empty when nobody tried."""
+    """Why it could not be loaded; empty if that was not tried."""
     taken: bool = False
-    """A buffer has that name and is no file's: nothing may be written past it."""
+    """Whether a buffer that is not a file's has this name. The file must not be written then."""
 
 
 class BufferEdit(msgspec.Struct, frozen=True):
-    """A change of a watched buffer: these rows (0-based, the last one exclusive) are ``lines`` now,
-    or the buffer has to be read again.
+    """A change of a watched buffer, or the need to read it again.
+
+    The rows from ``first`` to before ``last`` (0-based) are ``lines`` now.
     """
 
     path: str
     bufnr: int
     base: int = 0
-    """The changedtick before that."""
+    """The changedtick before the change."""
     tick: int = 0
     first: int = 0
     last: int = 0
@@ -95,13 +102,13 @@ class BufferEdit(msgspec.Struct, frozen=True):
     eol: bool = True
     modified: bool = False
     undone: bool = False
-    """By undo or redo."""
+    """Whether it was an undo or redo."""
     reloaded: bool = False
-    """The editor has read the file again."""
+    """Whether the editor has read the file again."""
     detached: bool = False
-    """The buffer's text is given up."""
+    """Whether the buffer's text was unloaded."""
     unsaved: bool = False
-    """... and with it unsaved changes."""
+    """Whether unsaved changes were lost with it."""
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -109,29 +116,29 @@ class Change(msgspec.Struct, frozen=True):
 
     hunks: Sequence[Hunk]
     eol: bool
-    """Whether the text ends with a newline afterwards."""
+    """Whether the new text ends with a newline."""
     empty: bool
-    """Whether the file is to have no byte at all (a buffer always has a line)."""
+    """Whether the file is to have no bytes at all (a buffer always has a line)."""
     save: Save
     autocmds: bool
     fresh: bool
-    """We have just loaded the buffer: unsaved text in it is nobody's edit."""
+    """Whether the buffer was loaded just now, so it has no edits by the user."""
     synced: bool = False
-    """A stale buffer was compared with its file and holds the same text."""
+    """Whether a stale buffer was compared with its file and has the same text."""
     unsaved: bool = False
-    """Mark the buffer modified unless it is saved, also where nothing changes."""
+    """Whether to mark the buffer modified unless it is saved, even if nothing changes."""
     verify: Place | None = None
-    """The file to read again after the save; None: it is not verified."""
+    """The file to verify after the save; None to skip that."""
     rights: Rights | None = None
-    """The rights for a file that the save makes again."""
+    """Rights of a file that the save creates again."""
 
 
 class Written(msgspec.Struct, frozen=True):
-    """Result of a change. ``live`` is the buffer afterwards, None when it was not touched.
+    """Result of a change. ``live`` is the buffer afterwards, None if it was not touched.
 
-    ``moved``: buffer or file have changed since the change was made. ``busy``: Neovim
-    allows no edit right now, or the user has to finish first. The others but ``done`` refuse; the
-    buffer is as it was.
+    ``moved``: buffer or file changed before the change was made. ``busy``: Neovim allows no edit
+    now, or the user has to finish first. All other outcomes except ``done`` are refusals, and leave
+    the buffer as it is.
     """
 
     outcome: Literal["done", "moved", "busy", "readonly", "conflict", "directory", "failed"]
@@ -139,12 +146,12 @@ class Written(msgspec.Struct, frozen=True):
     saved: bool = False
     live: BufferText | None = None
     held: bool = True
-    """False where the file was read again and does not hold the saved text."""
+    """False if the file was read again and does not contain the saved text."""
     gone: bool = False
-    """The buffer was saved, and an autocommand of the user has put it away since."""
+    """Whether an autocommand of the user unloaded the buffer after it was saved."""
     asked: Text | None = None
-    """The text that Neovim was to write. ``live`` differs if an autocommand changed it. None if the
-    buffer was not known at the end.
+    """The requested text. ``live`` differs if an autocommand changed it. None if the buffer was not
+    known at the end.
     """
 
 
@@ -152,24 +159,25 @@ class Buffers(Protocol):
     """The editor's buffers. No method prompts, opens a window or moves the focus."""
 
     async def read(self, place: Place) -> BufferText | Closed:
-        """The loaded buffer of a file; a clean one is brought up to date with it first."""
+        """Return the loaded buffer of a file; reload a clean one first if its file has changed."""
         ...
 
     async def load(self, place: Place, file_format: Format | None = None) -> BufferText | Closed:
-        """The same, loading the file into a hidden, listed buffer where there is none.
+        """Return the same; load the file into a hidden, listed buffer if there is none.
 
-        ``file_format`` is how the file is known to be encoded.
+        ``file_format`` is the known format of the file.
         """
         ...
 
     async def glance(self, place: Place) -> tuple[BufferText | Closed, str | None]:
-        """The buffer of a file as it is, not brought up to date with it; while turns run also the
-        file's signature when the editor last read or wrote it.
+        """Return the buffer of a file without reloading it.
+
+        While turns run, also return the file's signature when the editor last read or wrote it.
         """
         ...
 
     async def write(self, place: Place, live: BufferText, change: Change) -> Written:
-        """Apply a change as one undo step and save, if the buffer is still as in ``live``."""
+        """Apply a change as one undo step and save, if the buffer still equals ``live``."""
         ...
 
     async def take(
@@ -180,42 +188,48 @@ class Buffers(Protocol):
         modified: bool,
         signature: str | None,
     ) -> Written:
-        """Enter a change of the file on disk, which has this signature, into its buffer. Nothing is
-        saved. ``modified``: whether unsaved edits are left.
+        """Apply a change of the file on disk, which has this signature, to its buffer, without
+        saving.
+
+        ``modified``: whether unsaved edits remain.
         """
         ...
 
     async def obstacles(self, paths: Sequence[str], save: Save) -> dict[str, str]:
-        """Why files (real paths) cannot be written and saved by this policy: write-protected, not
-        'modifiable'. Those that can be are left out.
+        """Return why files (real paths) cannot be written and saved by this policy.
+
+        Reasons are write protection and 'nomodifiable'. Files that can be written are left out.
         """
         ...
 
     async def mark_conflict(self, live: BufferText) -> None:
-        """Buffer and file are in conflict; Neovim does not warn of the file as it is now."""
+        """Mark buffer and file as in conflict; stop warnings about the file in its current
+        state.
+        """
         ...
 
-    async def set_format(self, live: BufferText, file_format: Format) -> None:
-        """Set the format in which the editor writes the buffer."""
-        ...
+    async def set_format(self, live: BufferText, file_format: Format) -> None: ...
 
     async def vacate(self, live: BufferText) -> None:
-        """The file is gone: its buffer is emptied, and gone unless a window shows it. One that has
-        changed since ``live`` stays as it is.
+        """Empty the buffer of a deleted file, and unload it unless a window shows it.
+
+        A buffer that has changed since ``live`` is left alone.
         """
         ...
 
     async def unsaved(self) -> dict[str, Text]:
-        """The texts of all buffers with unsaved edits, by path; none when the editor is closing."""
+        """Return the texts of all buffers with unsaved edits, by path; none if the editor is
+        closing.
+        """
         ...
 
     async def announce(self, roots: Sequence[str]) -> None:
-        """Agents are at work in these directories: the editor reports each save there."""
+        """Announce the directories in which agents work; the editor reports each save there."""
         ...
 
 
 class AgentSession(Protocol):
-    """One session of an agent, as the workspace knows it."""
+    """A session of an agent, as the workspace sees it."""
 
     @property
     def n(self) -> int:
@@ -224,23 +238,21 @@ class AgentSession(Protocol):
 
     @property
     def key(self) -> str:
-        """Names the session among those of all agents, whose ids on the wire may be the same."""
+        """Unique name among the sessions of all agents, whose ids may collide."""
         ...
 
     @property
     def id(self) -> str:
-        """The agent's id of the session; empty as long as there is none."""
+        """The agent's id of the session; empty until it has one."""
         ...
 
     @property
     def agent(self) -> str:
-        """The name of its agent."""
+        """Name of its agent."""
         ...
 
     @property
-    def title(self) -> str | None:
-        """What it is called, once it is."""
-        ...
+    def title(self) -> str | None: ...
 
     @property
     def cwd(self) -> str:
@@ -249,12 +261,12 @@ class AgentSession(Protocol):
 
     @property
     def directories(self) -> Sequence[str]:
-        """The additional ones that the agent may use."""
+        """Additional directories that the agent may use."""
         ...
 
     @property
     def roots(self) -> Sequence[str]:
-        """The directories the agent may use: `cwd` and the additional ones."""
+        """All directories that the agent may use: `cwd` and the additional ones."""
         ...
 
     @property
@@ -269,63 +281,66 @@ class AgentSession(Protocol):
 
 
 class SessionInfo(msgspec.Struct, frozen=True, array_like=True):
-    """What one Neovim tells others of a session that has edits or checkpoints."""
+    """Description of a session with edits or checkpoints for other Neovims."""
 
     agent: str = ""
     title: str = ""
     cwd: str = ""
     directories: list[str] = []
     id: str = ""
-    """The agent's."""
+    """The agent's id of the session."""
 
 
 class OtherSessions(Protocol):
-    """Shows what sessions of other Neovims, or of earlier ones, have in this workspace."""
+    """Sessions of other or earlier Neovims with edits in this workspace."""
 
     def take_up(self, key: str, info: SessionInfo) -> int:
-        """Our number for a session from now on; ``key`` names it in all processes."""
+        """Return our number of a session; ``key`` is its name in all processes."""
         ...
 
     def follow(self, root: str, folder: str) -> None:
-        """Tell of changes in this folder, that of the workspace with this root, from now on."""
+        """Watch this folder of the workspace with this root, and report its changes."""
         ...
 
 
 class PromptName(msgspec.Struct, frozen=True, array_like=True):
-    """A prompt that an agent works on, as it is named in all processes."""
+    """Name of a prompt that is valid in all processes."""
 
     session: str
-    """The session's name in the history."""
+    """Name of the session in the history."""
     agent: str
     id: str
-    """The agent's of the session."""
+    """The agent's id of the session."""
     sent: float
-    """In seconds since 1970."""
+    """Seconds since 1970."""
     number: int
-    """1 for the session's first; 0: none is known."""
+    """1 for the session's first prompt; 0 if not known."""
     words: str
-    """How it begins."""
+    """Beginning of the prompt."""
 
 
 class Authorship(Protocol):
-    """Keeps who wrote the lines of files. It is told only where option `blame` is set."""
+    """Records the authors of lines. Called only if option `blame` is set."""
 
     def wrote(
         self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
     ) -> None:
-        """An agent has made ``agents`` of ``before``; what differs in ``after`` is the user's."""
+        """Record that an agent changed ``before`` to ``agents``.
+
+        Differences between ``agents`` and ``after`` are the user's.
+        """
         ...
 
     def moved(self, session: AgentSession, old: str, new: str) -> None:
-        """An agent has moved a file: its lines stay whose they are."""
+        """Record that an agent moved a file. Its lines keep their authors."""
         ...
 
     def prompt(self, session: AgentSession) -> PromptName | None:
-        """What a session's agent works on; None where nothing is kept of it."""
+        """Return the current prompt of a session's agent; None if its session is not recorded."""
         ...
 
     def adopted(self, prompt: PromptName, path: str, before: Text | None, after: Text) -> None:
-        """An agent has made ``after`` of ``before``, and its process was killed over that."""
+        """Record a change by an agent whose process was killed before the change was recorded."""
         ...
 
 
@@ -333,19 +348,17 @@ class ToolCall(Protocol):
     """One tool call of an agent; compared by identity."""
 
     @property
-    def finished(self) -> bool:
-        """Whether it has ended."""
-        ...
+    def finished(self) -> bool: ...
 
     def __hash__(self) -> int: ...
 
 
 Seen = dict[str, Pending | None]
-"""The pending edits of files before another Neovim's changes were taken over."""
+"""Pending edits of files before another Neovim's changes were taken over."""
 
 Claim = Callable[[Sequence[str]], AbstractAsyncContextManager[Seen]]
-"""Be the only Neovim that decides edits of these files, or of those in the workspaces of these
-directories; gives what the user saw of those that another one has changed. BusyError.
+"""Holds the lock for decisions on these files, or on those in the workspaces of these directories.
+Yields the earlier pending edits of files that another Neovim has changed. Raises BusyError.
 """
 
 
@@ -354,48 +367,44 @@ class BusyError(Exception):
 
 
 class View(Protocol):
-    """Shows changes of files. No method waits."""
+    """View of changed files. No method waits."""
 
     def hunks(self, path: str, entry: Pending | None, tick: int | None) -> None:
-        """A file's hunks (None: it has none any more); ``tick``: the changedtick of their rows."""
+        """Show a file's hunks (None: no longer any); ``tick``: the changedtick of their rows."""
         ...
 
     def pending(self, paths: Sequence[str]) -> None:
-        """The files with pending edits."""
+        """Show the list of files with pending edits."""
         ...
 
     def next_hunk(self, place: tuple[str, int] | None) -> None:
-        """Where to go on after a decision: path and 0-based row; None: nothing is left."""
+        """Move to the next hunk after a decision: path and 0-based row; None: no hunk is left."""
         ...
 
     def summary(
         self, session: AgentSession, entries: Sequence[Pending], *, silent: bool = False
     ) -> None:
-        """The pending files of a session; ``silent``: without an event."""
+        """Show the pending files of a session; ``silent``: without an event."""
         ...
 
     def edited(
         self, session: AgentSession, path: str, kind: str, source: str, conflict: bool
     ) -> None:
-        """An agent changed a file: event `AcpEdit`."""
+        """Report that an agent changed a file (event `AcpEdit`)."""
         ...
 
     def checkpoints(self, session: AgentSession, labels: Mapping[int, str]) -> None:
-        """The checkpoints of a session, by number of their prompt."""
+        """Show the checkpoints of a session, by number of their prompt."""
         ...
 
     def warn(self, session: AgentSession, text: str) -> None:
-        """Something is not reviewed or not stored, and why."""
+        """Warn in the session that something is not reviewed or not stored."""
         ...
 
-    def inform(self, session: AgentSession, text: str) -> None:
-        """Put a line into the session's chat."""
-        ...
+    def inform(self, session: AgentSession, text: str) -> None: ...
 
     def notice(self, text: str) -> None:
-        """The same as `warn`, of no session."""
+        """Warn outside of any session."""
         ...
 
-    def tell(self, text: str) -> None:
-        """A line for the user."""
-        ...
+    def tell(self, text: str) -> None: ...

@@ -1,4 +1,4 @@
-"""The files that agents and the user share: the interface for the editor."""
+"""The workspace: files that agents and the user share. Interface for the layers above."""
 
 from __future__ import annotations
 
@@ -47,13 +47,15 @@ from acp_nvim.files.writes.change_set import ChangeSets
 from acp_nvim.tasks import Tasks
 
 PATIENCE_S: Final = 0.05
-"""How long a prompt waits for the look at the files before it."""
+"""How long a prompt waits for the scan before it."""
 FIRST_S: Final = 2.0
-"""And for the first one ever: what its agent changes meanwhile would pass for what was there."""
+"""How long the first prompt of all waits. Changes of its agent during the scan would count as the
+earlier content.
+"""
 CAUGHT_UP_S: Final = 10.0
-"""How long a command of the user's waits for the looks that are under way."""
+"""How long a command of the user waits for running scans."""
 SLOW_S: Final = 1.0
-"""A first look that takes longer than this is reported to the user."""
+"""A first scan that takes longer than this is reported to the user."""
 
 S = TypeVar("S", bound=AgentSession)
 
@@ -63,7 +65,7 @@ class Workspace(Generic[S]):
 
     _pruned = False
     _settling = False
-    """A look at what the user has saved is about to begin."""
+    """Whether a scan of files that the user has saved is about to begin."""
 
     def __init__(
         self,
@@ -78,8 +80,9 @@ class Workspace(Generic[S]):
         others: OtherSessions,
         authorship: Authorship,
     ) -> None:
-        """``amends`` is made for the edits; ``ask`` and ``on_location`` go to `AgentFiles`;
-        ``others`` shows what other Neovims have; ``authorship`` is for option `blame`.
+        """``amends`` is created for the edits. ``ask`` and ``on_location`` are passed to
+        `AgentFiles`. ``others`` has the sessions of other Neovims. ``authorship`` is for option
+        `blame`.
         """
         self._data: Path | None = None
         self._options, self._sessions = options, sessions
@@ -105,38 +108,40 @@ class Workspace(Generic[S]):
         )
         self.change_sets = ChangeSets(self.edits, self.files, self.disk.before_write)
         self._open_checkpoints: dict[int, tuple[Checkpoint | None, anyio.Event]] = {}
-        """The checkpoints of the turns that run, by our number of the session."""
+        """Checkpoints of the running turns, by our session number."""
         tasks.start_soon(self.edits.run, self.disk.before_use)
 
     def keep_in(self, data: Path | None) -> None:
-        """Checkpoints go below this directory, ``stdpath('data')/acp``; None: not known."""
+        """Store checkpoints below this directory, ``stdpath('data')/acp``; None: not known."""
         self._data = data
 
     def _home(self, root: str) -> Path:
-        """The directory of the copies of a directory of sessions, the same for all Neovims."""
+        """Return the directory of the checkpoints of a directory of sessions, shared by all
+        Neovims.
+        """
         cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser()
         return (self._data or cache / "acp") / "checkpoints" / roots.name(root)
 
     def _touch(self) -> None:
-        """The journal has to be written."""
+        """Mark the journal as outdated."""
         self.persistence.touch()
 
     def _claim(self, directories: Sequence[str]) -> AbstractAsyncContextManager[Seen]:
-        """Nobody else decides in these workspaces."""
+        """Hold the lock for decisions in these workspaces."""
         return self.persistence.claim_workspaces(directories)
 
     def _by_agent(self, at: int) -> bool:
-        """Whether a tool call ran at that time, in nanoseconds; or perhaps, under a host that was
-        killed.
+        """Return whether a tool call ran at that time, in nanoseconds, or may have run before a
+        crash.
         """
         if at <= self.persistence.cut_until:
             return True
         return any(turn.called(at) for turn in self.disk.turns.ready())
 
-    # ---- hooks
+    # ---- events
 
     def saved_idle(self, path: str) -> None:
-        """The user saved a file while no agent was at work."""
+        """Handle a save of a file by the user while no agent is working."""
         self.edits.tracked[path].hear(SavedIdle())
         if not self._settling:
             self._settling = True
@@ -148,13 +153,13 @@ class Workspace(Generic[S]):
             await self.disk.settle([Place(root, root).real for root in session.roots])
 
     def saved_elsewhere(self, path: str) -> None:
-        """The user saved a buffer's text, or a part of it, in another file."""
+        """Handle a save of a buffer's text, or of a part of it, to another file."""
         self._tasks.start_soon(self.disk.before_write, path)
 
     async def check_changed(self, path: str, neovim_text: Text | None = None) -> str | None:
-        """Neovim finds a file changed; returns its signature if the text is the same after all.
+        """Handle a file that Neovim found changed; return its signature if the text is the same.
 
-        ``neovim_text`` is the text that Neovim has read by itself.
+        ``neovim_text`` is the text that Neovim has read on its own.
         """
         if neovim_text is not None:
             self.edits.tracked[path].hear(NeovimRead(neovim_text))
@@ -168,8 +173,10 @@ class Workspace(Generic[S]):
         return signature if same else None
 
     async def _is_shown(self, path: str) -> bool:
-        """Whether a known clean buffer has the text of its file: that has not changed since the
-        last look, but that look may have been later than what the buffer has read.
+        """Return whether a known clean buffer has the text of its file.
+
+        The file has not changed since the last scan, but that scan may be later than the buffer's
+        last read.
         """
         live = self.edits.buffers.get(path)
         if live is None or live.modified:
@@ -178,11 +185,11 @@ class Workspace(Generic[S]):
         try:
             place = Place(path, path)
             return await to_thread.run_sync(disk.saved, place, limit, live.format) == live.text
-        except Refusal:  # a link, or no text: nobody reads it into the buffer either
+        except Refusal:  # a link or binary file, which is not read into the buffer either
             return True
 
     def prepare(self, session: S) -> None:
-        """A session is made: its files are looked at while its agent starts."""
+        """Scan the files of a new session while its agent starts."""
         self.open(session.cwd)
         if not self.snapshots.looked(session.roots):
             self._tasks.start_soon(self._prepare, session)
@@ -194,16 +201,18 @@ class Workspace(Generic[S]):
         await self.disk.outer.prepare(roots)
 
     def open(self, directory: str, first: str = "") -> None:
-        """The user works in this directory, on the file ``first``: what former Neovims have left
-        there, and others have, is shown.
+        """Open the workspace of a directory in which the user works on the file ``first``.
+
+        Shows the edits of earlier and other Neovims there.
         """
         paths = self.persistence.open(directory, first)
         if paths:
             self._tasks.start_soon(self.revived, paths)
 
     async def revived(self, paths: Sequence[str], marked: Iterable[str] = ()) -> None:
-        """Edits of another process go on: take up the changes of their files meanwhile, after the
-        look before a prompt that is on its way.
+        """Continue with the edits of another process: process the changes of their files since.
+
+        Waits for the scan before a prompt that is about to be sent.
         """
         await self.early_looks.rest()
         await self.persistence.catch_up(paths, marked)
@@ -214,12 +223,12 @@ class Workspace(Generic[S]):
                 await self._prepare(session)
 
     def drop_parked(self, paths: Sequence[str]) -> None:
-        """The user gives up the parked edits of these files."""
+        """Drop the parked edits of these files."""
         self.edits.ledger.drop_parked(paths)
         self.persistence.touch()
 
     def turn_comes(self, session: S) -> None:
-        """A prompt waits until its session is open."""
+        """Start the scan for a prompt that waits for its session."""
         self.early_looks.expect(session)
 
     async def turn_began(
@@ -231,10 +240,11 @@ class Workspace(Generic[S]):
         *,
         under_way: bool = False,
     ) -> Mapping[str, Text] | None:
-        """A prompt is about to be sent: the present contents are those before it. The same prompt
-        may be sent again; there is none where the agent begins by itself, and no checkpoint then.
-        ``under_way``: the agent has it already. ``unsaved`` are the texts with unsaved edits by
-        path, where they are known. Returns them; None where they were not looked at.
+        """Begin a turn before its prompt is sent: record the present contents of the files.
+
+        The same prompt may be sent again. If the agent works on its own, there is no prompt and no
+        checkpoint. ``under_way``: the agent has the prompt already. ``unsaved`` are the texts with
+        unsaved edits by path, if known. Returns them; None if they were not examined.
         """
         checkpoint = None
         if prompt is not None:
@@ -250,7 +260,7 @@ class Workspace(Generic[S]):
             turn.user_saves.clear()
         try:
             await self._start(turn, checkpoint, begun, under_way=under_way or prompt is None)
-        except BaseException:  # it never becomes a turn
+        except BaseException:  # the prompt never becomes a turn
             turn.given_up()
             self.disk.leave(session)
             begun.set()
@@ -260,7 +270,7 @@ class Workspace(Generic[S]):
     async def _start(
         self, turn: Turn, checkpoint: Checkpoint | None, begun: anyio.Event, *, under_way: bool
     ) -> None:
-        """Do what a prompt waits for; with the agent it is from here on, or already."""
+        """Do everything that a prompt has to wait for, and record when the agent gets it."""
         sent = time.time_ns() - HEARD_NS if under_way else None
         if sent is not None:
             turn.sent(sent, looked=False)
@@ -281,7 +291,7 @@ class Workspace(Generic[S]):
     async def _briefly(
         self, patience: float, work: Callable[..., Awaitable[None]], *args: Any
     ) -> bool:
-        """Start the work, and wait for it so many seconds; returns whether it is done."""
+        """Start the work and wait for it up to ``patience`` seconds; return whether it is done."""
         done = anyio.Event()
 
         async def run() -> None:
@@ -298,8 +308,9 @@ class Workspace(Generic[S]):
     async def _begin(
         self, start: TurnStart, checkpoint: Checkpoint | None, begun: anyio.Event
     ) -> None:
-        """Look at the files before the prompt; of many files the look goes on after the prompt is
-        sent. ``begun`` is set when the checkpoint is whole.
+        """Scan the files before the prompt; the scan may continue after the prompt is sent.
+
+        ``begun`` is set when the checkpoint is complete.
         """
         try:
             await self._look_before(start, checkpoint)
@@ -323,7 +334,7 @@ class Workspace(Generic[S]):
             self.persistence.touch()
 
     def _look_done(self, start: TurnStart, checkpoint: Checkpoint | None) -> None:
-        """The look before the prompt is done."""
+        """Complete the checkpoint after the scan."""
         turn = start.turn
         turn.trees = self.snapshots.trees(turn.session.roots)
         turn.ready.set()
@@ -339,7 +350,7 @@ class Workspace(Generic[S]):
         await self.disk.outer.look(turn, is_over=False)
 
     async def _tidy(self, session: AgentSession) -> None:
-        """Work that no prompt waits for."""
+        """Do work that no prompt waits for."""
         await self.commits.check(Place(root, root).real for root in session.roots)
         if not self._pruned:
             self._pruned = True
@@ -352,10 +363,12 @@ class Workspace(Generic[S]):
         self._notice(wording.MANY_FILES)
 
     async def turn_ended(self, session: S, *, own: bool = False) -> None:
-        """The agent has answered the prompt, or is gone. ``own``: it had begun by itself."""
+        """Handle the answer to a prompt or the exit of the agent. ``own``: it had begun on its
+        own.
+        """
         turn = self.disk.turns.get(session)
         if turn is not None:
-            turn.answered()  # the user may know of the end before the next line is done
+            turn.answered()  # before anything that the user can notice
         self._learn_trees(turn)
         await self._amends.ended(session, self.disk.before_use)
         kept = None if own else self._open_checkpoints.pop(session.n, None)
@@ -363,8 +376,9 @@ class Workspace(Generic[S]):
         await self._briefly(PATIENCE_S, self._end, session, *opened)
 
     def _learn_trees(self, turn: Turn | None) -> None:
-        """An agent's turn ends: what git does from now on is the user's. Trees that the user has
-        moved meanwhile are compared after the last look.
+        """Record the git state at the end of a turn; later git operations are the user's.
+
+        Trees that the user has moved meanwhile are compared after the last scan.
         """
         trees = self.edits.trees
         marks = trees.read(entry.path for entry in self.edits.ledger.files())
@@ -382,7 +396,7 @@ class Workspace(Generic[S]):
             if any(trees.moved(entry.path)[0] for entry in self.edits.ledger.files()):
                 await self.edits.compare(self.disk.before_use)
             if begun is not None:
-                await begun.wait()  # a restore counts on the checkpoint from now on
+                await begun.wait()  # from now on a restore relies on the checkpoint
             if checkpoint is not None:
                 checkpoint.ends.append(time.time())
                 self.persistence.touch()
@@ -391,18 +405,18 @@ class Workspace(Generic[S]):
             self.disk.leave(session)
 
     async def refresh(self, sessions: Iterable[S]) -> None:
-        """Files may have changed while nobody looked: commits, edits by other programs."""
+        """Look for commits and edits by other programs."""
         roots = {Place(root, root).real for session in sessions for root in session.roots}
-        await self.sync_all()  # first: a commit is compared with the texts as they are
+        await self.sync_all()  # first, since a commit is compared with the present texts
         await self.commits.check(sorted(roots))
 
     async def caught_up(self, *, running: bool = True) -> None:
-        """Take up what agents have done so far, right before the user decides or looks at it;
-        without ``running`` only what was done in turns that have ended.
+        """Process agents' changes so far, before the user decides or views them.
+
+        Without ``running``, only those of turns that have ended.
         """
         await self._briefly(CAUGHT_UP_S, lambda: self.disk.caught_up(running=running))
 
     async def sync_all(self) -> None:
-        """Bring all entries up to date with their files."""
         await self.persistence.adopt()
         await self.edits.compare(self.disk.before_use)

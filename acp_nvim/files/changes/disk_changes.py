@@ -1,8 +1,8 @@
-"""Edits that agents make on disk by themselves: found, attributed, entered into buffers.
+"""Edits that agents make on disk: find them, attribute them, apply them to buffers.
 
-While a turn runs, changes in the session's directories are its agent's, but for the user's saves.
-Files that a tool call names are looked at as soon as it ends, the work tree soon after, and once
-more when the turn ends.
+While a turn runs, changes in the session's directories are attributed to its agent, except for the
+user's saves. The files that a tool call names are scanned as soon as it ends, the work tree shortly
+after that, and again at the end of the turn.
 """
 
 from __future__ import annotations
@@ -68,15 +68,15 @@ from acp_nvim.files.review.pending_edits import PendingEdits
 from acp_nvim.tasks import Tasks
 
 ATTEMPTS: Final = 5
-"""How often a change is entered into a buffer that keeps changing."""
+"""Attempts to apply a change to a buffer that keeps changing."""
 PAUSE_S: Final = 0.05
 EMPTY: Final[Mapping[str, Sequence[Brought]]] = {}
 LATE_S: Final = 0.25
-"""The pause before a change is entered that Neovim did not take."""
+"""Pause before a change is tried again that Neovim did not accept."""
 
 
 class DiskChanges:
-    """Finds the changes of all sessions whose turn runs."""
+    """Finds the changes of all sessions with a running turn."""
 
     def __init__(self, edits: PendingEdits, snapshots: Snapshots, tasks: Tasks) -> None:
         self._edits = edits
@@ -92,17 +92,17 @@ class DiskChanges:
         self.reads = ReadTexts(edits, snapshots, tasks)
         self._watch = FolderWatch(snapshots.folders)
         self._is_late = False
-        """A task brings late changes to their buffers."""
+        """Whether a task is applying late changes to their buffers."""
         self._warned: set[str] = set()
         self._moves = Moves()
         self.by_git = set[str]()
-        """Files that the user has changed by git while turns ran."""
+        """Files that the user has changed by git during the running turns."""
         self._lock = anyio.Lock(fast_acquire=True)
 
     # ---- turns
 
     def enter(self, session: AgentSession) -> Turn:
-        """A turn is about to start; `begin` comes next."""
+        """Start a turn; `begin` follows."""
         if not self.turns:
             self._moves = Moves()
             self.by_git.clear()
@@ -111,9 +111,11 @@ class DiskChanges:
         return turn
 
     async def remember(self, turn: Turn, sent: int | None = None) -> TurnStart:
-        """Read the files that the user has saved since the last look: these contents are theirs,
-        whatever the agent makes of the files before the next look. Returns the files at the start
-        of a prompt; ``sent``: since when the agent has it, if it does.
+        """Read the files that the user has saved since the last scan, before the agent can change
+        them.
+
+        Returns the state of the files at the start of a prompt. ``sent`` is the time at which the
+        agent got the prompt, if it has it already.
         """
         idle = (file for file in self._files if file.state.saved_idle)
         saved = sorted(file.path for file in idle if turn.concerns(file.path))
@@ -132,8 +134,10 @@ class DiskChanges:
         return self.turn_starts.note(turn, sent)
 
     async def begin(self, turn: Turn) -> None:
-        """Changes so far are nobody's, unless another turn runs; changes while this looks are the
-        agent's from when the prompt was sent.
+        """Scan the files before a turn.
+
+        Earlier changes are attributed to no agent unless another turn runs. Changes during the scan
+        are the agent's from the time at which the prompt was sent.
         """
         await self.turns.announce()
         old = {} if self.turns.ready() else self._files.known()
@@ -145,12 +149,14 @@ class DiskChanges:
                 self._files[path].hear(Forgotten())
 
     async def look_before(self, session: AgentSession) -> None:
-        """Look at the files as they are before the session's turn."""
+        """Scan the files as they are before the session's turn."""
         self._snapshots.retry(real_roots(session))
         await self.look(session.roots)
 
     async def begun(self, start: TurnStart) -> None:
-        """Take up files that changed after they were named and before they were looked at."""
+        """Process files that changed after a tool call named them and before the scan reached
+        them.
+        """
         turn = start.turn
         early, turn.early = turn.early, {}  # older than the next prompt of the turn
         found = await to_thread.run_sync(differing, early) if early else ()
@@ -160,7 +166,7 @@ class DiskChanges:
                 await self._take_up(found)
 
     async def end(self, session: AgentSession) -> None:
-        """A turn is over: the last look that counts as its agent's. `leave` comes next."""
+        """Do the last scan of a turn that is over; `leave` follows."""
         turn = self.turns.get(session)
         if turn is None:
             return
@@ -171,21 +177,22 @@ class DiskChanges:
         self._naming.report(turn)
 
     def leave(self, session: AgentSession) -> None:
-        """All is done for a prompt, and for its turn unless another prompt has joined that."""
+        """Finish a prompt, and its turn unless another prompt has joined it."""
         turn = self.turns.get(session)
         if turn is not None and turn.looked():
             self.turns.leave(session)
             self._tasks.start_soon(self.turns.announce)
 
     async def over(self, session: AgentSession) -> None:
-        """Wait until the last look of a turn that has ended is done."""
+        """Wait for the last scan of a turn that has ended."""
         turn = self.turns.get(session)
         if turn is not None:
             await turn.over.wait()
 
     async def caught_up(self, *, running: bool) -> None:
-        """Wait for the looks that follow the turns that have ended; with ``running`` also for those
-        that follow the tool calls of the others.
+        """Wait for the scans after turns that have ended.
+
+        With ``running``, also scan for the ended tool calls of running turns.
         """
         for turn in self.turns:
             if turn.last_looks:
@@ -194,14 +201,14 @@ class DiskChanges:
                 await self.look_at_named(turn)
                 await self.look(turn.roots)
 
-    # ---- looking
+    # ---- scans
 
     def on_disk(self, path: str) -> Text | UnsetType | None:
-        """The text of a file on disk at the last look or save; UNSET: it is not known."""
+        """Return the text of a file on disk at the last scan or save; UNSET if it is not known."""
         return self._edits.state(path).disk
 
     async def look_at_named(self, turn: Turn) -> None:
-        """Take up changes of the files that ended tool calls have named."""
+        """Process changes of the files that ended tool calls have named."""
         async with turn.naming:
             paths, turn.named = sorted(turn.named), set()
             given, turn.diffs = turn.diffs, []
@@ -209,8 +216,9 @@ class DiskChanges:
             await self._believe(given)
 
     async def _believe(self, given: Sequence[tuple[str, str | None, str]]) -> None:
-        """Take the old texts of files in no store from diffs of the whole file, where a tool call
-        has named them only after it had changed them.
+        """Take old texts that no store has from diffs of whole files.
+
+        Needed if a tool call named the files only after it had changed them.
         """
         for path, old, new in given:
             data = self._snapshots.single(path)
@@ -222,15 +230,17 @@ class DiskChanges:
                 await self._take_up([change])
 
     async def before_use(self, path: str) -> None:
-        """A decision is about to be made on a file that an agent may have changed just now; not
-        while `PendingEdits.alone`.
+        """Process an agent's latest changes of a file before a decision.
+
+        Must not be called within `PendingEdits.alone`.
         """
         if self.turns.ready():
             await self.look(self.turns.roots(), [path])
 
     def rests(self, turn: Turn) -> bool:
-        """Whether a look before a turn that is alone at work would find what the last one has
-        found: the system has noted no change since. Then that look counts as the one before it.
+        """Return whether the last scan can serve as the one before this turn.
+
+        True if no other turn runs and the system has reported no change since.
         """
         roots, known = self._snapshots.within(turn.roots), self._files.known()
         others = [*known, *self._snapshots.singles()]
@@ -243,11 +253,13 @@ class DiskChanges:
         return True
 
     def _is_settled(self, roots: Sequence[str]) -> bool:
-        looking = self._lock.locked()  # what it has not read yet may change before it does
+        looking = (
+            self._lock.locked()
+        )  # a file that a running scan has not read yet may still change
         return not looking and self._snapshots.stored(roots) and self._watch.rest(roots)
 
     async def settle(self, roots: Sequence[str]) -> None:
-        """Nobody is at work, and the user has saved: look now, so that no prompt has to wait."""
+        """Scan after a save while no agent is working, so the next prompt need not wait for it."""
         within = self._snapshots.within(roots)
         if not self.turns and self._watch.knows(within) and not self._watch.rest(within):
             await self.look(roots)
@@ -255,8 +267,11 @@ class DiskChanges:
     async def look(
         self, roots: Sequence[str], paths: Sequence[str] | None = None, *, watch: bool = False
     ) -> set[str]:
-        """Take up changes below these directories, or of these files only. Returns the files that
-        changed. ``watch``: whether there are any before the next prompt is to be known then.
+        """Process changes below these directories, or only of these files; return the changed
+        files.
+
+        With ``watch``, the directories are watched from now on, so the next prompt can do without a
+        scan if nothing changes.
         """
         if paths is not None and not paths:
             return set()
@@ -280,7 +295,7 @@ class DiskChanges:
         return {change.path for change in changes}
 
     async def _take_up_all(self, changes: Sequence[FileChange]) -> None:
-        """Take up changes that no look at the session's directories has found."""
+        """Process changes that were not found by a scan of the session's directories."""
         async with self._lock:
             await self._take_up_alone(changes)
 
@@ -292,7 +307,9 @@ class DiskChanges:
                     await self._take_up(changes, brought)
 
     async def _note(self, changes: Sequence[Change]) -> None:
-        """Note agents' changes that are not reviewed: modes, links, more than can be shown."""
+        """Record agents' changes that cannot be reviewed: modes, links, files that are too
+        large.
+        """
         paths = [change.path for change in changes]
         dates = await to_thread.run_sync(lambda: list(map(changed_at, paths)))
         for change, at in zip(changes, dates, strict=True):
@@ -302,8 +319,9 @@ class DiskChanges:
                 self._edits.checkpoints.record_change(change.path, noted)
 
     async def before_write(self, path: str) -> None:
-        """An agent is about to write a file through the editor. Its own change on disk just before
-        is taken up first: else that would pass for the text that was there.
+        """Process an agent's own changes on disk before it writes the file through the editor.
+
+        Otherwise they would count as the text from before the write.
         """
         if self._edits.state(path).disk is not UNSET:
             await self.look([], [path])
@@ -311,22 +329,21 @@ class DiskChanges:
             await self.look(self.turns.roots(), [path])
 
     def close(self) -> None:
-        """Watch nothing any more."""
+        """Stop watching."""
         self._watch.close()
         self.outer.close()
 
     async def unchanged(self, path: str, roots: Sequence[str]) -> bool:
-        """Take up changes of a file below these directories; returns whether its text is known not
-        to have changed.
-        """
+        """Process changes of a file; return whether its text is known to be unchanged."""
         if self._edits.state(path).disk is not UNSET:
             return path not in await self.look([], [path])
         held = await self._snapshots.holds(roots, path)
         return path not in await self.look(roots, [path]) and held
 
     async def _rewritten(self, paths: Sequence[str] | None, found: set[str]) -> list[FileChange]:
-        """Changes of files (None: all) that their stores have not found, since they may again hold
-        the stored content.
+        """Return changes of files (None: all) that a store cannot find.
+
+        The store compares with its own content, which such a file may contain again.
         """
         known = self._files.known(paths)
         states = {path: state for path, state in known.items() if path not in found}
@@ -338,11 +355,13 @@ class DiskChanges:
                 self._files[path].hear(Compared(signature))
         for path in states.keys() - {change.path for change in changes}:
             if states[path].late is not None:
-                self._files[path].hear(CaughtUp())  # it is as it was
+                self._files[path].hear(CaughtUp())  # it has its earlier content again
         return changes
 
     async def _brought(self, changes: Sequence[FileChange]) -> Mapping[str, Sequence[Brought]]:
-        """Return what the user's checkouts, commits and pulls in the turns have made of files."""
+        """Return the effects of the user's checkouts, commits and pulls in the turns on these
+        files.
+        """
         if not self.turns:
             return {}
         paths = [change.path for change in changes]
@@ -351,7 +370,7 @@ class DiskChanges:
         return await self._snapshots.brought(roots, paths, began, self.by_agent)
 
     def by_agent(self, move: HeadMove) -> bool:
-        """Whether an agent at work may have moved HEAD."""
+        """Return whether a working agent may have moved HEAD."""
         return any(turn.ran_git(move.first, move.last) for turn in self.turns)
 
     async def _take_up(
@@ -376,8 +395,9 @@ class DiskChanges:
     async def _take_up_one(
         self, change: FileChange, turn: Turn | None, at: int
     ) -> AgentSession | None:
-        """Take up a change that this turn, or the user, made at that time. Returns the session
-        whose pending edit it is.
+        """Process a change that this turn, or the user, made at that time.
+
+        Returns the session whose pending edit it is.
         """
         if turn is not None:
             self.turn_starts.has_changed(turn, change, at)
@@ -399,7 +419,7 @@ class DiskChanges:
         return None
 
     async def _gits(self, change: FileChange) -> None:
-        """Take up a change that the user made by git."""
+        """Process a change that the user made by git."""
         file = self._files[change.path]
         self.by_git.add(change.path)
         file.hear(Forgotten())
@@ -409,14 +429,14 @@ class DiskChanges:
             await self._edits.sync(change.path)
 
     async def _users(self, change: FileChange) -> None:
-        """Take up a change that no agent made."""
+        """Process a change that no agent made."""
         if self._edits.ledger.get(change.path) is not None:
             await self._edits.sync(change.path)
 
     async def _agents(
         self, session: AgentSession, at: int, change: FileChange
     ) -> AgentSession | None:
-        """Take up a change that an agent made at that time. Returns the session that made it."""
+        """Process a change by an agent; return the session that made it."""
         live = self._edits.buffers.get(change.path)
         await self.unread.learn(session, change.path, live.format if live else Format())
         was = self._edits.ledger.get(change.path)
@@ -431,14 +451,16 @@ class DiskChanges:
         return entered.session
 
     def _join(self, session: AgentSession, move: Move) -> None:
-        """Both parts of a move have been entered."""
+        """Join the two pending edits of a move."""
         self._edits.attribute_moved(session, move.old, move.new)
         ledger = self._edits.ledger
         if ledger.joined(move.old, move.new, move.text, move.was, session.n):
             self._edits.changed(move.old, move.new)
             return
         came, was = ledger.get(move.new), move.was
-        if came is not None and was is not None and was.base is None:  # new, as another one made it
+        if (
+            came is not None and was is not None and was.base is None
+        ):  # new, as created by another agent
             both = msgspec.structs.replace(came, writers=came.writers | was.writers)
             ledger.reinstated(move.new, came.live, both)
             self._edits.changed(move.new)
@@ -446,8 +468,10 @@ class DiskChanges:
     async def _enter(
         self, session: AgentSession, at: int, change: FileChange
     ) -> EnteredChange | None:
-        """Enter a change into buffer and ledger. Returns it with the session that made it (who
-        changes the file meanwhile has changed it last), None where nothing was entered.
+        """Apply a change to buffer and ledger.
+
+        Returns it with the session that made it, which may be another one if the file changes
+        meanwhile; None if nothing was applied.
         """
         path = change.path
         entered: EnteredChange | None = None
@@ -462,7 +486,7 @@ class DiskChanges:
                 await self._users(change)
                 return None
             if entered.before == after and not entered.changes_format:
-                self._holds(path, after, reformat)  # the store has seen it as it was in between
+                self._holds(path, after, reformat)  # the store has seen an intermediate state
                 return None
             outcome = "moved"
             if not await to_thread.run_sync(entered.is_still_empty):
@@ -485,8 +509,9 @@ class DiskChanges:
     async def _prepare(
         self, session: AgentSession, at: int, change: FileChange
     ) -> tuple[EnteredChange, int] | None:
-        """Read both sides of a change; returns it and its time. None for a file that is no text, or
-        too large now.
+        """Read both sides of a change; return it and its time.
+
+        Returns None for a file that is not text or is too large now.
         """
         path, data = change.path, None
         try:
@@ -507,28 +532,32 @@ class DiskChanges:
         return EnteredChange(session, path, *sides, is_read=is_read, link=link), at
 
     async def _last_author(self, path: str, session: AgentSession) -> tuple[AgentSession, int]:
-        """The agent that changed a file last, this one if none did, and when that was."""
+        """Return the agent that changed a file last (this one if none did) and the time of the
+        change.
+        """
         turn, at = await self._attribution.last(path)
         return turn.session if turn else session, at
 
     def _announce_binary(
         self, session: AgentSession, change: FileChange, data: bytes | None
     ) -> None:
-        """A file that is no text has no hunks."""
+        """Announce the change of a binary file, which has no hunks."""
         kind, path = kind_of(change.before, change.after), change.path
         if not self._edits.state(path).holds(data):
             self._edits.checkpoints.record(path, change.before, data)
             self._edits.view.edited(session, path, kind, "disk", conflict=False)
 
     def _is_written(self, path: str) -> bool:
-        """Whether a file holds the text that was written through the editor last. Blocks."""
+        """Return whether a file contains the text last written through the editor. Blocks."""
         forms = self._edits.state(path).byte_forms()
-        with suppress(OSError):  # it is larger, or it cannot be read
+        with suppress(OSError):  # larger, or unreadable
             return nofollow.read(path, max(map(len, forms), default=0)) in forms
         return False
 
     def _warn_unreviewed(self, session: AgentSession, change: FileChange) -> None:
-        """One side is not known: there is nothing to compare, and nothing to take back."""
+        """Warn of a change that cannot be reviewed or rejected since one side of it is not
+        known.
+        """
         path = change.path
         self._edits.checkpoints.record(path, change.before, change.after)
         kind = kind_of(change.before, change.after)
@@ -539,12 +568,13 @@ class DiskChanges:
             self._edits.view.warn(session, text)
 
     def _holds(self, path: str, text: Text | None, reformat: FormatChange | None) -> None:
-        """The file has been looked at."""
+        """Record the text of a scanned file."""
         self._files[path].hear(Holds(text, reformat.new if reformat else None))
 
     def _read_again(self, path: str, live: BufferText | None, signature: str | None) -> None:
-        """A formatter has made another text of the file than the user saved: their buffer has it,
-        if it was read from the file with the signature of that save.
+        """Record the text that a formatter made of the user's save.
+
+        Their buffer has that text if it was read from the file with the signature of the save.
         """
         state = self._edits.state(path)
         if live is None or live.modified or not state.saved_other_bytes or signature is None:
@@ -553,9 +583,10 @@ class DiskChanges:
             self._files[path].hear(Holds(live.text, live.format))
 
     def _is_users(self, change: EnteredChange) -> bool:
-        """Whether the file has the signature of a save of the user's, and holds what they saved. An
-        agent may have changed it after it was written and before Neovim could tell: that is as long
-        as it takes to reach the disk.
+        """Return whether the file has the signature and the text of a save by the user.
+
+        An agent may have changed it between the save and Neovim's report of it. That gap is as long
+        as the write to disk takes.
         """
         state = self._edits.state(change.path)
         if change.after is None or change.signature is None or state.saved != change.signature:
@@ -563,7 +594,7 @@ class DiskChanges:
         return state.saved_other_bytes or state.disk is UNSET or state.disk == change.after
 
     def _put_off(self, path: str, event: PutOff) -> None:
-        """The buffer cannot be changed now: the change is entered later."""
+        """Apply a change later, since the buffer cannot be changed now."""
         self._files[path].hear(event)
         if not self._is_late:
             self._is_late = True
@@ -579,14 +610,14 @@ class DiskChanges:
 
 
 def _has_brought(brought: Brought, change: FileChange, at: int) -> bool:
-    """Whether git has made a change of that time. Of a file that is gone the time is not known."""
+    """Return whether git has made this change. The time of a deletion is not known."""
     if change.after is None:
         return brought.data is None
     return brought.data == change.after and at <= brought.until
 
 
 def _why_unreviewed(name: str, change: FileChange) -> str:
-    """Why a change of a file is not reviewed, and whether it can be taken back."""
+    """Explain to the user why a change is not reviewed, and whether it can be undone."""
     before, after = change.before, change.after
     if isinstance(before, Unstored) and before.mark != UNKNOWN:
         return wording.UNREVIEWED.format(file=name, reason=before.why)

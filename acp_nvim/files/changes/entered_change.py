@@ -1,4 +1,4 @@
-"""One change that an agent made on disk, entered into the file's buffer and the ledger."""
+"""One change by an agent on disk, applied to the file's buffer and the ledger."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ from acp_nvim.files.ports import AgentSession, BufferText
 from acp_nvim.files.review.pending_edits import PendingEdits
 
 EMPTIED_NS: Final = 100_000_000
-"""How long a program may take to write the file that it has emptied."""
+"""How long a program may take to write a file after it has truncated it."""
 
 
 class EnteredChange(msgspec.Struct, frozen=True):
-    """One file's change on its way into buffer and ledger."""
+    """Change of one file that is being applied to buffer and ledger."""
 
     session: AgentSession
     path: str
@@ -55,29 +55,30 @@ class EnteredChange(msgspec.Struct, frozen=True):
     data: bytes | None
     """The file's bytes, of which ``after`` is the text."""
     signature: str | None
-    """The file's when they were read."""
+    """The file's signature when the bytes were read."""
     format_change: FormatChange | None
-    """The change of line ends and BOM, where that is known."""
+    """The change of line ends and BOM, if known."""
     is_read: bool
-    """Neovim has read it into the buffer by itself: unsaved edits came afterwards."""
+    """Whether Neovim read it into the buffer on its own, before the unsaved edits."""
     link: Link | None = None
-    """It has taken the place of this link."""
+    """The link that this file replaced."""
     is_announced: bool = False
-    """It was written through the editor; it reads otherwise since it begins with a BOM."""
+    """Whether it was written through the editor. A BOM at its start changes the decoded text."""
 
     @property
     def kind(self) -> str:
-        """``created``, ``modified`` or ``deleted``."""
+        """Return ``created``, ``modified`` or ``deleted``."""
         return kind_of(self.before, self.after)
 
     @property
     def changes_format(self) -> bool:
-        """Whether line ends or BOM differ."""
+        """Return whether line ends or BOM differ."""
         return self.format_change is not None and self.format_change.is_change
 
     def is_still_empty(self) -> bool:
-        """Whether the file has just been emptied: a program that writes one does so first. A user
-        who has it before them would lose their place. Blocks.
+        """Return whether the file was truncated just now, as programs do before they write. Blocks.
+
+        Emptying the buffer too would lose the cursor position of a user who views the file.
         """
         if self.after != EMPTY or self.before in (None, EMPTY):
             return False
@@ -96,8 +97,10 @@ def kind_of(before: object, after: object) -> str:
 def texts(
     edits: PendingEdits, change: FileChange, after: bytes | None, live: BufferText | None
 ) -> tuple[Text | None, Text | None, FormatChange | None]:
-    """The texts before and after (as just read), in the form of the buffer or as Neovim would read
-    them, and the change of the format. BinaryError.
+    """Return the texts before and after, and the change of format.
+
+    The texts have the form of the buffer, or the one in which Neovim would read them. ``after`` are
+    the bytes read just now. Raises BinaryError.
     """
     path, state = change.path, edits.state(change.path)
     known = None if isinstance(state.disk, UnsetType) else state.disk
@@ -124,8 +127,10 @@ def texts(
 
 
 def _with_ends_as(live: Text, before: Text) -> Text:
-    """A text of a file with CR LF line ends as its buffer shows it: where Neovim has read the file
-    in the format that it had before, it has shown each CR, until the buffer got the new format.
+    """Return a text of a file with CR LF line ends as its buffer shows it.
+
+    If Neovim read the file in its former format, it showed each CR until the buffer got the new
+    format.
     """
     ended = before.lines if before.eol else before.lines[:-1]
     if shows_cr(live) or not all(line.endswith("\r") for line in ended):
@@ -134,9 +139,11 @@ def _with_ends_as(live: Text, before: Text) -> Text:
 
 
 def _buffer_format(live: BufferText, reformat: FormatChange | None, shown: Text | None) -> Format:
-    """The format in which the buffer has read its file. Its options may be meant for the user's
-    next save: then no line shows a CR, though the file has them. And Neovim reads no CR in a file
-    that it has found empty: it has ``shown`` none before.
+    """Return the format in which the buffer has read its file.
+
+    The buffer's options may describe the user's next save instead. Then no line shows a CR,
+    although the file has them. Neovim also shows no CR (in ``shown``) if the file was empty when it
+    was read.
     """
     found = live.format
     if reformat is None or not reformat.old.dos or found.dos:
@@ -146,12 +153,14 @@ def _buffer_format(live: BufferText, reformat: FormatChange | None, shown: Text 
     return found.with_crs()
 
 
-# -- into buffer and ledger -----------------------------------------------------------------------
+# -- buffer and ledger ----------------------------------------------------------------------------
 
 
 async def enter(edits: PendingEdits, change: EnteredChange) -> str:
-    """Buffer first, then ledger. Returns ``done``, ``moved`` when buffer or file are not as
-    they were, ``busy`` when Neovim allows no edit now, or why there is none.
+    """Apply a change to the buffer first, then to the ledger.
+
+    Returns ``done``, ``moved`` (buffer or file have changed), ``busy`` (Neovim allows no edit now),
+    or the reason of a failure.
     """
     live, path = change.live, change.path
     base = start = change.before
@@ -193,7 +202,7 @@ async def enter(edits: PendingEdits, change: EnteredChange) -> str:
 
 
 def _merged(base: Text | None, live: Text, agents: Text | None) -> Text | None:
-    """Both sides' changes; None when they overlap."""
+    """Merge both sides' changes; return None if they overlap."""
     if live == agents:
         return live
     if base is None or agents is None:
@@ -203,8 +212,10 @@ def _merged(base: Text | None, live: Text, agents: Text | None) -> Text | None:
 
 
 async def _mark_conflict(edits: PendingEdits, change: EnteredChange, live: BufferText) -> str:
-    """Buffer and file stay two texts. From now on Neovim does not warn of the file as it is: if it
-    has changed since it was read, it is merged at once.
+    """Leave buffer and file in conflict.
+
+    Neovim no longer warns about the file in its current state. If the file has changed since it was
+    read, the result is ``moved``.
     """
     path = change.path
     await edits.buffers.mark_conflict(live)
@@ -216,8 +227,9 @@ async def _mark_conflict(edits: PendingEdits, change: EnteredChange, live: Buffe
 
 
 def _caught_up(edits: PendingEdits, change: EnteredChange, live: BufferText) -> EnteredChange:
-    """Neovim has read an earlier change of the agent's by itself, before the user went on: that is
-    entered first, else it would pass for the user's. Done once, however often this is tried.
+    """Apply an earlier change by the agent that Neovim read on its own, before the user continued.
+
+    Otherwise it would count as the user's. Done once, however often the change is tried.
     """
     file = edits.tracked[change.path]
     shown = file.state.neovim_read
@@ -233,7 +245,7 @@ def _caught_up(edits: PendingEdits, change: EnteredChange, live: BufferText) -> 
 async def _enter_read(
     edits: PendingEdits, change: EnteredChange, live: BufferText, after: Text
 ) -> str:
-    """The user has gone on from the agent's text: the ledger hears of both."""
+    """Enter both the agent's text and the user's later edits of it in the ledger."""
     path = change.path
     outcome = await edits.buffers.take(path, live, live.text, live.text != after, change.signature)
     if outcome != "done":
@@ -272,7 +284,7 @@ def _record(
 
 
 def _replace_link(edits: PendingEdits, change: EnteredChange) -> None:
-    """Keep the link whose place a new file has taken: a reject of the file puts it back."""
+    """Record the link that a new file replaced. A reject of the file restores it."""
     entry, link = edits.ledger.get(change.path), change.link
     if entry is None or entry.base is not None or change.before is not None:
         return
@@ -283,11 +295,11 @@ def _replace_link(edits: PendingEdits, change: EnteredChange) -> None:
         edits.ledger.reinstated(change.path, entry.live, changed)
 
 
-# -- its format -----------------------------------------------------------------------------------
+# -- format ---------------------------------------------------------------------------------------
 
 
 async def _enter_format(edits: PendingEdits, change: EnteredChange, text: Text) -> None:
-    """The buffer gets the file's format; a change of it is pending as well."""
+    """Give the buffer the file's format. A change of the format is a pending edit too."""
     reformat, path = change.format_change, change.path
     known = edits.buffers.get(path)
     if reformat is None:
@@ -315,8 +327,10 @@ async def _enter_format(edits: PendingEdits, change: EnteredChange, text: Text) 
 
 
 def _format_of_clean(buffer: Format, file: Format, before: Text, after: Text) -> Format:
-    """The format of a clean buffer. Neovim may have read the file when it was empty: then it knows
-    of no BOM, and of no CR that it does not show.
+    """Return the format of a clean buffer.
+
+    If Neovim read the file while it was empty, the buffer's options lack the BOM and the CRs that
+    no line shows.
     """
     bomb = file.bomb if before == EMPTY else buffer.bomb
     dos = buffer.dos or (file.dos and not shows_cr(after))

@@ -1,12 +1,12 @@
-"""Whether anything in directories has changed since they were looked at, as the system tells it.
+"""Detects by inotify whether anything in directories has changed since they were scanned.
 
-Linux notes each change of a watched directory's files as it is made (inotify), so one short read
-and no look at any file says that nothing has changed: the last look is as good as a new one.
-Nothing waits for these notes and nothing wakes for them; they are read when a prompt is about to be
-sent. Elsewhere, and for very many directories, nothing is known, and whoever asks has to look.
+Linux queues an event for each change in a watched directory. One short read of that queue, without
+access to any file, proves that nothing has changed, so the last scan is still valid. The queue is
+read only when a prompt is about to be sent; nothing waits for events. On other systems, and for
+very many directories, the answer is unknown and the caller has to scan.
 
-Not told are changes by way of a hard link in another directory, of a mapped file, and on a disk
-that another machine changes.
+Not detected are changes through a hard link in another directory, through a memory mapping, and on
+a disk that another machine writes to.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from anyio import to_thread
 from acp_nvim.files.bytes.paths import is_below
 
 MOST: Final = 4000
-"""Directories that are watched at a time: what all programs of a user may watch is limited."""
+"""Limit of watched directories. The system limits the watches of all programs of a user."""
 ATTEMPTS: Final = 4
-"""How often directories are listed that keep coming meanwhile."""
+"""How often directories are listed again if new ones keep appearing."""
 AT_ONCE: Final = 1 << 16
 
 _MODIFY, _ATTRIB, _FROM, _TO, _CREATE, _DELETE = 0x2, 0x4, 0x40, 0x80, 0x100, 0x200
@@ -37,41 +37,38 @@ _MASK: Final = (_MODIFY | _ATTRIB | _FROM | _TO | _CREATE | _DELETE | _SELF) | (
 )
 _EVENT: Final = struct.Struct("iIII")
 RULES: Final = b".gitignore"
-"""Says which directories a look passes over."""
+"""File that determines the directories that a scan skips."""
 
 Folders = Callable[[str], Awaitable[Sequence[str] | None]]
-"""Lists the directories below a root that a look goes through; None where there is no look."""
+"""Lists the directories below a root that a scan visits; None if there is no scan."""
 
 
 class FolderWatch:
-    """The directories below some roots. One loop calls it; `begin` works in threads."""
+    """Watches of the directories below some roots. Called by one loop; `begin` works in threads."""
 
     def __init__(self, folders: Folders, most: int = MOST) -> None:
-        """Nothing is watched yet."""
         self._folders = folders
         self._most = most
         self._fd: int | None = None
         self._end: Callable[[], object] = lambda: None
-        """Closes it, at the latest when nobody has this object any more: a user has few of them."""
+        """Closes the queue, at the latest with this object. A user may have only a few of them."""
         self._add: Callable[[str], int] | None = None
         self._remove: Callable[[int], int] | None = None
         self._paths: dict[int, str] = {}
-        """Watched directories by the system's number."""
+        """Watched directories by watch descriptor."""
         self._watched: dict[str, set[str]] = {}
-        """Those of each root."""
+        """Watched directories of each root."""
         self._places: dict[str, tuple[int, int] | None] = {}
-        """Which directory each root was: a directory above it may have been moved."""
+        """Device and inode of each root, since a parent directory may have been moved."""
         self._rests: dict[str, bool] = {}
         """Whether nothing has changed below a root since `begin`."""
         self._hopeless: set[str] = set()
-        """Roots that cannot be watched; that is not tried again."""
+        """Roots that cannot be watched. They are not tried again."""
         self._grown: set[str] = set()
         """Roots whose directories have to be listed again."""
 
     async def begin(self, roots: Iterable[str]) -> None:
-        """These directories are about to be looked at, all of them: what changes from here on is
-        noted.
-        """
+        """Watch these directories, right before all of them are scanned."""
         self._read()
         for root in roots:
             if root in self._hopeless:
@@ -86,30 +83,33 @@ class FolderWatch:
                 self._forget(root)
 
     async def again(self, roots: Iterable[str]) -> None:
-        """As `begin`, for those of them that are watched."""
+        """Call `begin` for those roots that are watched."""
         await self.begin([root for root in roots if root in self._watched])
 
     def rest(self, roots: Iterable[str]) -> bool:
-        """Whether nothing has changed below these directories since each was last looked at."""
+        """Return whether nothing has changed below these directories since each was last
+        scanned.
+        """
         self._read()
         return all(
             self._rests.get(root, False) and self._places[root] == _place(root) for root in roots
         )
 
     def knows(self, roots: Iterable[str]) -> bool:
-        """Whether all of these directories are watched."""
+        """Return whether all of these directories are watched."""
         return all(root in self._rests for root in roots)
 
     def close(self) -> None:
-        """Watch nothing any more."""
+        """Stop watching."""
         self._end()
         self._fd = self._add = self._remove = None
         for known in (self._paths, self._watched, self._places, self._rests, self._grown):
             known.clear()
 
     async def _watch(self, root: str) -> bool:
-        """Watch each directory below a root; False where that cannot be done. A directory is listed
-        once more after it is watched, for those that came in between.
+        """Watch each directory below a root; return False if that is not possible.
+
+        The directories are listed again after they are watched, to find those created in between.
         """
         self._grown.discard(root)
         for _ in range(ATTEMPTS):
@@ -129,7 +129,7 @@ class FolderWatch:
         return False
 
     def _forget(self, root: str) -> None:
-        """Nothing is known of a root; what is noted of its directories concerns no other."""
+        """Stop watching a root, and the directories that no other root needs."""
         self._hopeless.add(root)
         self._watched.pop(root, None)
         self._rests.pop(root, None)
@@ -141,8 +141,9 @@ class FolderWatch:
                 del self._paths[number]
 
     def _enter(self, paths: Sequence[str]) -> tuple[dict[int, str], bool]:
-        """Watch these directories, in a thread. Returns them by number, and whether the system has
-        refused one that is there.
+        """Watch these directories; runs in a thread.
+
+        Returns them by watch descriptor, and whether the system refused one that exists.
         """
         found: dict[int, str] = {}
         if self._add is None and not self._open():
@@ -152,7 +153,7 @@ class FolderWatch:
             number = self._add(path)
             if number >= 0:
                 found[number] = path
-            elif os.path.isdir(path):  # noqa: PTH112 - else it is gone again
+            elif os.path.isdir(path):  # noqa: PTH112 - otherwise it is gone again
                 return found, True
         return found, False
 
@@ -163,7 +164,7 @@ class FolderWatch:
             library: Any = ctypes.CDLL(None)
             self._fd = library.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
         except (ImportError, OSError, AttributeError):
-            return False  # no Linux, or a Python without ctypes
+            return False  # not Linux, or a Python without ctypes
         if self._fd is None or self._fd < 0:
             self._fd = None
             return False
@@ -173,7 +174,7 @@ class FolderWatch:
         self._end = weakref.finalize(self, os.close, fd)
         return True
 
-    # ---- what the system has noted
+    # ---- events
 
     def _read(self) -> None:
         while self._fd is not None:

@@ -1,6 +1,6 @@
-"""Tells when git has put other texts into a work tree: by `switch`, `reset`, `stash`, `rebase`.
+"""Detects changes of a work tree by git commands such as `switch`, `reset`, `stash` and `rebase`.
 
-No git is started: each of them leaves a line in the log of HEAD.
+Each of them appends a line to the log of HEAD, so no git has to be started.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import Final
 import msgspec
 
 MOVES: Final = 64 << 10
-"""The bytes at the end of a log of HEAD that are read."""
+"""Bytes read from the end of a log of HEAD."""
 SECOND_NS: Final = 1_000_000_000
 _LINE: Final = re.compile(rb"([0-9a-f]{40,64}) ([0-9a-f]{40,64}) .*> (\d+) [-+]\d+(?:\t|$)")
 SHORT: Final = 10
-"""Characters of a commit that name a HEAD without a branch."""
+"""Length of an abbreviated commit, the name of a detached HEAD."""
 
 
 class Mark(msgspec.Struct, frozen=True, array_like=True):
-    """The state of a work tree, as far as git's own acts change it."""
+    """State of a work tree, as far as git commands change it."""
 
     branch: str
-    """Its name; of a HEAD without one how its commit begins."""
+    """Name of the branch; an abbreviated commit for a detached HEAD."""
     log: str
-    """The signature of the log of HEAD."""
+    """Signature of the log of HEAD."""
 
 
 class HeadMove(msgspec.Struct, frozen=True):
@@ -37,20 +37,20 @@ class HeadMove(msgspec.Struct, frozen=True):
     new: str
     first: int
     last: int
-    """It was written between these times, in nanoseconds."""
+    """The line was written between `first` and `last`, in nanoseconds."""
 
 
 class GitTrees:
-    """The marks of all work trees with pending edits, by their top directory."""
+    """Marks of all work trees with pending edits, by top directory."""
 
     def __init__(self) -> None:
         self.known: dict[str, Mark] = {}
-        """As they were when all pending edits were last compared with their files."""
+        """Marks when all pending edits were last compared with their files."""
         self._tops: dict[str, str] = {}
-        """By directory of a file."""
+        """Top directory by directory of a file."""
 
     def top(self, path: str) -> str:
-        """The work tree of a file; empty where there is none."""
+        """Return the work tree of a file; empty if there is none."""
         folder = os.path.dirname(path)  # noqa: PTH120
         top = self._tops.get(folder) or find_top(folder)
         if top:
@@ -58,8 +58,9 @@ class GitTrees:
         return top
 
     def moved(self, path: str) -> tuple[bool, str]:
-        """Whether git has moved the work tree of a file since it was known, and the branch that it
-        was on; of an unknown one the present branch.
+        """Return whether git has moved the work tree of a file, and its earlier branch.
+
+        For a tree without an earlier mark, returns False and the present branch.
         """
         top = self.top(path)
         if not top:
@@ -70,12 +71,12 @@ class GitTrees:
         return now != before, before.branch
 
     def learn(self, paths: Iterable[str]) -> None:
-        """The trees of these files are as they are known from now on, unless they were known."""
+        """Record the marks of these files' trees, unless there are earlier ones."""
         for top in {self.top(path) for path in paths} - {"", *self.known}:
             self.known |= _marks([top])
 
     def read(self, paths: Iterable[str]) -> dict[str, Mark]:
-        """The present marks of the trees of these files."""
+        """Return the present marks of these files' trees."""
         return _marks({self.top(path) for path in paths} - {""})
 
 
@@ -85,7 +86,9 @@ def _marks(tops: Iterable[str]) -> dict[str, Mark]:
 
 
 def find_top(folder: str) -> str:
-    """The nearest directory from this one up that has a `.git`; empty where there is none."""
+    """Return the nearest directory that has a `.git`, from this one upwards; empty if there is
+    none.
+    """
     while True:
         if os.path.lexists(folder + "/.git"):
             return folder
@@ -96,7 +99,7 @@ def find_top(folder: str) -> str:
 
 
 def mark(top: str) -> Mark | None:
-    """The present mark of a work tree; None where git's files cannot be read."""
+    """Return the present mark of a work tree; None if git's files cannot be read."""
     folder = _git_folder(top)
     try:
         head = (folder / "HEAD").read_text(errors="replace").strip()
@@ -112,9 +115,7 @@ def mark(top: str) -> Mark | None:
 
 
 def moves_of(top: str, since: int) -> list[HeadMove]:
-    """Return how git has moved the HEAD of a work tree since a time in nanoseconds, oldest first.
-    Blocks.
-    """
+    """Return the moves of a work tree's HEAD since a time in nanoseconds, oldest first. Blocks."""
     return moves_in(_git_folder(top) / "logs" / "HEAD", since)
 
 
@@ -135,7 +136,7 @@ def moves_in(log: Path, since: int) -> list[HeadMove]:
         if parsed is None:
             break
         first = last = written
-        if found:  # the log tells the second; of its last line the file's time is better
+        if found:  # the log has only seconds; for its last line, the file's time is more precise
             first = int(parsed[3]) * SECOND_NS
             last = first + SECOND_NS
         if last < since:
@@ -145,7 +146,7 @@ def moves_in(log: Path, since: int) -> list[HeadMove]:
 
 
 def _git_folder(top: str) -> Path:
-    """The git directory of a work tree; that of a linked one or a submodule is elsewhere."""
+    """Return the git directory of a work tree, also of a linked one or a submodule."""
     folder = Path(top) / ".git"
     try:
         text = folder.read_text(errors="surrogateescape")

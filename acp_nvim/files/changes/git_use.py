@@ -1,4 +1,4 @@
-"""Whether the agent of a turn may have run git."""
+"""Detection of git in the tool calls and terminals of an agent."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ _GIT: Final = re.compile(r"(?<![\w.-])(?:git|gh|jj|hub|glab)(?![\w.-])")
 
 
 class GitUse:
-    """What the tool calls and terminals of one turn tell of git."""
+    """Uses of git by the tool calls and terminals of one turn."""
 
     def __init__(self) -> None:
         self._without = set[ToolCall]()
-        """Tool calls that run no git, as far as they tell."""
+        """Tool calls that, by their title and commands, do not run git."""
         self._terminal = 0
-        """When a terminal was started that runs git, in nanoseconds; 0: there is none."""
+        """Start of the first terminal that runs git, in nanoseconds; 0 if there is none."""
 
     def judge(self, call: ToolCall, lines: Iterable[str], *, is_harmless: bool) -> None:
-        """Take up the title and the commands of a call; without git it is harmless if these are all
-        that it does.
+        """Examine the title and the commands of a call.
+
+        ``is_harmless``: the call does nothing except what these lines show.
         """
         if is_harmless and not any(map(runs_git, lines)):
             self._without.add(call)
@@ -30,15 +31,17 @@ class GitUse:
             self._without.discard(call)
 
     def start(self, line: str, at: int) -> None:
-        """Take up the command of a terminal that was started at this time, in nanoseconds."""
+        """Examine the command of a terminal that was started at this time, in nanoseconds."""
         if runs_git(line):
             self._terminal = self._terminal or at
 
     def may_have_run(
         self, calls: Mapping[ToolCall, tuple[int, int]], first: int, last: int, late: int
     ) -> bool:
-        """Whether git may have run between two times, in nanoseconds. ``calls`` has the times at
-        which tool calls began and ended (0: not yet); each may have begun ``late`` before that.
+        """Return whether git may have run between two times, in nanoseconds.
+
+        ``calls`` has the start and end of tool calls (0: still running). Each may have started up
+        to ``late`` before its recorded start.
         """
         if self._terminal and self._terminal <= last:
             return True
@@ -50,5 +53,5 @@ class GitUse:
 
 
 def runs_git(line: str) -> bool:
-    """Whether a command runs git, as far as it tells."""
+    """Return whether a command line names git."""
     return _GIT.search(line) is not None

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 LONGEST: Final = 16_384
-"""Characters of a text that are read."""
+"""Limit of characters of a text that are parsed."""
 LONGEST_PATH: Final = 4096
 NESTED: Final = 2
-"""Depth to which quoted words are read as commands of their own."""
+"""Depth to which quoted words are parsed as commands of their own."""
 _WORD: Final = re.compile(r"(?:\\.|[^\s;|&<>()`\"'=,:{}\\])+")
 _QUOTED: Final = re.compile(r"\"([^\"]+)\"|'([^']+)'")
 _GLOB: Final = re.compile(r"[*?\[]")
@@ -32,17 +32,17 @@ _READERS: Final = frozenset(
         *("cmp", "find", "fd", "echo", "printf", "git"),
     }
 )
-"""Programs that change no file below a folder which is one of their arguments."""
+"""Programs that change no file below a folder given as an argument."""
 _WRITING: Final = re.compile(
     r"\s(?:-exec|-execdir|-delete|-x|-X|checkout|restore|rm|mv|clean|apply|stash|reset|switch)\b"
 )
-"""Words with which some of them do."""
+"""Words with which some of these programs do change files."""
 _SEARCHES: Final = re.compile(r"(?:^|[\s;&|(])(?:find|fd|ls-files|rg|grep)\s")
 """Programs whose globs match names in all folders."""
 
 
 class Mentions:
-    """The names of one turn. Texts are read when somebody asks."""
+    """Names given in one turn. Texts are parsed only when the names are needed."""
 
     def __init__(self) -> None:
         self._paths = set[str]()
@@ -51,12 +51,11 @@ class Mentions:
         self._unread: dict[tuple[str, str, bool], None] = {}
         self._read = set[tuple[str, str, bool]]()
         self.has_news = False
-        """Names have come since `among` was last asked."""
+        """Whether names were added since the last call of `among`."""
         self.lacking = set[str]()
         """Files with pending changes of the turn that are not named."""
 
     def add_paths(self, paths: Iterable[str]) -> None:
-        """Add real paths."""
         self._paths.update(paths)
         self.has_news = True
 
@@ -107,7 +106,7 @@ class Mentions:
 
 
 class _Lexer(shlex.shlex):
-    """Words and operators of a shell, without comments."""
+    """Lexer for words and operators of a shell, without comments."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text, posix=True, punctuation_chars=True)
@@ -116,7 +115,7 @@ class _Lexer(shlex.shlex):
 
 
 def words(text: str, nested: int = NESTED) -> set[str]:
-    """Return the words of a command, those of quoted commands in it included."""
+    """Return the words of a command, including those of quoted commands in it."""
     found = {_plain(word) for word in _WORD.findall(text)}
     found.update(first or second for first, second in _QUOTED.findall(text))
     try:
@@ -135,7 +134,7 @@ def _plain(word: str) -> str:
 
 
 def _written_to(text: str) -> Iterator[str]:
-    """Return the words of a command that may be folders in which it changes files."""
+    """Yield the words of a command that may be folders in which it changes files."""
     for piece in _PIECES.split(text.partition("<<")[0]):
         found = [_plain(word) for word in _WORD.findall(piece)]
         program = os.path.basename(found[0]) if found else ""  # noqa: PTH119
@@ -144,7 +143,7 @@ def _written_to(text: str) -> Iterator[str]:
 
 
 def _resolved(base: str, word: str) -> Iterator[str]:
-    """Return the path that a word may be, symlinks followed and not."""
+    """Yield the path that a word may be, with symlinks followed and not."""
     if not word or len(word) > LONGEST_PATH or "\0" in word:
         return
     path = os.path.normpath(os.path.join(base, os.path.expanduser(word)))  # noqa: PTH111, PTH118
@@ -153,7 +152,7 @@ def _resolved(base: str, word: str) -> Iterator[str]:
 
 
 def _above(path: str) -> Iterator[str]:
-    """Return the folders that contain a path."""
+    """Yield the folders that contain a path."""
     while (folder := os.path.dirname(path)) != path:  # noqa: PTH120
         yield folder
         path = folder

@@ -1,4 +1,4 @@
-"""Whether agents have named the files that changed on disk in their turns."""
+"""Marks of files that changed on disk without being named by their agents."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Naming:
                 lacking.discard(path)
 
     async def later(self) -> None:
-        """Take up the names of files that were given after their changes were found."""
+        """Process names that were given after the changes of their files were found."""
         for turn in self._edits.turns:
             lacking = turn.mentions.lacking
             if lacking and turn.mentions.has_news:
@@ -45,7 +45,7 @@ class Naming:
                 self._edits.changed(*found)
 
     def report(self, turn: Turn) -> None:
-        """Say in the chat which files a turn has not named that is over."""
+        """List the unnamed files of a finished turn in the chat."""
         lacking = turn.mentions.lacking
         unnamed = sorted(path for path in lacking if self._edits.ledger.get(path))
         if unnamed:

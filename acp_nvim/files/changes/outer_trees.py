@@ -1,7 +1,7 @@
 """Work trees that are larger than the directories of their sessions.
 
-The part outside of a session's directories is looked at in the background: no prompt waits for it,
-and a tree in which nothing has changed since the last look is not looked at again.
+The part outside of a session's directories is scanned in the background: no prompt waits for it. A
+tree that has not changed since the last scan is not scanned again.
 """
 
 from __future__ import annotations
@@ -23,23 +23,24 @@ TakeUp = Callable[[Sequence[FileChange]], Awaitable[None]]
 
 
 class OuterTrees:
-    """Looks for the changes of agents beside the directories of their sessions."""
+    """Finds changes of agents outside of the directories of their sessions."""
 
     def __init__(self, snapshots: Snapshots, view: View, take_up: TakeUp) -> None:
-        """``take_up`` takes up changes that were made while a turn ran."""
+        """``take_up`` processes changes that were made while a turn ran."""
         self._snapshots = snapshots
         self._view = view
         self._take_up = take_up
         self._watch = FolderWatch(snapshots.folders)
 
     async def prepare(self, roots: Sequence[str]) -> None:
-        """Look at the trees around these directories (real paths) before there is a turn."""
+        """Scan the trees around these directories (real paths) before the first turn."""
         for outer in roots_above(roots):
             await self._changes(outer, roots)
 
     async def look(self, turn: Turn, *, is_over: bool) -> None:
-        """Take up the changes since a turn began. When it ``is_over``, changes in a tree that is
-        too large are told in one line.
+        """Process the changes since a turn began.
+
+        With ``is_over``, changes in a tree that is too large to scan are reported in one line.
         """
         for outer in turn.outer:
             changes = await self._changes(outer, turn.roots)
@@ -66,10 +67,10 @@ class OuterTrees:
             self._view.warn(turn.session, said)
 
     def close(self) -> None:
-        """Watch nothing any more."""
+        """Stop watching."""
         self._watch.close()
 
 
 def _since(changes: Sequence[FileChange], began: int) -> list[FileChange]:
-    """Return the changes that were made after a time, in nanoseconds. Blocks."""
+    """Return the changes made after a time in nanoseconds. Blocks."""
     return [change for change in changes if changed_at(change.path) >= began]

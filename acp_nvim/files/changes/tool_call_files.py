@@ -1,4 +1,4 @@
-"""Looks at files when tool calls end, first at those that they name."""
+"""Scans of files when tool calls end, first of the files that they name."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from acp_nvim.files.ports import AgentSession, ToolCall
 from acp_nvim.tasks import Tasks
 
 SOON_S: Final = 0.01
-"""How long more tool calls may end before the look after the first of them."""
+"""Delay of the scan after a tool call, in which others may end too."""
 SHARE: Final = 4.0
-"""A look at the whole tree is followed by a pause of so many times its length."""
+"""A scan of the whole tree is followed by a pause of this multiple of its duration."""
 
 Diff = tuple[str, str | None, str]
-"""A path, the text before (None: there was no file) and after, from a tool call."""
+"""A path, and the text before (None: no file) and after, from a tool call."""
 
 
 class ToolCallFiles:
-    """Hears of each tool call that may change files, in wire order; nothing here waits but its
-    tasks.
+    """Handles tool calls that may change files, in wire order.
+
+    No method waits; only its tasks do.
     """
 
     def __init__(self, disk: DiskChanges, snapshots: Snapshots, tasks: Tasks) -> None:
@@ -35,19 +36,20 @@ class ToolCallFiles:
         self._tasks = tasks
 
     def turn(self, session: AgentSession) -> Turn | None:
-        """The session's turn; None while none runs: then nothing is reported."""
+        """Return the session's turn, or None if none runs. Nothing is reported then."""
         return self._disk.turns.get(session)
 
     def unnamed(self, turn: Turn, calls: Iterable[ToolCall]) -> None:
-        """Tool calls that name no file were announced or changed."""
+        """Handle an update of tool calls that name no file."""
         if turn.heard(calls):
             self._ended(turn)
 
     def named(
         self, turn: Turn, call: ToolCall, paths: Sequence[str], diffs: Sequence[Diff]
     ) -> None:
-        """A tool call was announced or changed that names these files (real paths) and, once it
-        has ended, gives these diffs.
+        """Handle an update of a tool call that names these files (real paths).
+
+        ``diffs`` are the diffs that it gives when it has ended.
         """
         turn.heard((call,), paths)
         if call.finished:
@@ -62,8 +64,9 @@ class ToolCallFiles:
     def reads(
         self, turn: Turn, call: ToolCall, paths: Iterable[str], *, is_completed: bool
     ) -> None:
-        """A tool call that reads these files past the editor was announced or changed. Its agent
-        knows their texts as they were when the call was announced.
+        """Handle an update of a tool call that reads these files without the editor.
+
+        Its agent knows their texts from when the call was announced.
         """
         seen = turn.reads.setdefault(call, {})
         for path in paths:
@@ -84,7 +87,7 @@ class ToolCallFiles:
         await self._snapshots.note(turn.roots, paths)
 
     async def _after_calls(self, turn: Turn) -> None:
-        """Look until no tool call has ended meanwhile; one task for each turn."""
+        """Scan until no tool call has ended in the meantime; one task per turn."""
         try:
             while turn.look_again and self._disk.turns.get(turn.session) is turn:
                 await anyio.sleep(SOON_S)

@@ -1,6 +1,7 @@
-"""The look at the files before a prompt: begun while its session opens, or done after it is sent.
+"""Scan of the files before a prompt.
 
-A prompt waits neither for its session and then for the look, nor long for the look itself.
+It runs while the session opens, or continues after the prompt is sent, so it hardly delays a
+prompt.
 """
 
 from __future__ import annotations
@@ -20,28 +21,28 @@ from acp_nvim.files.ports import AgentSession
 from acp_nvim.tasks import Tasks
 
 ANNOUNCED_S: Final = 1.0
-"""How long a prompt waits for an editor that does not answer: it has to report the user's saves."""
+"""How long a prompt waits for an unresponsive editor, which has to report the user's saves."""
 FRESH_S: Final = 0.05
-"""How long a look counts as just done."""
+"""How long a finished scan counts as fresh."""
 
 
-# -- a prompt that waits for its session ----------------------------------------------------------
+# -- scan while the session opens -----------------------------------------------------------------
 
 
 class _Look:
-    """One look at the files of a session."""
+    """One scan of the files of a session."""
 
     def __init__(self) -> None:
         self.is_fresh = False
-        """It is just done."""
+        """Whether the scan has finished just now."""
         self.done = anyio.Event()
-        """It is done, or failed."""
+        """Set when the scan is done, or has failed."""
         self.taken = anyio.Event()
-        """The turn has begun."""
+        """Set when the turn has begun."""
 
 
 class EarlyLooks:
-    """Looks at the files while the session of a prompt is opened; by our number of the session."""
+    """Scans of files while the session of a prompt opens, by our session number."""
 
     def __init__(
         self, turns: Turns, look: Callable[[AgentSession], Awaitable[None]], tasks: Tasks
@@ -52,18 +53,18 @@ class EarlyLooks:
         self._looks: dict[int, _Look] = {}
 
     def expect(self, session: AgentSession) -> None:
-        """A prompt waits for this session."""
+        """Start the scan for a prompt that waits for this session."""
         if session.n not in self._looks:
             look = self._looks[session.n] = _Look()
             self._tasks.start_soon(self._run, session, look)
 
     async def rest(self) -> None:
-        """Wait for the looks that are under way."""
+        """Wait for the running scans."""
         for look in list(self._looks.values()):
             await look.done.wait()
 
     def take(self, session: AgentSession) -> bool:
-        """The turn has begun; returns whether the look is just done."""
+        """Mark the turn as begun; return whether the scan is fresh."""
         look = self._looks.get(session.n)
         if look is None:
             return False
@@ -71,7 +72,7 @@ class EarlyLooks:
         return look.is_fresh
 
     async def wait(self, session: AgentSession) -> bool:
-        """Wait for a look that is under way; returns whether one has been made."""
+        """Wait for a running scan; return whether it succeeded."""
         look = self._looks.get(session.n)
         if look is None:
             return False
@@ -96,32 +97,33 @@ class EarlyLooks:
         await self._turns.announce()
 
 
-# -- a prompt that is sent before the look is done ------------------------------------------------
+# -- scan that continues after the prompt is sent -------------------------------------------------
 
 
 class TurnStart:
-    """One prompt whose look is not done."""
+    """One prompt whose scan is not done."""
 
     def __init__(self, turn: Turn, files: Mapping[str, FileState], sent: int | None) -> None:
         self.turn = turn
         self.sent = sent
-        """Since when the agent has the prompt, in nanoseconds."""
+        """Time at which the agent got the prompt, in nanoseconds."""
         self.late: list[FileChange] = []
-        """The agent's changes since: no tree holds these files as they were before."""
+        """The agent's changes since. No stored tree has the earlier contents of these files."""
         self._files = files
 
     def goes(self, at: int, *, looked: bool) -> None:
-        """The agent has the prompt since then; ``looked``: the look before it is done."""
+        """Record when the agent got the prompt; ``looked``: the scan before it is done."""
         self.sent = at
         self.turn.sent(at, looked=looked)
 
     def add(self, changes: Iterable[FileChange]) -> None:
-        """Its agent has made these changes of files whose contents before are known."""
+        """Add changes by its agent of files whose earlier contents are known."""
         self.late.extend(changes)
 
     def has_changed(self, change: FileChange, at: int) -> None:
-        """Its agent has made a change since the last look, at that time; a change before the prompt
-        is one of the prompt before it.
+        """Add a change by its agent since the last scan.
+
+        A change from before this prompt belongs to the previous one.
         """
         if self.sent is None or at < self.sent:
             return
@@ -132,8 +134,9 @@ class TurnStart:
 
 
 class TurnStarts:
-    """The prompts whose look is not done, with the files at the start of each. The look before that
-    is older than the saves and decisions of the user since.
+    """Prompts whose scan is not done, with the files at the start of each.
+
+    The previous scan is older than the user's saves and decisions since then.
     """
 
     def __init__(self, files: TrackedFiles) -> None:
@@ -141,24 +144,26 @@ class TurnStarts:
         self._open: list[TurnStart] = []
 
     def note(self, turn: Turn, sent: int | None = None) -> TurnStart:
-        """A prompt is about to be sent, or the agent has it since that time."""
+        """Record the start of a prompt. ``sent`` is the time at which the agent got it, if it has
+        it.
+        """
         start = TurnStart(turn, self._files.known(), sent)
         self._open.append(start)
         return start
 
     def done(self, start: TurnStart) -> None:
-        """The look is done, or given up."""
+        """Remove a prompt whose scan is done or abandoned."""
         self._open = [one for one in self._open if one is not start]
 
     def has_changed(self, turn: Turn, change: FileChange, at: int) -> None:
-        """The agent of a turn has made a change, at that time in nanoseconds."""
+        """Record a change by the agent of a turn, at that time in nanoseconds."""
         for start in self._open:
             if start.turn is turn:
                 start.has_changed(change, at)
 
 
 def keep(contents: dict[str, bytes | None], paths: Sequence[str]) -> None:
-    """Read files that are not kept yet; unreadable ones are left out. Blocks."""
+    """Read files that are not in ``contents`` yet. Unreadable ones are left out. Blocks."""
     for path in paths:
         if path not in contents:
             with suppress(OSError):
@@ -166,7 +171,7 @@ def keep(contents: dict[str, bytes | None], paths: Sequence[str]) -> None:
 
 
 def differing(contents: Mapping[str, bytes | None]) -> list[FileChange]:
-    """The files that hold something else than these contents. Blocks."""
+    """Return the files that differ from these contents. Blocks."""
     found: list[FileChange] = []
     for path, data in contents.items():
         with suppress(OSError):

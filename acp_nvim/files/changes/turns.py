@@ -1,7 +1,7 @@
-"""Which sessions are at work, and which of them changed a file on disk.
+"""Running turns, and the attribution of changes on disk to them.
 
-A prompt does not wait for a long look at the files before it, so its agent may have changed some
-when they are first seen. And a tool call may be read after the file that it has changed.
+A prompt does not wait for a long scan before it, so its agent may have changed some files before
+they are first seen. A tool call may also be received after the change that it made.
 """
 
 from __future__ import annotations
@@ -24,80 +24,84 @@ from acp_nvim.files.changes.mentions import Mentions
 from acp_nvim.files.ports import AgentSession, ToolCall
 
 HEARD_NS: Final = 100_000_000
-"""How long a message of an agent may be under way."""
+"""Maximum delay of a message of an agent."""
 
 
 def real_roots(session: AgentSession) -> list[str]:
-    """The session's directories, symlinks resolved."""
+    """Return the session's directories with symlinks resolved."""
     return [Place(root, root).real for root in session.roots]
 
 
 def roots_above(roots: Sequence[str]) -> list[str]:
-    """Return the work trees that are larger than those of these directories (real paths) which are
-    in them.
-    """
+    """Return the larger work trees that contain these directories (real paths)."""
     tops = {top for root in roots if (top := find_top(root)) and top != root}
     return sorted(top for top in tops if not any(is_below(top, root) for root in roots))
 
 
 class Turn:
-    """One session at work."""
+    """One session with a running turn."""
 
     def __init__(self, session: AgentSession) -> None:
         self.session = session
         self.roots = real_roots(session)
         self.outer = roots_above(self.roots)
-        """The work trees of those that are folders of larger ones."""
+        """Work trees that contain the session's directories as folders."""
         self.prompts = 0
-        """How many have begun: a second one may begin before the first one's last look is done."""
+        """Number of prompts. A second one may begin before the last scan of the first is done."""
         self.at_work = 0
-        """How many of them the agent has and has not answered."""
+        """Number of prompts that the agent has received and not answered."""
         self.last_looks = 0
-        """How many prompts have been answered whose last look is not done."""
+        """Number of answered prompts whose last scan is not done."""
         self.last_looks_done = anyio.Event()
-        """Set when there are none again."""
+        """Set when `last_looks` is 0 again."""
         self.named: set[str] = set()
-        """Files of tool calls that have ended, to be looked at."""
+        """Files named by ended tool calls, still to be scanned."""
         self.diffs: list[tuple[str, str | None, str]] = []
-        """The changes that such tool calls report."""
+        """Changes that such tool calls report."""
         self.reported: dict[ToolCall, object] = {}
-        """The state in which each tool call was reported last; kept for `ToolCallWatch`."""
+        """State in which each tool call was last reported. Used by `ToolCallWatch`."""
         self.naming = anyio.Lock()
         self.is_looking = False
         self.look_again = False
         self.over = anyio.Event()
         self.ended = anyio.Event()
-        """Set when a tool call has ended that names files."""
+        """Set when a tool call that names files has ended."""
         self.ready = anyio.Event()
-        """Set when the look at the files before the prompt is done."""
+        """Set when the scan before the prompt is done."""
         self.began = time.time_ns() - GRAIN_NS
         self.idle: list[tuple[int, int]] = []
-        """The times without a prompt, in nanoseconds, as far as the looks at the files did not keep
-        up: what changed then is the user's.
+        """Periods without a prompt, in nanoseconds, for which scans lag behind.
+
+        Changes in these periods are the user's.
         """
         self.closed = 0
-        """When the agent was done with the last prompt; 0 from when the next one goes."""
+        """Time at which the agent finished the last prompt; 0 while a prompt runs."""
         self.early: dict[str, bytes | None] = {}
-        """The contents of files that tool calls have named before `ready`."""
+        """Contents of files that tool calls have named before `ready`."""
         self.names: dict[str, int] = {}
-        """When each file was named last, in nanoseconds."""
+        """Time at which each file was last named, in nanoseconds."""
         self.git = GitUse()
         self.mentions = Mentions()
         self.calls: dict[ToolCall, tuple[int, int]] = {}
-        """From when to when each tool call ran that may change files; 0: it runs still."""
+        """Start and end of each tool call that may change files; an end of 0 means that it still
+        runs.
+        """
         self.trees: dict[str, str] = {}
-        """The trees of its directories before the prompt, once `ready`."""
+        """Trees of the session's directories from before the prompt, once `ready`."""
         self.user_saves: dict[str, Text | UnsetType | None] = {}
-        """Files that the user has saved since the prompt, with their texts before that (None: no
-        file; UNSET: not known here, the `trees` may have it). Changes that the agent made on disk
-        are in these texts.
+        """Files that the user has saved since the prompt, with their earlier texts.
+
+        None means no file. UNSET means that the text is not known here; `trees` may have it. The
+        texts include the agent's own changes on disk.
         """
         self.reads: dict[ToolCall, dict[str, Text | UnsetType | None]] = {}
-        """The texts of such files when a tool call that reads them was announced."""
+        """Texts of such files when a tool call that reads them was announced."""
 
     def sent(self, at: int, *, looked: bool) -> None:
-        """The agent has a prompt since then, in nanoseconds. What changed while it had none is the
-        user's, also where the looks at the files are not done. ``looked``: the one before is.
+        """Record that the agent got a prompt at that time, in nanoseconds.
+
+        Changes while it had none are the user's, even if the scans are not done. ``looked``: the
+        scan before the prompt is done.
         """
         if not self.at_work and (self.closed or not looked):
             self.idle.append((self.closed, at))
@@ -105,22 +109,23 @@ class Turn:
         self.at_work += 1
 
     def given_up(self) -> None:
-        """A prompt that has begun is not sent after all."""
+        """Withdraw a prompt that has begun but is not sent."""
         self.prompts -= 1
         if not self.last_looks:
             self.last_looks_done = anyio.Event()
         self.last_looks += 1
 
     def answered(self) -> None:
-        """The agent is done with a prompt: later changes are the user's."""
+        """Finish a prompt; later changes are the user's."""
         self.given_up()
         self.at_work = max(0, self.at_work - 1)
         if not self.at_work:
             self.closed = time.time_ns()  # the clock of files is never ahead
 
     def looked(self) -> bool:
-        """The last look after a prompt is done; returns whether it was the last of the turn: the
-        next prompt may have been answered before this look was done.
+        """Record the last scan after a prompt; return whether it was the last of the turn.
+
+        It is not if the next prompt was answered before this scan was done.
         """
         self.last_looks -= 1
         if not self.last_looks:
@@ -128,9 +133,7 @@ class Turn:
         return not self.prompts and not self.last_looks
 
     def heard(self, calls: Iterable[ToolCall], paths: Iterable[str] = ()) -> bool:
-        """Tool calls that may change files were announced or changed; returns whether one of them
-        has just ended.
-        """
+        """Update tool calls that may change files; return whether one of them ended just now."""
         now, known, over = time.time_ns(), self.calls, False
         for path in paths:
             self.names[path] = now
@@ -142,7 +145,7 @@ class Turn:
         return over
 
     def changed_on_disk(self, path: str, before: Text | None, after: Text | None) -> None:
-        """Note a change that its agent made past the editor: the agent knows of that."""
+        """Record a change that its agent made outside of the editor, and therefore knows."""
         known = self.user_saves.get(path, UNSET)
         if isinstance(known, UnsetType):
             return
@@ -152,61 +155,63 @@ class Turn:
             self.user_saves[path] = overlaid(before or EMPTY, known or EMPTY, after)
 
     def concerns(self, path: str) -> bool:
-        """Whether a file is in its directories, or has been named."""
+        """Return whether a file is in its directories, or was named."""
         roots = (*self.roots, *self.outer)
         return path in self.names or any(is_below(path, root) for root in roots)
 
     def had_prompt(self, at: int) -> bool:
-        """Whether the agent had a prompt at that time, in nanoseconds."""
+        """Return whether the agent had a prompt at that time, in nanoseconds."""
         if any(start <= at < end for start, end in self.idle):
             return False
         return not self.closed or at < self.closed
 
     def called(self, at: int, late: int = 0) -> bool:
-        """Whether a tool call ran at that time, in nanoseconds; each may have begun so much earlier
-        than it was heard of.
+        """Return whether a tool call ran at that time, in nanoseconds.
+
+        Each may have started up to ``late`` before it was reported.
         """
         return any(began - late <= at <= (end or at) for began, end in self.calls.values())
 
     def ran_git(self, first: int, last: int) -> bool:
-        """Whether its agent may have run git between these times, in nanoseconds."""
+        """Return whether its agent may have run git between these times, in nanoseconds."""
         return self.git.may_have_run(self.calls, first, last, HEARD_NS)
 
 
 class Turns:
-    """All sessions at work, in the order in which they began."""
+    """All running turns, in the order of their start."""
 
     def __init__(self, announce: Callable[[list[str]], Awaitable[None]]) -> None:
-        """``announce`` tells the editor in which directories turns run."""
+        """``announce`` reports the directories of running turns to the editor."""
         self.round = 0
-        """How often work has begun after a rest of all."""
+        """Number of times that work began while no turn was running."""
         self._turns: dict[int, Turn] = {}
         self._announce = announce
         self._announcing = anyio.Lock(fast_acquire=True)
         self._announced: list[str] = []
         self._expected: dict[int, list[str]] = {}
-        """Directories of sessions that will soon be at work, by our number."""
+        """Directories of sessions that are about to start a turn, by our session number."""
 
     def __bool__(self) -> bool:
-        """Whether any session is at work."""
+        """Return whether any turn runs."""
         return bool(self._turns)
 
     def __iter__(self) -> Iterator[Turn]:
-        """Iterate over the turns as they are now."""
+        """Iterate over a copy of the running turns."""
         return iter(list(self._turns.values()))
 
     def expect(self, session: AgentSession) -> None:
-        """A prompt waits for its session: the editor is told already."""
+        """Announce the directories of a session that is still opening."""
         roots = real_roots(session)
         self._expected[session.n] = [*roots, *roots_above(roots)]
 
     def give_up(self, session: AgentSession) -> None:
-        """The session has come, or has not in time."""
+        """Withdraw `expect`, since the session has opened or took too long."""
         self._expected.pop(session.n, None)
 
     def enter(self, session: AgentSession) -> Turn:
-        """A prompt is about to be sent. It joins the turn before it, unless the last look of that
-        is done.
+        """Start a prompt.
+
+        It joins the previous turn unless the last scan of that turn is done.
         """
         if not self._turns:
             self.round += 1
@@ -215,19 +220,20 @@ class Turns:
         return turn
 
     def leave(self, session: AgentSession) -> None:
-        """The last look of a turn is done."""
+        """End a turn after its last scan."""
         turn = self._turns.pop(session.n, None)
         if turn is not None:
             turn.over.set()
 
     def get(self, session: AgentSession) -> Turn | None:
-        """The turn of a session, if it is at work."""
+        """Return the running turn of a session, if any."""
         return self._turns.get(session.n)
 
     async def announce(self) -> None:
-        """Tell the editor in which directories turns run. From then on it reports each save there,
-        and earlier saves are on disk already. So a later look takes no save of the user's for an
-        agent's change.
+        """Report the directories of running turns to the editor.
+
+        From then on it reports each save there, and earlier saves are on disk already. A later scan
+        therefore never attributes a save by the user to an agent.
         """
         async with self._announcing:
             expected = (root for roots in self._expected.values() for root in roots)
@@ -238,49 +244,52 @@ class Turns:
                 self._announced = roots
 
     def user_saved(self, path: str, before: Text | UnsetType | None) -> None:
-        """The user has saved a file that had this text on disk before (UNSET: not known)."""
+        """Record a save by the user of a file that had this text on disk before (UNSET: not
+        known).
+        """
         for turn in self._turns.values():
             if turn.concerns(path):
                 turn.user_saves.setdefault(path, before)
 
     def roots(self) -> list[str]:
-        """Real paths of the directories in which turns run."""
+        """Return the real paths of the directories in which turns run."""
         return sorted({root for turn in self._turns.values() for root in turn.roots})
 
     def ready(self) -> list[Turn]:
-        """The turns for which the look before the prompt is done."""
+        """Return the turns for which the scan before the prompt is done."""
         return [turn for turn in self._turns.values() if turn.ready.is_set()]
 
     def concern(self, path: str) -> bool:
-        """Whether a session is at work that may change this file."""
+        """Return whether a running turn may change this file."""
         return any(turn.concerns(path) for turn in self.ready())
 
     def is_outside(self, path: str) -> bool:
-        """Whether a file is in the directories of no session at work."""
+        """Return whether a file is outside of the directories of all running turns."""
         return not any(is_below(path, root) for turn in self for root in turn.roots)
 
     def began(self) -> int:
-        """When the first of them began, in nanoseconds."""
+        """Return the start of the first running turn, in nanoseconds."""
         return min(turn.began for turn in self._turns.values())
 
 
 class Attribution:
-    """Finds the turn that changed a file, also among those that are not `ready` yet."""
+    """Finds the turn that changed a file, including turns that are not `ready` yet."""
 
     def __init__(self, turns: Turns) -> None:
         self._turns = turns
         self._starting: list[Turn] = []
 
     def enter(self, turn: Turn) -> None:
-        """A turn has begun, or goes on with another prompt."""
+        """Add a turn that begins, or gets another prompt."""
         waiting = (one for one in self._starting if not (one.ready.is_set() or one.over.is_set()))
         self._starting = [one for one in waiting if one is not turn]
         if not turn.ready.is_set():
             self._starting.append(turn)
 
     async def last(self, path: str) -> tuple[Turn | None, int]:
-        """The turn that made the last change of a file (None: the user), and its time in
-        nanoseconds. Waits where a message of an agent that is under way may tell otherwise.
+        """Return the turn that last changed a file (None: the user), and the time in nanoseconds.
+
+        Waits if a message of an agent that is still under way could change the answer.
         """
         at = await to_thread.run_sync(changed_at, path)
         age = time.time_ns() - at
@@ -290,10 +299,10 @@ class Attribution:
         return self.of(path, at), at
 
     def of(self, path: str, at: int) -> Turn | None:
-        """The turn that changed a file at that time, in nanoseconds; None: the user.
+        """Return the turn that changed a file at that time, in nanoseconds; None: the user.
 
-        Of several turns: the one whose tool calls named the file last; the only one with a tool
-        call at that time, or about then; the one that began first.
+        Of several turns it is the one whose tool calls named the file last, otherwise the only one
+        with a tool call at or about that time, otherwise the one that began first.
         """
         found = self._at_work(path, at)
         naming = [turn for turn in found if path in turn.names]
@@ -304,13 +313,14 @@ class Attribution:
         return calling[0] if len(calling) == 1 else next(iter(found), None)
 
     def is_sure(self, path: str, at: int) -> bool:
-        """Whether no message that is under way could change the answer."""
+        """Return whether no message that is under way could change the answer."""
         found = self._at_work(path, at)
         return len(found) < 2 or any(path in turn.names and turn.called(at) for turn in found)
 
     def _at_work(self, path: str, at: int) -> list[Turn]:
-        """The turns that had a prompt at that time and may change this file; for a file in the
-        directories of none, those that are `ready`.
+        """Return the turns that had a prompt at that time and may change this file.
+
+        For a file outside of all their directories, returns those that are `ready`.
         """
         self._starting = [turn for turn in self._starting if not turn.ready.is_set()]
         ready = [turn for turn in self._turns.ready() if turn.had_prompt(at)]

@@ -1,1 +1,1 @@
-"""State that outlives Neovim and is shared by several."""
+"""State that is kept across restarts and shared by several Neovims."""

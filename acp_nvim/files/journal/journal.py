@@ -1,9 +1,9 @@
-"""The journal of one workspace on disk: pending edits and checkpoints outlive Neovim in it.
+"""Journal of one workspace on disk, which keeps pending edits and checkpoints across restarts.
 
-A folder in `stdpath('data')/acp/workspaces` has the file `journal`, to which every process of that
-workspace appends (`edits.log`), `lock`, which is locked by whoever writes and is free again when
-that process is killed, and `pending` as long as there is anything to decide: Lua looks for that
-before it starts a process. Only the user may read any of it: texts may be secret.
+A folder in `stdpath('data')/acp/workspaces` has these files: `journal`, to which every process of
+the workspace appends (`edits.log`); `lock`, which the writing process locks until it is done or
+killed; and `pending`, which exists while there is anything to decide. Lua looks for `pending`
+before it starts a process. Only the user may read them, since texts may be secret.
 """
 
 from __future__ import annotations
@@ -26,26 +26,30 @@ if sys.platform != "win32":
 
 MODE: Final = 0o600
 NOTES: Final = "writes."
-"""What the names of files of notes begin with (`write_notes.py`)."""
+"""Prefix of notes files (`write_notes.py`)."""
 SLACK: Final = 1024 * 1024
-"""Bytes that may be superseded before all is written anew, at the least; else as many as count."""
+"""Bytes that may be superseded before the file is rewritten, or as many as are in use if that is
+more.
+"""
 
 
 class News(msgspec.Struct, frozen=True):
-    """What is in the file that was not read yet."""
+    """Records of the file that were not read before."""
 
     batches: list[bytes] = []
     fresh: bool = False
-    """It is another file than before: these are all records that count."""
+    """Whether the file is another one than before, so these are all of its records."""
     damaged: bool = False
     is_cut: bool = False
-    """It ends before, or cannot be read up to, the place where it was complete once."""
+    """Whether the file ends, or becomes unreadable, before a position at which it was once
+    complete.
+    """
     removed: bool = False
-    """Somebody has removed it: nothing of it was taken back by that."""
+    """Whether the file was removed. That undoes nothing."""
 
 
 class JournalFile:
-    """The files of one journal. All of it blocks, and may raise OSError."""
+    """Files of one journal. All methods block and may raise OSError."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -53,15 +57,16 @@ class JournalFile:
         self.marker = folder / "pending"
         self._lock = -1
         self._reading = -1
-        """The file as it was last read: kept open, so that no other one gets its number."""
+        """The file as last read. It is kept open so that no other file gets its inode."""
         self._offset = 0
         self._least = 0
-        """How large it was when all was written anew."""
+        """Size after the last rewrite."""
 
-    # -- one writer at a time ---------------------------------------------------------------------
+    # -- one writer at a time
+    # -------------------------------------------------------------------------
 
     def try_lock(self) -> bool:
-        """Become the only process that writes; False while another one does."""
+        """Try to become the only writing process; return False while another one is."""
         if self._lock < 0 or not _is_at(self._lock, self.folder / "lock"):
             self._close_lock()
             private_files.directory(self.folder)
@@ -76,12 +81,11 @@ class JournalFile:
         return True
 
     def unlock(self) -> None:
-        """Let others write."""
         if self._lock >= 0 and sys.platform != "win32":
             fcntl.flock(self._lock, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Read and write no more."""
+        """Stop reading and writing."""
         self._close_lock()
         self._stop_reading()
 
@@ -90,10 +94,11 @@ class JournalFile:
             os.close(self._lock)
             self._lock = -1
 
-    # -- reading ----------------------------------------------------------------------------------
+    # -- reading
+    # --------------------------------------------------------------------------------------
 
     def has_news(self) -> bool:
-        """Whether another process has written since the last `read`."""
+        """Return whether another process has written since the last `read`."""
         try:
             info = self.path.stat()
         except (FileNotFoundError, NotADirectoryError):
@@ -103,8 +108,9 @@ class JournalFile:
         return info.st_size != self._offset
 
     def read(self, *, locked: bool) -> News:
-        """What others have written since the last call. ``locked``: nobody writes now, a part of a
-        record is one of a process that was killed.
+        """Return the records of other processes since the last call.
+
+        ``locked``: no process is writing, so an incomplete record was left by a killed process.
         """
         noted = self._noted_size()
         was_there = self._reading >= 0
@@ -121,7 +127,9 @@ class JournalFile:
         data = _read(self._reading, self._offset, size)
         batches, lost, end = read_on(data)
         if fresh:
-            self._least = size if was_there else 0  # who comes to a long one shortens it
+            self._least = (
+                size if was_there else 0
+            )  # a long file is rewritten by the next process that opens it
         torn = end < len(data) and (locked or (fresh and not batches))
         is_cut = self._offset + end < noted
         self._offset = size if locked else self._offset + end
@@ -132,22 +140,21 @@ class JournalFile:
             os.close(self._reading)
         self._reading, self._offset = -1, 0
 
-    # -- writing, by whoever has the lock ---------------------------------------------------------
+    # -- writing, with the lock held
+    # ------------------------------------------------------------------
 
     @property
     def is_new(self) -> bool:
-        """Whether there was no file at the last `read`."""
+        """Return whether there was no file at the last `read`."""
         return self._reading < 0
 
     @property
     def is_long(self) -> bool:
-        """Whether much of it is superseded."""
+        """Return whether much of the file is superseded."""
         return self._offset > 2 * self._least + SLACK
 
     def append(self, batch: bytes) -> None:
-        """Add records: all of them are read by others, or none. Where the disk is full the file
-        stays as it was.
-        """
+        """Append records atomically. If the disk is full, the file stays unchanged."""
         handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
         with os.fdopen(handle, "wb", buffering=0) as file:
             size = os.fstat(handle).st_size
@@ -159,7 +166,7 @@ class JournalFile:
         self._offset = os.fstat(self._reading).st_size
 
     def replace(self, batches: Sequence[bytes]) -> None:
-        """Hold these records and no others; a crash leaves the old ones or these."""
+        """Replace all records atomically, also with respect to a crash."""
         data = joined(batches)
         private_files.directory(self.folder)
         fresh = self.folder / f"journal.{os.getpid()}.new"
@@ -181,18 +188,20 @@ class JournalFile:
         self._offset = self._least = len(data)
 
     def has_notes(self) -> bool:
-        """Whether a process notes its writes beside it, or has left such notes."""
+        """Return whether there are notes of running or dead processes."""
         return any(self.folder.glob(f"{NOTES}*"))
 
     def remove(self) -> None:
-        """Leave no file behind that has nothing to say."""
+        """Remove the files of a journal without records."""
         self.mark(pending=False)
         with suppress(FileNotFoundError, NotADirectoryError):
             self.path.unlink()
         self._stop_reading()
 
     def mark(self, *, pending: bool) -> None:
-        """Say whether there is anything to decide, and how many bytes of the file are complete."""
+        """Record whether there is anything to decide, and how many bytes of the file are
+        complete.
+        """
         if pending:
             private_files.directory(self.folder)
             self._note_size(self._offset)
@@ -208,14 +217,14 @@ class JournalFile:
             os.close(handle)
 
     def _noted_size(self) -> int:
-        """How many bytes were complete when the marker was written; 0: it is not known."""
+        """Return the recorded number of complete bytes; 0 if not known."""
         try:
             return int(self.marker.read_bytes() or 0)
         except (OSError, ValueError):
             return 0
 
     def set_aside(self) -> Path:
-        """Keep the file under another name; returns that."""
+        """Rename the file; return its new path."""
         aside = self.folder / time.strftime("journal.%Y%m%d-%H%M%S")
         self._stop_reading()
         self.path.replace(aside)
@@ -223,7 +232,7 @@ class JournalFile:
 
 
 def _is_at(handle: int, path: Path) -> bool:
-    """Whether an open file is still the one at this path."""
+    """Return whether an open file is still the one at this path."""
     try:
         return os.path.samestat(os.fstat(handle), path.stat())
     except (FileNotFoundError, NotADirectoryError):

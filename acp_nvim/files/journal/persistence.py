@@ -1,9 +1,9 @@
-"""Pending edits, rejects and checkpoints belong to the workspace: a journal keeps them, from which
-the next Neovim goes on, and which all Neovims of that workspace have in common.
+"""Pending edits, rejects and checkpoints of workspaces, kept in journals.
 
-Whoever changes something adds it to the journal, shortly afterwards, while it holds the journal's
-lock; whoever has the lock first takes over what others have added. Each process has its own live
-text of a file: what another one says of it is carried over to that.
+A journal is shared by all Neovims of its workspace, and the next Neovim continues from it. Each
+process appends its changes shortly after it makes them, with the journal's lock held. It first
+takes over the changes that others have appended. Each process has its own live text of a file, to
+which it applies the changes of others.
 """
 
 from __future__ import annotations
@@ -45,26 +45,26 @@ if TYPE_CHECKING:
     from acp_nvim.files.writes.landings import Landings
 
 DELAY_S: Final = 0.003
-"""The answer to an agent's request comes first."""
+"""Delay of the first write, so the answer to an agent's request is sent first."""
 SHARE: Final = 4.0
-"""Writing is followed by a pause of so many times its length, but not of more than `PAUSE_S`."""
+"""A write is followed by a pause of this multiple of its duration, at most `PAUSE_S`."""
 PAUSE_S: Final = 0.5
 KEPT_S: Final = 0.5
-"""How long the screen may wait for the journal, once: not again before that is up to date."""
-RETRY_S: Final = 5.0, 300.0
-"""First and longest pause before what could not be written is tried again, though nothing else
-happens.
+"""How long the screen may wait for the journal. After a timeout it waits again only once the
+journal is up to date.
 """
+RETRY_S: Final = 5.0, 300.0
+"""First and longest pause before a failed write is tried again."""
 CLAIM_S: Final = 3.0
 """How long a decision waits for another Neovim."""
 WAIT_S: Final = 0.005, 0.1
 """First and longest pause between two attempts to get the lock."""
 TOGETHER: Final = 20
-"""Files that are compared before the first of them are shown."""
+"""Number of files that are compared before the first of them are shown."""
 
 
 class Persistence:
-    """The journals of all workspaces in use, by their root."""
+    """Journals of all workspaces in use, by root."""
 
     def __init__(
         self,
@@ -76,12 +76,12 @@ class Persistence:
         others: OtherSessions,
         problem: Callable[[str], None],
     ) -> None:
-        """``others`` takes up sessions of other Neovims; ``problem`` hears why something cannot be
-        read or written.
+        """``others`` takes over sessions of other Neovims. ``problem`` is called with a message if
+        something cannot be read or written.
         """
         self.cut_until = 0
-        """Until when an agent may have been at work that the host before this one had started, in
-        nanoseconds.
+        """Time in nanoseconds until which an agent started by the previous host may have been
+        working.
         """
         self.keys = SessionKeys(others)
         self._edits = edits
@@ -96,33 +96,38 @@ class Persistence:
         self._landings: dict[str, Landings] = {}
         self._touched, self._hurry = anyio.Event(), anyio.Event()
         self._written, self._writing = anyio.Event(), anyio.Event()
-        """Set at the end of the next exchange, and of the one that runs or was the last."""
+        """Set at the end of the next exchange (`_written`), and of the current or last one
+        (`_writing`).
+        """
         self._writing.set()
         self._is_late = False
         """Whether the screen has waited in vain."""
         self._failing = set[str]()
-        """The roots whose journals could not be read or written the last time."""
+        """Roots whose journals could not be read or written last time."""
         self._followed = set[str]()
         self._is_closing = False
 
-    # -- life -------------------------------------------------------------------------------------
+    # -- life
+    # -----------------------------------------------------------------------------------------
 
     def cut(self, until: int) -> None:
-        """An agent may have been at work until then, under the host before this one."""
+        """Record until when an agent of the previous host may have been working."""
         self.cut_until = until
 
     def begin(self, data: Path, instance: str) -> None:
-        """Keep journals below `stdpath('data')/acp` from now on; ``instance`` names this Neovim."""
+        """Start to keep journals below `stdpath('data')/acp`; ``instance`` is the name of this
+        Neovim.
+        """
         if self._data is None:
             self._data = data
             self.keys.belong_to(instance)
             self._tasks.start_soon(self._run)
 
     def open(self, directory: str, first: str = "", *, again: bool = False) -> list[str]:
-        """Take over the journal of the workspace of a directory, unless that is done; blocks.
+        """Take over the journal of the workspace of a directory, unless that is done. Blocks.
 
-        Returns the files with edits. Their texts are compared later, that of ``first`` before the
-        others. ``again``: this Neovim had it already, in another process.
+        Returns the files with edits. They are compared with their texts later, ``first`` before the
+        others. ``again``: an earlier process of this Neovim had the workspace open.
         """
         root = self._state.root(directory)
         if self._data is None or root in self._state.replicas.keys() | self._state.left_alone:
@@ -170,7 +175,7 @@ class Persistence:
         return []
 
     def _leave(self, replica: Replica) -> None:
-        """The journal is a newer version's: neither read nor written by this process any more."""
+        """Stop using a journal of a newer version."""
         self._state.left_alone.add(replica.root)
         del self._state.replicas[replica.root]
         replica.file.close()
@@ -182,12 +187,13 @@ class Persistence:
             self.touch()
 
     def touch(self) -> None:
-        """Something may have changed."""
+        """Mark the journal as outdated."""
         self._touched.set()
 
     async def kept(self) -> None:
-        """Wait until the journal has what agents have written here, a moment at most: what the user
-        sees pending outlives Neovim, however soon that is killed.
+        """Wait until the journal has the writes of agents here, up to `KEPT_S`.
+
+        The user therefore never sees a pending edit that would be lost if Neovim were killed.
         """
         if self._data is None or self._failing or self._is_late:
             return
@@ -201,7 +207,6 @@ class Persistence:
         self._is_late = waiting.cancelled_caught
 
     async def _run(self) -> None:
-        """Write until cancelled."""
         retry, longest = RETRY_S
         while True:
             with anyio.move_on_after(retry if self._failing else math.inf):
@@ -217,12 +222,12 @@ class Persistence:
             await self._pause(min(PAUSE_S, SHARE * (anyio.current_time() - began)))
 
     async def _pause(self, seconds: float) -> None:
-        """Rest so long, unless somebody waits."""
+        """Pause, unless a caller of `kept` is waiting."""
         with anyio.move_on_after(seconds):
             await self._hurry.wait()
 
     async def close(self) -> None:
-        """This process ends: what is not written yet is."""
+        """Write all outstanding changes and close, at the end of this process."""
         self._is_closing = True
         with anyio.move_on_after(CLAIM_S):
             await self.exchange()
@@ -236,17 +241,18 @@ class Persistence:
             landings.close()
 
     def abandon(self) -> None:
-        """Read and write no more, as if the process were killed."""
+        """Stop reading and writing, as if the process were killed."""
         for replica in self._state.replicas.values():
             replica.file.close()
         self._state.replicas.clear()
         for landings in self._landings.values():
             landings.abandon()
 
-    # -- with others ------------------------------------------------------------------------------
+    # -- exchange with others
+    # -------------------------------------------------------------------------
 
     async def exchange(self) -> None:
-        """Take over what other Neovims have written, and write what is new here."""
+        """Take over the changes of other Neovims, and write those of this one."""
         for replica in list(self._state.replicas.values()):
             if await self._is_due(replica):
                 try:
@@ -256,7 +262,7 @@ class Persistence:
                     self.touch()
 
     async def _is_due(self, replica: Replica) -> bool:
-        """Whether there is anything to take over or to write."""
+        """Return whether there is anything to take over or to write."""
         async with self._locks[replica.root]:  # a thread may be reading the file
             try:
                 values = self._state.values(replica.root)
@@ -268,13 +274,15 @@ class Persistence:
                 return False
 
     def claim(self, paths: Iterable[str]) -> AbstractAsyncContextManager[Seen]:
-        """Be the only Neovim that decides edits of these files. Gives what the user saw of those
-        that another one has changed. BusyError: another one is at it.
+        """Hold the lock for decisions on these files.
+
+        Yields the earlier pending edits of files that another Neovim has changed. Raises BusyError
+        if another one holds the lock.
         """
         return self._claimed({root for path in paths if (root := self._state.home(path))})
 
     def claim_workspaces(self, directories: Iterable[str]) -> AbstractAsyncContextManager[Seen]:
-        """The same of all files in the workspaces of these directories."""
+        """Hold the lock for decisions on all files in the workspaces of these directories."""
         return self._claimed({self._state.root(directory) for directory in directories})
 
     @asynccontextmanager
@@ -288,8 +296,9 @@ class Persistence:
 
     @asynccontextmanager
     async def _held(self, replica: Replica, patience: float) -> AsyncIterator[Seen]:
-        """Hold the journal: first all news are taken over, in the end what is new is written.
-        Where that cannot be done, all else goes on.
+        """Hold the journal: take over changes first, write new ones at the end.
+
+        If the journal cannot be read or written, the work continues without it.
         """
         async with self._locks[replica.root]:
             is_left = replica.root in self._state.left_alone
@@ -314,13 +323,13 @@ class Persistence:
         return True
 
     def _follow(self, replica: Replica) -> None:
-        """The folder is there: hear of changes of others in it."""
+        """Watch the folder, which exists now, for changes of others."""
         if replica.root not in self._followed:
             self._followed.add(replica.root)
             self._others.follow(replica.root, str(replica.file.folder))
 
     async def _try(self, replica: Replica, work: Callable[..., Any], *args: Any) -> Any:
-        """Do it, and report the first failure."""
+        """Run the work and report its first failure."""
         try:
             return await work(replica, *args)
         except BusyError:
@@ -330,7 +339,7 @@ class Persistence:
             return None
 
     def _failed(self, root: str, error: Exception) -> None:
-        """Say why a workspace's journal cannot be read or written, for the first failure."""
+        """Report the first failure to read or write a workspace's journal."""
         has_warned = bool(self._failing)
         self._failing.add(root)
         if has_warned:
@@ -344,8 +353,9 @@ class Persistence:
         self._problem(wording.JOURNAL_FAILED.format(reason=reason))
 
     def landing(self, session: AgentSession, path: str) -> AbstractContextManager[Lands]:
-        """An agent's write of a file, which the ledger has afterwards, unless it is not made. It is
-        the agent's also where this process is killed before the journal has it.
+        """Note an agent's write of a file, so a killed process does not lose whose lines they are.
+
+        At the end of the context the write is in the ledger, or was not made.
         """
         replica = self._state.replicas.get(self._state.home(path))
         if replica is None:
@@ -353,7 +363,7 @@ class Persistence:
         return self._landings_of(replica).landing(session, path)
 
     def _landings_of(self, replica: Replica) -> Landings:
-        """Imported when they are first needed."""
+        """Import on first use."""
         from acp_nvim.files.writes.landings import Landings
 
         if replica.root not in self._landings:
@@ -400,8 +410,8 @@ class Persistence:
         return seen
 
     def _keep_unsaved(self, seen: Seen, rejected: Iterable[str]) -> None:
-        """Other Neovims have ``rejected`` the edits of these files. An unsaved buffer here still
-        has them: they stay pending in it.
+        """Keep edits pending that other Neovims have ``rejected`` if an unsaved buffer still has
+        them.
         """
         edits = self._edits
         for path in rejected:
@@ -410,8 +420,10 @@ class Persistence:
                 edits.ledger.keep(path, was)
 
     async def _hear(self, replica: Replica, path: str) -> None:
-        """Carry over what others know of a file to its text here. They need not hear of that,
-        unless edits were parked or are in conflict: each has its own text.
+        """Apply the changes of others to the text of a file here.
+
+        The result need not be written, unless edits were parked or are in conflict: each process
+        has its own text.
         """
         before = self._state.file_value(path)
         is_known = before == replica.own.get((FILE, path), NOTHING)
@@ -424,8 +436,9 @@ class Persistence:
             replica.own[FILE, path] = after
 
     async def catch_up(self, paths: Sequence[str], marked: Iterable[str] = ()) -> None:
-        """Compare files that a process before this one had edits of with their texts now. Neovim
-        still shows hunks of the ``marked`` files.
+        """Compare files with edits of an earlier process with their present texts.
+
+        Neovim still shows hunks of the ``marked`` files.
         """
         edits = self._edits
         trees = edits.trees.read(paths)
@@ -451,8 +464,8 @@ class Persistence:
             await self._settle_conflict(path)
 
     async def adopt(self) -> None:
-        """Know all writes that a process before this one was killed over: somebody wants to know
-        what is pending.
+        """Enter all writes that an earlier process was killed over, before pending edits are
+        listed.
         """
         for root, landings in list(self._landings.items()):
             for path in list(landings.unknown):
@@ -460,7 +473,7 @@ class Persistence:
                     await landings.adopt(path)
 
     async def _settle_conflict(self, path: str) -> None:
-        """A conflict is over where buffer and file are one text again: the user has saved."""
+        """End a conflict if buffer and file have the same text again after a save by the user."""
         entry, live = self._edits.ledger.get(path), self._edits.buffers.get(path)
         if entry is None or not entry.conflict or live is None or not self._is_apart(path):
             return
@@ -475,22 +488,22 @@ class Persistence:
             self._edits.ledger.resolved(path, stored)
 
     def _is_apart(self, path: str) -> bool:
-        """Whether buffer and file were in conflict."""
+        """Return whether buffer and file were in conflict."""
         return self._edits.state(path).conflict_base is not msgspec.UNSET
 
     def revived(self, session: AgentSession) -> None:
-        """A session goes on here that has edits and checkpoints."""
+        """Show a resumed session that has edits and checkpoints."""
         self._edits.revived(session)
         self._rewind.revived(session)
 
     def _show_sessions(self) -> None:
-        """Sessions of other Neovims show what they have."""
+        """Show the checkpoints of other Neovims' sessions."""
         for session in self._sessions():
             if not self.keys.is_ours(self.keys.key(session.n)):
                 self._rewind.revived(session)
 
 
 def _count(entries: Sequence[Pending]) -> None:
-    """Compare old and new texts of many files now, in a thread: each is shown with its counts."""
+    """Compute the summaries of many files in a thread, since each is shown with its counts."""
     for entry in entries:
         entry.summary()

@@ -1,7 +1,7 @@
-"""What one process knows of a workspace's journal: its values by key, in the file and in memory.
+"""Values of a workspace's journal by key: those in the file and those of this process.
 
-A value is written when it is another one than this process last wrote or took over. So whoever has
-only heard of a change does not tell it again.
+A value is written only if it differs from the one that this process last wrote or took over, so a
+change is not echoed.
 """
 
 from __future__ import annotations
@@ -31,23 +31,25 @@ from acp_nvim.files.ports import SessionInfo
 
 VERSION: Final = 1
 MAX_BYTES: Final = 64 * 1024 * 1024
-"""Of a journal that is written anew: beyond that the oldest checkpoints are left out."""
+"""Limit of a rewritten journal. Beyond it, the oldest checkpoints are left out."""
 
 META, SESSION, FILE, REJECT = "meta", "session", "file", "reject"
 CHECKPOINT, UNDO, HEAD, TREE = "checkpoint", "undo", "head", "tree"
 WRITES = "writes"
-"""By process: the number of its last note on writes (`write_notes.py`) that the values tell of."""
+"""Kind of the number of a process's last note (`write_notes.py`) that the values cover."""
 
 ALONG: Final = (SESSION, HEAD, TREE, WRITES)
-"""Two Neovims may not agree on these for a while: their changes go along with others."""
+"""Kinds that do not cause a write by themselves, since two Neovims may disagree about them for a
+while.
+"""
 
 Key = tuple[str, str]
-"""A kind of value, and which one of that."""
+"""Kind of a value, and its name."""
 Values = dict[Key, Any]
 
 
 class FileValue(NamedTuple):
-    """All that is kept of one file. Equal parts are the same objects, so comparing is cheap."""
+    """Stored state of one file. Equal parts are the same objects, which makes comparing cheap."""
 
     entry: Pending | None = None
     settled: Pending | None = None
@@ -61,12 +63,12 @@ class FileValue(NamedTuple):
 
     @property
     def in_conflict(self) -> bool:
-        """Whether both sides have changed the same lines."""
+        """Return whether both sides have changed the same lines."""
         return self.entry is not None and self.entry.conflict
 
     @property
     def edits(self) -> FileEdits:
-        """The part that a ledger knows."""
+        """Return the part for the ledger."""
         return FileEdits(self.entry, self.settled, self.history, self.parked)
 
     @property
@@ -75,7 +77,7 @@ class FileValue(NamedTuple):
     ) -> tuple[
         Format | None, Format | None, Text | UnsetType | None, Rights | None, Special | None
     ]:
-        """The part that a `FileState` knows."""
+        """Return the part for `FileState`."""
         formats = self.user_format, self.agent_format, self.conflict_base
         return *formats, self.rights, self.displaced
 
@@ -84,13 +86,13 @@ NOTHING: Final = FileValue()
 
 
 class FileRecord(msgspec.Struct, frozen=True, array_like=True):
-    """The record of a `FileValue`."""
+    """Record of a `FileValue`."""
 
     edits: serialize.File
     user_format: Format | None
     agent_format: Format | None
     conflict_base: list[bytes]
-    """The name of a text; empty where there is no conflict."""
+    """Name of a text; empty if there is no conflict."""
     rights: Rights | None
     displaced: Special | None = None
 
@@ -100,33 +102,37 @@ class NewerVersionError(Exception):
 
 
 class Replica:
-    """The values of one journal. `read` and `write` block, and may raise OSError."""
+    """Values of one journal. `read` and `write` block and may raise OSError."""
 
     def __init__(self, root: str, folder: Path, sessions: SessionKeys) -> None:
         self.root = root
         self.file = JournalFile(folder)
         self.own: Values = {}
-        """As this process last wrote or took them over."""
+        """Values that this process last wrote or took over."""
         self.stored: Values = {}
-        """As they are in the file."""
+        """Values in the file."""
         self.damaged = False
         self.is_cut = False
-        """Whether the last `read` found less than was complete once; unless the file was locked,
-        another process may be writing.
+        """Whether the last `read` found less than was complete once.
+
+        Unless the file was locked, another process may be writing.
         """
         self._sessions = sessions
         self._reader = Reader()
         self._writer: Writer | None = None
 
-    # -- from the file ----------------------------------------------------------------------------
+    # -- from the file
+    # --------------------------------------------------------------------------------
 
     def read(self, *, locked: bool) -> list[Key]:
-        """Read on; returns the keys whose values others have changed. NewerVersionError."""
+        """Continue to read; return the keys whose values others have changed. Raises
+        NewerVersionError.
+        """
         news = self.file.read(locked=locked)
         self.is_cut = news.is_cut
         self.damaged = self.damaged or news.damaged or (locked and news.is_cut)
         if news.removed:
-            self.own, self.stored, self._writer = {}, {}, None  # all of it is written again
+            self.own, self.stored, self._writer = {}, {}, None  # write everything again
         if not news.fresh and not news.batches:
             return []
         keys = self._fed(news)
@@ -138,14 +144,14 @@ class Replica:
     def _fed(self, news: News) -> list[Key]:
         if not news.fresh:
             return [(kind, decoded(name)) for kind, name in self._reader.feed(news.batches)]
-        self._writer = None  # it counts on texts that the file may not have
+        self._writer = None  # it relies on texts that the file may lack
         self._reader = Reader()
         self._reader.feed(news.batches)
         present = [(kind, decoded(name)) for kind, name in self._reader.values]
         return [*present, *(key for key in self.stored if key not in set(present))]
 
     def value(self, key: Key) -> Any:
-        """The value of a key in the file; None where there is none, or it is lost."""
+        """Return the value of a key in the file; None if there is none, or it is lost."""
         try:
             return self._decoded(key)
         except Lost:
@@ -153,19 +159,19 @@ class Replica:
             return None
 
     def take(self, key: Key, value: Any) -> None:
-        """This is the value in the file."""
+        """Record the value in the file."""
         if value is None:
             self.stored.pop(key, None)
         else:
             self.stored[key] = value
 
     def settle(self) -> bool:
-        """All news are taken over. Returns whether any were lost."""
+        """Finish taking over changes; return whether any were lost."""
         lost, self.damaged = self.damaged or self._reader.settle(), False
         return lost
 
     def set_aside(self) -> Path:
-        """Keep the file under another name, which is returned; all is written anew."""
+        """Rename the file and return its new path; everything is written again."""
         self.own, self.stored, self._writer = {}, {}, None
         return self.file.set_aside()
 
@@ -200,10 +206,11 @@ class Replica:
             found.displaced,
         )
 
-    # -- to the file ------------------------------------------------------------------------------
+    # -- to the file
+    # ----------------------------------------------------------------------------------
 
     def differs(self, now: Mapping[Key, Any]) -> bool:
-        """Whether anything has changed that others have to know."""
+        """Return whether there are changes that others have to get."""
         if any(key not in now and key[0] not in ALONG for key in self.own):
             return True
         return any(
@@ -212,7 +219,7 @@ class Replica:
         )
 
     def write(self, now: Mapping[Key, Any]) -> None:
-        """Add what is another value than before; all of it is there afterwards, or nothing."""
+        """Append the values that have changed, all or none."""
         if not self.differs(now) or not (self.stored or _counts(now)):
             return
         changed = {key: value for key, value in now.items() if _differ(self.own.get(key), value)}
@@ -226,7 +233,7 @@ class Replica:
         self.own, self.stored = (dict(now), after) if after else ({}, after)
 
     def close(self) -> None:
-        """Read and write no more; where nothing is kept no file is."""
+        """Stop reading and writing; remove the file if it has no values."""
         try:
             if not self.stored and not self.file.has_news() and self.file.try_lock():
                 self.file.remove()
@@ -247,11 +254,11 @@ class Replica:
                 self._encode(writer, key, value)
             self.file.append(batch(writer.take()))
         except BaseException:
-            self._writer = None  # nobody knows how much is written
+            self._writer = None  # the number of written bytes is unknown
             raise
 
     def _anew(self, after: Values) -> None:
-        """Write all that counts, the value of each key as one batch."""
+        """Rewrite the file, with the value of each key as one batch."""
         for key in _outdated(after):
             del after[key]
         batches = self._all(after)
@@ -291,7 +298,7 @@ class Replica:
 
 
 def _counts(values: Mapping[Key, Any]) -> bool:
-    """Whether anything can be decided or brought back."""
+    """Return whether anything can be decided or restored."""
     return is_pending(values.values()) or any(
         kind in (REJECT, CHECKPOINT, UNDO) for kind, _ in values
     )
@@ -302,7 +309,7 @@ def _differ(some: Any, other: Any) -> bool:
 
 
 def is_pending(values: Iterable[Any]) -> bool:
-    """Whether any file has something to decide, now or when its branch is back."""
+    """Return whether any file has something to decide, now or on another branch."""
     return any(isinstance(it, FileValue) and (it.entry or it.parked) for it in values)
 
 
@@ -311,8 +318,9 @@ def _checkpoints(values: Mapping[Key, Any]) -> dict[Key, Checkpoint]:
 
 
 def _outdated(values: Mapping[Key, Any]) -> list[Key]:
-    """Checkpoints that are too old. One after a younger one of its session is not, whatever the
-    clock said then.
+    """Return the checkpoints that are too old.
+
+    A checkpoint after a younger one of its session is not, since the clock may have been wrong.
     """
     now = time.time()
     since, found, younger = now - MAX_AGE_S, list[Key](), set[str]()
@@ -326,7 +334,7 @@ def _outdated(values: Mapping[Key, Any]) -> list[Key]:
 
 
 def _oldest(values: Mapping[Key, Any]) -> list[Key]:
-    """The older half of the checkpoints."""
+    """Return the older half of the checkpoints."""
     found = _checkpoints(values)
     when: Callable[[Key], float] = lambda key: found[key].time  # noqa: E731
     return sorted(found, key=when)[: (len(found) + 1) // 2]

@@ -1,4 +1,4 @@
-"""Names sessions for all Neovims of a workspace. Those of others have a number here, too."""
+"""Names of sessions for all Neovims of a workspace. Sessions of others get a number here too."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ UNKNOWN = SessionInfo()
 
 
 class SessionKeys:
-    """Keys `{Neovim}.{number there}`, and our numbers."""
+    """Keys `{Neovim}.{number there}` and our numbers of sessions."""
 
     def __init__(self, others: OtherSessions) -> None:
         self.instance = ""
-        """The name of this run of Neovim."""
+        """Name of this run of Neovim."""
         self.infos: dict[str, SessionInfo] = {}
-        """Of sessions of others, by key."""
+        """Descriptions of other Neovims' sessions, by key."""
         self._others = others
         self._numbers: dict[str, int] = {}
         self._keys: dict[int, str] = {}
 
     def belong_to(self, instance: str) -> None:
-        """This run of Neovim has this name."""
+        """Set the name of this run of Neovim."""
         self.instance = instance
 
     def key(self, n: int) -> str:
-        """The key of the session with our number."""
         return self._keys.get(n) or f"{self.instance}.{n}"
 
     def number(self, key: str) -> int:
-        """Our number of the session with that key; a new one where it is another Neovim's."""
+        """Return our number of the session with that key; a new one for another Neovim's
+        session.
+        """
         owner, _, n = key.rpartition(".")
         if owner == self.instance and n.isdigit():
             return int(n)
@@ -40,23 +41,22 @@ class SessionKeys:
         return self._numbers[key]
 
     def learn(self, key: str, info: SessionInfo) -> None:
-        """Another Neovim has a session of this key."""
+        """Record the description of another Neovim's session."""
         self.infos[key] = info
 
     def others(self, agent: str, session_id: str) -> list[int]:
-        """Our numbers of other Neovims' sessions that are this one of the agent's."""
+        """Return our numbers of other Neovims' sessions with this id of the agent."""
         same = (agent, session_id)
         found = [key for key, info in self.infos.items() if (info.agent, info.id) == same]
         return [self.number(key) for key in found]
 
     def is_ours(self, key: str) -> bool:
-        """Whether a session belongs to this Neovim."""
         return key.rpartition(".")[0] == self.instance
 
     def described(
         self, numbers: Iterable[int], sessions: Iterable[AgentSession]
     ) -> dict[str, SessionInfo]:
-        """What others are told of these sessions, by key."""
+        """Return the descriptions of these sessions for others, by key."""
         ours = {it.n: it for it in sessions}
         found: dict[str, SessionInfo] = {}
         for n in numbers:
@@ -69,7 +69,7 @@ class SessionKeys:
 
 
 def info_of(session: AgentSession) -> SessionInfo:
-    """What others are told of a session."""
+    """Return the description of a session for others."""
     return SessionInfo(
         session.agent,
         session.title or "",

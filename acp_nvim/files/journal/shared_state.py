@@ -1,5 +1,6 @@
-"""What a process has in a workspace, as the values of its journal: made of the ledger, the tracked
-files and the checkpoints, and taken over into them.
+"""State of a process in a workspace as the values of its journal.
+
+The values are made of the ledger, the tracked files and the checkpoints, and taken over into them.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ from acp_nvim.files.review.commits import Commits
 from acp_nvim.files.review.pending_edits import PendingEdits
 
 MOVING: Final = 3
-"""How many of a session's latest checkpoints may still grow."""
+"""Number of a session's latest checkpoints that may still change."""
 
 
 class SharedState:
-    """The values of this process, by workspace."""
+    """Values of this process, by workspace."""
 
     def __init__(
         self,
@@ -54,10 +55,10 @@ class SharedState:
         keys: SessionKeys,
     ) -> None:
         self.replicas: dict[str, Replica] = {}
-        """The journals in use, by root."""
+        """Journals in use, by root."""
         self.left_alone = set[str]()
-        """Roots whose journal a newer version has written, or that was moved and cannot be found
-        now: what is new there is in memory alone.
+        """Roots whose journal was written by a newer version. New edits there are only in
+        memory.
         """
         self._edits = edits
         self._rewind = rewind
@@ -70,16 +71,19 @@ class SharedState:
         self._roots: dict[str, str] = {}
 
     def root(self, directory: str) -> str:
-        """The root of the workspace of a directory, as it was when that was first asked."""
+        """Return the root of the workspace of a directory, as first determined."""
         if directory not in self._roots:
             self._roots[directory] = roots.root_of(directory)
         return self._roots[directory]
 
-    # -- to the journal ---------------------------------------------------------------------------
+    # -- to the journal
+    # -------------------------------------------------------------------------------
 
     def home(self, path: str) -> str:
-        """The root whose journal has a file: the one that has it already, else the innermost, also
-        where that is a newer version's.
+        """Return the root whose journal stores a file.
+
+        That is the one that has it already, otherwise the innermost, even if its journal is left
+        alone.
         """
         for root, replica in self.replicas.items():
             if (FILE, path) in replica.stored:
@@ -95,7 +99,7 @@ class SharedState:
         return next(iter(self.replicas), "")
 
     def values(self, root: str) -> Values:
-        """The present values of a workspace: all of it in one go of the loop."""
+        """Return the present values of a workspace, without awaiting anything in between."""
         ledger = self._edits.ledger
         pictures, values = ledger.pictures(), Values()
         kept = {file.path for file in self._edits.tracked if _is_kept(file.state)}
@@ -121,7 +125,7 @@ class SharedState:
         return values | {(SESSION, key): info for key, info in described.items()}
 
     def file_value(self, path: str) -> FileValue:
-        """What is known of a file."""
+        """Return the value of a file."""
         edits, state = self._edits.ledger.picture(path), self._edits.state(path)
         return FileValue(
             edits.entry,
@@ -147,7 +151,7 @@ class SharedState:
         return values
 
     def _session_root(self, n: int) -> str:
-        """The workspace of a session."""
+        """Return the workspace of a session."""
         found = next((it for it in self._sessions() if it.n == n), None)
         cwd = found.cwd if found else self._keys.infos.get(self._keys.key(n), _NO_INFO).cwd
         return self.root(cwd) if cwd else ""
@@ -155,7 +159,7 @@ class SharedState:
     def _freeze(
         self, found: list[Checkpoint], frozen: dict[int, tuple[Checkpoint, Checkpoint]]
     ) -> Iterator[Checkpoint]:
-        """Copies of checkpoints, which may still grow: the same one as long as nothing changes."""
+        """Yield copies of checkpoints, which may still change; the same copy until one does."""
         settled = len(found) - MOVING
         for at, checkpoint in enumerate(found):
             known = self._frozen.get(id(checkpoint))
@@ -169,7 +173,7 @@ class SharedState:
             yield known[1]
 
     def _name(self, value: Any, name: str = "") -> str:
-        """The name of a value that has none of its own, the same in all processes."""
+        """Return the name of a value without one of its own, the same in all processes."""
         known = self._named.get(id(value))
         if known is None or known[0] is not value:
             self._count += 1
@@ -177,10 +181,11 @@ class SharedState:
             self._named[id(value)] = known
         return known[1]
 
-    # -- from the journal -------------------------------------------------------------------------
+    # -- from the journal
+    # -----------------------------------------------------------------------------
 
     def take_over(self, replica: Replica, key: Key) -> None:
-        """Another process has changed this value."""
+        """Take over a value that another process has changed."""
         kind, name = key
         value = replica.value(key)
         if kind == FILE:
@@ -216,7 +221,7 @@ class SharedState:
             replica.own[key] = theirs
 
     def _take_file_on_disk(self, replica: Replica, path: str, theirs: FileValue) -> None:
-        """Take over the edits of a file on disk, whose buffer here holds unsaved changes."""
+        """Take over the edits of a file on disk whose buffer here has unsaved changes."""
         ledger = self._edits.ledger
         mine, before = ledger.get(path), ledger.untold(path)
         stored, entry = ledger.on_disk.get(path), theirs.entry
@@ -245,7 +250,9 @@ class SharedState:
     def _take_checkpoint(
         self, kind: str, name: str, made: Checkpoint | None, before: Checkpoint | None
     ) -> None:
-        """``before`` is what this process last wrote or took over of it."""
+        """Take over a checkpoint. ``before`` is the one that this process last wrote or took
+        over.
+        """
         key, _, own = name.partition(":")
         lists = self._rewind.checkpoints.lists()[kind == UNDO]
         found = lists.setdefault(self._keys.number(key), [])
@@ -260,9 +267,10 @@ class SharedState:
 
 
 def merged(before: Pending, mine: Pending, theirs: Pending | None) -> Pending:
-    """The pending edits of a file that an agent here has changed since this process knew what
-    another one has made of them: what is ``before`` the agent's writes, then ``mine``. Where that
-    one knows of none any more, all of it was decided.
+    """Merge pending edits that another process changed and that an agent here changed as well.
+
+    ``before`` are the edits from before the agent's writes here, ``mine`` those after. If the other
+    process has none (``theirs`` is None), all earlier ones were decided.
     """
     writers = mine.writers | theirs.writers if theirs is not None else mine.writers
     if mine.base is None and before.live is None:
@@ -279,15 +287,17 @@ def merged(before: Pending, mine: Pending, theirs: Pending | None) -> Pending:
 
 
 def _copy(checkpoint: Checkpoint) -> Checkpoint:
-    """A checkpoint with copies of all that may still grow."""
+    """Copy a checkpoint and all of its parts that may still change."""
     growing = ("trees", "reasons", "touched", "late", "agent_changes", "ends", "unnamed")
     fields = {name: copy(getattr(checkpoint, name)) for name in growing}
     return msgspec.structs.replace(checkpoint, **fields)
 
 
 def _grow(checkpoint: Checkpoint, other: Checkpoint, before: Checkpoint) -> None:
-    """Add what another process knows of the same checkpoint. What has not changed here since
-    ``before`` becomes as it is there, so that no two processes write their own for ever.
+    """Add the data of another process on the same checkpoint.
+
+    Parts that have not changed here since ``before`` become equal to the other's. Otherwise two
+    processes would keep overwriting each other's values.
     """
     for name in ("trees", "touched", "late", "agent_changes"):
         mine, theirs, known = (getattr(it, name) for it in (checkpoint, other, before))
@@ -304,7 +314,7 @@ def _grow(checkpoint: Checkpoint, other: Checkpoint, before: Checkpoint) -> None
 
 
 def in_order(keys: Iterable[Key]) -> list[Key]:
-    """Sessions first: all others name them."""
+    """Sort the keys of sessions first, since other values refer to them."""
     return sorted(keys, key=lambda key: key[0] != SESSION)
 
 
@@ -313,13 +323,13 @@ def _overlap(some: str, other: str) -> bool:
 
 
 def _is_kept(state: FileState) -> bool:
-    """Whether a file's state matters also where nothing is pending."""
+    """Return whether a file's state has to be stored even if nothing is pending."""
     known = state.user_format or state.agent_format or state.rights
     return known is not None or state.conflict_base is not msgspec.UNSET
 
 
 def _numbers(values: Iterable[Any]) -> Iterator[int]:
-    """Our numbers of the sessions that have written what is pending, or was."""
+    """Yield our numbers of the sessions that wrote edits that are or were pending."""
     for value in values:
         entries: list[Pending] = []
         if isinstance(value, FileValue):

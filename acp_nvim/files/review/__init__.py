@@ -1,1 +1,1 @@
-"""Pending edits, decisions, commits."""
+"""Review of pending edits: decisions and commits."""

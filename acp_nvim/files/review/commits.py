@@ -1,4 +1,4 @@
-"""A commit of the user's accepts the pending hunks that it contains."""
+"""Commits of the user, which accept the pending hunks that they contain."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from acp_nvim.files.checkpoints.store import StoreError
 from acp_nvim.files.review.pending_edits import PendingEdits
 
 HEARD_NS: Final = 200_000_000
-"""How long an agent may be at work already before its tool call is heard of."""
+"""How long an agent may have been working before its tool call is received."""
 
 
 class Commits:
-    """Remembers the HEADs of work trees."""
+    """HEADs of work trees at the last check."""
 
     def __init__(
         self, edits: PendingEdits, snapshots: Snapshots, by_agent: Callable[[int], bool]
     ) -> None:
-        """``by_agent`` tells whether an agent was at work at that time, in nanoseconds."""
+        """``by_agent`` returns whether an agent was working at that time, in nanoseconds."""
         self._by_agent = by_agent
         self._edits = edits
         self._snapshots = snapshots
         self.heads: dict[str, str] = {}
-        """The commits at the last check, by real path."""
+        """Commits at the last check, by real path."""
 
     async def check(self, roots: Iterable[str]) -> None:
-        """Accept the pending hunks that the user committed below these directories (real paths)
-        since the last check.
+        """Accept the pending hunks that the user has committed since the last check.
+
+        ``roots`` are directories (real paths).
         """
         roots = self._snapshots.within(roots)
         pending = self._snapshots.by_root(roots, [e.path for e in self._edits.ledger.files()])[0]
@@ -66,7 +67,7 @@ class Commits:
         self._edits.changed(path)
 
     def _has_agents_format(self, path: str, data: bytes | None) -> bool:
-        """Whether these bytes have the format that the agent has given the file."""
+        """Return whether these bytes have the format that an agent gave the file."""
         agents = self._edits.state(path).agent_format
         found = format_change(agents, data, data)
         return found is None or not found.is_change

@@ -1,4 +1,4 @@
-"""Carries out the user's decisions on pending edits, in buffers and on disk."""
+"""The user's decisions on pending edits, carried out in buffers and on disk."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ Verdict = Literal["accept", "reject"]
 
 
 class ReviewDecisions:
-    """Accept, reject and take back; answers are lines for the user."""
+    """Accepts, rejects and undoes rejects. Results are lines for the user."""
 
     def __init__(
         self, edits: PendingEdits, look: Callable[[str], Awaitable[None]], claim: Claim
     ) -> None:
-        """``look`` takes up the latest changes of a file by agents at work; ``claim`` sees to it
-        that no other Neovim decides the same.
+        """``look`` reads the latest changes of a file by running agents; ``claim`` excludes
+        decisions by other Neovims.
         """
         self._claim = claim
         self._edits = edits
@@ -49,8 +49,9 @@ class ReviewDecisions:
     async def hunk(
         self, verdict: Verdict, path: str, row: int, tick: int | None = None
     ) -> list[str]:
-        """Decide the hunk at a 0-based row of the live text, as it was at this changedtick of its
-        buffer; None: it has none.
+        """Decide the hunk at a 0-based row of the live text at this changedtick of its buffer.
+
+        ``tick`` is None if the file has no buffer.
         """
         try:
             async with self._claim([path]) as seen:
@@ -63,7 +64,7 @@ class ReviewDecisions:
     async def _hunk_as_seen(
         self, verdict: Verdict, path: str, row: int, seen: Pending | None
     ) -> list[str]:
-        """Decide a hunk of a file in which another Neovim has decided meanwhile."""
+        """Decide a hunk of a file in which another Neovim has decided in the meantime."""
         async with self._edits.alone(path):
             await self._edits.sync(path)
             entry = self._ledger.get(path)
@@ -99,12 +100,14 @@ class ReviewDecisions:
             return await self._hunk(verdict, path, row, self._ledger.get(path) if same else seen)
 
     async def _as_seen(self, path: str) -> tuple[Pending | None, int]:
-        """The pending edits of a file as the user sees them, and `agent_change_count`."""
+        """Return the pending edits of a file as the user sees them, and `agent_change_count`."""
         await self._edits.hear(path)
         return self._ledger.get(path), self._edits.state(path).agent_change_count
 
     async def _hunk(self, verdict: Verdict, path: str, row: int, seen: Pending | None) -> list[str]:
-        """``seen`` are the pending edits when the user decided: the row is one of theirs."""
+        """Decide a hunk. ``seen`` are the pending edits that the user saw; ``row`` refers to
+        them.
+        """
         entry = self._ledger.get(path)
         if entry is None:
             return [wording.NOTHING_IN.format(file=Path(path).name)]
@@ -121,7 +124,6 @@ class ReviewDecisions:
         return notes
 
     async def files(self, verdict: Verdict, entries: Sequence[Pending]) -> list[str]:
-        """Decide all that is pending in these files."""
         try:
             async with self._claim([entry.path for entry in entries]) as seen:
                 return await self._all_of(verdict, entries, seen)
@@ -159,8 +161,10 @@ class ReviewDecisions:
     def _free(
         self, paths: Sequence[str], scope: AbstractSet[str], verdict: Verdict
     ) -> tuple[list[str], list[str]]:
-        """The files without those that cannot be rejected, since the folder in their place holds a
-        file of the user's; and lines that say so.
+        """Remove files that cannot be rejected since a folder in their place contains a file of the
+        user.
+
+        Also returns lines that say so.
         """
         if verdict == "accept":
             return list(paths), []
@@ -183,7 +187,9 @@ class ReviewDecisions:
     async def _files(
         self, verdict: Verdict, paths: Sequence[str], seen: Mapping[str, Pending | None]
     ) -> list[str]:
-        """``seen`` has the edits at the decision, of files that agents have changed since."""
+        """Decide files. ``seen`` has the edits at the decision, of files that agents changed
+        since.
+        """
         found = [now for path in paths if (now := self._ledger.get(path)) is not None]
         if not found:
             return [wording.NOTHING_THERE]
@@ -198,7 +204,7 @@ class ReviewDecisions:
         return [*await self._carry_out(steps, found), *notes]
 
     def _accept(self, entry: Pending, seen: Pending | None) -> list[Restoration]:
-        """Accept the edits that the user knew of; an agent's later ones stay pending."""
+        """Accept the edits that the user has seen; an agent's later ones stay pending."""
         if entry == seen:
             return self._ledger.accept(entry.path)
         if seen is not None and not (_is_whole(entry) or _is_whole(seen) or entry.base is None):
@@ -209,7 +215,7 @@ class ReviewDecisions:
         return []
 
     async def unreject(self) -> list[str]:
-        """Take the last reject back."""
+        """Undo the last reject."""
         try:
             async with self._claim(self._ledger.unreject_paths()):
                 return await self._unreject()
@@ -237,7 +243,7 @@ class ReviewDecisions:
     async def _carry_out(
         self, steps: Sequence[Restoration], entries: Sequence[Pending], act: Act = Act.DECIDED
     ) -> list[str]:
-        """Carry out the steps of a decision; where one fails, its edits are pending again."""
+        """Carry out the steps of a decision. If one fails, its edits become pending again."""
         before = {entry.path: entry for entry in entries}
         notes: list[str] = []
         stays: set[str] = set()
@@ -259,7 +265,7 @@ class ReviewDecisions:
         return notes
 
     async def _not_saved(self, entries: Sequence[Pending]) -> list[str]:
-        """Name the files that still have what was rejected in their buffers."""
+        """Name the files that still have, on disk, the text rejected in their unsaved buffers."""
         ledger, limit = self._ledger, self._edits.options().message_bytes
         notes: list[str] = []
         for entry in entries:
@@ -270,7 +276,7 @@ class ReviewDecisions:
             try:
                 text = await to_thread.run_sync(disk.saved, place, limit, live.format)
             except Refusal:
-                continue  # the file is no text any more
+                continue  # the file is no longer text
             left, now = ledger.on_disk.compare(entry.path, text), ledger.get(entry.path)
             rejected = [hunk for hunk in entry.hunks if not (now and now.like(entry, hunk))]
             if left and (entry.conflict or any(left.like(entry, hunk) for hunk in rejected)):
@@ -278,7 +284,7 @@ class ReviewDecisions:
         return notes
 
     async def _step(self, step: Restoration, entry: Pending | None) -> tuple[bool, list[str]]:
-        """Carry out one step; returns whether it is done, and notes for the user."""
+        """Carry out one step; return whether it succeeded, and notes for the user."""
         name = Path(step.path).name
         notes = [wording.NOTE.format(file=name, note=step.note)] if step.note else []
         try:
@@ -289,8 +295,9 @@ class ReviewDecisions:
         return True, notes
 
     def _other_end(self, step: Restoration, entries: Sequence[Pending]) -> set[str]:
-        """The present path of a file that could not be moved to this path. A move that could not be
-        taken back leaves nothing pending.
+        """Return the other path of a file that could not be moved.
+
+        If the reject of a move could not be undone, nothing stays pending.
         """
         if step.before is not None:
             return set()
@@ -302,14 +309,14 @@ class ReviewDecisions:
         return {again.origin}
 
     async def _present_text(self, step: Restoration) -> Text | None:
-        """The present text of a file whose step has failed."""
+        """Return the present text of a file whose step has failed."""
         try:
             return await self._edits.live(step.path, gone=step.before is None)
-        except Refusal:  # it leads elsewhere, or is no file any more
+        except Refusal:  # the path leads elsewhere, or is no longer a file
             return step.before
 
     def _note(self, step: Restoration) -> None:
-        """Record a decision: it is no change of the user's own."""
+        """Record a decision, which does not count as the user's own change."""
         if step.before != step.after:
             live = self._edits.buffers.get(step.path)
             after = live.text if live and step.after is not None else step.after
@@ -343,8 +350,9 @@ class ReviewDecisions:
             self._edits.tracked[step.path].hear(Removed(None))
 
     def _part(self, step: Restoration, entry: Pending | None) -> None:
-        """Keep the edits of a file whose buffer holds unsaved changes until that is saved. A
-        conflict of which the agent's side is taken leaves no such changes.
+        """Keep the edits of a file whose buffer has unsaved changes, until it is saved.
+
+        A conflict that is decided for the agent's side leaves no such changes.
         """
         path = step.path
         live, on_disk = self._edits.buffers.get(path), self._ledger.on_disk
@@ -360,7 +368,7 @@ class ReviewDecisions:
             on_disk.put(path, Pending(path, common, theirs, theirs, writers=entry.writers))
 
     async def _give_way(self, step: Restoration) -> None:
-        """Remove the obstacle where a file comes back. Refused."""
+        """Remove the obstacle in place of a restored file. Raises Refused."""
         try:
             await to_thread.run_sync(obstacles.give_way, self._edits.tracked[step.path])
         except Blocked as error:
@@ -369,12 +377,14 @@ class ReviewDecisions:
             raise Refused(error.strerror or str(error)) from error
 
     async def _take_agents_text(self, path: str, live: BufferText, theirs: Text) -> None:
-        """Take the agent's text from disk into the buffer, also where the user's own text was saved
-        over it (an autosave decides nothing).
+        """Load the agent's text from disk into the buffer, even if the user's text was saved over
+        it.
+
+        An autosave is not a decision.
         """
         try:
             data, signature = await to_thread.run_sync(read_signed, path)
-            if data is None:  # a folder or a link is refused by its kind
+            if data is None:  # raises for a folder or a link
                 data = await to_thread.run_sync(nofollow.read, path)
             now = text_of(data, live.format)
             without_crs = text_of(data, live.format.with_crs())
@@ -395,18 +405,18 @@ class ReviewDecisions:
 
 
 def _replaces_link(step: Restoration, now: Pending | None) -> bool:
-    """Whether a file takes again the place of the link that came back when it was rejected."""
+    """Return whether a file replaces the link again that its reject had restored."""
     is_new = step.before is None and now is not None and now.base is None
     return is_new and now is not None and now.relaid != ""
 
 
 def _is_whole(entry: Pending) -> bool:
-    """Whether the file can be decided as a whole only."""
+    """Return whether the file can only be decided as a whole."""
     return not entry.hunks or entry.conflict or entry.live is None
 
 
 def _is_as_file(live: BufferText, path: str) -> bool:
-    """Whether a buffer shows the text of its file."""
+    """Return whether a buffer has the text of its file."""
     try:
         return text_of(read_or_none(path), live.format) == live.text
     except BinaryError:

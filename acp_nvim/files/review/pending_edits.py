@@ -1,4 +1,4 @@
-"""Keeps the ledger of pending edits up to date with buffers, files and the view."""
+"""The ledger of pending edits, kept up to date with buffers, files and the view."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ from acp_nvim.files.ports import (
 from acp_nvim.files.writes.agent_write import Made
 
 QUIET_S: Final = 0.05
-"""How long the user's typing goes on before its hunks are computed anew."""
+"""How long the user has to stop typing before hunks are computed again."""
 
 
 class PendingEdits:
-    """The changes of agents that nobody has decided, by real path."""
+    """Undecided changes of agents, by real path."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class PendingEdits:
         self.turns = turns
         self.trees = GitTrees()
         self.restored = set[str]()
-        """Files whose edits are a former Neovim's, and not compared with their texts yet."""
+        """Files with edits of an earlier Neovim that are not compared with their texts yet."""
         self._has_left = False
         self.view, self.options = view, options
         self._touched = touched
@@ -89,25 +89,27 @@ class PendingEdits:
         self._sessions = sessions
         self._dirty, self._lost = set[str](), set[str]()
         self._gathering, self._wake = set[asyncio.Task[Any] | None](), anyio.Event()
-        """The tasks that are `together`: what others change meanwhile does not wait for them."""
+        """Tasks within `together`. Changes by other tasks do not wait for them."""
         self._announced: list[tuple[AgentSession, str, str, str, bool]] = []
-        """What agents have changed that is not shown yet."""
+        """Changes of agents that are not shown yet."""
         self._pending: list[str] = []
         self._parked = set[str]()
-        """Files whose edits were parked, to be told."""
+        """Files whose edits were parked, still to be reported."""
 
     def state(self, path: str) -> FileState:
-        """The known state of a file on disk."""
         return self.tracked.state(path)
 
     def is_store(self, session: AgentSession, path: str) -> bool:
-        """Whether the agent of a session keeps a file for itself (option `agents.*.store`)."""
+        """Return whether the agent of a session keeps a file for itself (option
+        `agents.*.store`).
+        """
         globs = self.options().stores.get(session.agent, ())
         return matches(Place(path, path), below(path, session.roots), globs)
 
     async def run(self, look: Callable[[str], Awaitable[None]]) -> None:
-        """Follow the user's edits until cancelled. ``look`` takes up the latest changes of a file
-        by agents at work.
+        """Process the user's edits until cancelled.
+
+        ``look`` reads the latest changes of a file by running agents.
         """
         while True:
             await self._wake.wait()
@@ -125,7 +127,7 @@ class PendingEdits:
             self.flush()
 
     async def compare(self, look: Callable[[str], Awaitable[None]]) -> None:
-        """Bring all entries up to date with their files, those of trees that git has moved too."""
+        """Bring all entries up to date with their files, including parked ones."""
         paths = list(
             dict.fromkeys((*(it.path for it in self.ledger.files()), *self.ledger.parked()))
         )
@@ -142,7 +144,7 @@ class PendingEdits:
             self.tracked[path].hear(Unsettled(False))
 
     async def _settle(self, path: str) -> None:
-        """A buffer's text was given up: the text in its place is a new base for agents."""
+        """Use the text that replaced a discarded buffer text as a new base for agents."""
         if not self.bases.is_left(path):
             return
         limit, place = self.options().message_bytes, Place(path, path)
@@ -153,7 +155,7 @@ class PendingEdits:
             if buffer is not None and buffer.modified:
                 present.append(await to_thread.run_sync(disk.saved, place, limit, buffer.format))
         except Refusal:
-            return  # no text: nor can an agent write it
+            return  # not text, so an agent cannot write it either
         if present:
             self.bases.found(path, iter(present), Act.TYPED)
         else:
@@ -161,7 +163,9 @@ class PendingEdits:
 
     @asynccontextmanager
     async def alone(self, *paths: str) -> AsyncIterator[None]:
-        """Nobody but the user changes these files, and no other decision is carried out."""
+        """Hold the locks of these files and of decisions. Only the user may change the files
+        then.
+        """
         async with self._lock, AsyncExitStack() as stack:
             for path in sorted(set(paths)):
                 await stack.enter_async_context(self.tracked[path].alone())
@@ -202,8 +206,9 @@ class PendingEdits:
     def adopt(
         self, n: int, prompt: PromptName | None, path: str, before: Text | None, after: Text
     ) -> None:
-        """An agent's write has landed that a process before this one was killed over. ``prompt``:
-        what the agent worked on, where the user wanted to know.
+        """Enter an agent's write that an earlier process was killed over.
+
+        ``prompt`` is the agent's prompt, if option `blame` was on.
         """
         self.ledger.agent_wrote(path, before, after, n)
         if prompt is not None and self.options().blame:
@@ -215,30 +220,30 @@ class PendingEdits:
     def attribute(
         self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
     ) -> None:
-        """Note whose the lines of a change are, where the user wants to know."""
+        """Record the authors of a change's lines, if option `blame` is on."""
         if self.options().blame:
             self._authorship.wrote(session, path, before, agents, after)
 
     def prompt(self, session: AgentSession) -> PromptName | None:
-        """What a session's agent works on, where the user wants to know whose lines are."""
+        """Return the prompt of a session's agent, if option `blame` is on."""
         return self._authorship.prompt(session) if self.options().blame else None
 
     def attribute_moved(self, session: AgentSession, old: str, new: str) -> None:
-        """The same of a file that was moved."""
+        """Record a move, if option `blame` is on."""
         if self.options().blame:
             self._authorship.moved(session, old, new)
 
     def announce(
         self, session: AgentSession, path: str, kind: str, source: str, conflict: bool = False
     ) -> None:
-        """Show a change that an agent made, as an event and in its hunks."""
+        """Show an agent's change, as an event and by its hunks."""
         self.tracked[path].hear(AgentChanged())
         self.trees.learn([path])
         self._announced.append((session, path, kind, source, conflict))
         self.changed(path)
 
     def gone(self, path: str, rights: Rights | None, executable: bool) -> None:
-        """A file was deleted that had these rights (None: those of any new file)."""
+        """Record the rights of a deleted file (None: those of any new file)."""
         if rights is None and executable:
             rights = usual(executable)
         if rights is not None or self.state(path).rights is not None:
@@ -247,11 +252,11 @@ class PendingEdits:
     # ---- changes by the user
 
     def leave(self) -> None:
-        """Neovim ends: texts that are given up by that are given up by nobody."""
+        """Ignore buffer changes from now on, since Neovim unloads all buffers when it exits."""
         self._has_left = True
 
     def _hear(self, path: str, news: News) -> None:
-        """Neovim has reported a change of a buffer, or reading it has shown one."""
+        """Process a buffer change that Neovim reported, or that a read has shown."""
         if self._has_left:
             return
         match news:
@@ -265,13 +270,13 @@ class PendingEdits:
                 self._look_later(path)
 
     def _typed(self, path: str, after: Text, undone: bool = False) -> None:
-        """The user changed the buffer to this text."""
+        """Process a change of the buffer by the user."""
         self.bases.changed(path, after, Act.RETURNED if undone else Act.TYPED)
         self._edited(path, after)
 
     def _edited(self, path: str, after: Text) -> None:
         if self.state(path).unsettled:
-            return  # entered once it is known which part is the user's
+            return  # entered once its author is known
         buffer = self.buffers.get(path)
         if buffer is not None and buffer.modified:
             self.ledger.part(path)
@@ -281,8 +286,9 @@ class PendingEdits:
             self._wake.set()
 
     def _reread(self, path: str, after: Text, undone: bool) -> None:
-        """Neovim has read the file again: an agent may have changed it, or the user may have given
-        up what they had not saved.
+        """Process a new read of the file by Neovim.
+
+        Either an agent changed the file, or the user discarded unsaved changes.
         """
         self.bases.changed(path, after, Act.RETURNED if undone else Act.REPLACED)
         self.ledger.give_up(path)
@@ -301,13 +307,13 @@ class PendingEdits:
         self._wake.set()
 
     def _left(self, path: str, before: Text | None, unsaved: bool) -> None:
-        """The buffer's text has been given up for that of the file, by `:edit!` or `:bwipeout!`."""
+        """Process a buffer text that was discarded for the file's, by `:edit!` or `:bwipeout!`."""
         if before is not None:
             self.bases.changed(path, before, Act.TYPED)
         self.bases.left(path, Act.DECIDED if unsaved and before is not None else Act.REPLACED)
 
     def _look_later(self, path: str) -> None:
-        """The buffer has to be read, or is gone."""
+        """Read the buffer later."""
         ledger = self.ledger
         known = ledger.followed(path) is not None or path in ledger.on_disk
         if known or ledger.parked(path) or self.buffers.get(path) is not None:
@@ -315,8 +321,8 @@ class PendingEdits:
             self._wake.set()
 
     def save_signed(self, path: str, signature: str, other_bytes: bool) -> None:
-        """A save of the user's has given the file this signature; with ``other_bytes`` its bytes
-        differ from the text.
+        """Record the signature of a save by the user; ``other_bytes``: its bytes differ from the
+        text.
         """
         self.tracked[path].hear(SaveSigned(signature, other_bytes))
 
@@ -328,9 +334,10 @@ class PendingEdits:
         file_format: Format,
         unaware: bool = False,
     ) -> None:
-        """The user saved the buffer: a conflict is settled by that, if they can know of it.
+        """Process a save of the buffer by the user. It resolves a conflict unless they are
+        ``unaware``.
 
-        ``lines`` come with a buffer whose text is not known here.
+        ``lines`` are given for a buffer whose text is not known here.
         """
         self.turns.user_saved(path, self.state(path).disk)
         if path in self.ledger.on_disk:
@@ -342,7 +349,7 @@ class PendingEdits:
             text = clean(Text(tuple(lines), eol))
         if text is None or (lines is None and self.buffers.is_stale(path)):
             self.tracked[path].hear(Saved(None, file_format))
-            if not self.turns:  # it has to be read before the next prompt goes
+            if not self.turns:  # read it before the next prompt
                 self.tracked[path].hear(SavedIdle())
             return
         if lines is None and self.buffers.ended(path, eol):
@@ -354,7 +361,7 @@ class PendingEdits:
             self.changed(path)
 
     async def hear(self, path: str) -> None:
-        """Enter the user's changes of a file until now into the ledger, and nothing else."""
+        """Enter the user's changes of a file so far into the ledger, and do nothing else."""
         found = await self.buffers.peek(path)
         if isinstance(found, Closed):
             await self.sync(path)
@@ -362,16 +369,18 @@ class PendingEdits:
             await self.found(path, await self._text(path, found))
 
     async def sync(self, path: str) -> Text | None:
-        """Bring the ledger up to date with the file as it is; returns its live text."""
+        """Bring the ledger up to date with the file; return its live text."""
         try:
             text = await self.live(path)
         except Refusal:
-            return None  # no text any more: its edits stay as they were until it is one again
+            return None  # no longer text: its edits stay until it is text again
         await self.found(path, text)
         return text
 
     async def found(self, path: str, text: Text | None) -> None:
-        """The file has this text; the user changed it unless an agent may have."""
+        """Process the present text of a file: it is the user's unless an agent may have changed
+        it.
+        """
         buffer = self.buffers.get(path)
         is_typed = buffer is not None and buffer.modified
         if is_typed:
@@ -397,7 +406,9 @@ class PendingEdits:
         self.changed(path)
 
     def _tree_changed(self, path: str, text: Text | None, branch: str, *, replaced: bool) -> None:
-        """Git, another program or a former Neovim's user has put this text there."""
+        """Process a text that git, another program or the user of an earlier Neovim has put
+        there.
+        """
         entry = self.ledger.get(path)
         was_apart = entry is not None and entry.conflict
         if self.ledger.tree_changed(path, text, replaced=replaced, branch=branch, time=time.time()):
@@ -407,14 +418,15 @@ class PendingEdits:
             self.view.tell(wording.CHANGED_BY_BOTH.format(file=Path(path).name))
 
     async def _unseen(self, path: str) -> bool:
-        """Whether the file has changed since it was looked at: perhaps by an agent."""
+        """Return whether the file has changed since its last scan, perhaps by an agent."""
         looked = self.state(path).last_look
         now = await to_thread.run_sync(signature_of, path)
         return looked != (self.turns.round, now)
 
     async def live(self, path: str, *, gone: bool = False) -> Text | None:
-        """The text of a file as buffer or disk have it; None where there is none. Refusal.
-        Where the agent has removed the file (``gone``), anything in its place is no file.
+        """Return the text of a file from buffer or disk; None if there is no file. Raises Refusal.
+
+        If an agent has deleted the file (``gone``), whatever replaces it does not count as a file.
         """
         place = Place(path, path)
         found = await self.buffers.read(place)
@@ -427,21 +439,21 @@ class PendingEdits:
         return stored.text if stored else None
 
     async def _text(self, path: str, found: BufferText, *, gone: bool = False) -> Text | None:
-        """The text of a buffer; None for a clean one whose file is gone."""
+        """Return the text of a buffer; None for a clean one whose file is deleted."""
         there = found.modified or await to_thread.run_sync(Path(path).exists)
         if there and (gone or self._is_gone(path)) and not found.modified:
             there = await to_thread.run_sync(obstacles.is_file, path)
-        now = self.buffers.get(path) or found  # the user may have typed meanwhile
+        now = self.buffers.get(path) or found  # the user may have typed in the meantime
         return now.text if there else None
 
     def _is_gone(self, path: str) -> bool:
-        """Whether an agent has removed the file, and nobody has decided that."""
+        """Return whether an agent has deleted the file and the deletion is undecided."""
         entry = self.ledger.get(path)
         return entry is not None and entry.live is None
 
     @asynccontextmanager
     async def carrying_out(self, paths: Iterable[str], act: Act) -> AsyncIterator[None]:
-        """All changes of these files meanwhile are one act of the user's, whatever the steps."""
+        """Record all changes of these files within the context as one act of the user."""
         known = [path for path in paths if self.bases.knows(path)]
         before = {path: await self._live_or_none(path) for path in known}
         yield
@@ -449,7 +461,7 @@ class PendingEdits:
             self.bases.changed(path, await self._live_or_none(path), act, text)
 
     async def _live_or_none(self, path: str) -> Text | None:
-        """The live text; None also for a file that is no text."""
+        """Return the live text; None also for a file that is not text."""
         try:
             return await self.live(path)
         except Refusal:
@@ -459,9 +471,7 @@ class PendingEdits:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Show all changes that this task makes meanwhile at once: a moved file never appears
-        twice.
-        """
+        """Show all changes by this task at once, so a moved file never appears twice."""
         task = asyncio.current_task()
         self._gathering.add(task)
         try:
@@ -471,13 +481,13 @@ class PendingEdits:
             self.flush()
 
     def changed(self, *paths: str) -> None:
-        """These files' hunks changed: show them with the next frame."""
+        """Show these files' hunks with the next frame."""
         self._dirty.update(paths)
         if asyncio.current_task() not in self._gathering:
             self.flush()
 
     def flush(self) -> None:
-        """Show all changed files; who hears of an agent's change finds its hunks."""
+        """Show all changed files. The event of an agent's change is sent after its hunks."""
         dirty, self._dirty = self._dirty, set()
         announced, self._announced = self._announced, []
         if dirty:
@@ -506,18 +516,19 @@ class PendingEdits:
             self.view.tell(wording.PARKED.format(files=files, where=where))
 
     def revived(self, session: AgentSession) -> None:
-        """A session goes on that has edits here: its snapshot has them from the start."""
+        """Show a resumed session that has edits here, so its first snapshot includes them."""
         self.view.summary(session, self.ledger.files(session.n), silent=True)
 
     def show(self, path: str) -> None:
-        """Show the hunks of one file."""
         entry = self.ledger.get(path)
         buffer = self.buffers.get(path)
         current = entry is not None and buffer is not None and buffer.text == entry.live
         self.view.hunks(path, entry, buffer.tick if buffer is not None and current else None)
 
     def files(self, n: int | None) -> list[Pending]:
-        """The entries that `all` means: the session's, and those of sessions that have ended."""
+        """Return the entries in scope of `all`: the session's, and those of sessions that have
+        ended.
+        """
         over = {s.n for s in self._sessions() if s.is_over}
         live = {s.n for s in self._sessions()} - over
         return [
@@ -527,7 +538,7 @@ class PendingEdits:
         ]
 
     def next_hunk(self, path: str, row: int) -> tuple[str, int] | None:
-        """The first hunk from a row on, else the one of the next file, going round."""
+        """Return the first hunk from a row on, or that of the next file, wrapping around."""
         entries = [entry for entry in self.ledger.files() if entry.live is not None]
         here = next((entry for entry in entries if entry.path == path), None)
         for hunk in here.hunks if here else ():
@@ -544,5 +555,5 @@ class PendingEdits:
 
 
 def _is_replaced(path: str) -> bool:
-    """Whether a folder, a link or a FIFO is where a file was."""
+    """Return whether a folder, a link or a FIFO is in place of a file."""
     return obstacles.describe(path) != ""
