@@ -24,7 +24,7 @@ LEFT = {
     "acp_nvim": 11,
     "acp_nvim/edits": 21,
     "acp_nvim/features": 98,
-    "acp_nvim/files": 56,
+    "acp_nvim/files": 1,
     "acp_nvim/history": 54,
     "acp_nvim/nvim": 36,
     "acp_nvim/protocol": 46,

@@ -111,11 +111,10 @@ class DiskChanges:
         return turn
 
     async def remember(self, turn: Turn, sent: int | None = None) -> TurnStart:
-        """Read the files that the user has saved since the last scan, before the agent can change
-        them.
+        """Read the files that the user has saved since the last scan, before an agent changes them.
 
-        Returns the state of the files at the start of a prompt. ``sent`` is the time at which the
-        agent got the prompt, if it has it already.
+        Returns the files at the start of a prompt. ``sent`` is the time at which the agent got it,
+        if it has it already.
         """
         idle = (file for file in self._files if file.state.saved_idle)
         saved = sorted(file.path for file in idle if turn.concerns(file.path))
@@ -149,14 +148,11 @@ class DiskChanges:
                 self._files[path].hear(Forgotten())
 
     async def look_before(self, session: AgentSession) -> None:
-        """Scan the files as they are before the session's turn."""
         self._snapshots.retry(real_roots(session))
         await self.look(session.roots)
 
     async def begun(self, start: TurnStart) -> None:
-        """Process files that changed after a tool call named them and before the scan reached
-        them.
-        """
+        """Process files that changed between a tool call that named them and the scan."""
         turn = start.turn
         early, turn.early = turn.early, {}  # older than the next prompt of the turn
         found = await to_thread.run_sync(differing, early) if early else ()
@@ -208,7 +204,6 @@ class DiskChanges:
         return self._edits.state(path).disk
 
     async def look_at_named(self, turn: Turn) -> None:
-        """Process changes of the files that ended tool calls have named."""
         async with turn.naming:
             paths, turn.named = sorted(turn.named), set()
             given, turn.diffs = turn.diffs, []
@@ -216,9 +211,8 @@ class DiskChanges:
             await self._believe(given)
 
     async def _believe(self, given: Sequence[tuple[str, str | None, str]]) -> None:
-        """Take old texts that no store has from diffs of whole files.
-
-        Needed if a tool call named the files only after it had changed them.
+        """Take old texts that no store has from diffs of whole files, if a tool call named the
+        files only after it had changed them.
         """
         for path, old, new in given:
             data = self._snapshots.single(path)
@@ -230,9 +224,8 @@ class DiskChanges:
                 await self._take_up([change])
 
     async def before_use(self, path: str) -> None:
-        """Process an agent's latest changes of a file before a decision.
-
-        Must not be called within `PendingEdits.alone`.
+        """Process an agent's latest changes of a file before a decision; not within
+        `PendingEdits.alone`.
         """
         if self.turns.ready():
             await self.look(self.turns.roots(), [path])
@@ -253,9 +246,7 @@ class DiskChanges:
         return True
 
     def _is_settled(self, roots: Sequence[str]) -> bool:
-        looking = (
-            self._lock.locked()
-        )  # a file that a running scan has not read yet may still change
+        looking = self._lock.locked()
         return not looking and self._snapshots.stored(roots) and self._watch.rest(roots)
 
     async def settle(self, roots: Sequence[str]) -> None:
@@ -267,11 +258,9 @@ class DiskChanges:
     async def look(
         self, roots: Sequence[str], paths: Sequence[str] | None = None, *, watch: bool = False
     ) -> set[str]:
-        """Process changes below these directories, or only of these files; return the changed
-        files.
+        """Process changes below these directories, or of these files; return the changed files.
 
-        With ``watch``, the directories are watched from now on, so the next prompt can do without a
-        scan if nothing changes.
+        ``watch``: watch the directories, so the next prompt needs no scan if nothing changes.
         """
         if paths is not None and not paths:
             return set()
@@ -295,7 +284,6 @@ class DiskChanges:
         return {change.path for change in changes}
 
     async def _take_up_all(self, changes: Sequence[FileChange]) -> None:
-        """Process changes that were not found by a scan of the session's directories."""
         async with self._lock:
             await self._take_up_alone(changes)
 
@@ -307,9 +295,7 @@ class DiskChanges:
                     await self._take_up(changes, brought)
 
     async def _note(self, changes: Sequence[Change]) -> None:
-        """Record agents' changes that cannot be reviewed: modes, links, files that are too
-        large.
-        """
+        """Record agents' changes that are not reviewed: modes, links, large files."""
         paths = [change.path for change in changes]
         dates = await to_thread.run_sync(lambda: list(map(changed_at, paths)))
         for change, at in zip(changes, dates, strict=True):
@@ -319,9 +305,8 @@ class DiskChanges:
                 self._edits.checkpoints.record_change(change.path, noted)
 
     async def before_write(self, path: str) -> None:
-        """Process an agent's own changes on disk before it writes the file through the editor.
-
-        Otherwise they would count as the text from before the write.
+        """Process an agent's own changes on disk before its write through the editor. Otherwise
+        they would count as the earlier text.
         """
         if self._edits.state(path).disk is not UNSET:
             await self.look([], [path])
@@ -329,7 +314,6 @@ class DiskChanges:
             await self.look(self.turns.roots(), [path])
 
     def close(self) -> None:
-        """Stop watching."""
         self._watch.close()
         self.outer.close()
 
@@ -341,9 +325,8 @@ class DiskChanges:
         return path not in await self.look(roots, [path]) and held
 
     async def _rewritten(self, paths: Sequence[str] | None, found: set[str]) -> list[FileChange]:
-        """Return changes of files (None: all) that a store cannot find.
-
-        The store compares with its own content, which such a file may contain again.
+        """Return changes of files (None: all) that a store misses, since the files may again have
+        the stored content.
         """
         known = self._files.known(paths)
         states = {path: state for path, state in known.items() if path not in found}
@@ -355,13 +338,11 @@ class DiskChanges:
                 self._files[path].hear(Compared(signature))
         for path in states.keys() - {change.path for change in changes}:
             if states[path].late is not None:
-                self._files[path].hear(CaughtUp())  # it has its earlier content again
+                self._files[path].hear(CaughtUp())  # restored
         return changes
 
     async def _brought(self, changes: Sequence[FileChange]) -> Mapping[str, Sequence[Brought]]:
-        """Return the effects of the user's checkouts, commits and pulls in the turns on these
-        files.
-        """
+        """Return how the user's git commands in the turns have changed these files."""
         if not self.turns:
             return {}
         paths = [change.path for change in changes]
@@ -395,9 +376,8 @@ class DiskChanges:
     async def _take_up_one(
         self, change: FileChange, turn: Turn | None, at: int
     ) -> AgentSession | None:
-        """Process a change that this turn, or the user, made at that time.
-
-        Returns the session whose pending edit it is.
+        """Process a change by this turn, or the user; return the session whose pending edit it
+        is.
         """
         if turn is not None:
             self.turn_starts.has_changed(turn, change, at)
@@ -419,7 +399,6 @@ class DiskChanges:
         return None
 
     async def _gits(self, change: FileChange) -> None:
-        """Process a change that the user made by git."""
         file = self._files[change.path]
         self.by_git.add(change.path)
         file.hear(Forgotten())
@@ -429,7 +408,6 @@ class DiskChanges:
             await self._edits.sync(change.path)
 
     async def _users(self, change: FileChange) -> None:
-        """Process a change that no agent made."""
         if self._edits.ledger.get(change.path) is not None:
             await self._edits.sync(change.path)
 
@@ -451,16 +429,13 @@ class DiskChanges:
         return entered.session
 
     def _join(self, session: AgentSession, move: Move) -> None:
-        """Join the two pending edits of a move."""
         self._edits.attribute_moved(session, move.old, move.new)
         ledger = self._edits.ledger
         if ledger.joined(move.old, move.new, move.text, move.was, session.n):
             self._edits.changed(move.old, move.new)
             return
         came, was = ledger.get(move.new), move.was
-        if (
-            came is not None and was is not None and was.base is None
-        ):  # new, as created by another agent
+        if came is not None and was is not None and was.base is None:  # created by another agent
             both = msgspec.structs.replace(came, writers=came.writers | was.writers)
             ledger.reinstated(move.new, came.live, both)
             self._edits.changed(move.new)
@@ -511,7 +486,7 @@ class DiskChanges:
     ) -> tuple[EnteredChange, int] | None:
         """Read both sides of a change; return it and its time.
 
-        Returns None for a file that is not text or is too large now.
+        Returns None for a file that is not text or is too large.
         """
         path, data = change.path, None
         try:
@@ -532,16 +507,13 @@ class DiskChanges:
         return EnteredChange(session, path, *sides, is_read=is_read, link=link), at
 
     async def _last_author(self, path: str, session: AgentSession) -> tuple[AgentSession, int]:
-        """Return the agent that changed a file last (this one if none did) and the time of the
-        change.
-        """
+        """Return the agent that changed a file last (this one if none did), and when."""
         turn, at = await self._attribution.last(path)
         return turn.session if turn else session, at
 
     def _announce_binary(
         self, session: AgentSession, change: FileChange, data: bytes | None
     ) -> None:
-        """Announce the change of a binary file, which has no hunks."""
         kind, path = kind_of(change.before, change.after), change.path
         if not self._edits.state(path).holds(data):
             self._edits.checkpoints.record(path, change.before, data)
@@ -555,9 +527,7 @@ class DiskChanges:
         return False
 
     def _warn_unreviewed(self, session: AgentSession, change: FileChange) -> None:
-        """Warn of a change that cannot be reviewed or rejected since one side of it is not
-        known.
-        """
+        """Warn of a change that is not reviewed since one side is not known."""
         path = change.path
         self._edits.checkpoints.record(path, change.before, change.after)
         kind = kind_of(change.before, change.after)
@@ -568,13 +538,11 @@ class DiskChanges:
             self._edits.view.warn(session, text)
 
     def _holds(self, path: str, text: Text | None, reformat: FormatChange | None) -> None:
-        """Record the text of a scanned file."""
         self._files[path].hear(Holds(text, reformat.new if reformat else None))
 
     def _read_again(self, path: str, live: BufferText | None, signature: str | None) -> None:
-        """Record the text that a formatter made of the user's save.
-
-        Their buffer has that text if it was read from the file with the signature of the save.
+        """Record the text that a formatter made of the user's save. It is in the buffer if that was
+        read from a file with the signature of the save.
         """
         state = self._edits.state(path)
         if live is None or live.modified or not state.saved_other_bytes or signature is None:

@@ -1,8 +1,8 @@
-"""Who changed a file since a checkpoint, told by its contents.
+"""Attribution of changes since a checkpoint by the contents of files.
 
-Each change by an agent is noted with the marks of the contents before and after. The changes form a
-chain: if it starts with the content at the checkpoint, has no gap and ends with the present one,
-only agents have changed the file. A gap is a change by the user, in whatever program.
+Each change by an agent is recorded with marks of the contents before and after. The changes form a
+chain. If it starts with the content at the checkpoint, has no gap and ends with the present
+content, only agents have changed the file. A gap is a change by the user, in whatever program.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from acp_nvim.files.bytes.file_format import BinaryError, decode
 from acp_nvim.files.checkpoints.store import UNKNOWN, Unstored
 
 NONE: Final = ""
-"""No file is there."""
+"""Mark of a missing file."""
 SAME: Final = "="
-"""The content is the same; the mode is not."""
+"""Mark of an unchanged content whose mode has changed."""
 
 
 Content = Text | bytes | Unstored | None
 
 
 class ContentChange(msgspec.Struct, frozen=True):
-    """The change of a file between two checkpoints by agents, and by the user's decisions on their
-    changes. ``agent``: not by decisions alone; ``gap``: somebody else changed it in between.
+    """Change of a file between two checkpoints, by agents and by decisions on their changes.
+
+    ``agent``: not only by decisions. ``gap``: another change was made in between.
     """
 
     before: str
@@ -37,7 +38,7 @@ class ContentChange(msgspec.Struct, frozen=True):
     gap: bool = False
 
     def then(self, later: ContentChange) -> ContentChange:
-        """This change, then a later one."""
+        """Return this change followed by a later one."""
         after = self.after if later.after == SAME else later.after
         before = later.before if self.before == SAME else self.before
         gap = self.gap or later.gap or not follows(later.before, self.after)
@@ -45,14 +46,16 @@ class ContentChange(msgspec.Struct, frozen=True):
 
 
 def follows(before: str, *marks: str) -> bool:
-    """Whether a change that begins with this content may come right after one of these."""
+    """Return whether a change that begins with this content may directly follow one of these
+    marks.
+    """
     if before == UNKNOWN or UNKNOWN in marks:
         return False
     return before == SAME or SAME in marks or before in marks
 
 
 def joined(agent_changes: Iterable[dict[str, ContentChange]]) -> dict[str, ContentChange]:
-    """All these changes in sequence, by path; the earliest come first."""
+    """Combine these changes by path; the earliest come first."""
     found: dict[str, ContentChange] = {}
     for one in agent_changes:
         for path, change in one.items():
@@ -66,7 +69,7 @@ def add(agent_changes: dict[str, ContentChange], path: str, change: ContentChang
 
 
 def mark(side: Content) -> str:
-    """A name for a content. A text has the same one in all file formats."""
+    """Return a mark of a content. A text has the same mark in all file formats."""
     if isinstance(side, Unstored):
         return side.mark
     if isinstance(side, Text):

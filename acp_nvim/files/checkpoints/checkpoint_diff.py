@@ -1,4 +1,4 @@
-"""The changes of files since a checkpoint, as one diff to read."""
+"""Changes of files since a checkpoint as one readable diff."""
 
 from __future__ import annotations
 
@@ -14,16 +14,14 @@ from acp_nvim.files.checkpoints.checkpoints import Checkpoint, Plan
 from acp_nvim.render.text import shown_path, visible
 
 MOST: Final = 2 * 1024 * 1024
-"""Larger files are not compared by lines."""
+"""Limit of bytes for a comparison by lines."""
 
 Side = bytes | Text | None
-"""A file at one time, None where there was none. A text is that of its buffer."""
+"""A file at one time; None if there was none. A text is that of its buffer."""
 
 
 def rows(checkpoint: Checkpoint, present: Checkpoint, plan: Plan, cwd: str) -> list[str]:
-    """Return the diff from ``checkpoint`` to ``present``; ``plan`` is that of a restore. Reads the
-    files.
-    """
+    """Return the diff from ``checkpoint`` to ``present``; ``plan`` is that of a restore. Blocks."""
     then: dict[str, Side] = {
         step.target.path: step.target.data for step in plan.steps if step.target.mode
     }
@@ -50,7 +48,7 @@ def _read(path: str) -> Side:
 
 
 def _file(name: str, old: Side, new: Side) -> list[str]:
-    """The diff of one file; nothing where it is as it was."""
+    """Return the diff of one file; nothing if it is unchanged."""
     if old == new:
         return []
     try:

@@ -1,8 +1,8 @@
-"""The files of a session as they were before each of its prompts.
+"""Files of a session as they were before each of its prompts.
 
 A checkpoint has the trees of the session's directories (`Snapshots`), the texts of unsaved buffers
-and the pending edits. Files in no tree are kept from when an agent first touched them. Contents are
-in the user's data directory, a directory for each one that is stored.
+and the pending edits. Files that are in no tree are recorded when an agent first changes them. The
+contents are in the user's data directory, with one directory for each session directory.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from acp_nvim.files.checkpoints.store import (
 )
 
 MAX_CHECKPOINTS: Final = 500
-"""Of one session; the oldest go first."""
+"""Limit for one session; the oldest are dropped."""
 
 
 Formats = tuple[Format | None, Format | None]
-"""How a file lay before agents changed it, and how an agent has laid it, as far as that is known.
-"""
+"""Format of a file before agents changed it, and format set by an agent, as far as known."""
 
 
 class Target(msgspec.Struct, frozen=True):
-    """The content that a file gets back; no ``data``: no file. ``mode`` is git's; 0 where the old
-    content is not known: the file is left as it is.
+    """Content to restore to a file; no ``data``: no file.
+
+    ``mode`` is git's. It is 0 if the old content is not known, so the file is left alone.
     """
 
     path: str
@@ -52,48 +52,52 @@ class Target(msgspec.Struct, frozen=True):
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
-    """The files before prompt ``n`` (1: the session's first); ``label`` is how that begins."""
+    """Files before prompt ``n`` (1: the session's first); ``label`` is the beginning of the
+    prompt.
+    """
 
     n: int
     label: str
     time: float
     trees: dict[str, str]
-    """By real path of the directory."""
+    """Trees by real path of the directory."""
     unsaved: dict[str, Text]
-    """Buffers with unsaved edits, by real path."""
+    """Texts of buffers with unsaved edits, by real path."""
     pending: dict[str, Pending]
     reasons: list[str]
-    """Why directories are not kept."""
+    """Why directories are not stored."""
     touched: dict[str, Text | None] = msgspec.field(default_factory=dict)
-    """Files that no tree holds, as they were when an agent first touched them afterwards."""
+    """Files in no tree, as they were when an agent first changed them after the checkpoint."""
     late: dict[str, Target] = msgspec.field(default_factory=dict)
-    """Files that the agent had changed when the directories were looked at: the prompt did not wait
-    for that, and the trees have the agent's contents.
+    """Files that the agent had already changed when the directories were scanned.
+
+    The prompt does not wait for the scan, so the trees have the agent's contents of these files.
     """
     agent_changes: dict[str, ContentChange] = msgspec.field(default_factory=dict)
-    """The changes by agents until the next checkpoint; for a restore: its own changes."""
+    """Changes by agents until the next checkpoint; for a restore, its own changes."""
     ends: list[float] = msgspec.field(default_factory=list)
-    """When the prompt's turn was over and all of its agent's changes were taken up; empty before
-    that, and for ever where the host was killed first.
+    """Times at which turns of the prompt had ended with all changes recorded.
+
+    Empty before that, and for good if the host was killed first.
     """
     formats: dict[str, Formats] = msgspec.field(default_factory=dict)
-    """Of files with pending edits."""
+    """Formats of files with pending edits."""
     unnamed: set[str] = msgspec.field(default_factory=set)
-    """Files that changed on disk in its turn and that the agent has not named."""
+    """Files that changed on disk in its turn without being named by the agent."""
 
 
 class RestoreStep(msgspec.Struct, frozen=True):
-    """One file of a restore: its contents in the trees of then and now."""
+    """One file of a restore, with its contents in the trees of then and now."""
 
     target: Target
     then: Blob | None = None
     now: Blob | None = None
     in_trees: bool = True
-    """``then`` and ``now`` are known."""
+    """Whether ``then`` and ``now`` are known."""
 
     @property
     def why_not(self) -> str:
-        """Why the file has to be left as it is; empty when it can be brought back."""
+        """Return why the file has to be left alone; empty if it can be restored."""
         if self.target.mode == 0:
             why = self.then.why if self.then else ""
             return wording.WHY_NOT_KEPT.format(reason=why) if why else wording.WHY_UNKNOWN_THEN
@@ -103,26 +107,26 @@ class RestoreStep(msgspec.Struct, frozen=True):
 
     @property
     def is_hidden(self) -> bool:
-        """The present trees do not tell whether something is there."""
+        """Return whether the present trees do not show if a file exists."""
         return self.now is not None and not self.now.is_stored and not self.now.id
 
     def marks(self) -> tuple[set[str], set[str]]:
-        """The names of the contents of then and now, as the trees have them."""
+        """Return the marks of the contents of then and now, as the trees have them."""
         return ({blob_mark(self.then)}, {blob_mark(self.now)}) if self.in_trees else (set(), set())
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """The steps of a restore of all files, and the reasons why it cannot do more."""
+    """Steps of a restore of all files, and the reasons why it cannot do more."""
 
     steps: list[RestoreStep]
     touched: dict[str, Text | None]
     reasons: list[str]
     agent_changes: dict[str, ContentChange]
-    """The changes by agents since."""
+    """Changes by agents since the checkpoint."""
 
 
 class Checkpoints:
-    """By our number of the session."""
+    """Checkpoints by our session number."""
 
     def __init__(self, snapshots: Snapshots) -> None:
         self._snapshots = snapshots
@@ -138,7 +142,7 @@ class Checkpoints:
         pending: Sequence[Pending],
         formats: Mapping[str, Formats],
     ) -> Checkpoint:
-        """A checkpoint of the state at the last look at the directories; `add` keeps it."""
+        """Return a checkpoint of the state at the last scan of the directories; `add` stores it."""
         snapshots = self._snapshots
         return Checkpoint(
             n,
@@ -152,14 +156,14 @@ class Checkpoints:
         )
 
     def add(self, session: int, checkpoint: Checkpoint) -> None:
-        """Keep a checkpoint."""
         made = self._made.setdefault(session, [])
         made.append(checkpoint)
         del made[:-MAX_CHECKPOINTS]
 
     def branch(self, session: int, other: int, prompts: Container[int]) -> None:
-        """Give another session those before these prompts. From now on each of the two records the
-        changes of agents in its own.
+        """Copy the checkpoints before these prompts to another session.
+
+        From now on, each of the two records changes of agents in its own copies.
         """
         self._made[other] = [
             msgspec.structs.replace(
@@ -174,29 +178,29 @@ class Checkpoints:
         ]
 
     def go_on(self, session: int, other: int, prompts: Container[int]) -> None:
-        """Another session goes on from all of that one: it can undo its restores as well."""
+        """Copy checkpoints and undo steps to a session that continues this one."""
         self.branch(session, other, prompts)
         self._undo[other] = list(self._undo.get(session, []))
 
     def touched(self, path: str, before: Text | None) -> None:
-        """An agent is about to change a file, or has; its text was this before."""
+        """Record the earlier text of a file that an agent changes."""
         for made in self._made.values():
             if made:
                 made[-1].touched.setdefault(path, before)
 
     def record(self, path: str, before: Content, after: Content, agent: bool = True) -> None:
-        """An agent has changed a file; or a decision or a restore of the user's has."""
+        """Record a change of a file by an agent, or by a decision or restore of the user."""
         if any(self._made.values()):
             self.record_change(path, ContentChange(mark(before), mark(after), agent))
 
     def record_change(self, path: str, change: ContentChange) -> None:
-        """As `record`, of a change that is known by its marks."""
+        """Record a change that is known by its marks."""
         for made in self._made.values():
             if made:
                 add(made[-1].agent_changes, path, change)
 
     def name(self, path: str, is_named: bool) -> None:
-        """Note whether an agent has named a file that changed on disk."""
+        """Record whether an agent has named a file that changed on disk."""
         for made in self._made.values():
             if made and is_named:
                 made[-1].unnamed.discard(path)
@@ -204,32 +208,32 @@ class Checkpoints:
                 made[-1].unnamed.add(path)
 
     def lists(self) -> tuple[dict[int, list[Checkpoint]], dict[int, list[Checkpoint]]]:
-        """All checkpoints, and the states before restores, by session; both oldest first."""
+        """Return all checkpoints, and the states before restores, by session; both oldest first."""
         return self._made, self._undo
 
     def of(self, session: int) -> Sequence[Checkpoint]:
-        """All of a session, oldest first."""
+        """Return the checkpoints of a session, oldest first."""
         return self._made.get(session, [])
 
     def get(self, session: int, n: int) -> Checkpoint | None:
-        """The one before prompt ``n``."""
+        """Return the checkpoint before prompt ``n``."""
         return next((c for c in self._made.get(session, []) if c.n == n), None)
 
     def restored(self, session: int, present: Checkpoint) -> None:
-        """A restore was made; this is the state before it."""
+        """Record the state before a restore."""
         self._undo.setdefault(session, []).append(present)
         del self._undo[session][:-MAX_CHECKPOINTS]
 
     def last_undo(self, session: int) -> Checkpoint | None:
-        """The state before the last restore; None when there is none to undo."""
+        """Return the state before the last restore; None if there is none."""
         return next(reversed(self._undo.get(session, [])), None)
 
     def undone(self, session: int) -> None:
-        """The last restore is undone."""
+        """Remove the last restore, which is undone."""
         self._undo[session].pop()
 
     async def since(self, checkpoint: Checkpoint, now: Mapping[str, str]) -> list[str]:
-        """The files that changed since, by the trees of now. StoreError."""
+        """Return the files that changed since, by the present trees. Raises StoreError."""
         paths: dict[str, None] = dict.fromkeys(checkpoint.late)
         for root, tree in checkpoint.trees.items():
             found = await self._changes(checkpoint, root, now.get(root, tree), tree)
@@ -239,7 +243,7 @@ class Checkpoints:
     async def plan(
         self, session: int, checkpoint: Checkpoint, now: Mapping[str, str], undo: bool = False
     ) -> Plan:
-        """Plan how the files get back to a checkpoint; ``undo``: to the state before a restore."""
+        """Plan a restore to a checkpoint; ``undo``: to the state before a restore."""
         steps: list[RestoreStep] = []
         reasons = list(checkpoint.reasons)
         if not checkpoint.trees and not reasons:
@@ -271,8 +275,9 @@ class Checkpoints:
     async def _unattributed(
         self, checkpoints: Sequence[Checkpoint], now: Mapping[str, str]
     ) -> list[str]:
-        """Files that have changed after prompts whose turns were cut off: nobody knows who changed
-        them.
+        """Return files that changed after prompts whose turns were cut off.
+
+        Their author is not known.
         """
         found: list[str] = []
         ends: list[Mapping[str, str]] = [*(it.trees for it in checkpoints[1:]), now]
@@ -286,7 +291,7 @@ class Checkpoints:
     async def _touched(
         self, checkpoint: Checkpoint, later: Sequence[Checkpoint], held: Container[str]
     ) -> dict[str, Text | None]:
-        """Files that no tree holds, as they were when an agent touched them first."""
+        """Return files in no tree, as they were when an agent first changed them."""
         touched: dict[str, Text | None] = {}
         for one in later:
             for path, text in one.touched.items():
@@ -298,8 +303,9 @@ class Checkpoints:
     async def _changes(
         self, checkpoint: Checkpoint, root: str, now: str, then: str
     ) -> list[Change]:
-        """The differences between now and then in a directory, without nested directories of their
-        own and files that have only been stored since.
+        """Return the differences between now and then in a directory.
+
+        Leaves out nested directories with their own trees, and files that were only stored since.
         """
         inner = [other for other in checkpoint.trees if is_below(other, root)]
         return [
@@ -332,7 +338,7 @@ class Checkpoints:
 
 
 def targets(changes: Iterable[FileChange]) -> dict[str, Target]:
-    """The contents before these changes, by path."""
+    """Return the contents before these changes, by path."""
     found: dict[str, Target] = {}
     for it in changes:
         if isinstance(it.before, Unstored):

@@ -1,8 +1,8 @@
-"""Notes on commits in a ref of our own, made without a program that the repository names.
+"""Notes on commits in a private ref, made without running programs that the repository names.
 
-Git makes the objects in a git directory of ours (`private_git.scratch`), where nothing but the
-user's objects are known. In the user's repository only the ref is moved, by `update-ref`, with
-hooks off: index, work tree and branches stay as they are, and nothing is sent anywhere.
+Git makes the objects in a private git directory (`private_git.scratch`) that shares only the user's
+objects. In the user's repository only the ref is updated, by `update-ref` with hooks disabled.
+Index, work tree and branches are unchanged, and nothing is sent.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ _AUTHOR: Final = {
 
 
 class NotNotedError(Exception):
-    """There is nothing to put a note on, or another note is there; the text is for the user."""
+    """There is no commit for a note, or it has another tool's note; the message is for the user."""
 
 
 class Commit(msgspec.Struct, frozen=True):
-    """The commit that HEAD names."""
+    """The commit of HEAD."""
 
     repository: Repository
     id: str
 
 
 def head(directory: str, env: Mapping[str, str]) -> Commit:
-    """The commit in use in a directory. Blocks; NotNotedError."""
+    """Return the commit of HEAD in a directory. Blocks; raises NotNotedError."""
     try:
         repository = private_git.find(directory, env)
     except StoreError as error:
@@ -50,8 +50,9 @@ def head(directory: str, env: Mapping[str, str]) -> Commit:
 
 
 def texts(commit: Commit, paths: Sequence[str], env: Mapping[str, str]) -> dict[str, Text]:
-    """The texts of these files (absolute) in a commit; those that it lacks are left out. Blocks;
-    StoreError.
+    """Return the texts of these files (absolute) in a commit, without missing ones.
+
+    Blocks; raises StoreError.
     """
     top = commit.repository.top + os.sep
     asked = [path for path in paths if path.startswith(top) and "\n" not in path]
@@ -72,8 +73,9 @@ def texts(commit: Commit, paths: Sequence[str], env: Mapping[str, str]) -> dict[
 
 
 def write(commit: Commit, ref: str, note: bytes, env: Mapping[str, str]) -> None:
-    """Put a note on a commit, in place of one of ours. Blocks; NotNotedError where there is one of
-    somebody else's, StoreError.
+    """Put a note on a commit, in place of an earlier one by this plugin.
+
+    Blocks. Raises NotNotedError if another tool's note is there, or StoreError.
     """
     repository = commit.repository
     user = private_git.environment(env)
@@ -94,12 +96,12 @@ def write(commit: Commit, ref: str, note: bytes, env: Mapping[str, str]) -> None
 
 
 def _check(commit: Commit, ref: str, own: Mapping[str, str]) -> None:
-    """Raise NotNotedError where a note is there that is none of ours."""
+    """Raise NotNotedError if the present note is not by this plugin."""
     try:
         show = ["notes", f"--ref={ref}", "show", commit.id]
         present = call(show, commit.repository.top, own)
     except GitError:
-        return  # there is none
+        return  # no note
     try:
         record = msgspec.json.decode(present, type=_Record)
     except msgspec.DecodeError:
@@ -109,6 +111,6 @@ def _check(commit: Commit, ref: str, own: Mapping[str, str]) -> None:
 
 
 class _Record(msgspec.Struct, frozen=True):
-    """The part of a note of ours by which it is known."""
+    """The part of a note that identifies this plugin."""
 
     tool: dict[str, str] = {}

@@ -1,13 +1,13 @@
-"""Stored trees of a directory, by git's plumbing alone.
+"""Stored trees of a directory, by git's plumbing commands.
 
-A store finds the changes since its last look, and keeps the contents, so that a tree can be
-compared and restored later. Everything in it may block: call it in a worker thread.
+A store finds the changes since its last scan and keeps the contents, so that a tree can be compared
+and restored later. All methods may block: call them in a worker thread.
 
-An index and an object directory of our own; the user's objects are only read, as alternates. So
-git's stat cache tells what changed, `.gitignore` holds, unchanged files cost nothing, and the
-user's index, refs, stash and hooks are never touched. No program of the repository runs, and a
-file is stored with its bytes on disk (`PrivateGit`). A directory that is in no repository has a
-store of the same kind, for which `SKIPPED` directories are ignored as well.
+A store has its own index and object directory. The user's objects are only read, as alternates.
+Git's stat cache therefore shows what changed, `.gitignore` applies, unchanged files cost nothing,
+and the user's index, refs, stash and hooks are never touched. No program of the repository runs,
+and a file is stored with its bytes on disk (`PrivateGit`). A directory outside of any repository
+has a store of the same kind, which also ignores `SKIPPED` directories.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ from acp_nvim.files.checkpoints.store import (
 )
 
 ATTEMPTS: Final = 5
-"""How often one file is taken in that changes while git reads it."""
+"""Attempts to add one file that changes while git reads it."""
 LEFT: Final = 20
-"""Commits that HEAD has left which are asked for files that are gone."""
+"""Number of commits left by HEAD in which missing files are looked up."""
 _LITERAL: Final = {"GIT_LITERAL_PATHSPECS": "1"}
 _NO_FILE: Final = "0" * 6
 _DIFFER: Final = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
 _REWRITTEN: Final = ":(exclude,attr:!filter !working-tree-encoding)"
-"""Leaves the files whose bytes are not their blob's by any means that git can be told."""
+"""Excludes files whose bytes cannot differ from their blob's by a filter or encoding."""
 _LINE_ENDS: Final = ":(exclude,attr:!text !crlf !eol !ident)"
-"""Leaves the files whose bytes may be longer or shorter than their blob's."""
+"""Excludes files whose bytes cannot differ from their blob's in length."""
 _RULES: Final = ".gitignore"
 IGNORED: Final = Blob("", 0, "ignored by git")
 _UNREAD: Final = re.compile(rb"^warning: could not open directory '(.*)': ", re.MULTILINE)
@@ -63,9 +63,11 @@ class GitStore:
     def __init__(
         self, root: str, home: Path, own: Path | None = None, most_new: int | None = None
     ) -> None:
-        """``home`` is where git writes, ``own`` all that this program writes for itself: who works
-        in their home directory has both below the root. ``most_new`` is the limit of files that git
-        does not know; then ``root`` has to be in a work tree. StoreError, also without git.
+        """``home`` is the directory for git's files, ``own`` that for all files of this plugin.
+
+        Both may be below the root, if that is the user's home directory. ``most_new`` limits the
+        files unknown to git; ``root`` has to be in a work tree then. Raises StoreError, also
+        without git.
         """
         self._most_new = most_new
         self._root = os.path.realpath(root)
@@ -78,8 +80,8 @@ class GitStore:
         self._is_plain = repository.is_alone
         self._top = repository.top
         self._resting: dict[str, plain_tree.Signature] | None = None
-        """Signatures of the files before the last whole look, if they are few."""
-        # One of this process: another may have been killed while git wrote to its own.
+        """Signatures of the files before the last full scan, if they are few."""
+        # One for each process, since git may have been killed while it wrote another one.
         self._index = home / f"index-{os.getpid()}"
         self._git = PrivateGit(repository, home, os.environ, self._index)
         self._home = home
@@ -95,15 +97,14 @@ class GitStore:
         """Directories that git could not read."""
         self._nested: list[str] = []
         self._links: set[str] | None = None
-        """The paths of submodules, once known."""
+        """Paths of submodules, once known."""
 
     @property
     def root(self) -> str:
-        """The directory, absolute, symlinks resolved."""
         return self._root
 
     def scan(self, paths: Sequence[str] | None = None) -> Scan:
-        """Look at everything, or at these files only. StoreError."""
+        """Scan all files, or only these. Raises StoreError."""
         otherwise = [] if self._tree else self._start()
         whole = paths is None or not self._tree
         resting = self._signatures() if whole else None
@@ -117,8 +118,8 @@ class GitStore:
         return Scan(self._tree, changes, told, list(room.fitting), self._nested)
 
     def is_unchanged(self) -> bool:
-        """Whether the next look finds nothing, as far as that is known at once: in a small
-        directory that is in no repository.
+        """Return whether the next scan would find nothing; known only for a small plain
+        directory.
         """
         return self._resting is not None and self._resting == self._signatures()
 
@@ -126,15 +127,15 @@ class GitStore:
         return plain_tree.signatures(self._root, self._own_folder) if self._is_plain else None
 
     def held(self) -> list[str]:
-        """The files (absolute paths) of the present tree. StoreError."""
+        """Return the files (absolute paths) of the present tree. Raises StoreError."""
         return [self._path(name) for name in self._listed(["ls-files", "-z"])]
 
     def folders(self) -> list[str]:
-        """The directories that git goes through below the root. StoreError."""
+        """Return the directories that git visits below the root. Raises StoreError."""
         asked = ["ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory"]
         passed = {self._path(name).rstrip(os.sep) for name in self._listed(asked)}
         found = [self._root]
-        for path in found:  # it grows meanwhile
+        for path in found:  # grows during the loop
             with suppress(OSError), os.scandir(path) as entries:
                 found += [
                     entry.path
@@ -146,8 +147,9 @@ class GitStore:
         return found
 
     def skipped(self, paths: Sequence[str]) -> list[str]:
-        """Those of these files (below the root), there or not, that `scan` passes over. Git has no
-        word about a path beyond a link, where a scan finds nothing.
+        """Return those of these files (below the root, existing or not) that `scan` skips.
+
+        Leaves out paths beyond a link, which git rejects and a scan does not visit.
         """
         inside = self._inside(path for path in paths if not _is_beyond_link(path))
         listed = self._run(["ls-files", "-z", "--", *inside], env=_LITERAL) if inside else b""
@@ -159,7 +161,7 @@ class GitStore:
         return [self._path(os.fsdecode(name)) for name in ignored.split(b"\0") if name]
 
     def differences(self, old: str, new: str) -> list[Change]:
-        """The differences between two trees. StoreError."""
+        """Return the differences between two trees. Raises StoreError."""
         if old == new:
             return []
         (old, was_out), (new, is_out) = self._marks.parts(old), self._marks.parts(new)
@@ -169,7 +171,7 @@ class GitStore:
         return left_out.differences(found, was_out, is_out)
 
     def _with_ignored(self, changes: Sequence[Change], old: str, new: str) -> list[Change]:
-        """Files that one tree lacks since its rules have git ignore them are not known in it."""
+        """Mark files that one tree lacks by its ignore rules as unknown in that tree."""
         came = self._ignored(old, [it.path for it in changes if it.before is None])
         went = self._ignored(new, [it.path for it in changes if it.after is None])
         return [
@@ -182,7 +184,7 @@ class GitStore:
         ]
 
     def _ignored(self, tree: str, paths: Sequence[str]) -> set[str]:
-        """The files that git ignores by the rules in a tree."""
+        """Return the files that git ignores by the rules in a tree."""
         folders = {folder for path in paths for folder in Path(self._name(path)).parents}
         if not paths:
             return set()
@@ -210,7 +212,7 @@ class GitStore:
         ]
 
     def at(self, tree: str, path: str) -> Blob | None:
-        """The content of one file in a tree; None if the tree has no such file. StoreError."""
+        """Return the content of one file in a tree; None if it has none. Raises StoreError."""
         tree, out = self._marks.parts(tree)
         listed = self._run(
             ["ls-tree", "-z", "--full-tree", tree, "--", self._name(path)], env=_LITERAL
@@ -219,7 +221,7 @@ class GitStore:
         return found[0] if found else out.get(path)
 
     def contents(self, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
-        """The stored bytes by absolute path, as in the work tree; lost ones are missing."""
+        """Return the stored bytes by absolute path, as in the work tree; lost ones are missing."""
         empty = {path: b"" for path, blob in wanted if blob.fifo}
         wanted = [(path, blob) for path, blob in wanted if not blob.fifo]
         if not wanted:
@@ -230,21 +232,22 @@ class GitStore:
         return empty | {path: data for path, data in found if data is not None}
 
     def head(self) -> str:
-        """The commit that HEAD names; empty before the first one, or without a repository."""
+        """Return the commit of HEAD; empty before the first one, or without a repository."""
         if self._is_plain:
             return ""
         return private_git.head(self._git.repository, os.environ)
 
     def moved_at(self) -> int:
-        """When HEAD was moved last, in nanoseconds; 0 where no log tells."""
+        """Return when HEAD was last moved, in nanoseconds; 0 without a log."""
         try:
             return os.stat(self._git.repository.moves).st_mtime_ns  # noqa: PTH116
         except OSError:
             return 0
 
     def has_committed(self, since: str) -> bool:
-        """Whether HEAD has come from the commit ``since`` by more than checkouts and resets, which
-        put other commits there and make none; also where no log tells.
+        """Return whether HEAD has moved from the commit ``since`` by acts that create commits.
+
+        Checkouts and resets create none. Also true without a log.
         """
         try:
             with open(self._git.repository.moves, "rb") as log:  # noqa: PTH123
@@ -263,8 +266,9 @@ class GitStore:
     def brought(
         self, paths: Sequence[str], since: int, by_agent: Callable[[HeadMove], bool]
     ) -> dict[str, list[Brought]]:
-        """Return the contents that the user's checkouts, commits and pulls since a time (in
-        nanoseconds) have given these files.
+        """Return the contents that the user's git commands have given these files.
+
+        Covers checkouts, commits and pulls since a time in nanoseconds.
         """
         found: dict[str, list[Brought]] = {}
         if self._is_plain:
@@ -284,13 +288,14 @@ class GitStore:
         stashed = moves_in(log.parent / "refs" / "stash", since)[-1:]
         if stashed and not by_agent(stashed[0]):
             for path, data in self.committed(paths, "").items():
-                until = stashed[0].last + SECOND_NS  # the files come after the log
+                until = stashed[0].last + SECOND_NS  # files are written after the log
                 found.setdefault(path, []).append(Brought(data, until))
         return found
 
     def changed_since(self, since: int) -> list[str]:
-        """Return the files that have changed since a time, in nanoseconds, and are not as in the
-        user's index; nothing is stored.
+        """Return the files changed since a time in nanoseconds that differ from the user's index.
+
+        Nothing is stored.
         """
         self._git.copy_index()
         try:
@@ -300,11 +305,11 @@ class GitStore:
         return [path for path in found if changed_at(path) >= since]
 
     def committed(self, paths: Sequence[str], since: str, to: str = "") -> dict[str, bytes | None]:
-        """The contents in the commit ``to`` ("": HEAD) of those of these files that are others
-        there than in the commit ``since`` ("": before the first); None for those that are in that
-        and no more in ``to``.
+        """Return the contents of those files that differ between two commits.
 
-        Of a file under a filter only the content on disk is known, if git takes it for committed.
+        They are contents in the commit ``to`` ("": HEAD), compared with ``since`` ("": before the
+        first commit); None for files that ``to`` lacks. For a file with a filter, only the content
+        on disk is known, and only if git considers it committed.
         """
         listed = map(self._name, paths)
         since = since or self._run(["hash-object", "-t", "tree", "--stdin"]).decode().strip()
@@ -328,12 +333,12 @@ class GitStore:
         by_path = {self._path(name): data for name, data in contents.items()}
         return {path: by_path[path] for path in paths if path in by_path}
 
-    # ---- within
+    # ---- helpers
 
     def _start(self) -> list[str]:
-        """Begin with the user's index: its stat cache spares reading what did not change.
+        """Start with the user's index, whose stat cache saves reading unchanged files.
 
-        Returns the files of which it does not have the bytes. Those are no longer in ours.
+        Returns the files whose bytes it does not have, which are removed from our copy.
         """
         if self._index.exists():
             return []
@@ -355,9 +360,7 @@ class GitStore:
         return names
 
     def _otherwise(self) -> list[str]:
-        """Files that git has written, or would enter, with a conversion: their blobs in the user's
-        index are not their bytes, though nothing has changed.
-        """
+        """Return files whose blobs in the user's index differ from their bytes by a conversion."""
         entries = self._tracked(_REWRITTEN)
         names = {name for _, name in entries}
         lines = self._tracked() if self._git.repository.converts() else self._tracked(_LINE_ENDS)
@@ -371,7 +374,9 @@ class GitStore:
         return [name for name in names if _size(stem + name) >= 0]
 
     def _tracked(self, *spec: str) -> list[tuple[bytes, str]]:
-        """Object name and path of each tracked file below the root that a pathspec leaves."""
+        """Return object name and path of each tracked file that a pathspec selects below the
+        root.
+        """
         root = [] if self._spec == "." else [f":(literal){self._spec}"]
         listed = self._git.run(["ls-files", "-s", "-z", "--", *root, *spec], converting=True)
         files = (entry for entry in listed.split(b"\0") if entry.startswith(b"100"))
@@ -381,8 +386,9 @@ class GitStore:
     def _written(
         self, blobs: Mapping[str, Blob], out: Path, index: Mapping[str, str]
     ) -> dict[str, bytes]:
-        """The contents of blobs (by name) as git writes them: with line ends and encoding. It does
-        so elsewhere.
+        """Return the contents of blobs (by name) as git would check them out.
+
+        Line ends and encodings are converted. Git writes to a temporary directory.
         """
         if not blobs:
             return {}
@@ -398,9 +404,7 @@ class GitStore:
         return {name: data for name, data in found.items() if data is not None}
 
     def _clean(self, blobs: Mapping[str, Blob], index: Mapping[str, str]) -> dict[str, bytes]:
-        """The bytes on disk of the files that an index has as these blobs, where they have not
-        changed since.
-        """
+        """Return the bytes of unchanged files whose entries in an index are these blobs."""
         env = {**index, **_LITERAL}
         run = self._git.run
         listed = run(["ls-files", "-s", "-z", "--", *blobs], env=env)
@@ -416,11 +420,10 @@ class GitStore:
         return found
 
     def _chosen(self, others: Iterable[str]) -> list[str]:
-        """The files that may have changed, with those that were left out so far."""
+        """Return the files that may have changed, and those left out so far."""
         return sorted({*map(self._path, (*self._changed(), *others)), *self._out})
 
     def _take(self, room: Room) -> None:
-        """Bring the index up to date with these files."""
         links: dict[str, bool] = {}
         away = [
             path for path in [*room.fitting, *room.out, *room.gone] if self._is_away(path, links)
@@ -435,29 +438,29 @@ class GitStore:
         self._take_in(sorted(self._name(path) for path in {*room.fitting, *room.gone} - lost))
 
     def _is_away(self, path: str, links: dict[str, bool]) -> bool:
-        """Whether a file is not in the work tree any more, since a directory is a link now."""
+        """Return whether a file has left the work tree because a directory has become a link."""
         parent = os.path.dirname(path)  # noqa: PTH120
         if parent not in links:
             links[parent] = is_beyond_link(path)
         return links[parent]
 
     def _drop(self, paths: Sequence[str]) -> None:
-        """Take files out of the index, whatever stands there."""
+        """Remove files from the index, whatever is at their paths."""
         if paths:
             given = b"".join(os.fsencode(self._name(path)) + b"\0" for path in paths)
             self._run(["update-index", "--force-remove", "-z", "--stdin"], given)
 
     def _tree_name(self) -> str:
-        """The name of the present tree."""
+        """Return the name of the present tree."""
         tree = self._run(["write-tree", "--missing-ok"]).decode().strip()
         folders = self._closed.union(self._nested)
         return self._marks.marked(tree, LeftOut(dict(self._out), folders))
 
     def _take_in(self, names: Sequence[str], attempts: int = ATTEMPTS) -> None:
-        """Enter files (relative to the top) into the index as they are.
+        """Add files (relative to the top) to the index in their present state.
 
-        One that vanishes or changes under git's hands has git refuse all of them: the halves are
-        entered each for itself then.
+        If one of them vanishes or changes meanwhile, git refuses all. Each half is then added
+        separately.
         """
         if not names:
             return
@@ -472,7 +475,7 @@ class GitStore:
             self._take_in(names[half:], attempts if half else attempts - 1)
 
     def _changed(self) -> list[str]:
-        """Files that are not as the index has them, and new ones, relative to the top."""
+        """Return files that are new or differ from the index, relative to the top."""
         if self._is_plain:
             plain_tree.check_count(self._root, self._own_folder)
         differ = ["diff-files", "--name-only", "-z", "--no-renames", "--ignore-submodules=all"]
@@ -498,7 +501,7 @@ class GitStore:
         return [os.fsdecode(name) for name in found.split(b"\0") if name]
 
     def _unread(self, said: bytes) -> frozenset[str]:
-        """The directories that git says it cannot read; the root for one whose name it changes."""
+        """Return the directories that git reports as unreadable; the root for an escaped name."""
         found = [self._path(os.fsdecode(name).rstrip("/")) for name in _UNREAD.findall(said)]
         return frozenset(path if os.path.lexists(path) else self._root for path in found)
 
@@ -527,14 +530,14 @@ class GitStore:
 
 
 def _entries(index: Path) -> int:
-    """How many entries an index has, by its header (`gitformat-index`)."""
+    """Return the number of entries of an index, from its header (`gitformat-index`)."""
     with index.open("rb") as file:
         header = file.read(12)
     return struct.unpack(">4sII", header)[2] if len(header) == 12 else 0
 
 
 def _content(path: Path) -> bytes | None:
-    """The bytes of a file, or where a link points to; None where there is neither."""
+    """Return the bytes of a file, or the target of a link; None if there is neither."""
     try:
         return content(str(path), path.lstat().st_mode)
     except OSError:
@@ -542,7 +545,7 @@ def _content(path: Path) -> bytes | None:
 
 
 def _size(path: str) -> int:
-    """Bytes of a regular file; -1 where there is none."""
+    """Return the size of a regular file; -1 if there is none."""
     try:
         info = os.lstat(path)
     except OSError:
@@ -551,7 +554,7 @@ def _size(path: str) -> int:
 
 
 def _batch(answers: bytes) -> Iterator[bytes | None]:
-    """The contents that `cat-file --batch` prints, None for missing ones."""
+    """Yield the contents that `cat-file --batch` prints, None for missing ones."""
     at = 0
     while (end := answers.find(b"\n", at)) >= 0:
         words = answers[at:end].split(b" ")
@@ -565,7 +568,7 @@ def _batch(answers: bytes) -> Iterator[bytes | None]:
 
 
 def _raw(found: bytes) -> Iterable[tuple[tuple[str, str], tuple[str, str], str]]:
-    """Modes, object names and path of each record of `--raw -z`."""
+    """Yield modes, object names and path of each record of `--raw -z`."""
     parts = iter(found.split(b"\0"))
     for meta in parts:
         if meta.startswith(b":"):
@@ -574,7 +577,7 @@ def _raw(found: bytes) -> Iterable[tuple[tuple[str, str], tuple[str, str], str]]
 
 
 def _tree(listed: bytes) -> Iterable[tuple[str, str, str, str]]:
-    """Mode, kind, object name and path of each entry that `ls-tree -z` gives."""
+    """Yield mode, kind, object name and path of each entry of `ls-tree -z`."""
     for entry in listed.split(b"\0"):
         if entry:
             meta, name = entry.split(b"\t", 1)
@@ -583,11 +586,11 @@ def _tree(listed: bytes) -> Iterable[tuple[str, str, str, str]]:
 
 
 def _blob(mode: str, oid: str) -> Blob | None:
-    """None for no file, and for a submodule, whose files are its own repository's."""
+    """Return a blob; None for no file, and for a submodule."""
     return None if mode in (_NO_FILE, "160000") else Blob(oid, int(mode, 8))
 
 
 def _is_beyond_link(path: str) -> bool:
-    """Whether a directory of a path (its root resolved) has become a link."""
+    """Return whether a directory of a path (its root resolved) has become a link."""
     above = os.path.dirname(path)  # noqa: PTH120
     return os.path.realpath(above) != above

@@ -1,7 +1,7 @@
-"""Files that exist but are not in a tree: files over the limits, FIFOs, unreadable directories.
+"""Existing files that are not in a tree: large files, FIFOs, unreadable directories.
 
-A path that such a tree lacks may have been there all the same. A `Marks.marked` name joins the name
-of a store's tree and that of its `LeftOut`.
+A path that a tree lacks may therefore have existed. A `Marks.marked` name consists of the name of a
+store's tree and that of its `LeftOut`.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ class LeftOut(msgspec.Struct, frozen=True):
     folders: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
-        """Whether anything was left out."""
+        """Return whether anything was left out."""
         return bool(self.files or self.folders)
 
     def get(self, path: str) -> Blob | None:
-        """The blob for a path that the tree lacks; None: no file was there."""
+        """Return the blob of a path that the tree lacks; None if there was no file."""
         found = self.files.get(path)
         if found is None and self.hides(path):
             return Blob("", 0, NOT_ENTERED)
         return found
 
     def hides(self, path: str) -> bool:
-        """Whether the path is in a directory that was not looked into."""
+        """Return whether the path is in a directory that was not entered."""
         if not self.folders:
             return False
         return any(str(parent) in self.folders for parent in Path(path).parents)
@@ -58,7 +58,9 @@ class Marks:
         self._known: dict[str, LeftOut] = {"": LeftOut()}
 
     def marked(self, tree: str, out: LeftOut) -> str:
-        """The name of a tree that lacks this. StoreError where that cannot be written."""
+        """Return the name of a tree with these files left out. Raises StoreError if it cannot be
+        written.
+        """
         if not out:
             return tree
         files = {os.fsencode(path): out.files[path] for path in sorted(out.files)}
@@ -71,7 +73,7 @@ class Marks:
         return f"{tree}{_MARK}{name}"
 
     def parts(self, name: str) -> tuple[str, LeftOut]:
-        """The tree and its `LeftOut`. StoreError when that is no longer stored."""
+        """Return the tree and its `LeftOut`. Raises StoreError if it is no longer stored."""
         tree, _, mark = name.partition(_MARK)
         if mark not in self._known:
             self._known[mark] = self._read(mark)
@@ -84,8 +86,9 @@ class Marks:
 
 
 def differences(changes: Iterable[Change], old: LeftOut, new: LeftOut) -> list[Change]:
-    """The ``changes`` between two trees, with the files that these lack. A file counts as changed
-    only where that is known.
+    """Add left-out files to the ``changes`` between two trees.
+
+    A file counts as changed only if that is known.
     """
     found = {change.path: change for change in changes}
     for path in old.files.keys() | new.files.keys():
@@ -100,7 +103,7 @@ def differences(changes: Iterable[Change], old: LeftOut, new: LeftOut) -> list[C
 
 
 def _hidden(change: Change, old: LeftOut, new: LeftOut) -> Change:
-    """A change with blobs for the sides that are in unreadable directories."""
+    """Add blobs to a change for the sides that are in unreadable directories."""
     path, before, after = change.path, change.before, change.after
     if (before is None and old.hides(path)) or (after is None and new.hides(path)):
         return Change(path, before or old.get(path), after or new.get(path))
@@ -108,15 +111,16 @@ def _hidden(change: Change, old: LeftOut, new: LeftOut) -> Change:
 
 
 def was_there(path: str, then: Blob | None, now: Blob | None) -> bool:
-    """Whether a file that the old tree left out is the same in the new tree: only stored since."""
+    """Return whether a file that the old tree left out is the same in the new tree."""
     if then is None or now is None or then.is_stored or not now.is_stored or not then.id:
         return False
     return then.id == signature_of(path)
 
 
 def news(changes: Iterable[Change]) -> list[Change]:
-    """The real changes from one look to the next. A file that could not be read in one of them
-    counts as unchanged.
+    """Return the real changes between two scans.
+
+    A file that could not be read in one of them counts as unchanged.
     """
     return [
         it

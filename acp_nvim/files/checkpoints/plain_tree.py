@@ -1,4 +1,4 @@
-"""Files below a directory that is in no repository, without those that are generated."""
+"""Files below a directory in no repository, except generated ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from acp_nvim.files.checkpoints.store import MAX_FILES, SKIPPED, LimitError
 
 FEW: Final = 32
-"""Most entries of a tree whose signatures are compared, which takes tens of microseconds."""
+"""Limit of entries whose signatures are compared, which takes tens of microseconds."""
 
 Signature = tuple[int, int, int, int, int]
 
@@ -24,8 +24,8 @@ def check_count(root: str, own: str) -> None:
 
 
 def signatures(root: str, own: str) -> dict[str, Signature] | None:
-    """Return a signature of each file; None if there are more than `FEW` entries, or one cannot be
-    read.
+    """Return a signature of each file; None if there are more than `FEW` entries or a read
+    fails.
     """
     found: dict[str, Signature] = {}
     try:
@@ -42,8 +42,9 @@ def signatures(root: str, own: str) -> dict[str, Signature] | None:
 
 
 def _below(root: str, own: str, *, strict: bool = False) -> Iterator[os.DirEntry[str]]:
-    """All entries but those in `SKIPPED` directories and in ``own``. Raises
-    OSError if ``strict``.
+    """Yield all entries except those in `SKIPPED` directories and in ``own``.
+
+    Raises OSError if ``strict``.
     """
     waiting = [root]
     while waiting:

@@ -1,12 +1,12 @@
-"""Git that runs no program which a repository names.
+"""Git without any program that a repository names.
 
-Whoever can write to `.git/config`, `.git/hooks` or `.gitattributes` (an agent, the author of a
-clone) names programs there for git to run: filters, hooks, fsmonitor, textconv and external diffs,
-the transport of a promisor remote. So git works in a git directory of our own. The user's objects
-are alternates of it, the index is a copy; of the config a few harmless values are taken over.
+A process that can write to `.git/config`, `.git/hooks` or `.gitattributes` (an agent, the author of
+a clone) can name programs for git to run: filters, hooks, fsmonitor, textconv, external diffs, the
+transport of a promisor remote. Git therefore works in a private git directory. The user's objects
+are its alternates, its index is a copy, and only a few harmless values of the config are copied.
 
-In the user's repository `rev-parse` and `config` run: they read refs and config, nothing else; and
-`update-ref`, without hooks, where the user asks for notes (`git_notes.py`).
+In the user's repository, only `rev-parse` and `config` run, which read refs and config; and
+`update-ref`, without hooks, if the user asks for notes (`git_notes.py`).
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ _STAT: Final = {
     ),
     "core.checkstat": frozenset({"default", "minimal"}),
 }
-"""Options of the user's repository that say how its files compare with its index, and the values
-that are taken over.
+"""Options of the user's repository that affect how files compare with its index, and their accepted
+values.
 """
 _CONVERSION: Final = {
     "core.autocrlf": _FLAGS | {"input"},
     "core.eol": frozenset({"lf", "crlf", "native"}),
 }
-"""Those that say which line ends git writes."""
+"""Options that determine the line ends that git writes."""
 _PATHS: Final = {"core.excludesfile": "ignore", "core.attributesfile": "attributes"}
-"""Those that name a file, and its default name below the user's `git` folder."""
+"""Options that name a file, with its default name below the user's `git` folder."""
 _OURS: Final = {
     "core.bare": "false",
     "core.fsmonitor": "false",
@@ -67,15 +67,15 @@ _OURS: Final = {
 }
 CAREFUL: Final = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
 AS_STORED: Final = "* -text -crlf !eol -ident !filter !working-tree-encoding\n"
-"""Attributes by which git takes the bytes of a file as they are on disk."""
+"""Attributes that make git store the bytes of a file as they are on disk."""
 
 
 class GitError(StoreError):
-    """Git ran, and said no."""
+    """Git ran and failed."""
 
 
 class Repository(msgspec.Struct, frozen=True):
-    """Where a repository of the user has what, absolute, and its harmless options."""
+    """Absolute paths of a user's repository, and its harmless options."""
 
     top: str
     index: str
@@ -87,16 +87,18 @@ class Repository(msgspec.Struct, frozen=True):
     object_format: str
     options: dict[str, str]
     is_alone: bool = False
-    """There is none: the directory ``top`` is in no repository, and the paths name nothing."""
+    """Whether ``top`` is in no repository. The other paths are unused then."""
 
     def converts(self) -> bool:
-        """Whether files without any attribute may have other line ends than their blobs."""
+        """Return whether files without attributes may have other line ends than their blobs."""
         return self.options.get("core.autocrlf", "false") not in ("false", "no", "off", "0")
 
 
 def environment(env: Mapping[str, str]) -> dict[str, str]:
-    """The environment for git: no variable of git's own, no program from the current directory,
-    and nothing is fetched, whatever config says.
+    """Return the environment for git.
+
+    It has no variable of git's own and no program from the current directory, and forbids fetching,
+    whatever the config says.
     """
     kept = {key: value for key, value in env.items() if not key.startswith("GIT_")}
     folders = kept.get("PATH", os.defpath).split(os.pathsep)
@@ -112,8 +114,9 @@ def environment(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def find(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> Repository:
-    """The repository whose work tree holds a directory. StoreError where there is none, or no
-    git.
+    """Return the repository whose work tree contains a directory.
+
+    Raises StoreError if there is none, or no git.
     """
     env = environment(env)
     where = ["rev-parse", "--path-format=absolute", "--show-toplevel", "--show-object-format"]
@@ -137,7 +140,7 @@ def find(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> 
 
 
 def alone(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> Repository:
-    """Return what stands for the repository of a directory that is in none."""
+    """Return a placeholder for the repository of a directory in none."""
     nowhere = environment(env) | {"GIT_DIR": os.devnull}
     options = _options(directory, nowhere, timeout)
     return Repository(
@@ -154,7 +157,7 @@ def alone(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) ->
 
 
 def head(repository: Repository, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> str:
-    """The commit that HEAD names; empty before the first one."""
+    """Return the commit of HEAD; empty before the first one."""
     args = [*CAREFUL, "rev-parse", "--verify", "--quiet", "HEAD"]
     try:
         return call(args, repository.top, environment(env), timeout=timeout).decode().strip()
@@ -163,8 +166,9 @@ def head(repository: Repository, env: Mapping[str, str], timeout: float = TIMEOU
 
 
 def listed(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> list[str]:
-    """The files below a directory that its repository tracks or does not ignore, absolute.
-    StoreError where there is no repository, or it cannot be read so.
+    """Return the files below a directory that are tracked or not ignored, as absolute paths.
+
+    Raises StoreError if there is no repository, or it cannot be read.
     """
     repository = find(directory, env, timeout)
     with scratch(repository, env) as own:
@@ -184,8 +188,10 @@ def listed(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -
 
 @contextmanager
 def scratch(repository: Repository, env: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """The environment for git in a directory of ours that is there for a moment: it knows the
-    user's objects and index, and no ref or config. What is made there is made in the user's.
+    """Yield the environment for git in a temporary private directory.
+
+    It has the user's objects and index, and no ref or config. New objects are created in the user's
+    object directory.
     """
     with tempfile.TemporaryDirectory(prefix="acp-git-") as folder:
         private_files.directory(Path(folder) / "refs")
@@ -205,7 +211,7 @@ def scratch(repository: Repository, env: Mapping[str, str]) -> Iterator[dict[str
 
 
 def _options(top: str, env: Mapping[str, str], timeout: float) -> dict[str, str]:
-    """The options that matter to us, with safe values only; paths are absolute."""
+    """Return the options listed above, with safe values only; paths are absolute."""
     names = [name.partition(".")[2] for name in (*_STAT, *_CONVERSION, *_PATHS)]
     ask = [*CAREFUL, "config", "-z", "--get-regexp", rf"^core\.({'|'.join(names)})$"]
     options: dict[str, str] = {}
@@ -223,15 +229,17 @@ def _options(top: str, env: Mapping[str, str], timeout: float) -> dict[str, str]
 
 
 def _alternates(repository: Repository, home: Path) -> str:
-    """Directories of objects that are only read: the user's, and former ones of ours."""
+    """Return read-only object directories: the user's, and that of an earlier store."""
     older = home / OLDER / "objects"
     users = [] if repository.is_alone else [repository.objects]
     return os.pathsep.join([*users, *([str(older)] if older.is_dir() else [])])
 
 
 class PrivateGit:
-    """Two git directories of our own for a work tree: one in which files are their bytes, and one
-    in which git converts line ends, `$Id$` and encodings as in the user's. Neither knows a filter.
+    """Two private git directories for a work tree.
+
+    In one, blobs are the bytes of files. In the other, git converts line ends, `$Id$` and encodings
+    as in the user's repository. Neither has filters.
     """
 
     def __init__(
@@ -242,14 +250,14 @@ class PrivateGit:
         index: Path,
         timeout: float = TIMEOUT_S,
     ) -> None:
-        """``home`` is for what git writes; ``index`` is to be ours."""
+        """``home`` is the directory for git's files; ``index`` is the path of our index."""
         self.repository = repository
         self.index = index
         self._timeout = timeout
         objects = home / "objects"
         private_files.directory(objects)
-        # Its name is not to be guessed: who works in their home directory has it below the root,
-        # where an agent may write.
+        # An unpredictable name, since an agent may be able to write to this directory: if the user
+        # works in their home directory, it is below the root.
         self._folder = Path(tempfile.mkdtemp(prefix="git-", dir=home))
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self._env = environment(env) | {
@@ -268,7 +276,7 @@ class PrivateGit:
         _stand_in(repository.attributes, self._converting / "info" / "attributes")
 
     def _make(self, name: str, further: Container[str] = ()) -> Path:
-        """A git directory with config of ours alone."""
+        """Create a git directory with only our config."""
         repository = self.repository
         folder = self._folder / name
         for inner in ("refs", "info"):
@@ -291,16 +299,17 @@ class PrivateGit:
         return folder
 
     def copy_index(self, place: Path | None = None) -> None:
-        """Begin with the user's index, if there is one: its stat cache spares reading what did not
-        change. ``place`` is where it goes, ours by default.
+        """Start with a copy of the user's index, if there is one.
+
+        Its stat cache saves reading unchanged files. ``place`` is the target, by default our index.
         """
         user = Path(self.repository.index)
         if not user.is_file():
             return
-        for shared in user.parent.glob("sharedindex.*"):  # a split index names one
+        for shared in user.parent.glob("sharedindex.*"):  # used by a split index
             for folder in (self._plain, self._converting):
                 _copy(shared, folder / shared.name)
-        # With its time: entries younger than the index are compared by content ("racy git").
+        # Keeps the mtime: entries younger than the index are compared by content ("racy git").
         _copy(user, place or self.index)
 
     def run(
@@ -312,7 +321,7 @@ class PrivateGit:
         env: Mapping[str, str] | None = None,
         converting: bool = False,
     ) -> bytes:
-        """What git prints, run at the top of the work tree. StoreError."""
+        """Run git at the top of the work tree; return its output. Raises StoreError."""
         return self.heard(args, given, fine=fine, env=env, converting=converting)[0]
 
     def heard(
@@ -324,20 +333,20 @@ class PrivateGit:
         env: Mapping[str, str] | None = None,
         converting: bool = False,
     ) -> tuple[bytes, bytes]:
-        """The same, with its warnings."""
+        """Run git; return its output and its warnings."""
         folder = self._converting if converting else self._plain
         env = {**self._env, "GIT_DIR": str(folder), **(env or {})}
         try:
             done = _done(args, self.repository.top, env, given, fine, self._timeout)
         except GitError:
             raise
-        except StoreError:  # it was killed, and its lock would keep the next one out
+        except StoreError:  # killed: its lock would block the next one
             Path(f"{env['GIT_INDEX_FILE']}.lock").unlink(missing_ok=True)
             raise
         return done.stdout, done.stderr
 
     def filtered(self, names: Sequence[str]) -> set[str]:
-        """Those of these files (relative to the top) that are under a filter."""
+        """Return those of these files (relative to the top) that have a filter."""
         if not names:
             return set()
         given = b"".join(os.fsencode(name) + b"\0" for name in names)
@@ -358,7 +367,7 @@ def call(
     fine: Container[int] = (0,),
     timeout: float = TIMEOUT_S,
 ) -> bytes:
-    """What `git` prints. StoreError where it does not run, GitError where it fails."""
+    """Return the output of git. Raises StoreError if it does not run, GitError if it fails."""
     return _done(args, cwd, env, given, fine, timeout).stdout
 
 
@@ -401,23 +410,23 @@ def _put(path: Path, data: bytes) -> None:
 
 
 def _copy(file: Path, place: Path) -> None:
-    """Copy a file with its time, for the user alone."""
+    """Copy a file with its mtime, readable only by the user."""
     _put(place, file.read_bytes())
     shutil.copystat(file, place)
     place.chmod(private_files.FILE)
 
 
 def _line(key: str, value: str) -> str:
-    """An option as a config file has it (`git-config`, "Syntax")."""
+    """Return a line of a config file (`git-config`, "Syntax")."""
     section, _, name = key.partition(".")
     quoted = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'[{section}]\n\t{name} = "{quoted}"\n'
 
 
 def _stand_in(path: str, place: Path) -> None:
-    """Have git find a file of the user's at a place of ours, also once it has changed."""
+    """Link a place in our directory to a file of the user, so git sees its changes."""
     try:
         place.symlink_to(path)
-    except OSError:  # Windows, mostly: as it is now
+    except OSError:  # no symlinks, as on Windows: copy its present state
         if Path(path).is_file():
             shutil.copyfile(path, place)

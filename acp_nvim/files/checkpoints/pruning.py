@@ -1,8 +1,8 @@
-"""The stores of snapshots do not grow for ever: those that nobody has used for long go, and what is
-in a large one is read only from then on, until that is older than any checkpoint.
+"""Limits on the size and age of snapshot stores.
 
-All Neovims that work in a directory share its store. Each holds its lock for as long as it lives,
-so that nobody removes what it uses.
+Stores that were unused for long are removed. The contents of a large store become read-only, and
+are removed once they are older than any checkpoint. All Neovims that work in a directory share its
+store. Each holds its lock as long as it lives, so no process removes a store in use.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ if sys.platform != "win32":
     import fcntl
 
 MAX_KEPT_BYTES: Final = 2 * 1024 * 1024 * 1024
-"""Of all stores together; those that were not used for the longest time go first."""
+"""Limit of all stores together. Those unused for the longest time are removed first."""
 MAX_STORE_BYTES: Final = 512 * 1024 * 1024
-"""Of one store; beyond that a new one is begun, and the one before the last goes."""
+"""Limit of one store. Beyond it a new one is begun and the one before the last is removed."""
 LOCK: Final = "lock"
 TRIES: Final = 300
-"""How often a lock is tried that another process has to itself for a moment."""
+"""Attempts to get a lock that another process holds exclusively for a moment."""
 PAUSE_S: Final = 0.01
 _TEMPORARY: Final = ("index-*", "git-*", "tmp*")
-"""What a killed process may have left."""
+"""Files that a killed process may leave behind."""
 
 
 class StoreLock:
-    """A store is in use as long as this process lives. OSError."""
+    """Lock that marks a store as in use while this process lives. Raises OSError."""
 
     def __init__(self, home: Path, pause: Callable[[float], None] = time.sleep) -> None:
-        """Make the store's directory where there is none. Blocks: another process may tidy or
-        remove it just now.
+        """Lock the store; create its directory if necessary. Blocks while another process cleans
+        up.
         """
         tries = TRIES
         while (handle := _shared(home)) is None:
@@ -52,13 +52,14 @@ class StoreLock:
         os.utime(home)
 
     def close(self) -> None:
-        """It is not in use any more."""
+        """Release the lock."""
         os.close(self._handle)
 
 
 def _shared(home: Path) -> int | None:
-    """A handle on the lock of a store, which is used from now on; None: another process alone has
-    it, or has just removed it.
+    """Return a handle on the shared lock of a store.
+
+    Returns None if another process has it exclusively, or has just removed it.
     """
     private_files.directory(home)
     try:
@@ -82,9 +83,7 @@ def _shared(home: Path) -> int | None:
 
 
 def prune(home: Path) -> list[str]:
-    """Remove the stores in this directory that are old, or too many, but those in use; returns
-    their names.
-    """
+    """Remove old and excess stores in this directory, except those in use; return their names."""
     found = {path: _used_at(path) for path in home.glob("*")}
     removed: list[str] = []
     total = 0
@@ -97,7 +96,7 @@ def prune(home: Path) -> list[str]:
 
 
 def _remove(store: Path) -> bool:
-    """Remove a store that nobody uses."""
+    """Remove a store unless it is in use."""
     try:
         handle = os.open(store / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError:
@@ -112,7 +111,7 @@ def _remove(store: Path) -> bool:
 
 
 def _is_free(handle: int) -> bool:
-    """Whether no process uses a store; this one is its only user then."""
+    """Lock a store exclusively; return whether no other process uses it."""
     if sys.platform == "win32":
         return False
     try:
@@ -123,7 +122,7 @@ def _is_free(handle: int) -> bool:
 
 
 def _tidy(store: Path) -> None:
-    """Remove what killed processes have left, and old contents of a store that is too large."""
+    """Remove files of killed processes, and old contents of a store that is too large."""
     for pattern in _TEMPORARY:
         for path in store.glob(pattern):
             if path.is_dir():
@@ -138,7 +137,7 @@ def _tidy(store: Path) -> None:
 
 
 def _begin_anew(store: Path, older: Path) -> None:
-    """Put aside all contents: they are read only from now on."""
+    """Move all contents aside, where they are only read."""
     shutil.rmtree(older, ignore_errors=True)
     older.mkdir(mode=private_files.DIRECTORY)
     for path in list(store.iterdir()):
@@ -147,7 +146,7 @@ def _begin_anew(store: Path, older: Path) -> None:
 
 
 def _used_at(directory: Path) -> float:
-    """When a store was used last; 0 where there is none."""
+    """Return when a store was last used; 0 if there is none."""
     try:
         return directory.stat().st_mtime if directory.is_dir() else 0
     except OSError:
@@ -155,7 +154,7 @@ def _used_at(directory: Path) -> float:
 
 
 def _size(directory: Path) -> int:
-    """Bytes of all files below. Some may go while this looks: another process may write there."""
+    """Return the size of all files below. Other processes may remove some meanwhile."""
     total = 0
     for folder, _, files in os.walk(directory):
         for name in files:

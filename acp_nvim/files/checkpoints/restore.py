@@ -1,6 +1,6 @@
-"""Restores files and buffers to a checkpoint: chooses the files, then writes them.
+"""Restores of files and buffers to a checkpoint: select the files, then write them.
 
-A restore concerns the files that agents changed, unless all are asked for.
+A restore covers the files that agents changed, unless all are requested.
 """
 
 from __future__ import annotations
@@ -45,30 +45,30 @@ from acp_nvim.files.writes.file_writer import Refused, refused_why
 
 ATTEMPTS: Final = 5
 
-# -- which files ----------------------------------------------------------------------------------
+# -- selection ------------------------------------------------------------------------------------
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """The files of a restore."""
+    """Files of a restore."""
 
     steps: list[RestoreStep]
     touched: dict[str, Text | None]
-    """Files that no tree holds, with their texts."""
+    """Files in no tree, with their texts."""
     unsaved: list[str]
-    """Files whose buffers get unsaved text back, or lose it."""
+    """Files whose buffers get back unsaved text, or lose it."""
     contents: dict[str, Content]
-    """The present contents of all these files, unsaved text in place of its file."""
+    """Present contents of all these files; the unsaved text, if any, instead of the file's."""
     shared: list[str]
-    """Those of them that the user has changed as well."""
+    """Those of these files that the user has changed too."""
     unknown: frozenset[str]
-    """Those of ``shared`` of which it is not known who has changed them."""
+    """Those of ``shared`` with an unknown author of changes."""
     users: list[str]
-    """Files that only the user has changed: they stay."""
+    """Files that only the user has changed. They are left alone."""
     notes: list[str]
-    """Why files cannot be brought back."""
+    """Why files cannot be restored."""
 
     def without(self, paths: Iterable[str]) -> Choice:
-        """A restore that leaves these files as they are."""
+        """Return a restore that leaves these files alone."""
         left = set(paths)
         return msgspec.structs.replace(
             self,
@@ -80,8 +80,10 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 def choose(plan: Plan, then: Checkpoint, now: Checkpoint, *, every: bool, undo: bool) -> Choice:
-    """Choose what agents have changed between ``then`` and ``now``; with ``every`` also what only
-    the user has, with ``undo`` all that a restore has changed. Reads the files; blocks.
+    """Select the files that agents changed between ``then`` and ``now``. Blocks.
+
+    With ``every``, includes files that only the user changed; with ``undo``, all files that a
+    restore changed.
     """
     changes = plan.agent_changes
 
@@ -119,7 +121,7 @@ def choose(plan: Plan, then: Checkpoint, now: Checkpoint, *, every: bool, undo: 
 def _is_shared(
     path: str, plan: Plan, step: RestoreStep | None, then: Checkpoint, now: Content
 ) -> bool:
-    """Whether somebody else than agents has changed a file."""
+    """Return whether anyone except agents has changed a file."""
     old_marks, new_marks = step.marks() if step else (set[str](), set[str]())
     if step is not None:
         old_marks.add(mark(step.target.data))
@@ -129,7 +131,7 @@ def _is_shared(
         old_marks.add(mark(then.unsaved[path]))
     new_marks.add(mark(now))
     if new_marks & old_marks:
-        return False  # it has the old content again: nothing is lost
+        return False  # the old content is back, so nothing is lost
     change = plan.agent_changes[path]
     is_chain = follows(change.before, *old_marks) and follows(change.after, *new_marks)
     return change.gap or not is_chain
@@ -140,7 +142,9 @@ def _left(path: str, reason: str) -> str:
 
 
 def in_order(steps: Iterable[RestoreStep]) -> list[RestoreStep]:
-    """Files go, the innermost first, before others come to their places."""
+    """Sort the steps: deletions first, innermost paths first, since others may take their
+    places.
+    """
     going = [step for step in steps if step.target.data is None]
     coming = [step for step in steps if step.target.data is not None]
     going.sort(key=lambda step: step.target.path.count(os.sep), reverse=True)
@@ -148,7 +152,9 @@ def in_order(steps: Iterable[RestoreStep]) -> list[RestoreStep]:
 
 
 def question(paths: list[str], unknown: Container[str], cwd: str, since: str) -> str:
-    """Names the files that the user has changed as well as an agent, or may have."""
+    """Return a question with the files that the user changed, or may have changed, like an
+    agent.
+    """
     parts = [
         (wording.PART_YOURS_TOO, [path for path in paths if path not in unknown]),
         (wording.PART_UNKNOWN_AUTHOR, [path for path in paths if path in unknown]),
@@ -161,11 +167,11 @@ def question(paths: list[str], unknown: Container[str], cwd: str, since: str) ->
     return wording.RESTORE_SHARED.format(since=since, changes=", and ".join(said))
 
 
-# -- carried out ----------------------------------------------------------------------------------
+# -- execution ------------------------------------------------------------------------------------
 
 
 class Restoring:
-    """Carries out restores, and their undoing."""
+    """Carries out restores and undoes them."""
 
     def __init__(self, edits: PendingEdits, snapshots: Snapshots) -> None:
         self._edits = edits
@@ -174,8 +180,9 @@ class Restoring:
     async def carry_out(
         self, choice: Choice, then: Checkpoint, present: Checkpoint
     ) -> tuple[list[str], int]:
-        """Bring the files back to ``then``; ``present`` gets the contents that undo that. Returns
-        notes for the user, and how many files have changed.
+        """Restore the files to ``then``; record the contents that undo that in ``present``.
+
+        Returns notes for the user, and the number of changed files.
         """
         notes: list[str] = []
         done: set[str] = set()
@@ -226,8 +233,9 @@ class Restoring:
         return await self._file(step.target, then, judged)
 
     async def _file(self, target: Target, checkpoint: Checkpoint, judged: Content) -> bool:
-        """Restore bytes and mode on disk, then the buffer, then the pending edits. Refused where
-        the file is no longer as it was ``judged``.
+        """Restore bytes and mode on disk, then the buffer, then the pending edits.
+
+        Raises Refused if the file has changed since it was ``judged``.
         """
         place = Place(target.path, target.path)
         rights = self._snapshots.rights(target.path)
@@ -265,7 +273,7 @@ class Restoring:
         return changed
 
     def _pend(self, path: str, text: Text | None, checkpoint: Checkpoint) -> None:
-        """What was pending is so again, and is rejected to what the file was before that."""
+        """Restore the pending edits, with the formats to which a reject would return."""
         file = self._edits.tracked[path]
         user, agent = checkpoint.formats.get(path, (None, None))
         file.hear(UserFormat(user))
@@ -274,8 +282,9 @@ class Restoring:
         self._edits.ledger.restored(path, text, checkpoint.pending.get(path))
 
     async def _follow(self, place: Place, live: BufferText, text: Text) -> None:
-        """Bring the buffer up to date with the file. Text that the user has typed since ``live``
-        stays in it, unsaved.
+        """Bring the buffer up to date with the file.
+
+        Text that the user has typed since ``live`` stays in it, unsaved.
         """
         before = live.text
         for _ in range(ATTEMPTS):
@@ -299,8 +308,9 @@ class Restoring:
         raise Refused(wording.WHY_BUFFER_STAYS)
 
     async def _buffer(self, path: str, checkpoint: Checkpoint, judged: Content) -> bool:
-        """Unsaved edits as they were; where there were none, the buffer is as its file. ``judged``
-        is the content that was, None if its file has been restored since.
+        """Restore unsaved edits; if there were none, reload the buffer from its file.
+
+        ``judged`` is the content when the restore was decided, None if its file was restored since.
         """
         place = Place(path, path)
         live = await self._edits.buffers.load(place)
@@ -329,15 +339,16 @@ class Restoring:
 
 
 def _put_unchanged(place: Place, target: Target, rights: Rights | None, judged: Content) -> bool:
-    """Write the target if the file still has the content that was judged. Refused."""
+    """Write the target if the file still has the content that was judged. Raises Refused."""
     if content_of(place.real) != judged:
         raise Refused(wording.WHY_CHANGED)
     return _put(place, target, rights)
 
 
 def _put(place: Place, target: Target, rights: Rights | None) -> bool:
-    """Write the target; False where nothing changes. A file that comes back gets ``rights``.
-    Blocked, Refusal, and OSError as of `spot`.
+    """Write the target; return False if nothing changes. A restored file gets ``rights``.
+
+    Raises Blocked, Refusal, or OSError as `spot` does.
     """
     path = place.real
     if target.data is None:
@@ -354,7 +365,7 @@ def _put(place: Place, target: Target, rights: Rights | None) -> bool:
 
 
 def _delete(path: str) -> bool:
-    """Delete a file. A folder stays."""
+    """Delete a file, but not a folder."""
     obstacles.check_above(path)
     try:
         with spot(path) as at:
@@ -393,7 +404,7 @@ def _points_to(path: Path) -> bytes | None:
 
 
 def expected(choice: Choice, then: Checkpoint) -> dict[str, ContentChange]:
-    """The changes that a restore is going to make. Reads some of the files."""
+    """Return the changes that a restore will make. Reads some of the files."""
     steps = {step.target.path: step for step in choice.steps}
     found: dict[str, ContentChange] = {}
     for path, content in choice.contents.items():
@@ -406,7 +417,7 @@ def expected(choice: Choice, then: Checkpoint) -> dict[str, ContentChange]:
 
 
 def _after(path: str, step: RestoreStep | None, choice: Choice, then: Checkpoint) -> Content:
-    """The content of a buffer, or else of its file, after the restore."""
+    """Return the content of a buffer, or otherwise of its file, after the restore."""
     if path in choice.unsaved and path in then.unsaved:
         return then.unsaved[path]
     if step is not None:
@@ -415,7 +426,7 @@ def _after(path: str, step: RestoreStep | None, choice: Choice, then: Checkpoint
 
 
 def _special_marks(step: RestoreStep | None) -> tuple[str, str] | None:
-    """The marks of a step that changes only a mode, or concerns a link or a FIFO."""
+    """Return the marks of a step that changes only a mode, or involves a link or FIFO."""
     if step is None or not step.in_trees:
         return None
     now, then = step.now, step.then

@@ -1,4 +1,4 @@
-"""Checkpoints made before prompts, listed, and brought back: files and buffers."""
+"""Checkpoints of prompts: create, list and restore them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from acp_nvim.files.ports import AgentSession, BusyError, Claim
 from acp_nvim.files.review.pending_edits import PendingEdits
 
 LABEL: Final = 60
-"""Characters of a prompt that a checkpoint is called by."""
+"""Limit of characters of a checkpoint's label, the beginning of its prompt."""
 ANSWERS: Final = (wording.OPTION_RESTORE_TOO, wording.OPTION_KEEP)
 Ask = Callable[[str, Sequence[str]], Awaitable[int | None]]
 """Asks a question with these answers; returns the index of the chosen one."""
 
 
 class Rewind:
-    """Makes and restores the checkpoints of all sessions."""
+    """Creates and restores the checkpoints of all sessions."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Rewind:
         snapshots: Snapshots,
         claim: Claim,
     ) -> None:
-        """``claim`` sees to it that no other Neovim decides in the workspaces of directories."""
+        """``claim`` excludes decisions by other Neovims in the workspaces of directories."""
         self.checkpoints = checkpoints
         self._claim = claim
         self._edits = edits
@@ -51,7 +51,7 @@ class Rewind:
         self._prompts: dict[int, tuple[object, int]] = {}
 
     def number(self, session: AgentSession, prompt: object) -> int:
-        """A prompt goes out, perhaps once more; returns its number, 1 for the session's first."""
+        """Return the number of a prompt that is sent, perhaps again; 1 for the session's first."""
         last, n = self._prompts.get(session.n, (None, 0))
         if last is not prompt:
             n += 1
@@ -59,12 +59,13 @@ class Rewind:
         return n
 
     def last(self, session: AgentSession) -> int:
-        """The number of the newest prompt that went out; 0 before the first."""
+        """Return the number of the last prompt sent; 0 before the first."""
         return self._prompts.get(session.n, (None, 0))[1]
 
     def branch(self, session: AgentSession, other: AgentSession, n: int) -> None:
-        """``other`` goes on from ``session`` as it was before prompt ``n``: its prompts have the
-        numbers that follow, and the checkpoints before it are its own as well.
+        """Continue ``session`` in ``other`` from before prompt ``n``.
+
+        Its prompts continue the numbering, and it gets copies of the earlier checkpoints.
         """
         self.checkpoints.branch(session.n, other.n, range(n))
         self._prompts[other.n] = None, n - 1
@@ -73,8 +74,10 @@ class Rewind:
     def go_on(
         self, session: AgentSession, last: int, earlier: int | None, prompts: Container[int]
     ) -> None:
-        """``session`` has had so many prompts in other processes. The checkpoints before these
-        ``prompts`` of a session with our number ``earlier`` are its own as well.
+        """Continue a session of another process after ``last`` prompts.
+
+        It gets copies of the checkpoints before these ``prompts`` of the session with our number
+        ``earlier``.
         """
         if earlier is not None:
             self.checkpoints.go_on(earlier, session.n, prompts)
@@ -82,9 +85,7 @@ class Rewind:
         self._show(session)
 
     def labels(self, n: int) -> dict[int, str]:
-        """The beginnings of the prompts of the session with our number ``n`` that checkpoints were
-        made before.
-        """
+        """Return the labels of a session's checkpoints, by number of the prompt."""
         return {kept.n: kept.label for kept in self.checkpoints.of(n)}
 
     async def keep(
@@ -94,8 +95,9 @@ class Rewind:
         label: str,
         unsaved: Mapping[str, Text] | None = None,
     ) -> Checkpoint:
-        """Keep the state before prompt ``n``; `complete` it after a look at the directories.
-        ``unsaved`` are all texts with unsaved edits, where they are known.
+        """Create the checkpoint before prompt ``n``; `complete` it after a scan of the directories.
+
+        ``unsaved`` are all texts with unsaved edits, if known.
         """
         checkpoint = await self._present(session, n, label, unsaved)
         self.checkpoints.add(session.n, checkpoint)
@@ -103,7 +105,7 @@ class Rewind:
         return checkpoint
 
     def revived(self, session: AgentSession) -> None:
-        """A session with checkpoints of another process goes on."""
+        """Continue a session with checkpoints of another process."""
         numbers = [checkpoint.n for checkpoint in self.checkpoints.of(session.n)]
         self._prompts[session.n] = None, max(numbers, default=0)
         self._show(session)
@@ -112,7 +114,7 @@ class Rewind:
         self._edits.view.checkpoints(session, self.labels(session.n))
 
     def complete(self, checkpoint: Checkpoint, session: AgentSession) -> None:
-        """The directories have been looked at."""
+        """Complete a checkpoint after the scan of the directories."""
         checkpoint.trees.clear()
         checkpoint.trees.update(self._snapshots.trees(session.roots))
         checkpoint.reasons[:] = self._snapshots.reasons(session.roots)
@@ -140,7 +142,7 @@ class Rewind:
     async def _unsaved(
         self, roots: Sequence[str], known: Mapping[str, Text] | None = None
     ) -> dict[str, Text]:
-        """Buffers with unsaved edits below these directories."""
+        """Return the texts of buffers with unsaved edits below these directories."""
         found = await self._edits.buffers.unsaved() if known is None else known
         return {
             path: text
@@ -148,11 +150,12 @@ class Rewind:
             if any(is_below(path, root) for root in roots)
         }
 
-    # ---- seeing
+    # ---- listing
 
     async def listed(self, session: AgentSession) -> list[str]:
-        """The checkpoints of a session with the files changed since, newest first: a line each,
-        and lines below it for files that were not kept.
+        """Return the checkpoints of a session with the files changed since, newest first.
+
+        Each has one line, followed by lines for files that were not stored.
         """
         kept = self.checkpoints.of(session.n)
         if not kept:
@@ -166,7 +169,7 @@ class Rewind:
         return lines
 
     async def changes(self, session: AgentSession, n: int) -> list[str]:
-        """The changes since the checkpoint before prompt ``n``, as a unified diff."""
+        """Return the changes since the checkpoint before prompt ``n`` as a unified diff."""
         checkpoint = self.checkpoints.get(session.n, n)
         if checkpoint is None:
             return [self._missing(session, n)]
@@ -191,13 +194,16 @@ class Rewind:
             became = str(error)
         return [f"{head}  {became}", *(f"     {reason}" for reason in checkpoint.reasons)]
 
-    # ---- bringing back
+    # ---- restoring
 
     async def restore(
         self, session: AgentSession, n: int | None, ask: Ask, *, every: bool = False
     ) -> list[str]:
-        """Restore the files that agents changed to before prompt ``n``, with ``every`` also the
-        user's; None: undo the last restore. ``ask`` names the files that both changed.
+        """Restore the files that agents changed to before prompt ``n``; None: undo the last
+        restore.
+
+        With ``every``, also restore files that only the user changed. ``ask`` is called for files
+        that both changed.
         """
         spared: set[str] = set()
         agreed: dict[str, Content] = {}
@@ -232,9 +238,7 @@ class Rewind:
         *,
         every: bool,
     ) -> list[str] | Choice:
-        """Restore the files, unless there is one that the user has to be asked about: then they
-        stay, and the choice has it.
-        """
+        """Restore the files, or return the choice unchanged if the user has to be asked first."""
         await self._disk.look(session.roots)
         async with self._edits.alone():
             then = self._then(session, n)
@@ -254,7 +258,7 @@ class Rewind:
     async def _chosen(
         self, session: AgentSession, then: Checkpoint, *, every: bool, undo: bool
     ) -> tuple[Checkpoint, Choice]:
-        """The present state, and the restore of it."""
+        """Return the present state, and the restore that starts from it."""
         present = await self._present(session, then.n, f"before restore {then.n}")
         plan = await self.checkpoints.plan(session.n, then, present.trees, undo)
         for path in plan.touched:
@@ -274,14 +278,14 @@ class Rewind:
         choice: Choice,
     ) -> list[str]:
         present.agent_changes.update(await to_thread.run_sync(expected, choice, then))
-        if n is not None:  # before anything is done: a restore that is cut can be undone
+        if n is not None:  # before any change, so an interrupted restore can be undone
             self.checkpoints.restored(session.n, present)
         act = Act.DECIDED if n is not None else Act.RETURNED
         async with self._edits.carrying_out(choice.contents, act):
             notes, count = await self._restoring.carry_out(choice, then, present)
         if n is None:
             self.checkpoints.undone(session.n)
-        await self._snapshots.look(list(then.trees))  # the restore is no agent's change
+        await self._snapshots.look(list(then.trees))  # attributes the restore to no agent
         back = wording.RESTORED.format(n=then.n)
         what = wording.RESTORE_UNDONE if n is None else back
         changed = wording.PART_FILE_CHANGED if count == 1 else wording.PART_FILES_CHANGED
@@ -302,7 +306,7 @@ class Rewind:
 def _unanswered(
     choice: Choice, spared: AbstractSet[str], agreed: Mapping[str, Content]
 ) -> list[str]:
-    """The files that both changed and that the user has not been asked about as they are now."""
+    """Return the files that both changed and whose present state the user was not asked about."""
     return [
         path
         for path in choice.shared

@@ -1,6 +1,6 @@
 """Checkpoints as records of a journal (`edits.records`), and back.
 
-Contents in the stores are only named: they are on disk already.
+Contents in the stores are referred to by name, since they are on disk already.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from acp_nvim.files.checkpoints.checkpoints import Checkpoint, Target
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True):
-    """A `Checkpoint`: paths in bytes, texts and contents by their names."""
+    """A `Checkpoint`, with paths as bytes, and texts and contents by name."""
 
     n: int
     label: str
@@ -54,7 +54,7 @@ def record(writer: Writer, sessions: SessionKeys, made: Checkpoint) -> Record:
 
 
 def checkpoint(reader: Reader, sessions: SessionKeys, record: Record) -> Checkpoint:
-    """The checkpoint of a record. Raises `Lost`."""
+    """Return the checkpoint of a record. Raises `Lost`."""
     entries = [pending(reader, sessions, one) for one in record.pending]
     unsaved = {decoded(path): reader.text(name) for path, name in record.unsaved}
     late = [Target(decoded(path), reader.data(name), mode) for path, name, mode in record.late]

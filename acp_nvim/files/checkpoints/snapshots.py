@@ -1,7 +1,7 @@
-"""The contents of files before an agent worked on them, and the changes since.
+"""Contents of files before an agent worked on them, and the changes since.
 
-Each directory of a session has a store with its trees. Files in no store (ignored ones, those
-outside) are read when a tool call names them. All of it runs in worker threads.
+Each directory of a session has a store with its trees. Files in no store (ignored or outside files)
+are read when a tool call names them. All of it runs in worker threads.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ if TYPE_CHECKING:
     from acp_nvim.files.checkpoints.git_store import GitStore
 
 MAX_NESTED: Final = 20
-"""Repositories within one work tree (submodules too) that are looked at."""
+"""Limit of repositories, including submodules, that are scanned within one work tree."""
 MAX_SINGLE: Final = 500
-"""Files outside of the stores that are remembered at a time."""
+"""Limit of remembered files outside of the stores."""
 
 ByAgent = Callable[[HeadMove], bool]
-"""Tells whether an agent has moved HEAD."""
+"""Returns whether an agent has moved HEAD."""
 P = TypeVar("P")
 R = TypeVar("R")
 
 
 Side = bytes | Unstored | None
-"""A path at one time; None: no file was there."""
+"""A path at one time; None if there was no file."""
 UNKNOWN_CONTENT: Final = Unstored("not kept")
 
 
 class Link(msgspec.Struct, frozen=True):
-    """A symbolic link that was at a path: its mode, where it pointed, its mark."""
+    """A replaced symbolic link: its mode, target and mark."""
 
     mode: int
     target: bytes
@@ -65,11 +65,11 @@ class Link(msgspec.Struct, frozen=True):
 
 
 class FileChange(msgspec.Struct, frozen=True):
-    """A file (absolute real path) that has changed; None: there was, or is, none.
+    """A changed file (absolute real path); a side is None if there is no file.
 
-    Both sides are equal where the file was another one in between, as the store has it.
+    Both sides are equal if the file had another content in between, which the store has seen.
     ``executable`` and ``rights`` are those of the file before; None: the rights of a new file.
-    ``link`` was there if there was no file.
+    ``link`` is the link that the file replaced.
     """
 
     path: str
@@ -81,11 +81,11 @@ class FileChange(msgspec.Struct, frozen=True):
 
 
 class Snapshots:
-    """The stores of all directories in use, by their real path."""
+    """Stores of all directories in use, by real path."""
 
     def __init__(self, home: Callable[[str], Path], notice: Callable[[str], None]) -> None:
-        """``home`` gives the directory for the copies of a directory, two levels below the one for
-        all of our own files; ``notice`` hears each breach of a limit, once.
+        """``home`` returns the directory for the store of a directory, two levels below the one for
+        all files of this plugin. ``notice`` is called once for each exceeded limit.
         """
         self._home = home
         self._notice = notice
@@ -94,22 +94,22 @@ class Snapshots:
         self._reasons: dict[str, StoreError] = {}
         self._locks: dict[str, anyio.Lock] = {}
         self._in_use: dict[str, StoreLock] = {}
-        """As long as this process lives nobody prunes these stores."""
+        """Locks that keep these stores from being pruned while this process lives."""
         self._quiet = set[str]()
-        """Work trees around directories of sessions: nothing is said of their limits."""
+        """Work trees around directories of sessions. Their limits are not reported."""
         self._single: dict[str, bytes | None] = {}
         self._programs: set[str] = set()
-        """Those of `_single` that can be executed."""
+        """Those of `_single` that are executable."""
         self._unusual_rights = UnusualRights()
         self._warned: set[str] = set()
         self._left_out: dict[str, set[str]] = {}
-        """Files that were left out of the last look, by directory."""
+        """Files that the last scan left out, by directory."""
         self._nested: dict[str, list[str]] = {}
         self._real: dict[str, str] = {}
-        """Where the directories were at the last `retry`."""
+        """Real paths of the directories at the last `retry`."""
 
     def within(self, roots: Iterable[str]) -> list[str]:
-        """Real paths of these directories and of the repositories in them, the innermost first."""
+        """Return real paths of these directories and of repositories in them, innermost first."""
         found: set[str] = set()
         waiting = [self._real.get(root) or self._resolved(root) for root in roots]
         while waiting:
@@ -126,7 +126,9 @@ class Snapshots:
     def by_root(
         self, roots: Iterable[str], paths: Iterable[str]
     ) -> tuple[dict[str, list[str]], list[str]]:
-        """The files by the innermost of these directories that holds them; those in none."""
+        """Group the files by the innermost directory that contains them; also return those in
+        none.
+        """
         by: dict[str, list[str]] = {}
         rest = list(paths)
         for root in self.within(roots):
@@ -135,7 +137,7 @@ class Snapshots:
         return {root: inside for root, inside in by.items() if inside}, rest
 
     def looked(self, roots: Iterable[str]) -> bool:
-        """Whether all of these directories have been looked at, or cannot be."""
+        """Return whether all of these directories have been scanned, or cannot be."""
         return all(root in self._trees or root in self._reasons for root in self.within(roots))
 
     async def look(
@@ -144,7 +146,8 @@ class Snapshots:
         paths: Sequence[str] | None = None,
         rest: list[Change] | None = None,
     ) -> list[FileChange]:
-        """The changes since the last look: below these directories, or of these files only.
+        """Return the changes since the last scan, below these directories or of these files only.
+
         ``rest`` gets those that are not reviewed: modes, links, files beyond the limit.
         """
         others: list[Change] = []
@@ -169,46 +172,48 @@ class Snapshots:
         return changes
 
     async def look_around(self, outer: str) -> list[FileChange]:
-        """Return the changes since the last look at a work tree that is larger than a session's
-        directory. Nothing is said of files that are left out.
+        """Return the changes since the last scan of a work tree that is larger than a session's
+        directory.
+
+        Files that are left out are not reported.
         """
         self._quiet.add(outer)
         return (await self._locked(outer, self._look, None))[0]
 
     def is_given_up(self, root: str) -> bool:
-        """Whether a directory cannot be stored."""
+        """Return whether a directory cannot be stored."""
         return root in self._reasons
 
     def is_too_large(self, root: str) -> bool:
-        """Whether that is because of its size."""
+        """Return whether a directory cannot be stored because of its size."""
         return isinstance(self._reasons.get(root), LimitError)
 
     async def changed_since(self, root: str, since: int) -> list[str]:
-        """Return the files of a work tree that cannot be stored that have changed since a time, in
-        nanoseconds.
+        """Return files changed since a time in nanoseconds, in a work tree that cannot be
+        stored.
         """
         return await self._locked(root, self._changed_since, since)
 
     async def folders(self, root: str) -> list[str] | None:
-        """The directories that a look at one with a store goes through; None: there is no store."""
+        """Return the directories that a scan of a directory visits; None if it has no store."""
         return await self._locked(root, self._folders, None) if root in self._stores else None
 
     def stored(self, roots: Iterable[str]) -> bool:
-        """Whether all of these directories have a store, and a tree in it."""
+        """Return whether all of these directories have a store with a tree."""
         return all(root in self._stores and root in self._trees for root in roots)
 
     def singles(self) -> Iterable[str]:
-        """The files that are in no store and are looked at all the same."""
+        """Return the files in no store that are scanned by name."""
         return self._single
 
     async def note(self, roots: Sequence[str], paths: Iterable[str]) -> None:
-        """A tool call names these files: read those that are in no store."""
+        """Read those of these files that are in no store, since a tool call names them."""
         rest = await self.loose(roots, [path for path in paths if path not in self._single])
         if rest:
             await to_thread.run_sync(self._read_single, rest)
 
     async def loose(self, roots: Sequence[str], paths: Iterable[str]) -> list[str]:
-        """The files that are in no store of the directories."""
+        """Return the files that are in no store of the directories."""
         kept, rest = self.by_root(roots, paths)
         for root, inside in kept.items():
             if root in self._stores:
@@ -216,7 +221,7 @@ class Snapshots:
         return rest
 
     async def holds(self, roots: Sequence[str], path: str) -> bool:
-        """Whether the next look at a file can tell if its content has changed."""
+        """Return whether the next scan of a file can detect a change of its content."""
         if path in self._single:
             return True
         if not any(root in self._stores for root in self.by_root(roots, [path])[0]):
@@ -225,46 +230,46 @@ class Snapshots:
         return size <= limits.MAX_FILE_BYTES and not await self.loose(roots, [path])
 
     def is_single(self, path: str) -> bool:
-        """Whether a file is read by name, since it is in no store."""
+        """Return whether a file is scanned by name, since it is in no store."""
         return path in self._single
 
     def single(self, path: str) -> bytes | None:
-        """The last known content of a file that is in no store; None also for other files."""
+        """Return the last known content of a file in no store; None also for other files."""
         return self._single.get(path)
 
     def rights(self, path: str) -> Rights | None:
-        """The rights that a file had; None for those of a new file, or unknown ones."""
+        """Return the known rights of a file; None for those of a new file, or unknown ones."""
         return self._unusual_rights.get(path)
 
     def trees(self, roots: Sequence[str]) -> dict[str, str]:
-        """The trees of the last look, by real path of the directory; only those with a store."""
+        """Return the trees of the last scan by real path, of directories with a store."""
         found = {root: self._trees.get(root) for root in self.within(roots)}
         return {root: tree for root, tree in found.items() if tree}
 
     def reasons(self, roots: Sequence[str]) -> list[str]:
-        """Why directories are not stored."""
+        """Return why directories are not stored."""
         found = [self._reasons.get(root) for root in self.within(roots)]
         return [str(reason) for reason in found if reason]
 
     def retry(self, roots: Sequence[str]) -> None:
-        """Try again with directories that could not be stored for a reason that may have passed, or
-        that are links to others now.
-        """
+        """Try directories again that failed for a temporary reason, and resolve all paths again."""
         self._real.clear()
         for root in self.within(roots):
             if not isinstance(self._reasons.get(root), LimitError):
                 self._reasons.pop(root, None)
 
     async def differences(self, root: str, old: str, new: str) -> list[Change]:
-        """The differences between two trees of a directory. StoreError."""
+        """Return the differences between two trees of a directory. Raises StoreError."""
         return await to_thread.run_sync(self._store(root).differences, old, new)
 
     async def contents(self, root: str, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
-        """Stored bytes by path; lost ones are missing. StoreError."""
+        """Return stored bytes by path; lost ones are missing. Raises StoreError."""
         return await to_thread.run_sync(self._store(root).contents, wanted)
 
     async def content(self, trees: Mapping[str, str], path: str) -> Side:
-        """The content of a file in one of these trees, by directory; Unstored where none knows."""
+        """Return the content of a file in one of these trees, by directory; Unstored if not
+        known.
+        """
         inside = [root for root in trees if is_below(path, root) and root in self._stores]
         if not inside:
             return UNKNOWN_CONTENT
@@ -283,8 +288,10 @@ class Snapshots:
     async def committed(
         self, root: str, paths: Sequence[str], known: str | None
     ) -> tuple[str, int, dict[str, bytes | None]]:
-        """HEAD's commit, when it became that in nanoseconds (0: not known), and those of these
-        files that it changed, if it is another one than ``known`` and was not just checked out.
+        """Return HEAD's commit, when it was set (ns, 0: not known), and contents of files it
+        changed.
+
+        The contents are given only if HEAD differs from ``known`` by more than checkouts.
         """
         store = self._stores.get(root)
         if store is None:
@@ -303,15 +310,16 @@ class Snapshots:
     async def brought(
         self, roots: Iterable[str], paths: Iterable[str], since: int, by_agent: ByAgent
     ) -> dict[str, list[Brought]]:
-        """Return the contents that the user's checkouts, commits and pulls since a time (in
-        nanoseconds) have given these files.
+        """Return the contents that the user's git commands have given these files.
+
+        Covers checkouts, commits and pulls since a time in nanoseconds.
         """
         found: dict[str, list[Brought]] = {}
 
         def ask(root: str, inside: Sequence[str]) -> dict[str, list[Brought]]:
             try:
                 return self._stores[root].brought(inside, since, by_agent)
-            except StoreError:  # a commit is gone again
+            except StoreError:  # a commit is gone
                 return {}
 
         for root, inside in self.by_root(roots, paths)[0].items():
@@ -320,12 +328,12 @@ class Snapshots:
         return found
 
     async def _locked(self, root: str, work: Callable[[str, P], R], paths: P) -> R:
-        """One at a time for each directory, in a worker thread."""
+        """Run work in a worker thread, one at a time for each directory."""
         async with self._locks.setdefault(root, anyio.Lock(fast_acquire=True)):
             return await to_thread.run_sync(work, root, paths)
 
     def _is_unchanged(self, root: str) -> bool:
-        """Whether a small directory is as it was: not worth waiting for a thread."""
+        """Return whether a small directory is unchanged, without waiting for a thread."""
         store, lock = self._stores.get(root), self._locks.get(root)
         looking = lock is not None and lock.locked()
         return store is not None and not looking and store.is_unchanged()
@@ -357,7 +365,7 @@ class Snapshots:
             return found
         except StoreError as error:
             self._give_up(root, error)
-        except OSError as error:  # the disk is full, or no directory of ours can be made
+        except OSError as error:  # the disk is full, or a directory cannot be created
             where = f": {error.filename}" if error.filename else ""
             self._give_up(root, StoreError(f"{error.strerror or error}{where}"))
         return [], []
@@ -366,12 +374,12 @@ class Snapshots:
         try:
             return self._store(root).folders()
         except StoreError:
-            return None  # the next look says why
+            return None  # the next scan reports why
 
     def _split(
         self, store: GitStore, changes: Sequence[Change]
     ) -> tuple[list[FileChange], list[Change]]:
-        """The changes to review, and the rest."""
+        """Return the changes to review, and the others."""
         files = [it for it in changes if _is_file(it.before) or _is_file(it.after)]
         if len(files) > limits.MAX_CHANGES:
             self._warn(wording.MANY_CHANGES.format(count=len(files), reviewed=limits.MAX_CHANGES))
@@ -406,7 +414,7 @@ class Snapshots:
         return self._stores[root]
 
     def _give_up(self, root: str, reason: StoreError) -> None:
-        """A directory that cannot be stored now is not tried again before the next `retry`."""
+        """Stop storing a directory until the next `retry`."""
         self._stores.pop(root, None)
         self._reasons[root] = reason
         if root not in self._quiet:
@@ -472,7 +480,7 @@ class Snapshots:
 
 
 def _size(path: str) -> int:
-    """Bytes of a file; 0 where there is none."""
+    """Return the size of a file; 0 if there is none."""
     try:
         return os.stat(path).st_size  # noqa: PTH116
     except OSError:
@@ -480,12 +488,12 @@ def _size(path: str) -> int:
 
 
 def _is_file(blob: Blob | None) -> bool:
-    """Whether this is a file, stored or not."""
+    """Return whether this is a file, stored or not."""
     return blob is not None and not blob.link and not blob.fifo
 
 
 def _loaded(store: GitStore, changes: Sequence[Change]) -> list[FileChange]:
-    """The contents of both sides of changes that have a file on one side."""
+    """Load the contents of both sides of changes that have a file on one side."""
     wanted = [(it.path, it.before) for it in changes if it.before and it.before.is_stored]
     kept = store.contents(wanted)
     found: list[FileChange] = []
@@ -497,7 +505,7 @@ def _loaded(store: GitStore, changes: Sequence[Change]) -> list[FileChange]:
         if isinstance(after, bytes) and (link := _link(change.before, kept.get(change.path))):
             found.append(FileChange(change.path, None, after, link=link))
             continue
-        if before != after or not change.same_bytes:  # else it has changed back since
+        if before != after or not change.same_bytes:  # otherwise it has changed back
             executable = change.before is not None and bool(change.before.mode & 0o100)
             found.append(FileChange(change.path, before, after, executable))
     return found
@@ -516,7 +524,7 @@ def _before(blob: Blob | None, data: bytes | None) -> Side:
 
 
 def present(path: str) -> bytes | Unstored | None:
-    """A file as it is; None where there is none."""
+    """Return the present content of a file; None if there is none."""
     try:
         return bytes_of(path)
     except SizeError:

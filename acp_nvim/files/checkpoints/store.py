@@ -1,4 +1,4 @@
-"""Contents of a directory at some moment: the types of stores, and their limits."""
+"""Types and limits of stores for the contents of a directory."""
 
 from __future__ import annotations
 
@@ -17,44 +17,46 @@ from acp_nvim.files.bytes import nofollow, private_files
 T = TypeVar("T")
 
 MAX_AGE_S: Final = 14 * 24 * 3600
-"""Checkpoints, and stores that nobody has used since, are forgotten after that."""
+"""Age at which checkpoints and unused stores are removed."""
 OLDER: Final = "older"
-"""The directory in a store for what was in it before it grew too large (`pruning`)."""
+"""Subdirectory of a store for the contents from before it grew too large (`pruning`)."""
 MAX_FILE_BYTES: Final = 8 * 1024 * 1024
-"""Larger files are not stored: their changes on disk are neither reviewed nor restored."""
+"""Larger files are not stored. Their changes on disk are neither reviewed nor restored."""
 MAX_SCAN_BYTES: Final = 256 * 1024 * 1024
-"""New contents that one look stores; further files are left out."""
+"""Limit of new contents that one scan stores. Further files are left out."""
 NO_ROOM: Final = "more than one look takes in"
 MAX_FILES: Final = 20_000
-"""Files of a directory that is in no repository. Of a larger one nothing is stored."""
+"""Limit of files for a directory in no repository. Nothing is stored of a larger one."""
 SKIPPED: Final = frozenset(
     {
         *(".git", ".hg", ".svn", ".jj", "node_modules", ".venv", "venv", "__pycache__", ".tox"),
         *(".cache", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".direnv", ".gradle"),
     }
 )
-"""Directories of generated files, or of another store's data, that it leaves out."""
+"""Directories with generated files or other version control data, which are skipped."""
 MAX_INDEX: Final = 300_000
-"""Entries of a git index. Of a larger work tree nothing is stored."""
+"""Limit of entries of a git index. Nothing is stored of a larger work tree."""
 MAX_AROUND: Final = 5000
-"""Files unknown to git in a work tree around a session's directory. Of more nothing is stored."""
+"""Limit of files unknown to git in a work tree around a session's directory. Nothing is stored
+beyond it.
+"""
 MAX_CHANGES: Final = 1000
-"""Files that one look takes up for review; of more, the first by name."""
+"""Limit of files reviewed after one scan; of more, the first by name."""
 MAX_NAMES: Final = 5
-"""How many names a message gives before it counts the rest."""
+"""Limit of names in a message. The rest is counted."""
 
 
 UNKNOWN: Final = "?"
-"""The mark of a content that is not known."""
+"""Mark of an unknown content."""
 
 
 SOCKET, DEVICE = "a socket", "a device"
 
 
 class Blob(msgspec.Struct, frozen=True):
-    """A stored content: its name in the store, and the file's mode as git writes it.
+    """A stored content: its name in the store, and the file's mode in git's form.
 
-    With ``why`` the content is not stored, for that reason; ``id`` is then the file's `signature`.
+    With ``why`` the content is not stored, for that reason; ``id`` is the file's `signature` then.
     """
 
     id: str
@@ -63,22 +65,24 @@ class Blob(msgspec.Struct, frozen=True):
 
     @property
     def is_stored(self) -> bool:
-        """The content can be brought back."""
+        """Return whether the content can be restored."""
         return not self.why
 
     @property
     def is_missed(self) -> bool:
-        """It is not stored, and users would want it to be: no socket or device."""
+        """Return whether a user would want it stored and it is not. Excludes sockets and
+        devices.
+        """
         return not self.is_stored and self.why not in (SOCKET, DEVICE)
 
     @property
     def link(self) -> bool:
-        """The content is the target of a symbolic link."""
+        """Return whether the content is the target of a symbolic link."""
         return stat.S_IFMT(self.mode) == stat.S_IFLNK
 
     @property
     def fifo(self) -> bool:
-        """A FIFO, which has no content."""
+        """Return whether it is a FIFO, which has no content."""
         return stat.S_IFMT(self.mode) == stat.S_IFIFO
 
 
@@ -87,21 +91,21 @@ class Unstored(msgspec.Struct, frozen=True):
 
     why: str
     mark: str = UNKNOWN
-    """Distinguishes links and FIFOs from others."""
+    """Mark that distinguishes links and FIFOs."""
 
 
 UNREADABLE: Final = Blob("", 0, "unreadable")
 
 
 def blob_mark(blob: Blob | None) -> str:
-    """A name for a stored content and mode; empty for no file."""
+    """Return a mark of a stored content and mode; empty for no file."""
     if blob is None:
         return ""
     return f"o{blob.id}.{blob.mode:o}" if blob.is_stored else UNKNOWN
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A file (absolute path) that differs; None where there is none."""
+    """A file (absolute path) that differs; a side is None if there is no file."""
 
     path: str
     before: Blob | None
@@ -109,52 +113,54 @@ class Change(msgspec.Struct, frozen=True):
 
     @property
     def same_bytes(self) -> bool:
-        """Only the mode differs."""
+        """Return whether only the mode differs."""
         return (self.before and self.before.id) == (self.after and self.after.id)
 
 
 class Brought(msgspec.Struct, frozen=True):
-    """The content that git has given a file: None removed it; ``until``: in nanoseconds."""
+    """Content that git gave a file (None: removed), until this time in nanoseconds."""
 
     data: bytes | None
     until: int
 
 
 class Scan(msgspec.Struct, frozen=True):
-    """The present tree, the changes since the last look, and the files that were not stored.
+    """The present tree, the changes since the last scan, and the files that were not stored.
 
-    ``nested`` are repositories of their own inside (absolute paths), which the tree lacks.
+    ``nested`` are repositories inside (absolute paths), which the tree lacks.
     """
 
     tree: str
     changes: list[Change]
     left_out: list[str]
     read: list[str]
-    """The files that are not as they were at the last look; perhaps in nothing but their mode."""
+    """Files that differ from the last scan, perhaps only in their mode."""
     nested: list[str] = []
 
 
 class StoreError(Exception):
-    """Nothing can be stored of this directory now; the message says why in one line."""
+    """Nothing of this directory can be stored now; the message is the reason in one line."""
 
 
 class LimitError(StoreError):
-    """The directory is too large; nor will it be smaller soon."""
+    """The directory is too large, which will not change soon."""
 
 
 class Room:
-    """Sorts files: those within the limits of one look, those to leave out, missing ones."""
+    """Files sorted by the limits of one scan: to store, to leave out, missing."""
 
     def __init__(self) -> None:
         self.fitting: dict[str, os.stat_result] = {}
         self.out: dict[str, Blob] = {}
         self.settled: dict[str, os.stat_result] = {}
-        """Left out as long as they do not change."""
+        """Files to leave out until they change."""
         self.gone: list[str] = []
 
     def sort(self, paths: Iterable[str]) -> None:
-        """Look at each of these files (absolute paths). Where they are more than one look takes in,
-        those that changed last are stored: the agent's are among them.
+        """Sort these files (absolute paths).
+
+        If they exceed the limit of one scan, the most recently changed are stored, since the
+        agent's are among them.
         """
         for path in paths:
             self._sort(path)
@@ -190,7 +196,7 @@ class Room:
 
 
 def write_packed(place: Path, data: bytes, *, sync: bool) -> None:
-    """Write a packed file of ours, unless there is one. StoreError."""
+    """Write a packed file unless it exists. Raises StoreError."""
     try:
         if not place.exists():
             private_files.write(place, zlib.compress(data, 1), sync=sync)
@@ -199,7 +205,7 @@ def write_packed(place: Path, data: bytes, *, sync: bool) -> None:
 
 
 def read_packed(place: Path, kind: type[T]) -> T:
-    """The value in a packed file of ours. StoreError when it is gone."""
+    """Return the value in a packed file. Raises StoreError if it is gone."""
     try:
         return msgspec.msgpack.decode(zlib.decompress(read_stored(place)), type=kind)
     except (OSError, zlib.error, msgspec.DecodeError) as error:
@@ -207,8 +213,9 @@ def read_packed(place: Path, kind: type[T]) -> T:
 
 
 def read_stored(place: Path, below: int = 1) -> bytes:
-    """The bytes of a file of ours, which may be in `OLDER`: its place is so many directories below
-    the store. OSError.
+    """Return the bytes of a file that may be in `OLDER`.
+
+    ``below`` is the number of directories between it and the store. Raises OSError.
     """
     try:
         return place.read_bytes()
@@ -218,7 +225,7 @@ def read_stored(place: Path, below: int = 1) -> bytes:
 
 
 def left_out(path: str, info: os.stat_result) -> Blob | None:
-    """The blob of a file (no directory) that is not stored; None for one to store."""
+    """Return the blob of a file (no directory) that is not stored; None for one to store."""
     why = ""
     mode = 0
     if stat.S_ISFIFO(info.st_mode):
@@ -235,8 +242,9 @@ def left_out(path: str, info: os.stat_result) -> Blob | None:
 
 
 def content(path: str, mode: int) -> bytes:
-    """The bytes of a file, or where a link points to. OSError, also where it is neither: a FIFO may
-    have taken the file's place, and reading that would never end.
+    """Return the bytes of a file or the target of a link. Raises OSError otherwise.
+
+    A FIFO may have replaced the file, and reading it could block for ever.
     """
     if stat.S_ISLNK(mode):
         return os.fsencode(os.readlink(path))  # noqa: PTH115
@@ -247,23 +255,23 @@ def content(path: str, mode: int) -> bytes:
 
 
 def is_beyond_link(path: str) -> bool:
-    """Whether a directory on the way to a file (absolute real path) is a link now."""
+    """Return whether a directory above a file (absolute real path) has become a link."""
     parent = os.path.dirname(path)  # noqa: PTH120
     return os.path.realpath(parent) != parent
 
 
 def too_large() -> str:
-    """Why a file over the limit is not stored."""
+    """Return the reason for a file over the limit."""
     return f"over {MAX_FILE_BYTES >> 20} MiB"
 
 
 def signature(info: os.stat_result) -> str:
-    """The same string as long as a file that is not stored does not change."""
+    """Return a string that changes when a file that is not stored changes."""
     return f"{info.st_mtime_ns}.{info.st_size}.{info.st_ino}.{info.st_mode:o}"
 
 
 def signature_of(path: str) -> str | None:
-    """The same of a path; None where there is nothing."""
+    """Return the signature of a path; None if nothing is there."""
     try:
         return signature(os.lstat(path))
     except OSError:
@@ -271,7 +279,7 @@ def signature_of(path: str) -> str | None:
 
 
 def names(paths: Sequence[str], root: str, most: int = MAX_NAMES) -> str:
-    """Some paths in words: relative to the root, the rest counted."""
+    """List some paths relative to the root; count the rest."""
     listed = [os.path.relpath(path, root) for path in paths[:most]]
     if len(paths) > most:
         listed.append(f"{len(paths) - most} more")
