@@ -10,7 +10,8 @@ local file_stamp = require('acp.buffers.file_stamp')
 local stamp, with = file_stamp.of, require('acp.base.options').with
 
 local read_stamps = {} ---@type table<integer, string> file stamp when the clean buffer equalled it
-local fresh = {} ---@type table<integer, boolean> the stamp may miss a change in the same clock tick
+--- Layout of each file whose stamp may miss a change in the same clock tick.
+local fresh = {} ---@type table<integer, acp.Layout>
 local conflicts = {} ---@type table<integer, string> why buffer and file differ
 
 local on, group = require('acp.base.autocmds').group('acp.save')
@@ -42,7 +43,7 @@ local function file_of(bufnr) return uv.fs_stat(api.nvim_buf_get_name(bufnr)) en
 ---@param is_fresh? boolean whether the stamp was too young at that time
 local function record_stamp(bufnr, stat, is_fresh)
   read_stamps[bufnr] = stat and stamp(stat) or nil
-  fresh[bufnr] = is_fresh or nil
+  fresh[bufnr] = is_fresh and require('acp.buffers.text').layout(bufnr) or nil
 end
 
 --- Whether the clean buffer still equals its file. The texts are compared if the stamp is too young
@@ -52,8 +53,8 @@ local function is_current(bufnr, stat)
   if (stat and stamp(stat) or nil) ~= read_stamps[bufnr] then return false end
   if not stat or not fresh[bufnr] then return true end
   local is_fresh = file_stamp.is_fresh(stat)
-  if not require('acp.buffers.text').is_of_file(bufnr) then return false end
-  fresh[bufnr] = is_fresh or nil
+  if not require('acp.buffers.text').is_of_file(bufnr, fresh[bufnr]) then return false end
+  if not is_fresh then fresh[bufnr] = nil end
   return true
 end
 

@@ -20,10 +20,26 @@ function M.ends(bufnr) return vim.bo[bufnr].endofline and not M.is_empty(bufnr) 
 
 local BREAKS = { unix = '\n', dos = '\r\n', mac = '\r' }
 
---- Whether the bytes of the buffer's file are those that a write of the buffer would produce.
----@return boolean
-function M.is_of_file(bufnr)
+---@class acp.Layout format of a text in its file
+---@field fileformat string
+---@field fileencoding string
+---@field bomb boolean
+
+---@return acp.Layout
+function M.layout(bufnr)
   local options = vim.bo[bufnr]
+  return {
+    fileformat = options.fileformat,
+    fileencoding = options.fileencoding,
+    bomb = options.bomb,
+  }
+end
+
+--- Whether the bytes of the buffer's file are those that a write of the buffer would produce.
+---@param layout? acp.Layout of the file when it was read; the buffer's options may differ by now
+---@return boolean
+function M.is_of_file(bufnr, layout)
+  local options = layout or M.layout(bufnr)
   local file = io.open(vim.api.nvim_buf_get_name(bufnr), 'rb')
   local bytes = file and file:read('*a')
   if file then file:close() end
