@@ -1,1 +1,1 @@
-"""Pending edits, pure: texts, hunks, three-way merge, and the ledger of undecided edits."""
+"""Pending edits: texts, hunks, three-way merge, and the ledger of undecided edits. Pure."""

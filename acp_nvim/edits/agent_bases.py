@@ -1,32 +1,31 @@
-"""The base of each agent's next write: the text that it believes a file to hold.
+"""Bases of the agents' next writes: the text that each agent believes a file to have.
 
 An agent writes whole texts. Its change is the difference between its text and the **base**: the
-text that it last read or wrote, *as far as that is still there*. So the base follows some changes
-of the file and not others. `AgentBases.changed` is told of every change, with its `Act`:
+text that it last read or wrote, *as far as that still exists*. The base therefore follows some
+changes of the file and not others. `AgentBases.changed` is called for every change, with its `Act`:
 
 - `TYPED`: the user's own work, a save, another agent's write. The base stays. The next write is
-  merged with the change, and refused where both changed the same lines.
-- `DECIDED`: the user refused text (reject, restore, the other side of a conflict) or gave up
-  unsaved text (`:edit!`). The base changes as the text does, for every session. An agent that
-  writes that text again does write it again, because it is a change once more.
-- `RETURNED`: the user went back to an earlier text (undo, redo, unreject, the restore of a
-  restore). The base follows where the agent's own lines change, and where lines that had been
-  taken out of it are there again. Anything else counts as typed: what the user undoes of their
-  own, or brings back after the agent has read the file, is theirs.
+  merged with the change, and refused if both changed the same lines.
+- `DECIDED`: the user refused text (reject, restore, the other side of a conflict) or discarded
+  unsaved text (`:edit!`). The base changes as the text does, for every session. If an agent writes
+  the refused text again, that is a new change.
+- `RETURNED`: the user returned to an earlier text (undo, redo, unreject, the undo of a restore).
+  The base follows changes of the agent's own lines, and restored lines that had been removed from
+  it. Other changes count as typed: if the user undoes their own work, or restores something after
+  the agent has read the file, it is the user's.
 - `REPLACED`: a program changed the file on disk. That counts as the user's work, with one
-  exception: where the agent's own lines are gone as if it had never written them (`git checkout`),
-  they leave the base.
+  exception: if the agent's own lines are gone as if never written (`git checkout`), they are
+  removed from the base.
 
-Whatever brings back just the text that the agent last saw makes it the base again.
+A change that restores exactly the text that the agent last saw makes it the base again. A deleted
+file has an empty base, so the next write creates it. If another file was created in its place, the
+write is refused, since the agent does not know that file.
 
-A file that is gone has an empty base: the next write creates it. If somebody else created another
-file meanwhile the write is refused, because the agent does not know that one.
+Only the parts of the base that the act has changed follow it. Text that the user typed after the
+agent read the file is therefore merged with its next write, whatever was rejected meanwhile.
 
-Only those parts of the base change that the act has changed. So text that the user typed after the
-agent read the file is merged with its next write, whatever has been rejected meanwhile.
-
-Texts are kept up to a number of bytes; the least recently used go first and leave their digest,
-which is enough to know whether a present text is still the same.
+Texts are kept up to a number of bytes. The least recently used are dropped first, except for their
+digest, which shows whether a present text is still the same.
 """
 
 from __future__ import annotations
@@ -43,14 +42,14 @@ from acp_nvim.edits.merge import overlaid
 from acp_nvim.edits.text import EMPTY, Text, digest, from_lines, rows, size
 
 MAX_BYTES = 64 * 1024 * 1024
-"""The most bytes of texts held, of all sessions together."""
+"""Limit of bytes of texts, of all sessions together."""
 MAX_DIGESTS = 20_000
 LATEST = 3
-"""Before how many of an agent's latest writes of a file the base is kept."""
+"""Number of an agent's latest writes of a file for which the earlier base is kept."""
 
 
 class Act(Enum):
-    """How a file's text changed; the module's docstring tells what follows."""
+    """Kind of change of a file's text. The module's docstring lists the effects."""
 
     TYPED = "typed"
     DECIDED = "decided"
@@ -59,32 +58,32 @@ class Act(Enum):
 
 
 class Stale(msgspec.Struct, frozen=True):
-    """A write that changes a text which no longer exists anywhere."""
+    """A write changes a text that no longer exists."""
 
     reason: str
 
 
 class Belief(msgspec.Struct, frozen=True):
-    """What one agent knows of one file."""
+    """One agent's knowledge of one file."""
 
     base: Text
     read: Text
-    """The text that it last read or wrote: the base, plus the lines that were taken out of it."""
+    """Text that the agent last read or wrote: the base plus the lines removed from it."""
     earlier: tuple[Text, ...] = ()
-    """The base before the agent's first write, and before its latest ones."""
+    """Base from before the agent's first write, and those from before its latest ones."""
     decisions: tuple[tuple[Text, Belief], ...] = ()
-    """The file's text before the user's latest decisions, and the belief at that time."""
+    """Texts of the file from before the user's latest decisions, and the beliefs at that time."""
 
     @property
     def size(self) -> int:
-        """About how many bytes its texts take."""
+        """Return the approximate number of bytes of the texts."""
         texts = [self.base, self.read, *self.earlier]
         for text, known in self.decisions:
             texts += [text, known.base]
         return size(self.base) * len({id(text) for text in texts})
 
     def reads(self, text: Text) -> Belief:
-        """The agent is given this text."""
+        """Return the belief after the agent has read this text."""
         return Belief(text, text, self._before_writes(self.base, text))
 
     def writes(self, text: Text) -> Belief:
@@ -95,20 +94,20 @@ class Belief(msgspec.Struct, frozen=True):
         return Belief(text, text, (*first, *(*latest, self.base)[-LATEST:]))
 
     def _before_writes(self, before: Text, after: Text) -> tuple[Text, ...]:
-        """The earlier bases with another side's changes put in."""
+        """Apply another side's changes to the earlier bases."""
         if before == after:
             return self.earlier
         return tuple(overlaid(before, text, after) for text in self.earlier)
 
     def follows(self, before: Text | None, after: Text | None, act: Act) -> Belief:
-        """The file changed from one text to the other."""
+        """Return the belief after a change of the file."""
         if after is None:
             return Belief(EMPTY, self.read, self.earlier)
         if before is None:
             came_back = act in (Act.DECIDED, Act.RETURNED) or after == self.read
             return Belief(after, self.read, self.earlier) if came_back else self
         if act in (Act.TYPED, Act.REPLACED) and self.base is not self.read and after == self.read:
-            # An undo that nobody heard of, or a program, has brought the agent's text back.
+            # An unreported undo, or a program, has restored the agent's text.
             return Belief(after, after, self.earlier, self.decisions)
         if act is Act.DECIDED:
             base = overlaid(before, self.base, after)
@@ -123,19 +122,19 @@ class Belief(msgspec.Struct, frozen=True):
         return self
 
     def _decided(self, before: Text) -> tuple[tuple[Text, Belief], ...]:
-        """The decisions with one added, made when the file had this text."""
+        """Return the decisions plus one that was made when the file had this text."""
         now = Belief(self.base, self.read, self.earlier)
         return (*self.decisions, (before, now))[-LATEST:]
 
     def _as_before(self, before: Text, after: Text) -> Belief | None:
-        """The belief before a decision, where that decision is taken back as a whole."""
+        """Return the belief from before a decision that is undone as a whole."""
         known = next((known for text, known in reversed(self.decisions) if text == after), None)
         if known is None:
             return None
         return Belief(known.base, known.read, known.earlier, self._decided(before))
 
     def _retraced(self, before: Text, after: Text) -> Belief:
-        """Put changes of the agent's own lines into the base."""
+        """Apply changes of the agent's own lines to the base."""
         if after == self.read or after in self.earlier:
             return Belief(after, self.read, self.earlier, self.decisions)
         if not self.earlier:
@@ -152,8 +151,9 @@ class Belief(msgspec.Struct, frozen=True):
         return Belief(base, self.read, self.earlier, self.decisions)
 
     def _returned(self, before: Text, after: Text) -> Belief:
-        """Put back lines that the agent knows and that were taken out of its base; take out again
-        what it had removed.
+        """Restore lines that the agent knows and that were removed from its base.
+
+        Lines that the agent had removed are removed again.
         """
         if self.read is self.base or self.base == self.read:
             return self
@@ -170,14 +170,14 @@ class Belief(msgspec.Struct, frozen=True):
         return Belief(base, self.read, self.earlier, self.decisions)
 
     def _without_own(self, before: Text, after: Text) -> Belief:
-        """Take the agent's own lines out of the base where they have left the file."""
+        """Remove the agent's own lines from the base if they are gone from the file."""
         found = self
         for apart in reversed(self.earlier):
             found = found._back_to(apart, before, after)
         return found
 
     def _back_to(self, apart: Text, before: Text, after: Text) -> Belief:
-        """Do so for lines that are as they were before one of its writes."""
+        """Remove lines that are as they were before one of the agent's writes."""
         left = diff(rows(apart), rows(after))
         gone = [
             Hunk(own.new_start, own.new_end, rows(apart)[own.start : own.end], own.start)
@@ -190,7 +190,7 @@ class Belief(msgspec.Struct, frozen=True):
         return self if base == self.base else Belief(base, self.read, self.earlier, self.decisions)
 
     def _there(self, apart: Text, before: Text) -> list[tuple[Hunk, tuple[int, int]]]:
-        """The agent's own hunks that are untouched in a text, with their rows there."""
+        """Return the agent's own hunks that are unchanged in a text, with their rows there."""
         typed = diff(rows(self.base), rows(before))
         return [
             (own, _span(typed, own))
@@ -200,7 +200,7 @@ class Belief(msgspec.Struct, frozen=True):
 
 
 def _touch(hunks: list[Hunk], start: int, end: int) -> bool:
-    """Whether hunks change one of these old rows, or insert lines between them."""
+    """Return whether hunks change one of these old rows, or insert lines between them."""
     return any(
         hunk.start <= start <= hunk.end
         if start == end
@@ -212,13 +212,13 @@ def _touch(hunks: list[Hunk], start: int, end: int) -> bool:
 
 
 def _span(typed: list[Hunk], own: Hunk) -> tuple[int, int]:
-    """The rows of an agent's hunk in the text that the user has made of it since."""
+    """Return the rows of an agent's hunk in the text after the user's edits."""
     shift = sum(hunk.growth for hunk in typed if hunk.end <= own.new_start)
     return own.new_start + shift, own.new_end + shift
 
 
 class AgentBases:
-    """The beliefs by real path and session (its key)."""
+    """Beliefs by real path and session key."""
 
     def __init__(self, max_bytes: int = MAX_BYTES, max_digests: int = MAX_DIGESTS) -> None:
         self._files: dict[str, dict[str, Belief]] = {}
@@ -226,29 +226,29 @@ class AgentBases:
         """Sessions and paths of all beliefs, the least recently used first."""
         self._digests: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._present: dict[str, Text | None] = {}
-        """The files' present texts, as far as they are known."""
+        """Present texts of the files, as far as known."""
         self._left: dict[str, Act] = {}
-        """Files whose text was given up for another that is not known yet, and by which act."""
+        """Files whose text was discarded for one not known yet, with the act."""
         self._max_bytes = max_bytes
         self._max_digests = max_digests
         self._bytes = 0
 
     @property
     def bytes(self) -> int:
-        """About how many bytes of texts are held."""
+        """Return the approximate number of bytes of texts held."""
         return self._bytes
 
-    # ---- what agents do
+    # ---- events of agents
 
     def note(self, session: str, path: str, text: Text) -> None:
-        """The agent was given this text. An unchanged text costs nothing."""
+        """Record that the agent has read this text. An unchanged text costs nothing."""
         known = self._belief(session, path)
         if known is None or known.base is not text or known.read is not text:
             self._put(session, path, known.reads(text) if known else Belief(text, text))
         self._present[path] = text
 
     def wrote(self, session: str, path: str, base: Text, text: Text, present: Text) -> None:
-        """The agent made ``text`` of ``base``, and the file is ``present`` now."""
+        """Record that the agent changed ``base`` to ``text``, so the file is ``present`` now."""
         known = self._belief(session, path)
         belief = known if known is not None and known.base == base else Belief(base, base)
         if belief.base != text or known is None or known.read is not known.base:
@@ -257,14 +257,14 @@ class AgentBases:
         self._left.pop(path, None)
 
     def last(self, session: str, path: str) -> Text | None:
-        """The text that the agent last saw, where it is still held."""
+        """Return the text that the agent last saw, if it is still held."""
         known = self._belief(session, path)
         return known.base if known is not None else None
 
     def base_of(self, session: str, path: str, present: Iterable[Text]) -> Text | Stale | None:
-        """The base of a write; None for a file that the agent never saw.
+        """Return the base of a write; None for a file that the agent never saw.
 
-        Where the text is no longer held it is looked for among the ``present`` ones, by its digest.
+        A text that is no longer held is searched among the ``present`` ones by its digest.
         """
         last = self.last(session, path)
         known = self._digests.get((session, path))
@@ -276,16 +276,16 @@ class AgentBases:
         return found
 
     def forget(self, session: str) -> None:
-        """The session is over."""
+        """Drop the beliefs of a session."""
         for key in [key for key in self._used if key[0] == session]:
             self._drop(key)
         for key in [key for key in self._digests if key[0] == session]:
             del self._digests[key]
 
-    # ---- what becomes of files
+    # ---- changes of files
 
     def knows(self, path: str) -> bool:
-        """Whether any agent has a belief about a file."""
+        """Return whether any agent has a belief about a file."""
         return path in self._files or any(name == path for _, name in self._digests)
 
     def changed(
@@ -295,13 +295,13 @@ class AgentBases:
         act: Act,
         before: Text | UnsetType | None = UNSET,
     ) -> None:
-        """A file has this text now (None: it is gone). ``before`` is what it had, where that is
-        known better than here.
+        """Record a file's text (None: deleted). ``before`` is its earlier text, if the caller knows
+        it.
         """
         if path not in self._files and not self._digests:
             return
         if path in self._left and act in (Act.TYPED, Act.RETURNED):
-            return  # `found` takes it up, after what the file has been given up for
+            return  # `found` handles it, after the text that replaces the discarded one
         self._left.pop(path, None)
         was = self._present.get(path) if before is UNSET else before
         if path in self._files:
@@ -316,17 +316,19 @@ class AgentBases:
             self._follow_digests(path, was, after, act)
 
     def left(self, path: str, act: Act) -> None:
-        """The file's text is given up for the one on disk, which `found` tells."""
+        """Record that the file's text was discarded for the one on disk, which `found` supplies."""
         if path in self._files:
             self._left[path] = act
 
     def is_left(self, path: str) -> bool:
-        """Whether a file's text was given up and the next one is not known yet."""
+        """Return whether a file's text was discarded and the next one is not known yet."""
         return path in self._left
 
     def found(self, path: str, present: Iterator[Text], act: Act) -> None:
-        """A look at a file. ``present`` is its text, then the saved one where that differs: a text
-        that was given up is followed by the saved one.
+        """Record the present text of a file.
+
+        ``present`` yields the text, then the saved one if it differs. A discarded text is replaced
+        by the saved one.
         """
         if path not in self._files:
             return
@@ -339,7 +341,7 @@ class AgentBases:
             self.changed(path, live, act)
 
     def _follow_digests(self, path: str, before: Text | None, after: Text | None, act: Act) -> None:
-        """Update bases of which only the digest is held, where all of the text changed."""
+        """Update bases of which only the digest is held, if the whole text changed."""
         if after is not None and (before is None or act is not Act.DECIDED):
             return
         known = digest(before) if before is not None and self._digests else None
@@ -348,7 +350,7 @@ class AgentBases:
                 base = EMPTY if after is None else after
                 self._put(session, path, Belief(base, base))
 
-    # ---- within
+    # ---- helpers
 
     def _belief(self, session: str, path: str) -> Belief | None:
         found = self._files.get(path, {}).get(session)
@@ -372,7 +374,7 @@ class AgentBases:
             self._digests.popitem(last=False)
 
     def _drop(self, key: tuple[str, str], keep: bool = False) -> None:
-        """Drop a belief; ``keep`` when another one replaces it at once."""
+        """Drop a belief; ``keep``: another one replaces it at once."""
         session, path = key
         known = self._files.get(path, {}).pop(session, None)
         if known is None:

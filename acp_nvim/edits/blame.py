@@ -1,7 +1,7 @@
-"""Which author wrote each line of a file, followed from text to text by line hunks.
+"""Authors of the lines of a file, tracked from text to text by line hunks.
 
-Authors are numbers; 0 is nobody known: the user, or whoever wrote the file before. Lines are known
-by digests, so that what is stored tells nothing of the text.
+Authors are numbers. 0 is the user, or any earlier author. Lines are identified by digests, so the
+stored data does not contain the text.
 """
 
 from __future__ import annotations
@@ -21,26 +21,25 @@ if TYPE_CHECKING:
     from acp_nvim.edits.text import Text
 
 NOBODY: Final = 0
-"""The author of lines that no agent is known to have written."""
+"""Author of lines that no agent is known to have written."""
 DIGEST: Final = 8
-"""Bytes of the digest of a line."""
+"""Size of a line's digest in bytes."""
 
 Run = tuple[int, int]
-"""How many lines in a row one author wrote, and the author."""
+"""Number of consecutive lines by one author, and the author."""
 
 
 class Blame(msgspec.Struct, frozen=True):
-    """The lines last known of a file, as digests, and who wrote them."""
+    """Last known lines of a file, as digests, and their authors."""
 
     lines: tuple[str, ...] = ()
     runs: tuple[Run, ...] = ()
 
     def authors(self) -> list[int]:
-        """The author of each line."""
         return [author for count, author in self.runs for _ in range(count)]
 
     def ranges(self) -> Iterator[tuple[int, int, int]]:
-        """First row, row after the last (0-based) and author of each run that an agent wrote."""
+        """Yield first row, row after the last (0-based) and author of each run by an agent."""
         row = 0
         for count, author in self.runs:
             if author != NOBODY:
@@ -49,7 +48,7 @@ class Blame(msgspec.Struct, frozen=True):
 
 
 def digests(text: Text | None) -> tuple[str, ...]:
-    """A name for each line, equal for equal lines; `DIGEST` characters below 256 each."""
+    """Return a digest of each line, as `DIGEST` characters below 256."""
     lines = () if text is None else rows(text)
     return tuple(_digest(line) for line in lines)
 
@@ -60,9 +59,7 @@ def _digest(line: str) -> str:
 
 
 def follow(blame: Blame, lines: Sequence[str], author: int = NOBODY) -> Blame:
-    """The file has these lines now: those that stay keep their authors, the others are
-    ``author``'s.
-    """
+    """Return the blame of new lines: unchanged ones keep their authors, others are ``author``'s."""
     if tuple(lines) == blame.lines:
         return blame
     before, after = blame.authors(), list[int]()

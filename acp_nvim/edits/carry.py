@@ -1,7 +1,6 @@
-"""Carries a file's pending edits over to a text that somebody else has made of it: another program,
-git, or the user while no process of ours ran.
+"""Carries pending edits over to a text made by others: a program, git, or the user earlier.
 
-Their changes are the user's. Hunks that the new text lacks are lost: the caller parks them.
+Their changes count as the user's. Hunks that the new text lacks are lost; the caller parks them.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Carried(msgspec.Struct, frozen=True):
-    """Return the pending edits of the new text, or None, and the edits that it lacks."""
+    """Pending edits of the new text, or None, and the edits that it lacks."""
 
     entry: Pending | None
     lost: Pending | None = None
@@ -29,8 +28,8 @@ class Carried(msgspec.Struct, frozen=True):
 def carried(entry: Pending, now: Text | None, replaced: bool = False) -> Carried:
     """Carry an entry over to the present text; None: no file.
 
-    Where both sides changed the same lines, that is a conflict: the user's lines stand, the agent's
-    are in ``theirs``. With ``replaced`` git has put another text there, and such hunks are lost.
+    If both sides changed the same lines, that is a conflict: the user's lines stay, and the agent's
+    are in ``theirs``. With ``replaced``, git has replaced the text, and such hunks are lost.
     """
     if now == entry.live:
         return Carried(entry)
@@ -47,7 +46,7 @@ def carried(entry: Pending, now: Text | None, replaced: bool = False) -> Carried
 
 
 def returned(parked: Pending, now: Text | None) -> tuple[Pending | None, Pending | None]:
-    """Divide parked edits into those that the present text has again and the others."""
+    """Split parked edits into those that the present text contains again, and the others."""
     if now == parked.live:
         return parked, None
     if parked.base is None or parked.live is None or now is None:
@@ -61,7 +60,7 @@ def returned(parked: Pending, now: Text | None) -> tuple[Pending | None, Pending
 
 
 def together(some: Pending, others: Pending) -> Pending:
-    """Both entries of a file with the same live text as one."""
+    """Combine two entries of a file with the same live text."""
     writers = some.writers | others.writers
     if some.base is None or others.base is None or some.live is None:
         whole = some if some.base is None or some.live is None else others
@@ -78,7 +77,7 @@ def together(some: Pending, others: Pending) -> Pending:
 
 
 def _entangled(entry: Pending, now: Text, replaced: bool) -> Carried:
-    """Carry over the edits apart from the lines that both sides changed."""
+    """Carry over the edits except the lines that both sides changed."""
     held = entry.contained_in(now)
     touched = [hunk for hunk in entry.hunks if hunk not in held]
     left = _rebased(_only(entry, held), now)
@@ -91,7 +90,7 @@ def _entangled(entry: Pending, now: Text, replaced: bool) -> Carried:
 
 
 def _rebased(entry: Pending, now: Text) -> Pending | None:
-    """The entry with this live text; None where its hunks cannot be told from other changes."""
+    """Return the entry with this live text; None if its hunks are entangled with other changes."""
     if entry.base is None or entry.live is None:
         return None
     merged = merge(entry.live, now, entry.base)
@@ -101,19 +100,19 @@ def _rebased(entry: Pending, now: Text) -> Pending | None:
 
 
 def _without(entry: Pending, now: Text, touched: Collection[Hunk]) -> Text:
-    """The present text with the agent's lines where both sides changed the same."""
+    """Return the present text with the agent's lines where both sides changed the same ones."""
     edits = diff(keys(entry.live), keys(now))
     apart = [edit for edit in edits if not any(_meet(edit, hunk) for hunk in touched)]
     return from_keys(apply(keys(entry.live), apart)) or EMPTY
 
 
 def _meet(edit: Hunk, hunk: Hunk) -> bool:
-    """Whether an edit of the live text touches a hunk's lines."""
+    """Return whether an edit of the live text touches a hunk's lines."""
     return edit.start <= hunk.new_end and hunk.new_start <= edit.end
 
 
 def _only(entry: Pending, chosen: Collection[Hunk]) -> Pending:
-    """The entry with these hunks alone."""
+    """Return the entry with these hunks only."""
     return entry.accepted([hunk for hunk in entry.hunks if hunk not in chosen])
 
 

@@ -1,9 +1,9 @@
-"""Line hunks between two texts, fast enough to be computed anew after each change.
+"""Line hunks between two texts, fast enough to be recomputed after each change.
 
-Patience first: lines that occur once in both texts are anchors, which keeps hunks where a reader
-would put them and makes the cost linear in nearly all files. Gaps between anchors are searched
-again, and what has no anchors goes to Myers' greedy algorithm with a bound on its work. A gap past
-that bound is one replaced block: still a right answer, in bounded time.
+Patience diff comes first: lines that occur once in both texts are anchors. That places hunks as a
+reader would, and makes the cost linear for nearly all files. Gaps between anchors are searched
+again. Gaps without anchors are passed to Myers' greedy algorithm, with a bound on its work. A gap
+beyond that bound is one replaced block: still a correct result, in bounded time.
 """
 
 from __future__ import annotations
@@ -18,21 +18,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 MAX_WORK = 200_000
-"""Steps that Myers' algorithm may take in one diff, all gaps together: some 50 ms."""
+"""Limit of steps of Myers' algorithm in one diff, for all gaps together; about 50 ms."""
 MAX_DEPTH = 12
-"""How often a gap is searched for anchors of its own."""
+"""Limit of the nested searches of a gap for anchors."""
 NEAR = 12
-"""Rows of both texts together that a change may have to be stepped over without a search."""
+"""Limit of rows, of both texts together, of a change that is skipped without a search."""
 RESYNC = 8
-"""Equal lines after which two texts count as in step again."""
+"""Number of equal lines after which two texts count as aligned again."""
 STRIDE = 64
-"""Lines compared at once."""
+"""Number of lines compared at once."""
 
 Pair = tuple[int, int]
 
 
 class Hunk(msgspec.Struct, frozen=True):
-    """Old rows [start, end) become ``lines``, at ``new_start`` in the new text (0-based)."""
+    """Replacement of old rows [start, end) by ``lines``, at ``new_start`` in the new text
+    (0-based).
+    """
 
     start: int
     end: int
@@ -41,17 +43,19 @@ class Hunk(msgspec.Struct, frozen=True):
 
     @property
     def new_end(self) -> int:
-        """The row after the hunk's last in the new text."""
+        """Return the row after the hunk's last one in the new text."""
         return self.new_start + len(self.lines)
 
     @property
     def growth(self) -> int:
-        """How many rows the text gains; negative when it loses."""
+        """Return the number of rows that the text gains; negative if it loses some."""
         return len(self.lines) - (self.end - self.start)
 
 
 def diff(old: Sequence[str], new: Sequence[str]) -> list[Hunk]:
-    """Hunks that turn ``old`` into ``new``, by rows upwards, a common line between any two."""
+    """Return hunks that turn ``old`` into ``new``, in ascending order, with a common line between
+    any two.
+    """
     hunks: list[Hunk] = []
     row = new_row = 0
     ends = (len(old), len(new), 0)
@@ -63,7 +67,7 @@ def diff(old: Sequence[str], new: Sequence[str]) -> list[Hunk]:
 
 
 def apply(lines: Sequence[str], hunks: Sequence[Hunk]) -> list[str]:
-    """The lines with these hunks in: a diff's, or any selection of them, by rows upwards."""
+    """Apply hunks to the lines: those of a diff, or any selection of them, in ascending order."""
     result: list[str] = []
     row = 0
     for hunk in hunks:
@@ -79,12 +83,12 @@ def apply(lines: Sequence[str], hunks: Sequence[Hunk]) -> list[str]:
 
 
 def invert(old: Sequence[str], hunks: Sequence[Hunk]) -> list[Hunk]:
-    """The hunks that turn the new text back; ``hunks`` are all of ``diff(old, new)``."""
+    """Return the hunks that revert the new text; ``hunks`` are all of ``diff(old, new)``."""
     return [Hunk(h.new_start, h.new_end, tuple(old[h.start : h.end]), h.start) for h in hunks]
 
 
 class _Matcher:
-    """Finds blocks of common lines. One object serves one diff: it holds the work that is left."""
+    """Finds blocks of common lines. One object serves one diff, since it counts the work."""
 
     def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
         self.old = list(old)
@@ -92,10 +96,10 @@ class _Matcher:
         self.work = MAX_WORK
 
     def blocks(self) -> Iterator[tuple[int, int, int]]:
-        """Common lines as (old row, new row, how many), by rows upwards.
+        """Yield common lines as (old row, new row, count), in ascending order.
 
-        Small changes far apart, the usual ones, are stepped over one by one at the speed of list
-        comparison; from the first that is not small on the whole rest is searched for anchors.
+        Small changes far apart, the usual case, are skipped one by one at the speed of list
+        comparison. From the first larger change on, the whole rest is searched for anchors.
         """
         a = b = 0
         while True:
@@ -113,7 +117,9 @@ class _Matcher:
             a, b = near
 
     def _near(self, a: int, b: int) -> Pair | None:
-        """The nearest rows from which on `RESYNC` lines (or all that are left) are equal again."""
+        """Return the nearest rows from which `RESYNC` lines (or all that are left) are equal
+        again.
+        """
         old, new = self.old, self.new
         for both in range(1, NEAR + 1):
             for i in range(a, min(a + both, len(old)) + 1):
@@ -125,13 +131,13 @@ class _Matcher:
         return None
 
     def _enough(self, i: int, j: int, length: int) -> bool:
-        """Fewer lines count only where both texts end with them."""
+        """Accept fewer equal lines only if both texts end with them."""
         return length == RESYNC or (i + length == len(self.old) and j + length == len(self.new))
 
     def _gap(
         self, a: int, a_end: int, b: int, b_end: int, depth: int
     ) -> Iterator[tuple[int, int, int]]:
-        """Blocks of old rows [a, a_end) and new rows [b, b_end): the ends, then the middle."""
+        """Yield blocks of old rows [a, a_end) and new rows [b, b_end)."""
         head = self._forward(a, a_end, b, b_end)
         if head:
             yield a, b, head
@@ -144,7 +150,7 @@ class _Matcher:
             yield a_last, b_last, tail
 
     def _forward(self, a: int, a_end: int, b: int, b_end: int) -> int:
-        """How many lines from (a, b) on are equal."""
+        """Return the number of equal lines from (a, b) on."""
         old, new = self.old, self.new
         start = a
         end = min(a_end, a + b_end - b)
@@ -156,7 +162,7 @@ class _Matcher:
         return a - start
 
     def _backward(self, a: int, a_end: int, b: int, b_end: int) -> int:
-        """How many lines before (a_end, b_end) are equal."""
+        """Return the number of equal lines before (a_end, b_end)."""
         old, new = self.old, self.new
         row = a_end
         first = max(a, a_end - (b_end - b))
@@ -173,7 +179,7 @@ class _Matcher:
             yield from self._search(a, a_end, b, b_end)
             return
         for i, j in anchors:
-            if i < a:  # the block before ran over it
+            if i < a:  # covered by the previous block
                 continue
             if i > a or j > b:
                 yield from self._gap(a, i, b, j, depth + 1)
@@ -184,7 +190,9 @@ class _Matcher:
             yield from self._gap(a, a_end, b, b_end, depth + 1)
 
     def _anchors(self, a: int, a_end: int, b: int, b_end: int) -> list[Pair]:
-        """Lines that occur once on both sides as (old row, new row), in a longest common order."""
+        """Return lines that occur once on each side as (old row, new row), in a longest common
+        order.
+        """
         old, new = self.old[a:a_end], self.new[b:b_end]
         new_count = Counter(new)
         new_row = dict(zip(new, range(b, b_end), strict=True))
@@ -198,7 +206,7 @@ class _Matcher:
         )
 
     def _search(self, a: int, a_end: int, b: int, b_end: int) -> Iterator[tuple[int, int, int]]:
-        """Blocks by Myers' algorithm, over the lines that occur on both sides at all."""
+        """Yield blocks by Myers' algorithm, over the lines that occur on both sides."""
         common = set(self.old[a:a_end]).intersection(self.new[b:b_end])
         if not common or self.work <= 0:
             return
@@ -213,12 +221,12 @@ class _Matcher:
 
 
 def _increasing(pairs: list[Pair]) -> list[Pair]:
-    """The longest selection of pairs, sorted by the first number, whose second ones rise too."""
+    """Return a longest selection of pairs, sorted by the first number, with rising second ones."""
     seconds = [second for _, second in pairs]
     if seconds == sorted(seconds):
         return pairs
-    tails: list[int] = []  # the smallest second number that ends a selection of each length
-    last: list[int] = []  # which pair that is
+    tails: list[int] = []  # smallest second number that ends a selection of each length
+    last: list[int] = []  # index of that pair
     before: list[int] = []
     for at, second in enumerate(seconds):
         place = bisect_left(tails, second)
@@ -234,9 +242,9 @@ def _increasing(pairs: list[Pair]) -> list[Pair]:
 
 
 def _myers(old: list[str], new: list[str], limit: int) -> tuple[list[Pair], int]:
-    """Rows of a longest common subsequence, none past ``limit`` steps; and the steps taken."""
+    """Return rows of a longest common subsequence (none beyond ``limit`` steps), and the steps."""
     n, m = len(old), len(new)
-    reached = {1: 0}  # by diagonal k = x - y, the furthest x
+    reached = {1: 0}  # furthest x by diagonal k = x - y
     rounds: list[dict[int, int]] = []
     work = 0
     for d in range(n + m + 1):
@@ -259,7 +267,9 @@ def _myers(old: list[str], new: list[str], limit: int) -> tuple[list[Pair], int]
 
 
 def _walk_back(rounds: list[dict[int, int]], x: int, y: int) -> list[Pair]:
-    """The matched rows of the path that ended at (x, y), from the state before each round."""
+    """Return the matched rows of the path that ended at (x, y), given the state before each
+    round.
+    """
     pairs: list[Pair] = []
     for d in range(len(rounds) - 1, -1, -1):
         reached, k = rounds[d], x - y

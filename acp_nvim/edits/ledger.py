@@ -1,8 +1,8 @@
-"""The ledger of a workspace's pending edits: the agent's changes that the user has not decided yet.
+"""Ledger of a workspace's pending edits: the agents' changes that the user has not decided.
 
-It is told of every change of a file (by real path) and keeps a base and a live text for each file
-with pending edits. It touches no file: decisions return `Restoration`s, which say what to put into
-buffer and disk. Where one cannot be carried out, `unreject` restores the ledger's state.
+It is updated with every change of a file (by real path), and has a base and a live text for each
+file with pending edits. It touches no file: decisions return `Restoration`s for buffer and disk. If
+one of them fails, `reinstated` restores the ledger's state.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from acp_nvim.edits.text import Text
 
 MAX_REJECTS = 20
-"""How many rejects can be taken back, one after the other."""
+"""Limit of rejects that can be undone, one after the other."""
 MAX_PARKED = 20
-"""How many times edits of one file can be parked; the oldest go first."""
+"""Limit of parked edits of one file; the oldest are dropped."""
 
 
 class Ledger:
@@ -44,26 +44,26 @@ class Ledger:
         self._rejects: list[list[Reject]] = []
         self._undo_history = UndoHistory()
         self._settled: dict[str, Pending] = {}
-        """Files of the undo history in which nothing is pending now."""
+        """Files of the undo history without pending edits."""
         self._parked: dict[str, tuple[Parked, ...]] = {}
         self.on_disk = StoredEdits()
-        """Entries of files whose buffers hold unsaved changes."""
+        """Entries of files whose buffers have unsaved changes."""
         self._untold: dict[str, Pending] = {}
-        """Entries before what agents have written that no other process knows."""
+        """Entries from before agents' writes that no other process has."""
 
     def get(self, path: str) -> Pending | None:
-        """The file's entry; None when nothing is pending there."""
+        """Return the file's entry; None if nothing is pending."""
         return self._files.get(path)
 
     def files(self, session: int | None = None) -> list[Pending]:
-        """All entries, or those that a session wrote to."""
+        """Return all entries, or those that a session wrote to."""
         found = self._files.values()
         return [entry for entry in found if session is None or session in entry.writers]
 
-    # What other processes know
+    # Exchange with other processes
 
     def pictures(self) -> dict[str, FileEdits]:
-        """Entries by file; values are shared and never changed."""
+        """Return the state of all files; its values are shared and never changed."""
         history: dict[str, list[Pending]] = {}
         for before in self._undo_history.before:
             history.setdefault(before.path, []).append(before)
@@ -80,17 +80,17 @@ class Ledger:
         }
 
     def picture(self, path: str) -> FileEdits:
-        """What is known of one file."""
+        """Return the state of one file."""
         history = tuple(it for it in self._undo_history.before if it.path == path)
         parked = self._parked.get(path, ())
         return FileEdits(self.file_entry(path), self._settled.get(path), history, parked)
 
     def file_entry(self, path: str) -> Pending | None:
-        """Return the entry of a file as others see it: that of the file on disk."""
+        """Return the entry of the file on disk, which is the one for other processes."""
         return self.on_disk.get(path) if path in self.on_disk else self._files.get(path)
 
     def take_file(self, path: str, edits: FileEdits) -> None:
-        """Continue with what another process knows of a file."""
+        """Replace the state of a file by that of another process."""
         self.on_disk.drop(path)
         if edits.entry is None:
             self._files.pop(path, None)
@@ -106,18 +106,16 @@ class Ledger:
             self._parked[path] = edits.parked
 
     def untold(self, path: str) -> Pending | None:
-        """The entry before the writes of agents that no other process knows; None: there are
-        none.
-        """
+        """Return the entry from before agents' writes that no other process has; None if none."""
         return self._untold.get(path)
 
     @property
     def has_untold(self) -> bool:
-        """Whether there are any."""
+        """Return whether there are such writes."""
         return bool(self._untold)
 
     def told(self, path: str, entry: Pending | None) -> None:
-        """Others know this entry of the file."""
+        """Record that other processes have this entry of the file."""
         if self.file_entry(path) is entry:
             self._untold.pop(path, None)
         elif entry is not None and path in self._untold:
@@ -125,23 +123,26 @@ class Ledger:
 
     @property
     def rejects(self) -> Sequence[list[Reject]]:
-        """The rejects that can be taken back, the latest last."""
+        """Return the rejects that can be undone, the latest last."""
         return self._rejects
 
     def take_rejects(self, rejects: Sequence[list[Reject]]) -> None:
-        """Continue with these."""
         self._rejects = list(rejects)[-MAX_REJECTS:]
 
     # Unsaved buffers
 
     def part(self, path: str) -> None:
-        """The buffer gets unsaved changes: the present entry is that of the file on disk."""
+        """Store the present entry as that of the file on disk, since its buffer gets unsaved
+        changes.
+        """
         entry = self._files.get(path)
         if entry is not None and not entry.conflict and path not in self.on_disk:
             self.on_disk.put(path, entry)
 
     def give_up(self, path: str) -> None:
-        """The buffer's unsaved changes are thrown away: the edits on disk are pending again."""
+        """Restore the entry of the file on disk, since the buffer's unsaved changes were
+        discarded.
+        """
         if path in self.on_disk:
             entry = self.on_disk.get(path)
             self.on_disk.drop(path)
@@ -150,30 +151,29 @@ class Ledger:
                 self._put(entry)
 
     def keep(self, path: str, entry: Pending) -> None:
-        """Another process has rejected these edits in the file; the unsaved buffer here still has
-        them.
-        """
+        """Keep edits that another process has rejected in the file for the unsaved buffer here."""
         self.on_disk.put(path, None)
         self._put(entry)
 
-    # What the tree lacks
+    # Parked edits
 
     def parked(self, path: str | None = None) -> dict[str, tuple[Parked, ...]]:
-        """The parked edits of a file, or of all, by path."""
+        """Return the parked edits of a file, or of all files, by path."""
         if path is None:
             return dict(self._parked)
         return {path: self._parked[path]} if path in self._parked else {}
 
     def drop_parked(self, paths: Collection[str]) -> None:
-        """The user gives up the parked edits of these files."""
         self._parked = {path: it for path, it in self._parked.items() if path not in paths}
 
     def tree_changed(
         self, path: str, now: Text | None, *, replaced: bool, branch: str, time: float
     ) -> bool:
-        """Somebody else gave the file this text (None: it is gone). Edits that it lacks are parked
-        under the ``branch``, parked ones that it has are pending again. ``replaced``: it was git.
-        Returns whether any were parked.
+        """Process a text that git or another program gave the file (None: deleted).
+
+        Edits that it lacks are parked under the ``branch``. Parked ones that it contains are
+        pending again. ``replaced``: the change was made by git. Returns whether any edits were
+        parked.
         """
         entry, is_parked = self._files.get(path), False
         if entry is not None and not entry.conflict:
@@ -191,7 +191,7 @@ class Ledger:
         return is_parked
 
     def come_back(self, path: str, now: Text | None) -> None:
-        """Parked edits that this text of the file has are pending again."""
+        """Make parked edits pending again that this text of the file contains."""
         left: list[Parked] = []
         for parked in self._parked.pop(path, ()):
             back, rest = returned(parked.entry, now)
@@ -203,16 +203,16 @@ class Ledger:
         if left:
             self._parked[path] = tuple(left)
 
-    # What happened to files
+    # Changes of files
 
     def agent_wrote(self, path: str, before: Text | None, after: Text, session: int = 0) -> None:
-        """The agent made ``before`` (the live text, None: no file) into ``after``."""
+        """Enter an agent's change of ``before`` (the live text, None: no file) to ``after``."""
         if before is None:
             self._free(path)
         self._wrote(path, before, after, frozenset({session}))
 
     def named(self, path: str, named: bool) -> None:
-        """Note whether the agent has named the file that it has changed."""
+        """Record whether the agent has named the file that it changed."""
         entry, stored = self._files.get(path), self.on_disk.get(path)
         if entry is not None and entry.named != named:
             self._files[path] = msgspec.structs.replace(entry, named=named)
@@ -220,21 +220,23 @@ class Ledger:
             self.on_disk.put(path, msgspec.structs.replace(stored, named=named))
 
     def stored(self, path: str, before: Text, after: Text, session: int = 0) -> None:
-        """The agent wrote this to disk while the buffer has unsaved edits. A user who gives those
-        up gets the agent's edit as pending.
+        """Record an agent's write to disk while the buffer has unsaved edits.
+
+        If the user discards those, the agent's edit is pending.
         """
         self._undo_history.add(Pending(path, before, after, after, writers=frozenset({session})))
 
     def followed(self, path: str) -> Pending | None:
-        """Return the entry of a file whose user edits matter: one with pending hunks, or one that
-        an undo may make pending again.
+        """Return the entry of a file whose user edits matter.
+
+        That is one with pending hunks, or one that an undo may make pending again.
         """
         return self._files.get(path) or self._settled.get(path)
 
     def user_edited(self, path: str, after: Text | None) -> None:
-        """The user changed the live text; None: removed the file, which decides its edits.
+        """Enter a change of the live text by the user; None: a deletion, which decides the edits.
 
-        An undo that brings the agent's lines back makes them pending again.
+        An undo that restores the agent's lines makes them pending again.
         """
         entry = self.followed(path)
         if after is None:
@@ -246,7 +248,7 @@ class Ledger:
             self._settled.pop(path, None)
             return
         if after == entry.live:
-            return  # nor does it end the run of the user's changes
+            return  # does not end the run of the user's changes either
         back = self._undo_history.brought_back(path, after)
         edited = entry.edited(after, back=back.hunks if back else ())
         if back is not None:
@@ -262,8 +264,9 @@ class Ledger:
         self._undo_history.led_to(path, self.followed(path))
 
     def formatted(self, path: str, before: Text, after: Text) -> None:
-        """A formatter changed ``before`` to ``after`` on a save; changes that touch the agent's
-        hunks count as the agent's.
+        """Enter a formatter's change of ``before`` to ``after``.
+
+        Changes that touch the agent's hunks count as the agent's.
         """
         entry = self._synced(path, before)
         if entry is None or before == after:
@@ -272,11 +275,11 @@ class Ledger:
         self._put(msgspec.structs.replace(entry.edited(after, formatter=True), written=written))
 
     def agent_deleted(self, path: str, before: Text, session: int = 0) -> None:
-        """The agent removed the file, which had this text."""
+        """Enter a deletion by the agent of the file, which had this text."""
         entry = self._synced(path, before) or Pending(path, before, before, before)
         self.on_disk.drop(path)
         self._files.pop(path, None)
-        # A new file that the user worked on shall not be gone without a word.
+        # The deletion of a new file that the user has edited must be reviewable.
         base = before if entry.touched else entry.base
         if base is not None:
             home = entry.origin or path
@@ -287,7 +290,9 @@ class Ledger:
     def agent_renamed(
         self, old: str, new: str, text: Text, session: int = 0, replaced: Text | None = None
     ) -> None:
-        """The agent moved a file with this text; ``replaced`` is what stood at the new path."""
+        """Enter a move of a file with this text; ``replaced`` is the earlier text at the new
+        path.
+        """
         moved = self._synced(old, text) or Pending(old, text, text, text)
         if moved.origin != new:
             self._free(new)
@@ -308,10 +313,10 @@ class Ledger:
         )
 
     def joined(self, old: str, new: str, text: Text, was: Pending | None, session: int = 0) -> bool:
-        """Join a removed file and a new one into a move.
+        """Join a deleted file and a new one into a move.
 
-        ``was`` is what was pending at the old path before. False when the two are no longer pending
-        as such, or when nothing of the old file is.
+        ``was`` is the earlier entry of the old path. Returns False if the two are no longer pending
+        as such, or if nothing of the old file is.
         """
         home = was.origin or old if was else old
         gone, came = self._files.get(home), self._files.get(new)
@@ -330,20 +335,22 @@ class Ledger:
         return True
 
     def conflicted(self, path: str, live: Text, theirs: Text | None, session: int = 0) -> None:
-        """The agent's text on disk (None: removed) cannot be merged into the unsaved one."""
+        """Enter a conflict: the agent's text on disk (None: deleted) does not merge with the
+        unsaved one.
+        """
         entry = self._synced(path, live) or Pending(path, live, live, live)
         writers = entry.writers | {session}
         self.on_disk.drop(path)
         self._put(msgspec.structs.replace(entry, conflict=True, theirs=theirs, writers=writers))
 
     def resolved(self, path: str, text: Text) -> None:
-        """The user settled a conflict: this is the file's text, on both sides."""
+        """End a conflict that the user has resolved with this text on both sides."""
         entry = self._synced(path, text)
         if entry is not None:
             self._put(msgspec.structs.replace(entry, conflict=False, theirs=None, overtaken=False))
 
     def committed(self, path: str, text: Text | None) -> None:
-        """A commit contains this text (None: not the file): accept the hunks that are in it."""
+        """Accept the hunks contained in a commit with this text (None: without the file)."""
         if text is not None:
             self.on_disk.committed(path, text)
         entry = self.get(path)
@@ -361,13 +368,13 @@ class Ledger:
         self._accepted(entry, msgspec.structs.replace(left, origin=None, relaid=relaid))
 
     def rebased(self, path: str, base: Text) -> None:
-        """The user wrote this text into the base: hunks that are equal now are accepted."""
+        """Accept the hunks that equal this base, which the user has written."""
         entry = self.get(path)
         if entry is not None:
             self._accepted(entry, msgspec.structs.replace(entry, base=base))
 
     def reinstated(self, path: str, live: Text | None, entry: Pending | None) -> None:
-        """The file is back at the state of this entry, or at a later one of the user's."""
+        """Restore an entry, with the user's later edits of its text."""
         if entry is None:
             self.user_edited(path, live)
         elif entry.live == live:
@@ -378,7 +385,7 @@ class Ledger:
             self._put(entry.edited(live))
 
     def restored(self, path: str, live: Text | None, entry: Pending | None) -> None:
-        """The file is back at the state of this entry, or of no entry."""
+        """Restore an entry, or the absence of one."""
         self.on_disk.drop(path)
         if entry is not None:
             self.reinstated(path, live, entry)
@@ -386,12 +393,12 @@ class Ledger:
         self._files.pop(path, None)
         self._settled.pop(path, None)
 
-    # What the user decides
+    # Decisions
 
     def accept(self, path: str, hunk: Hunk | None = None) -> list[Restoration]:
-        """Accept a hunk, or all of the file. Only a conflict needs a restoration.
+        """Accept a hunk, or the whole file. Only a conflict needs a restoration.
 
-        Raises KeyError when no such hunk is pending.
+        Raises KeyError if no such hunk is pending.
         """
         entry = self._files[path]
         if hunk is not None:
@@ -403,35 +410,32 @@ class Ledger:
         return [Restoration(path, entry.live, entry.theirs)] if entry.conflict else []
 
     def accept_hunks(self, path: str, hunks: Sequence[Hunk]) -> None:
-        """Accept these hunks of the file. Raises KeyError when nothing is pending there."""
+        """Accept these hunks of the file. Raises KeyError if nothing is pending there."""
         entry = self._files[path]
         self.on_disk.accepted(entry, hunks)
         self._accepted(entry, entry.accepted(hunks))
 
     def reject(self, path: str, hunk: Hunk | None = None) -> list[Restoration]:
-        """Reject a hunk, or all of the file.
-
-        Raises KeyError when no such hunk is pending.
-        """
+        """Reject a hunk, or the whole file. Raises KeyError if no such hunk is pending."""
         return self._reject([self._files[path]], hunk)
 
     def reject_files(self, paths: Sequence[str]) -> list[Restoration]:
-        """Reject everything in these files, as one reject. Raises KeyError when nothing is pending
-        there.
+        """Reject everything in these files, as one reject. Raises KeyError if nothing is
+        pending.
         """
         return self._reject([self._files[path] for path in paths], None)
 
     def unreject_paths(self) -> list[str]:
-        """The files that `unreject` needs the present texts of."""
+        """Return the files whose present texts `unreject` needs."""
         last = self._rejects[-1] if self._rejects else []
         return [step.path for rejection in last for step in rejection.steps]
 
     def unreject(self, present: Mapping[str, Text | None]) -> list[Restoration]:
-        """Take the last reject back. ``present`` holds the live texts of `unreject_paths`.
+        """Undo the last reject. ``present`` has the live texts of `unreject_paths`.
 
-        Later changes of the user are merged. Where that fails the file is left as it is, the
-        restoration's note says so, and the file's reject can be taken back later. Empty when there
-        is no reject to take back.
+        Later changes of the user are merged. If that fails, the file is left alone, the
+        restoration's note says so, and the file's reject can be undone later. Returns nothing if
+        there is no reject.
         """
         if not self._rejects:
             return []
@@ -446,7 +450,7 @@ class Ledger:
             self._rejects.append(refused)
         return steps
 
-    # Within
+    # Helpers
 
     def _wrote(self, path: str, before: Text | None, after: Text, writers: frozenset[int]) -> None:
         entry = self._synced(path, before) or Pending(path, before, before, before)
@@ -477,7 +481,7 @@ class Ledger:
             self._files[entry.path] = entry
 
     def _drop(self, path: str, live: Text | None) -> None:
-        """Nothing is pending in the file any more, unless an undo brings it back."""
+        """Remove a file's entry, unless an undo may make it pending again."""
         self._files.pop(path, None)
         known = self._undo_history.paths()
         if path in known and live is not None:
@@ -486,14 +490,14 @@ class Ledger:
             del self._settled[gone]
 
     def _synced(self, path: str, live: Text | None) -> Pending | None:
-        """Return the entry, after user edits that were not reported."""
+        """Return the entry after user edits that were not reported."""
         entry = self.followed(path)
         if entry is not None and entry.live != live:
             self.user_edited(path, live)
         return self.get(path)
 
     def _free(self, path: str) -> None:
-        """A file appears where one was renamed from: the rename becomes an edit and a new file."""
+        """Split a rename into an edit and a new file, since another file now has the old path."""
         for entry in self.files():
             if entry.origin == path:
                 self._put(msgspec.structs.replace(entry, base=None, origin=None))
@@ -552,7 +556,7 @@ _CHANGED = wording.WHY_NOT_UNREJECTED
 
 
 def _known(entry: Pending, hunk: Hunk) -> Hunk:
-    """Return the hunk; KeyError if the text has changed under it."""
+    """Return the hunk. Raises KeyError if the text has changed under it."""
     if hunk not in entry.hunks:
         raise KeyError(entry.path)
     return hunk

@@ -1,7 +1,7 @@
-"""Framing of records in a file that is only appended to, by several processes one after the other.
+"""Framing of records in an append-only file with one writer at a time.
 
-Each record has a mark, its length and a checksum in front. A process that was killed leaves a torn
-record, a disk may damage others: reading skips to the next mark with a complete record.
+Each record is preceded by a mark, its length and a checksum. A killed process leaves a torn record,
+and a disk may damage others: the reader skips to the next mark of a complete record.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MARK = b"\xf5acp"
-"""Its first byte is in no UTF-8."""
+"""The first byte does not occur in UTF-8."""
 _HEAD = Struct(">4sII")
 
 
 def framed(payload: bytes) -> bytes:
-    """Return one framed record; the payload may be empty."""
     return _HEAD.pack(MARK, len(payload), crc32(payload)) + payload
 
 
 def joined(payloads: Iterable[bytes]) -> bytes:
-    """Return framed records, one after the other."""
+    """Return framed records in sequence."""
     return b"".join(map(framed, payloads))
 
 
 def read_on(data: bytes) -> tuple[list[bytes], int, int]:
-    """Return the complete records in order, how many bytes before the last one belong to none, and
-    where to read on: behind the last one, since what follows may be a part of the next, which
-    another process is writing now.
+    """Return the complete records in order, the number of lost bytes before the last one, and where
+    to continue.
+
+    That is after the last complete record: another process may still be writing the rest.
     """
     found: list[bytes] = []
     at = lost = end = 0

@@ -1,8 +1,8 @@
-"""Three-way merge of lines: the user's changes and the agent's, both made to the same base.
+"""Three-way merge by lines: the user's and the agent's changes to the same base.
 
-Changes in different places both survive, equal changes are one. Changes of the same lines are a
-conflict, and so are two that touch and both bring more lines than they take: nothing tells in which
-order those would stand.
+Changes in different places are both applied, and equal changes are one. Changes of the same lines
+are a conflict. So are two adjacent changes that both add more lines than they remove, since their
+order would be arbitrary.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
 
 Range = tuple[int, int]
 MAX_NAMED = 5
-"""The most ranges that a reason names."""
+"""Limit of ranges named in a reason."""
 
 
 class Merged(msgspec.Struct, frozen=True):
-    """Both sides' changes: ``hunks`` turn the live lines into ``text``'s."""
+    """Result with both sides' changes: ``hunks`` turn the live lines into those of ``text``."""
 
     hunks: list[Hunk]
     text: Text
 
 
 class Conflict(msgspec.Struct, frozen=True):
-    """Both sides changed the same ``ranges``: first and last live line of each, 1-based."""
+    """Ranges that both sides changed: first and last live line of each, 1-based."""
 
     ranges: list[Range]
 
     @property
     def reason(self) -> str:
-        """The conflict in words, for an error message."""
+        """Describe the conflict for an error message."""
         return reason_lines(self.ranges)
 
 
 def merge(base: Text, live: Text, theirs: Text) -> Merged | Conflict:
-    """The agent's changes (base to theirs) put into the user's text (base to live).
+    """Merge the agent's changes (base to theirs) into the user's text (base to live).
 
-    The final newline is a value of its own: whoever changed it wins, and where both did they agree.
+    The final newline is merged separately: a change by either side wins.
     """
     if live == base or theirs == live:
         return Merged(diff(live.lines, theirs.lines), theirs)
@@ -51,7 +51,7 @@ def merge(base: Text, live: Text, theirs: Text) -> Merged | Conflict:
         return Merged([], live)
     taken: list[Hunk] = []
     conflicts: list[Range] = []
-    shift = 0  # what the user's changes so far add to a row of the base
+    shift = 0  # growth of the base by the user's changes so far
     lines = rows(base)
     for users, agents in _regions(diff(lines, rows(live)), diff(lines, rows(theirs))):
         if not users:
@@ -66,7 +66,7 @@ def merge(base: Text, live: Text, theirs: Text) -> Merged | Conflict:
 
 
 def overlaid(base: Text, ours: Text, theirs: Text) -> Text:
-    """Merge both sides without conflicts: where both changed the same lines, line by line."""
+    """Merge both sides without conflicts. Lines that both changed are merged one by one."""
     if ours in (base, theirs):
         return theirs
     if theirs == base:
@@ -80,14 +80,14 @@ def overlaid(base: Text, ours: Text, theirs: Text) -> Text:
 
 
 def _blended(base: Sequence[str], mine: list[Hunk], others: list[Hunk]) -> Hunk:
-    """One side's lines, without those that the other side removed and with those it added."""
+    """Return one side's lines without those that the other removed, plus those that it added."""
     start, end = min(mine[0].start, others[0].start), max(mine[-1].end, others[-1].end)
     part = base[start:end]
     ours, theirs = (
         apply(part, [_moved(hunk, -start) for hunk in hunks]) for hunks in (mine, others)
     )
     if all((line in ours) == (line in part) for line in theirs):
-        return Hunk(start, end, tuple(theirs), start)  # all of it is known, or has come just now
+        return Hunk(start, end, tuple(theirs), start)  # all of it is known or new
     lines: list[str] = []
     row = 0
     for hunk in diff(ours, theirs):
@@ -101,15 +101,16 @@ def _result(live: Text, taken: list[Hunk], eol: bool) -> Merged:
     lines = apply(rows(live), taken)
     if lines and live != EMPTY:
         return Merged(taken, Text(tuple(lines), eol))
-    text = from_lines(lines, eol)  # from no line to some, or the two sides took every line
+    text = from_lines(lines, eol)  # one side is empty, or both sides removed every line
     return Merged(diff(live.lines, text.lines), text)
 
 
 def _regions(
     users: list[Hunk], agents: list[Hunk], touching: bool = False
 ) -> Iterator[tuple[list[Hunk], list[Hunk]]]:
-    """Group hunks by base rows: one side's hunk alone, or entangled hunks of both sides; with
-    ``touching`` also hunks that only touch.
+    """Group hunks by base rows: a hunk of one side alone, or entangled hunks of both sides.
+
+    With ``touching``, hunks that only touch are grouped too.
     """
     sides: tuple[list[Hunk], list[Hunk]] = ([], [])
     tagged = [(hunk, 0) for hunk in users] + [(hunk, 1) for hunk in agents]
@@ -125,7 +126,9 @@ def _regions(
 
 
 def _entangled(first: Hunk, second: Hunk) -> bool:
-    """Whether two sides' hunks change the same lines, or bring lines to the same place."""
+    """Return whether hunks of two sides change the same lines, or insert lines at the same
+    place.
+    """
     if first.start < second.end and second.start < first.end:
         return True
     touching = first.start <= second.end and second.start <= first.end
@@ -133,7 +136,7 @@ def _entangled(first: Hunk, second: Hunk) -> bool:
 
 
 def _same(base: Sequence[str], users: list[Hunk], agents: list[Hunk]) -> bool:
-    """Whether both sides made the same of the lines that either changed."""
+    """Return whether both sides made the same change to these lines."""
     if users == agents:
         return True
     start = min(users[0].start, agents[0].start)
@@ -148,7 +151,7 @@ def _moved(hunk: Hunk, rows: int) -> Hunk:
 
 
 def _range(group: list[Hunk], users: list[Hunk], shift: int, count: int) -> Range:
-    """The live lines of a group, 1-based; where the user removed them all, the line there now."""
+    """Return the live lines of a group, 1-based; for a removal, the line now in its place."""
     start = min(hunk.start for hunk in group) + shift
     end = max(hunk.end for hunk in group) + shift + sum(hunk.growth for hunk in users)
     first = min(start + 1, count)
@@ -156,7 +159,7 @@ def _range(group: list[Hunk], users: list[Hunk], shift: int, count: int) -> Rang
 
 
 def reason_lines(ranges: Sequence[Range]) -> str:
-    """Return the reason in words: 'lines 4-6 were changed by the user and by the agent'."""
+    """Return the reason, such as 'lines 4-6 were changed by the user and by the agent'."""
     named = [
         f"{first}-{last}" if last > first else f"{first}" for first, last in ranges[:MAX_NAMED]
     ]

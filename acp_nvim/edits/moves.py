@@ -1,7 +1,7 @@
-"""Finds files that an agent moved.
+"""Detection of files that an agent moved.
 
-A moved file is gone at one path and new at another, and looks at the files may see either first.
-With the same text they are one move.
+A moved file disappears at one path and appears at another, and a scan may see either first. If the
+texts are equal, both are one move.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from acp_nvim.edits.text import Text
 
 MAX_KEPT = 2000
-"""The most files remembered on each side; the latest are kept."""
+"""Limit of remembered files on each side; the latest are kept."""
 
 
 class Move(msgspec.Struct, frozen=True):
@@ -35,7 +35,7 @@ class _Gone(msgspec.Struct, frozen=True):
 
 
 class Moves:
-    """Files that agents removed and created while turns run."""
+    """Files that agents removed and created during the running turns."""
 
     def __init__(self) -> None:
         self._gone: dict[str, _Gone] = {}
@@ -44,7 +44,7 @@ class Moves:
     def noted(
         self, path: str, before: Text | None, after: Text | None, was: Pending | None
     ) -> Move | None:
-        """Note one file's change; returns the move that it completes."""
+        """Record one file's change; return the move that it completes."""
         self._gone.pop(path, None)
         self._came.pop(path, None)
         if before is None and after not in (None, EMPTY):
@@ -76,7 +76,7 @@ class Moves:
 
 
 def _only(path: str, others: list[str]) -> str | None:
-    """Return the other path where it is unambiguous: the only one, or the only one of that file
+    """Return the other path if it is unambiguous: the only one, or the only one with that file
     name.
     """
     if len(others) > 1:

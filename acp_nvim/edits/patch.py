@@ -1,8 +1,8 @@
-"""Reads the patches that agents give in place of texts; `patch_apply` applies them.
+"""Parser of patches that agents send instead of texts; `patch_apply` applies them.
 
-Two formats: unified diffs (git's too, by unidiff), and the envelope of Codex's `apply_patch` tool
-(`*** Begin Patch`), whose hunks have no line numbers. Models often miscount the lines of a unified
-diff, so counts that do not fit are computed again.
+There are two formats: unified diffs (also git's, by unidiff), and the envelope of Codex's
+`apply_patch` tool (`*** Begin Patch`), whose hunks have no line numbers. Models often miscount the
+lines of a unified diff, so wrong counts are corrected.
 """
 
 from __future__ import annotations
@@ -31,76 +31,76 @@ _NUMBERS: Final = late(r"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)")
 _OCTAL: Final = late(rb"\\([0-7]{3}|.)")
 _ESCAPES: Final = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f"}
 _SHOWN: Final = 40
-"""Characters of a line that a message quotes."""
+"""Limit of characters of a line quoted in a message."""
 _FRAME: Final = late(
     r"diff --git |index [0-9a-f]|(?:dis)?similarity index |(?:rename|copy) (?:from|to) |Index: |=+$"
     r"|(?:new|deleted) file mode 100644$|--- |\+\+\+ |@@|\\ "
     r"|\s*\*\*\* (?:Begin Patch|End Patch|End of File|Move to:|(?:Add|Update|Delete) File:)"
 )
-"""Lines without text of a file, whose meaning is in `FilePatch`."""
+"""Lines that are not part of a file's text; `FilePatch` has their meaning."""
 _NAMED: Final = late(r"(?:--- |\+\+\+ |(?:rename|copy) (?:from|to) |Index: )(.+)")
-"""Lines of the frame that name a file."""
+"""Frame lines that name a file."""
 _NOTE: Final = late(r"(?:old|new|new file|deleted file) mode |Binary files? |GIT binary patch")
-"""Head lines that become `FilePatch.notes`."""
+"""Header lines that become `FilePatch.notes`."""
 LARGEST: Final = 1 << 17
-"""Characters of a patch up to which `files` reads it."""
+"""Limit of characters of a patch for `files`."""
 
 
 class PatchError(ValueError):
-    """The text is no readable patch; the message says why in one line."""
+    """The text is not a readable patch; the message is the reason in one line."""
 
 
 class PatchHunk(msgspec.Struct, frozen=True, dict=True):
-    """Lines ``old``, context included, become ``new``."""
+    """Replacement of the lines ``old``, context included, by ``new``."""
 
     lines: tuple[str, ...]
-    """Each with its sign: blank, `-` or `+`."""
+    """Lines with their sign: blank, `-` or `+`."""
     row: int | None = None
-    """The 0-based row of ``old`` in the text before, where the patch tells it."""
+    """The 0-based row of ``old`` in the text before, if the patch has it."""
     anchors: tuple[str, ...] = ()
     """Lines above ``old``, in order (`@@ class A` in an envelope)."""
     at_end: bool = False
-    """Whether ``old`` are the last lines of the file."""
+    """Whether ``old`` is at the end of the file."""
     old_eol: bool = True
-    """False: ``old`` ends the file without a newline."""
+    """False if ``old`` ends the file without a newline."""
     new_eol: bool = True
-    """False: ``new`` ends the file without a newline."""
+    """False if ``new`` ends the file without a newline."""
 
     @cached_property
     def old(self) -> tuple[str, ...]:
-        """The lines that the file has."""
+        """Return the lines before the change."""
         return tuple(line[1:] for line in self.lines if line[0] != "+")
 
     @cached_property
     def new(self) -> tuple[str, ...]:
-        """The lines that the file gets."""
+        """Return the lines after the change."""
         return tuple(line[1:] for line in self.lines if line[0] != "-")
 
 
 class FilePatch(msgspec.Struct, frozen=True):
-    """What a patch does to one file; paths are as the patch has them."""
+    """Change of one file by a patch; paths are as in the patch."""
 
     kind: Kind
     path: str
-    """The new path; of a deletion the old one."""
+    """The new path; for a deletion, the old one."""
     origin: str | None = None
     """The file that is moved or copied."""
     hunks: tuple[PatchHunk, ...] = ()
     binary: bool = False
-    """The contents are not text: the patch cannot be applied here."""
+    """Whether the contents are binary, so the patch cannot be applied."""
     replaces: bool = False
-    """A created file may replace one that is there."""
+    """Whether a created file may replace an existing one."""
     notes: tuple[str, ...] = ()
-    """Head lines about modes and binary contents."""
+    """Header lines about modes and binary contents."""
 
     def count(self, sign: str) -> int:
-        """How many lines are added (`+`) or removed (`-`)."""
+        """Return the number of added (`+`) or removed (`-`) lines."""
         return sum(line[0] == sign for hunk in self.hunks for line in hunk.lines)
 
 
 @lru_cache(maxsize=32)
 def files(text: str, path: str | None = None) -> tuple[FilePatch, ...] | None:
-    """Return what `read` returns; None where that would leave out a line of the text."""
+    """Return the result of `read`; None if that would omit a line of the text."""
     if len(text) > LARGEST:
         return None
     try:
@@ -111,9 +111,9 @@ def files(text: str, path: str | None = None) -> tuple[FilePatch, ...] | None:
 
 
 def read(text: str, path: str | None = None) -> list[FilePatch]:
-    """Read a patch. ``path`` is the file of a diff that has hunks only, without a head.
+    """Parse a patch. Raises PatchError.
 
-    Raises PatchError.
+    ``path`` is the file of a diff without a header.
     """
     if _ENVELOPE.search(text):
         return _envelope(text)
@@ -124,8 +124,8 @@ def read(text: str, path: str | None = None) -> list[FilePatch]:
 
 
 def _is_complete(text: str, found: Iterable[FilePatch]) -> bool:
-    """Whether every line of a patch is in a hunk, is a note, or is of the frame and names no other
-    file.
+    """Return whether every line of a patch is in a hunk, is a note, or belongs to the frame and
+    names no other file.
     """
     told = Counter(line for one in found for hunk in one.hunks for line in hunk.lines)
     told.update(note for one in found for note in one.notes)
@@ -144,7 +144,7 @@ def _is_frame(line: str, names: set[str | None]) -> bool:
 
 
 def _spellings(written: str) -> set[str | None]:
-    """The file that a line of a head names, with its prefix and without."""
+    """Return the file that a header line names, with and without its prefix."""
     name = _name(written.partition("\t")[0])
     bare = name[2:] if name and name.startswith(("a/", "b/")) else name
     return {name, bare} if name is not None else {None}
@@ -179,7 +179,7 @@ def _unified(text: str) -> list[FilePatch]:
 
 
 def _whole(text: str, found: Iterable[PatchedFile]) -> bool:
-    """Whether all hunks and their lines were read: numbers that are too small end a hunk early."""
+    """Return whether all hunks were read as a whole. Counts that are too small end a hunk early."""
     heads = sum(bool(_HEADER.match(line)) for line in text.split("\n"))
     if heads != sum(len(one) for one in found):
         return False
@@ -192,9 +192,7 @@ def _strays(found: PatchedFile) -> Iterator[str]:
 
 
 def _counted(text: str) -> str:
-    """The diff with the numbers of lines in its heads counted anew; a head without numbers
-    gets some.
-    """
+    """Recount the lines in the hunk headers of a diff; add numbers to headers without any."""
     lines = text.split("\n")
     heads = [n for n, line in enumerate(lines) if _HEADER.match(line)]
     for head, following in pairwise([*heads, len(lines) - 1]):
@@ -209,7 +207,7 @@ def _counted(text: str) -> str:
 
 
 def _body_end(lines: Sequence[str], start: int, following: int) -> int:
-    """The row after the last line of a hunk's body."""
+    """Return the row after the last line of a hunk's body."""
     end = start
     while end < following and lines[end][:1] in ("", " ", "+", "-", "\\"):
         new_file = lines[end].startswith("--- ") and lines[end + 1 : end + 2]
@@ -246,7 +244,7 @@ def _prefixed(name: str | None, prefix: str) -> bool:
 
 
 def _name(written: str) -> str | None:
-    """A path as it stands in a head; None for `/dev/null`."""
+    """Return a path of a header; None for `/dev/null`."""
     name = written.strip()
     if name.startswith('"') and name.endswith('"') and len(name) > 1:
         name = _unquoted(name[1:-1])
@@ -254,7 +252,7 @@ def _name(written: str) -> str | None:
 
 
 def _unquoted(name: str) -> str:
-    """A path as git quotes it, in C's manner."""
+    """Return a path without git's quoting, which is that of C."""
 
     def byte(match: re.Match[bytes]) -> bytes:
         found = match.group(1)
@@ -299,7 +297,7 @@ def _envelope(text: str) -> list[FilePatch]:
 
 
 def _between(text: str) -> list[str]:
-    """The lines between `*** Begin Patch` and `*** End Patch`, from the first file on."""
+    """Return the lines between `*** Begin Patch` and `*** End Patch`, from the first file on."""
     begin = _ENVELOPE.search(text)
     assert begin is not None
     lines = text[begin.end() :].split("\n")[1:]
@@ -335,7 +333,7 @@ def _section(word: str, path: str, body: list[str]) -> FilePatch:
 
 
 def _chunks(body: Sequence[str]) -> tuple[PatchHunk, ...]:
-    """The hunks of a file: each begins with `@@`, the first one may go without."""
+    """Return the hunks of a file. Each begins with `@@`, which is optional for the first."""
     hunks: list[PatchHunk] = []
     anchors: list[str] = []
     rows: list[str] = []
@@ -364,6 +362,6 @@ def _chunks(body: Sequence[str]) -> tuple[PatchHunk, ...]:
 
 
 def quoted(line: str) -> str:
-    """Return a line as messages quote it, cut if it is long."""
+    """Quote a line for a message; cut it if it is long."""
     short = line.strip()
     return repr(short if len(short) <= _SHOWN else short[: _SHOWN - 1] + "…")

@@ -1,4 +1,4 @@
-"""Applies patches: each hunk at its place or near to it, else the whole patch is refused."""
+"""Applies patches: each hunk at its place or near it, otherwise the whole patch is refused."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from acp_nvim.edits.patch import FilePatch, PatchHunk, quoted
 from acp_nvim.edits.text import EMPTY, Text, from_lines
 
 MAX_WORK: Final = 500_000
-"""Lines that are compared to find the places of a patch's hunks: some 0.3 s."""
+"""Limit of line comparisons when the places of hunks are searched; takes about 0.3 s."""
 
 
 class PatchConflict(ValueError):
-    """A patch does not fit the text; the message says which hunk and why, in one line."""
+    """A patch does not fit the text; the message names the hunk and the reason in one line."""
 
 
 def apply(patch: FilePatch, text: Text | None) -> Text | None:
-    """Return the file after the patch, None for none. ``text`` is the file before it (of a move or
-    copy the origin's). Raises PatchConflict.
+    """Return the file after the patch, None for no file.
+
+    ``text`` is the file before it (for a move or copy, that of the origin). Raises PatchConflict.
     """
     if patch.binary:
         raise PatchConflict("the patch is of a binary file")
@@ -59,12 +60,12 @@ def _replaced(text: Text, hunks: Sequence[PatchHunk]) -> Text:
 
 
 def _ends_fit(lines: Sequence[str], hunk: PatchHunk, at: int, eol: bool) -> bool:
-    """Whether a hunk that ends the file without a newline does so."""
+    """Return whether a hunk that requires a missing final newline fits."""
     return hunk.old_eol or (at + len(hunk.old) == len(lines) and not eol)
 
 
 def _kept_context(present: Sequence[str], hunk: PatchHunk) -> list[str]:
-    """The new lines; where a hunk matched loosely, context stays as the file has it."""
+    """Return the new lines. If a hunk matched loosely, its context lines keep the file's form."""
     if tuple(present) == hunk.old:
         return list(hunk.new)
     head = 0
@@ -79,12 +80,13 @@ def _kept_context(present: Sequence[str], hunk: PatchHunk) -> list[str]:
 
 
 _LIKE: Final[tuple[Callable[[str], str], ...]] = (lambda line: line, str.rstrip, str.strip)
-"""How lines are compared, strictest first: models lose blanks at the ends of lines."""
+"""Comparisons of lines, strictest first, since models lose blanks at the ends of lines."""
 
 
 class _Places:
-    """Finds the places of hunks in a text. The work is bounded: a patch may have thousands of
-    hunks, each with as many candidates.
+    """Finds the places of hunks in a text.
+
+    The work is bounded: a patch may have thousands of hunks, each with as many candidates.
     """
 
     def __init__(self, lines: Sequence[str]) -> None:
@@ -93,14 +95,16 @@ class _Places:
 
     @cached_property
     def _rows(self) -> dict[str, list[int]]:
-        """The rows of each line, blanks at its ends aside."""
+        """Return the rows of each line, ignoring blanks at both ends."""
         found: dict[str, list[int]] = {}
         for row, line in enumerate(self._lines):
             found.setdefault(line.strip(), []).append(row)
         return found
 
     def find(self, hunk: PatchHunk, start: int, drift: int) -> int | None:
-        """Return the row from ``start`` on where a hunk fits, nearest to the row that it names."""
+        """Return the row at or after ``start`` at which a hunk fits, nearest to the one it
+        names.
+        """
         below = self._below(hunk.anchors, start)
         if below is None:
             return None
@@ -114,7 +118,7 @@ class _Places:
         return next((row for row, like in tries if self._fits(hunk.old, row, like)), None)
 
     def _candidates(self, hunk: PatchHunk, below: int, wanted: int | None) -> list[int]:
-        """Rows at which the first line stands, the nearest to the wanted one first."""
+        """Return the rows of the first line, nearest to the wanted one first."""
         last = len(self._lines) - len(hunk.old)
         if hunk.at_end and last >= below:
             return [last]
@@ -132,14 +136,16 @@ class _Places:
         return all(like(self._lines[row + at]) == like(line) for at, line in enumerate(old))
 
     def _place_for_lines(self, hunk: PatchHunk, below: int, drift: int) -> int | None:
-        """Where lines go that stand without context."""
+        """Return the row for added lines without context."""
         if hunk.row is None:
             return below if hunk.anchors else len(self._lines)
         row = hunk.row + drift if self._lines else 0
         return row if below <= row <= len(self._lines) else None
 
     def _below(self, anchors: Iterable[str], row: int) -> int | None:
-        """The row below these lines, one after the other from ``row`` on; None without them."""
+        """Return the row below these lines, found in order from ``row`` on; None if one is
+        missing.
+        """
         for anchor in anchors:
             rows = self._rows.get(anchor.strip(), [])
             at = bisect_left(rows, row)
@@ -149,7 +155,7 @@ class _Places:
         return row
 
     def why(self, hunk: PatchHunk, start: int, drift: int) -> str:
-        """Why there is no place for a hunk, in a few words."""
+        """Return why there is no place for a hunk, in a few words."""
         count = len(self._lines)
         if self._below(hunk.anchors, start) is None:
             return f"there is no line {quoted(hunk.anchors[-1])}"

@@ -1,8 +1,7 @@
-"""The pending edit of one file: its base, its live text, and what lies between.
+"""The pending edit of one file: its base, its live text, and the difference of the two.
 
-The base is the text as the user last accepted it, the live text the one that buffer and disk show.
-Hunks are never tracked: they are the difference of the two, computed when asked for. Every
-operation gives a new `Pending`.
+The base is the text as the user last accepted it. The live text is that of buffer and disk. Hunks
+are not stored but computed from the two. Every operation returns a new `Pending`.
 """
 
 from __future__ import annotations
@@ -24,11 +23,10 @@ Kind = Literal["modified", "created", "deleted"]
 
 
 class Restoration(msgspec.Struct, frozen=True):
-    """A change that a decision asks for: replace ``before`` by ``after`` in buffer and disk; None:
-    no file.
+    """Change requested by a decision: replace ``before`` by ``after`` (None: no file).
 
-    Where the present text is not ``before``, nothing is done and the user is told. ``note`` is one
-    line for the user; with equal texts it is all there is to do.
+    It applies to buffer and disk. If the present text is not ``before``, nothing is changed and the
+    user is informed. ``note`` is one line for the user; with equal texts, it is the only effect.
     """
 
     path: str
@@ -38,7 +36,7 @@ class Restoration(msgspec.Struct, frozen=True):
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """One entry of ``state().edits``: counts of hunks and of lines."""
+    """One entry of ``state().edits``, with counts of hunks and lines."""
 
     path: str
     hunks: int
@@ -49,15 +47,19 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 class Pending(msgspec.Struct, frozen=True, dict=True):
-    """A file's undecided edits. No ``base``: the agent created it; no ``live``: it deleted it.
+    """Undecided edits of a file.
 
-    ``written`` is the agent's last text (None once the user has changed a file that the agent
-    created and the agent wrote it again), ``origin`` the path before the agent renamed the file,
-    ``writers`` the numbers of the sessions that wrote. With ``conflict`` the agent's text could not
-    be merged into the user's unsaved one: it is ``theirs``, on disk, not in ``live``; or, where it
-    is ``overtaken``, in neither, since the user has changed the same lines meanwhile. ``relaid``
-    names other changes of the agent than of text (`line ends: unix → dos`): they are decided with
-    the file.
+    Without ``base`` the agent created the file, without ``live`` it deleted it. ``written`` is the
+    agent's last text; it is None once the user has changed a file that the agent created and the
+    agent has written it again. ``origin`` is the path from before the agent renamed the file.
+    ``writers`` are the numbers of the sessions that wrote.
+
+    With ``conflict`` the agent's text could not be merged into the user's unsaved one. It is
+    ``theirs``, on disk and not in ``live``. If the conflict is ``overtaken``, it is in neither,
+    since the user has changed the same lines meanwhile.
+
+    ``relaid`` describes the agent's changes other than of text (`line ends: unix → dos`), which are
+    decided with the file.
     """
 
     path: str
@@ -71,46 +73,45 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
     relaid: str = ""
     overtaken: bool = False
     named: bool = True
-    """False if a part of it is a change on disk in a turn in which the agent did not name the file.
-    """
+    """False if it includes a change on disk in a turn in which the agent did not name the file."""
 
     @property
     def kind(self) -> Kind:
-        """What the agent did to the file."""
+        """Return the kind of the agent's change."""
         if self.base is None:
             return "created"
         return "deleted" if self.live is None else "modified"
 
     @property
     def settled(self) -> bool:
-        """Nothing is left to decide."""
+        """Return whether nothing is left to decide."""
         same = self.base == self.live and self.origin is None
         return same and not self.conflict and not self.relaid
 
     @property
     def touched(self) -> bool:
-        """The agent created the file, and the user has changed it since."""
+        """Return whether the user has changed a file that the agent created."""
         return self.base is None and self.live != self.written
 
     @property
     def hunks(self) -> list[Hunk]:
-        """What is pending, by rows upwards: base rows become live rows.
+        """Return the pending hunks from base to live rows, in ascending order.
 
-        A change of the final newline alone is a hunk that replaces the last line by itself.
+        If only the final newline differs, a hunk replaces the last line by itself.
         """
         return [_unmarked(hunk) for hunk in self._marked]
 
     @cached_property
     def _marked(self) -> list[Hunk]:
-        """The hunks over keys: they know about final newlines."""
+        """Return the hunks over keys, which include final newlines."""
         return diff(keys(self.base), keys(self.live))
 
     def removed_lines(self, hunk: Hunk) -> tuple[str, ...]:
-        """The base's lines that a hunk replaces."""
+        """Return the lines of the base that a hunk replaces."""
         return self.base.lines[hunk.start : hunk.end] if self.base else ()
 
     def summary(self) -> Summary:
-        """Return its counts; of a conflict without hunks those between both sides."""
+        """Return the counts; for a conflict without hunks, those between both sides."""
         return self._counts
 
     @cached_property
@@ -124,7 +125,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         return Summary(self.path, len(hunks), added, removed, self.kind, self.conflict)
 
     def hunk_at(self, row: int) -> Hunk | None:
-        """The hunk at a 0-based live row; removed lines are at both rows they stood between."""
+        """Return the hunk at a 0-based live row; a removal is at both rows around it."""
         near = None
         for hunk in self.hunks:
             if hunk.new_start <= row < hunk.new_end:
@@ -134,24 +135,23 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         return near
 
     def like(self, other: Pending, hunk: Hunk) -> Hunk | None:
-        """Return the hunk equal to one of another state of the file; of several the nearest in the
-        base.
-        """
+        """Return the hunk equal to one of another state of the file, the nearest in the base."""
         removed = other.removed_lines(hunk)
         same = (h for h in self.hunks if h.lines == hunk.lines and self.removed_lines(h) == removed)
         return min(same, key=lambda found: abs(found.start - hunk.start), default=None)
 
     @property
     def weight(self) -> int:
-        """How many lines are pending, removed and added ones."""
+        """Return the number of pending lines, removed and added."""
         return sum(hunk.end - hunk.start + len(hunk.lines) for hunk in self._marked)
 
     def edited(self, after: Text, formatter: bool = False, back: Sequence[Hunk] = ()) -> Pending:
-        """Someone else changed the live text. What is outside the hunks goes into the base, too.
+        """Return the entry after a change of the live text by others than the agent.
 
-        A formatter's changes belong to every hunk that they touch; a user's only where they change
-        lines of a hunk or put lines between them. ``back`` are hunks that were pending when the
-        text was like this before: what brings them back is the agent's again.
+        Changes outside of the hunks are added to the base. A formatter's change belongs to every
+        hunk that it touches; a user's only if it changes lines of a hunk or inserts lines between
+        them. ``back`` are the hunks that were pending when the text was like this before: restored
+        parts of these count as the agent's again.
         """
         if self.base is None or self.live is None:
             return msgspec.structs.replace(self, live=after)
@@ -162,25 +162,27 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         return msgspec.structs.replace(self, base=base, live=after)
 
     def nearer(self, base: Text | None) -> Pending:
-        """The same with this base, that of a time when the live text was this one, if it leaves no
-        more lines pending: what was added to the base since was undone as well.
+        """Return the entry with this base if that leaves fewer lines pending.
+
+        The base is from a time when the live text was the same, so later additions to the base were
+        undone as well.
         """
         then = msgspec.structs.replace(self, base=base)
         return then if self.base is not None and then.weight < self.weight else self
 
     def accepted(self, chosen: Collection[Hunk]) -> Pending:
-        """These hunks' lines in the base."""
+        """Return the entry with these hunks applied to the base."""
         return msgspec.structs.replace(
             self, base=from_keys(apply(keys(self.base), self._select(chosen)))
         )
 
     def rejected(self, chosen: Collection[Hunk]) -> Pending:
-        """The base's lines back in the live text in place of these hunks."""
+        """Return the entry with these hunks reverted in the live text."""
         back = invert(keys(self.base), self._select(chosen))
         return msgspec.structs.replace(self, live=from_keys(apply(keys(self.live), back)))
 
     def undone(self) -> list[Restoration]:
-        """Return the steps that bring the file back to its base, at its old path."""
+        """Return the steps that restore the file to its base, at its old path."""
         if self.base is None:
             if self.touched:
                 return [Restoration(self.path, self.live, self.live, note=_KEPT)]
@@ -194,8 +196,8 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         return [Restoration(self.path, self.live, self.base, note=note)]
 
     def contained_in(self, committed: Text) -> list[Hunk]:
-        """Return the hunks whose live lines, with their surroundings, are in another text
-        unchanged.
+        """Return the hunks whose live lines, with their surroundings, are unchanged in another
+        text.
         """
         if self.live is None:
             return []
@@ -214,7 +216,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
 
 
 class Reject(msgspec.Struct, frozen=True):
-    """Rejection of one file: its entry before and after, and the requests to buffer and disk."""
+    """Reject of one file: its entry before and after, and the requests to buffer and disk."""
 
     before: Pending
     after: Pending | None
@@ -222,16 +224,16 @@ class Reject(msgspec.Struct, frozen=True):
 
 
 class Parked(msgspec.Struct, frozen=True):
-    """Edits that the file lacks since git, or whoever wrote it, put another text there."""
+    """Edits that the file lacks since git or another program replaced its text."""
 
     entry: Pending
     branch: str
-    """Branch that had them, or an empty name."""
+    """Branch of the edits; may be empty."""
     time: float
 
 
 class FileEdits(msgspec.Struct, frozen=True):
-    """State of one file in a ledger, for another ledger to continue with."""
+    """State of one file in a ledger, which another ledger can continue from."""
 
     entry: Pending | None = None
     settled: Pending | None = None
@@ -244,7 +246,7 @@ _CONFLICT = wording.WHY_BUFFER_KEPT
 
 
 def _unmarked(hunk: Hunk) -> Hunk:
-    """The hunk with plain lines: only the last can carry the mark of `text.keys`."""
+    """Return the hunk with plain lines. Only the last line can have the mark of `text.keys`."""
     if not (hunk.lines and hunk.lines[-1].endswith("\n")):
         return hunk
     lines = (*hunk.lines[:-1], hunk.lines[-1][:-1])
@@ -252,8 +254,9 @@ def _unmarked(hunk: Hunk) -> Hunk:
 
 
 def _meet(edit: Hunk, hunk: Hunk) -> bool:
-    """Whether an edit may have brought a hunk back: they share lines of the new text, or one of
-    them removes lines beside the other.
+    """Return whether an edit may have restored a hunk.
+
+    That is so if they share lines of the new text, or one of them removes lines next to the other.
     """
     if edit.lines and hunk.lines:
         return edit.new_start < hunk.new_end and hunk.new_start < edit.new_end
@@ -264,7 +267,7 @@ def _meet(edit: Hunk, hunk: Hunk) -> bool:
 def _outside(
     base: Sequence[str], pending: Sequence[Hunk], edits: Sequence[Hunk], touching: bool
 ) -> list[Hunk]:
-    """The edits of the live text that leave every pending hunk alone, moved to the base's rows."""
+    """Return the edits of the live text outside of all pending hunks, moved to the base's rows."""
     moved: list[Hunk] = []
     passed = shift = 0
     for edit in edits:
@@ -285,7 +288,7 @@ def _outside(
 
 
 def _restores(base: Sequence[str], removal: Hunk, edit: Hunk) -> bool:
-    """Whether an edit only brings back lines that a hunk removed."""
+    """Return whether an edit only restores lines that a hunk removed."""
     if removal.lines or edit.end > edit.start:
         return False
     removed = iter(base[removal.start : removal.end])

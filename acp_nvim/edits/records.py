@@ -1,8 +1,8 @@
-"""Values of a journal as records, and back: each value under a key, the last one counts.
+"""Values of a journal as records, and back. Each value has a key; its last record counts.
 
-Texts are records of their own, by a name that their content gives, so that a text which many
-values hold is written once. The first text of a path is written as it is, others as what they
-change in that one: a journal grows by what changed, whatever the size of the files.
+Texts have records of their own, named by their content, so a text in many values is written once.
+The first text of a path is written as a whole, later ones as changes of it. The size of a journal
+therefore depends on the changes, not on the size of the files.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 REMEMBERED = 64
-"""The most texts whose names are remembered by object."""
+"""Limit of texts whose names are remembered by object."""
 ANCHORS = 3
-"""The most texts of a path that others are written as changes of; the latest are used."""
+"""Limit of texts of a path to which others are written as changes; the latest are used."""
 SMALL = 2
 """A text is written as a change when that is smaller by this factor."""
 
 NONE = b""
-"""The name of no text."""
+"""Name of a missing text."""
 Row = tuple[int, int, bytes]
-"""Rows [start, end) of a text, and the lines in their place."""
+"""Rows [start, end) of a text, and the lines that replace them."""
 Key = tuple[str, bytes]
-"""A kind of value, and which one of that."""
+"""Kind of a value, and its name."""
 T = TypeVar("T")
 
 
 class Lost(Exception):
-    """A value is lost: its record, or one that it needs, is damaged or missing."""
+    """A value is lost, since its record, or one that it refers to, is damaged or missing."""
 
 
 class Whole(msgspec.Struct, frozen=True, tag="text", array_like=True):
@@ -48,7 +48,7 @@ class Whole(msgspec.Struct, frozen=True, tag="text", array_like=True):
 
 
 class Changed(msgspec.Struct, frozen=True, tag="change", array_like=True):
-    """A text as a change of another one."""
+    """A text as changes of another one."""
 
     name: bytes
     of: bytes
@@ -57,7 +57,7 @@ class Changed(msgspec.Struct, frozen=True, tag="change", array_like=True):
 
 
 class Data(msgspec.Struct, frozen=True, tag="data", array_like=True):
-    """Plain bytes."""
+    """Bytes that are not a text."""
 
     name: bytes
     data: bytes
@@ -85,18 +85,20 @@ _decode_batch = msgspec.msgpack.Decoder(list[bytes]).decode
 
 
 def encoded(path: str) -> bytes:
-    """Encode a path, which may hold bytes that are not UTF-8."""
+    """Encode a path, which may contain bytes that are not UTF-8."""
     return path.encode("utf-8", "surrogateescape")
 
 
 def decoded(path: bytes) -> str:
-    """The path of `encoded`."""
+    """Decode a path of `encoded`."""
     return path.decode("utf-8", "surrogateescape")
 
 
 class Writer:
-    """Makes records. Texts are remembered: none is written twice. Values are not, since another
-    process may have set them meanwhile.
+    """Makes records.
+
+    Each text is written once. Values are always written, since another process may have changed
+    them meanwhile.
     """
 
     def __init__(self) -> None:
@@ -111,8 +113,9 @@ class Writer:
         return out
 
     def put(self, kind: str, key: bytes, value: Any) -> None:
-        """Set the value of a key: anything that msgpack takes. Text that is not Unicode is cleaned;
-        encode paths with `encoded`.
+        """Set the value of a key to anything that msgpack supports.
+
+        Text that is not valid Unicode is replaced. Encode paths with `encoded`.
         """
         try:
             data = _encode(value)
@@ -121,11 +124,10 @@ class Writer:
         self._out.append(_encode(Put(kind, key, data)))
 
     def drop(self, kind: str, key: bytes) -> None:
-        """Remove a key."""
         self._out.append(_encode(Drop(kind, key)))
 
     def text(self, path: str, text: Text | None) -> bytes:
-        """Write a text of this path, if it is new; returns its name."""
+        """Write a text of this path if it is new; return its name."""
         if text is None:
             return NONE
         held, name = self._names.get(id(text), (None, NONE))
@@ -138,7 +140,7 @@ class Writer:
         return name
 
     def data(self, data: bytes | None) -> bytes:
-        """Write some bytes, if they are new; returns their name."""
+        """Write bytes if they are new; return their name."""
         if data is None:
             return NONE
         name = _named(b"data", data)
@@ -169,23 +171,23 @@ class Writer:
 
 
 def batch(records: list[bytes]) -> bytes:
-    """Several records as one: all of them are read, or none."""
+    """Combine records into one, which is read as a whole or not at all."""
     return _encode(records)
 
 
 class Reader:
-    """Reads records: the values left in the end, in the order of their keys' first records."""
+    """Reads records; `values` has the last value of each key, in the order of first records."""
 
     def __init__(self, batches: Iterable[bytes] = ()) -> None:
         self.values: dict[Key, bytes] = {}
         self.lost = 0
-        """How many records could not be read."""
+        """Number of unreadable records."""
         self._held: dict[bytes, Whole | Changed | Data] = {}
         self._texts: dict[bytes, Text] = {}
         self.feed(batches)
 
     def feed(self, batches: Iterable[bytes]) -> dict[Key, None]:
-        """Read on in what `batch` has made; returns the keys of these records, in order."""
+        """Continue with more results of `batch`; return the keys of their records, in order."""
         keys: dict[Key, None] = {}
         for one in batches:
             try:
@@ -200,15 +202,15 @@ class Reader:
         return keys
 
     def settle(self) -> bool:
-        """Drop texts that were made of their records, since they can be made again. Returns whether
-        anything was lost since the last call.
+        """Drop decoded texts, which can be decoded again; return whether records were lost
+        since.
         """
         self._texts.clear()
         lost, self.lost = self.lost > 0, 0
         return lost
 
     def lose(self) -> None:
-        """One more record makes no sense here."""
+        """Count one more lost record."""
         self.lost += 1
 
     def value(self, kind: str, key: bytes, shape: type[T]) -> T | None:
@@ -223,7 +225,7 @@ class Reader:
             return None
 
     def text(self, name: bytes) -> Text | None:
-        """The text of that name. Raises `Lost`."""
+        """Return the text of a name. Raises `Lost`."""
         if name == NONE:
             return None
         if name not in self._texts:
@@ -234,7 +236,7 @@ class Reader:
         return self._texts[name]
 
     def data(self, name: bytes) -> bytes | None:
-        """The bytes of that name. Raises `Lost`."""
+        """Return the bytes of a name. Raises `Lost`."""
         if name == NONE:
             return None
         found = self._held.get(name)
@@ -265,7 +267,7 @@ class Reader:
 
 
 def _changes(base: Text, text: Text) -> list[Row] | None:
-    """The changes between two texts; None where they are not much smaller than the text."""
+    """Return the changes between two texts; None if they are not much smaller than the text."""
     most = len(text.lines) // SMALL
     if len(set(text.lines).difference(base.lines)) > most:
         return None
@@ -295,7 +297,7 @@ def _cleaned(value: Any) -> Any:
 
 
 def _packed(lines: tuple[str, ...]) -> bytes:
-    """Encode lines; bytes that are not Unicode are kept."""
+    """Encode lines, including bytes that are not Unicode."""
     try:
         return _encode(lines)
     except UnicodeEncodeError:

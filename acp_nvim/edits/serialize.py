@@ -1,6 +1,6 @@
-"""What a ledger knows of a file, or of a reject, as a record of a journal (`records`), and back.
+"""State of a file in a ledger, or of a reject, as a record of a journal (`records`), and back.
 
-Sessions have numbers in one process, and keys that all processes know.
+Sessions are numbers within one process, and keys across processes.
 """
 
 from __future__ import annotations
@@ -22,19 +22,17 @@ U = TypeVar("U")
 
 
 class SessionKeys(Protocol):
-    """Names sessions for all processes."""
+    """Keys of sessions that are valid in all processes."""
 
-    def key(self, n: int) -> str:
-        """The key of the session with our number."""
-        ...
+    def key(self, n: int) -> str: ...
 
     def number(self, key: str) -> int:
-        """Our number of the session with that key."""
+        """Return our number of the session with that key."""
         ...
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True):
-    """The record of a `Pending`; texts by their names."""
+    """Record of a `Pending`; texts by name."""
 
     path: bytes
     base: bytes
@@ -44,11 +42,11 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
     writers: list[str]
     theirs: bytes
     others: dict[str, Any]
-    """Its other fields, of plain values."""
+    """The other fields, which have plain values."""
 
 
 class ParkedEntry(msgspec.Struct, frozen=True, array_like=True):
-    """The record of a `Parked`."""
+    """Record of a `Parked`."""
 
     entry: Entry
     branch: str
@@ -56,7 +54,7 @@ class ParkedEntry(msgspec.Struct, frozen=True, array_like=True):
 
 
 class File(msgspec.Struct, frozen=True, array_like=True):
-    """The record of a `FileEdits`."""
+    """Record of a `FileEdits`."""
 
     entry: Entry | None
     settled: bytes
@@ -65,7 +63,7 @@ class File(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Step(msgspec.Struct, frozen=True, array_like=True):
-    """The record of a `Restoration`."""
+    """Record of a `Restoration`."""
 
     path: bytes
     before: bytes
@@ -74,7 +72,7 @@ class Step(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Rejected(msgspec.Struct, frozen=True, array_like=True):
-    """The record of a `Reject`."""
+    """Record of a `Reject`."""
 
     before: Entry
     after: Entry | None
@@ -85,7 +83,6 @@ class Rejected(msgspec.Struct, frozen=True, array_like=True):
 
 
 def entry(writer: Writer, sessions: SessionKeys, pending: Pending) -> Entry:
-    """The record of a file's entry."""
     path = pending.path
     return Entry(
         encoded(path),
@@ -100,7 +97,6 @@ def entry(writer: Writer, sessions: SessionKeys, pending: Pending) -> Entry:
 
 
 def file(writer: Writer, sessions: SessionKeys, path: str, edits: FileEdits) -> File:
-    """The record of all that is known of a file."""
     return File(
         None if edits.entry is None else entry(writer, sessions, edits.entry),
         writer.text(path, edits.settled.live if edits.settled else None),
@@ -113,7 +109,7 @@ def file(writer: Writer, sessions: SessionKeys, path: str, edits: FileEdits) -> 
 
 
 def reject(writer: Writer, sessions: SessionKeys, level: list[Reject]) -> list[Rejected]:
-    """The record of one reject, of all its files."""
+    """Return the record of one reject of several files."""
     return [_rejected(writer, sessions, one) for one in level]
 
 
@@ -148,12 +144,12 @@ def pending(reader: Reader, sessions: SessionKeys, record: Entry) -> Pending:
     )
     try:
         return msgspec.structs.replace(known, **record.others)
-    except TypeError as error:  # of another version of the plugin
+    except TypeError as error:  # written by another version of the plugin
         raise Lost(str(error)) from error
 
 
 def file_edits(reader: Reader, sessions: SessionKeys, path: str, record: File) -> FileEdits:
-    """Read the entry of a file; the reader counts the values that are lost."""
+    """Return the edits of a file without lost values, which the reader counts."""
 
     def one(wanted: Entry) -> Pending:
         return pending(reader, sessions, wanted)
@@ -178,7 +174,7 @@ def whole(reader: Reader, records: list[T], made: Callable[[T], U]) -> list[U]:
 
 
 def rejects(reader: Reader, sessions: SessionKeys, records: list[Rejected]) -> list[Reject]:
-    """One reject, of all its files. Raises `Lost`."""
+    """Return one reject of several files. Raises `Lost`."""
     return [
         Reject(
             pending(reader, sessions, record.before),

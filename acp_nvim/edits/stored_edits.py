@@ -1,7 +1,7 @@
-"""Pending edits of files on disk, while the buffers of these files hold unsaved changes.
+"""Pending edits of files on disk whose buffers have unsaved changes.
 
-A decision in such a buffer is over when the file has it. Until then the journal keeps the edits of
-the file on disk, and they are pending again if the buffer is thrown away.
+A decision in such a buffer takes effect when the file is saved. Until then the journal keeps the
+edits of the file on disk, which are pending again if the buffer is discarded.
 """
 
 from __future__ import annotations
@@ -22,47 +22,45 @@ if TYPE_CHECKING:
 
 
 class StoredEdits:
-    """Entries by path; None: nothing is pending on disk."""
+    """Entries by path; None if nothing is pending on disk."""
 
     def __init__(self) -> None:
         self._entries: dict[str, Pending | None] = {}
         self._before: dict[str, Pending | None] = {}
-        """Entries before the first write that is in the buffer alone."""
+        """Entries from before the first write that is only in the buffer."""
 
     def __contains__(self, path: str) -> bool:
-        """Whether buffer and file of this path have different entries."""
+        """Return whether buffer and file of this path have different entries."""
         return path in self._entries
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the paths."""
         return iter(self._entries)
 
     def get(self, path: str) -> Pending | None:
-        """Return the entry of a file on disk."""
         return self._entries.get(path)
 
     def put(self, path: str, entry: Pending | None) -> None:
-        """Set the entry of a file on disk."""
         self._entries[path] = entry
 
     def drop(self, path: str) -> None:
-        """Buffer and file are one text again, or the file is gone."""
+        """Remove an entry, since buffer and file are equal again, or the file is deleted."""
         self._entries.pop(path, None)
         self._before.pop(path, None)
 
     def left_unsaved(self, path: str, before: Pending | None) -> None:
-        """Note that an agent's write was not saved; ``before`` is the entry of the file."""
+        """Record that an agent's write was not saved; ``before`` is the entry of the file."""
         self._before.setdefault(path, before)
 
     def undone(self, path: str) -> None:
-        """The buffer has none of the agent's text any more, and the file never had that of writes
-        that were not saved.
+        """Restore the entry from before the agent's unsaved writes.
+
+        The buffer no longer has the agent's text, and the file never had these writes.
         """
         if path in self._before:
             self._entries[path] = self._before[path]
 
     def compare(self, path: str, disk: Text | None) -> Pending | None:
-        """Compare the entry of a file with its text on disk and return the pending edits."""
+        """Compare the entry of a file with its text on disk; return the pending edits."""
         entry = self._entries.get(path)
         found = carried(entry, disk).entry if entry is not None else None
         if found is None:
@@ -72,7 +70,9 @@ class StoredEdits:
         return found
 
     def accepted(self, entry: Pending, chosen: Collection[Hunk], *, whole: bool = False) -> None:
-        """Accept hunks of the buffer's ``entry`` on disk as well; ``whole``: with all else."""
+        """Accept hunks of the buffer's ``entry`` on disk as well; ``whole``: also format and
+        rename.
+        """
         stored = self._entries.get(entry.path)
         if stored is None:
             return
@@ -87,8 +87,9 @@ class StoredEdits:
             self._accept(stored, stored.contained_in(text))
 
     def wrote(self, path: str, before: Text, after: Text, writers: frozenset[int]) -> None:
-        """An agent has changed the buffer's text, and perhaps the file: its hunks are added, so
-        that they are pending wherever they are found.
+        """Add the hunks of an agent's write, which is in the buffer and perhaps in the file.
+
+        They are then pending wherever they are found.
         """
         if path not in self._entries:
             return

@@ -1,4 +1,4 @@
-"""The steps that removed pending lines from a text and that the user may undo."""
+"""Steps that removed pending lines from a text and that the user may undo."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ if TYPE_CHECKING:
     from acp_nvim.edits.text import Text
 
 MAX_UNDONE = 50
-"""The most steps remembered."""
+"""Limit of remembered steps."""
 MAX_TOGETHER = 8
-"""The most changes of the user before such a step that Neovim may undo together with it."""
+"""Limit of changes before such a step that Neovim may undo together with it."""
 MAX_RUNS = 16
-"""The most files whose latest changes are remembered."""
+"""Limit of files whose latest changes are remembered."""
 
 Change = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 class UndoHistory:
-    """The entries before each such step."""
+    """Entries from before such steps."""
 
     def __init__(self) -> None:
         self.before: list[Pending] = []
-        """The latest step at the end."""
+        """Entries, the latest step last."""
         self._typed: dict[str, list[Pending]] = {}
-        """Entries of each file before the latest changes, which are all the user's."""
+        """Entries of each file from before its latest changes, all by the user."""
         self._after: dict[str, Pending] = {}
-        """The entries that these changes have led to."""
+        """Entries after these changes."""
 
     def take_file(self, path: str, before: Sequence[Pending]) -> None:
         """Continue with another history of this file."""
@@ -37,12 +37,12 @@ class UndoHistory:
         self.before = [*others, *before][-MAX_UNDONE:]
 
     def note(self, entry: Pending, weight: int) -> None:
-        """Remember a step if it leaves fewer lines (``weight``) pending than before."""
+        """Remember a step if it decreases the number of pending lines (``weight``)."""
         if entry.base is not None and entry.live is not None and weight < entry.weight:
             self.add(entry)
 
     def typed(self, entry: Pending, edited: Pending) -> None:
-        """Remember a change of the user, who has made ``edited`` of an entry."""
+        """Remember a change by the user from an entry to ``edited``."""
         run = self._typed.pop(entry.path, []) if self._is_latest(entry) else []
         self._typed[entry.path] = run = [*run, entry][-MAX_UNDONE:]
         if entry.base is None or entry.live is None or edited.weight >= entry.weight:
@@ -53,7 +53,7 @@ class UndoHistory:
                 self.add(before)
 
     def led_to(self, path: str, after: Pending | None) -> None:
-        """This is what the file has after that change."""
+        """Record the entry of a file after that change."""
         self._after.pop(path, None)
         if after is not None:
             self._after[path] = after
@@ -62,7 +62,7 @@ class UndoHistory:
             self._after.pop(oldest, None)
 
     def only_typed_since(self, entry: Pending, before: Pending) -> bool:
-        """Whether nothing but the user's own changes lies between two entries of a file."""
+        """Return whether all changes between two entries of a file are the user's."""
         run = self._typed.get(entry.path, ())
         return self._is_latest(entry) and any(one is before for one in run)
 
@@ -74,19 +74,20 @@ class UndoHistory:
         self.before = [*self.before, entry][-MAX_UNDONE:]
 
     def paths(self) -> set[str]:
-        """The files of these steps."""
+        """Return the files of these steps."""
         return {before.path for before in self.before}
 
     def brought_back(self, path: str, after: Text) -> Pending | None:
-        """Return the entry before the step, or steps, that this text undoes."""
+        """Return the entry from before the steps that this text undoes."""
         for before in reversed(self.before):
             if before.path == path and before.live == after:
                 return before
         return None
 
     def accepted(self, entry: Pending, left: Pending | None) -> None:
-        """Forget hunks that the user accepted, those in ``entry`` and not in ``left``: an undo does
-        not make them the agent's again.
+        """Forget accepted hunks, those in ``entry`` and not in ``left``.
+
+        An undo does not make them pending again.
         """
         kept = _changes(entry) - (_changes(left) if left else set())
         for at, before in enumerate(self.before):

@@ -1,4 +1,4 @@
-"""Two texts as a unified diff."""
+"""Unified diffs of two texts."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Final
 from acp_nvim.edits.text import Text
 
 CONTEXT: Final = 3
-"""Lines around a change."""
+"""Number of context lines."""
 
 
 def unified(old: Text, new: Text) -> list[str]:
-    """The rows of a unified diff, without its head; none where the texts are the same."""
-    from difflib import unified_diff  # no prompt waits for it
+    """Return the rows of a unified diff without its header; none if the texts are equal."""
+    from difflib import unified_diff  # imported late, since no prompt needs it
 
     rows: list[str] = []
     for line in islice(unified_diff(_ended(old), _ended(new), n=CONTEXT), 2, None):
@@ -22,15 +22,13 @@ def unified(old: Text, new: Text) -> list[str]:
 
 
 def patch(name: str, old: Text, new: Text) -> str:
-    """Return a diff with its head, for `patch` and `git apply`; empty where the texts are the
-    same.
-    """
+    """Return a diff with its header, for `patch` and `git apply`; empty if the texts are equal."""
     rows = unified(old, new)
     return "\n".join([f"--- a/{name}", f"+++ b/{name}", *rows, ""]) if rows else ""
 
 
 def _ended(text: Text) -> list[str]:
-    """The lines with their newlines; none for the empty file."""
+    """Return the lines with their newlines; none for the empty file."""
     lines = [f"{line}\n" for line in text.lines]
     if not text.eol:
         lines[-1:] = [text.lines[-1]] if text.lines[-1] else []

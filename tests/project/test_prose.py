@@ -22,9 +22,9 @@ PHRASES = re.compile(rf"\b(?:{'|'.join(map(re.escape, (*STIFF, *CLAUSES)))})\b",
 
 LEFT = {
     "acp_nvim": 11,
-    "acp_nvim/edits": 21,
+    "acp_nvim/edits": 0,
     "acp_nvim/features": 98,
-    "acp_nvim/files": 1,
+    "acp_nvim/files": 0,
     "acp_nvim/history": 54,
     "acp_nvim/nvim": 36,
     "acp_nvim/protocol": 46,

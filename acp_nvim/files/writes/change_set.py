@@ -32,7 +32,7 @@ S = TypeVar("S", bound=AgentSession)
 class FileChange(msgspec.Struct, frozen=True):
     """A file's text before (None: no such file) and after (None: deleted), by real path.
 
-    With ``origin`` the file is moved here from that path, where it has the text ``before``.
+    With ``origin`` the file is moved here from that path. It has the text ``before`` there.
     """
 
     path: str
