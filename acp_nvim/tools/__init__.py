@@ -1,1 +1,3 @@
-"""The editor's own tools for agents: an MCP server named `neovim`. Ring 1; knows no Neovim."""
+"""The editor's own tools for agents: an MCP server named `neovim` (ring 1). It does not know
+Neovim.
+"""

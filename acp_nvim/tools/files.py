@@ -1,4 +1,4 @@
-"""The files that tools look at: live texts behind the guard, and names as agents know them."""
+"""Files for tools: live texts behind the guard, and names as agents know them."""
 
 from __future__ import annotations
 
@@ -20,15 +20,13 @@ from acp_nvim.session.session import Session
 
 NOTHING: Final[Mapping[str, Text]] = MappingProxyType({})
 LINE_WIDTH: Final = 300
-"""Characters of a line that stand in an answer."""
+"""Number of characters of a line in an answer."""
 
 
 class Unsaved(Protocol):
-    """The part of the editor's buffers that is needed here."""
+    """The part of the editor's buffers needed here."""
 
-    async def unsaved(self) -> Mapping[str, Text]:
-        """The texts of all buffers with unsaved edits, by path."""
-        ...
+    async def unsaved(self) -> Mapping[str, Text]: ...
 
 
 class ToolFiles:
@@ -43,22 +41,23 @@ class ToolFiles:
         self.lists = files.guard.lists
 
     async def look(self, session: Session, path: str) -> tuple[Place, Text]:
-        """A file that an agent names, absolute or relative to the session's directory, and its live
-        text. Refusal, perhaps after a question to the user.
+        """Return a file that an agent names, absolute or relative, and its live text.
+
+        Raise Refusal, possibly after a question to the user.
         """
         return await self._files.look(session, absolute(session, path))
 
     async def allowed(self, session: Session, path: str) -> Place:
-        """The same where the text is of no interest."""
+        """Return the place of such a file without its text."""
         return (await self._files.guard.allowed(session, "read", absolute(session, path)))[0]
 
     def sources(self, session: Session, looked_at: Mapping[str, Text] = NOTHING) -> Sources:
-        """The texts of files that an answer quotes; some may have been looked at already."""
+        """Return the texts of files that an answer quotes. Some may have been read already."""
         return Sources(self._files, self._buffers, self._options(), session, looked_at)
 
 
 class Sources:
-    """Texts of files for one answer: each is read once, and no question is asked."""
+    """Texts of files for one answer. Each is read once, and no question is asked."""
 
     def __init__(
         self,
@@ -76,20 +75,20 @@ class Sources:
         self._unsaved: dict[str, Text] | None = None
 
     async def unsaved(self) -> Mapping[str, Text]:
-        """All unsaved texts of the editor, fit for JSON, by path."""
+        """Return all unsaved texts of the editor by path, cleaned for JSON."""
         if self._unsaved is None:
             found = await self._buffers.unsaved()
             self._unsaved = {path: clean(text) for path, text in found.items()}
         return self._unsaved
 
     async def text(self, real: str) -> Text | None:
-        """The live text of a file; None where it may not be shown or cannot be read."""
+        """Return the live text of a file, or None if it is forbidden or unreadable."""
         if real not in self._texts:
             self._texts[real] = await self._read(real)
         return self._texts[real]
 
     async def line(self, real: str, row: int) -> str | None:
-        """One line of it, 0-based."""
+        """Return one line of a file, 0-based."""
         text = await self.text(real)
         return text.lines[row] if text is not None and 0 <= row < len(text.lines) else None
 
@@ -114,18 +113,18 @@ def _saved(real: str, limit: int) -> Text | None:
 
 
 def absolute(session: Session, path: str) -> str:
-    """A path as agents write it, from the root on."""
+    """Return the absolute path of an agent's path."""
     return os.path.join(session.cwd, path)  # noqa: PTH118
 
 
 def name(session: Session, real: str) -> str:
-    """A resolved path for the agent: relative to the session's directory where it is below."""
+    """Return a resolved path for the agent: relative if it is inside the session's directory."""
     root = os.path.realpath(session.cwd)
     inside = real.startswith(root.rstrip(os.sep) + os.sep)
     return os.path.relpath(real, root) if inside else real
 
 
 def shown(line: str) -> str:
-    """A line of a file for an answer: without indentation, on one line, not too long."""
+    """Return a line of a file for an answer, stripped and cut."""
     text = line.replace("\t", " ").strip()
     return one_line(text if len(text) <= LINE_WIDTH else text[:LINE_WIDTH] + "…")

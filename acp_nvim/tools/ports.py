@@ -1,4 +1,4 @@
-"""What the tools need of an editor (`nvim/language_servers.py`)."""
+"""Ports of the tools to an editor (`nvim/language_servers.py`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from acp_nvim.tools.asking.positions import Encoding
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What one language server said: ``result`` as in LSP, its columns in ``encoding``."""
+    """Answer of one language server. ``result`` is as in LSP, its columns in ``encoding``."""
 
     client: int
     """Neovim's id of the client."""
@@ -20,7 +20,7 @@ class Answer(msgspec.Struct, frozen=True):
     encoding: Encoding
     result: Any = None
     version: int | None = None
-    """Changedtick of the buffer the server was asked about."""
+    """Changedtick of the buffer at the request."""
 
 
 class Position(msgspec.Struct, frozen=True):
@@ -31,7 +31,7 @@ class Position(msgspec.Struct, frozen=True):
 
 
 class LanguageServers(Protocol):
-    """The language servers of a file. Nothing blocks the editor, prompts, or moves the focus."""
+    """Language servers of a file. No method blocks the editor, prompts, or moves the focus."""
 
     async def ask(
         self,
@@ -44,27 +44,27 @@ class LanguageServers(Protocol):
         wait_ms: int = 1500,
         client: int | None = None,
     ) -> Sequence[Answer]:
-        """Ask all servers of a file (real path) that know ``method``, or ``client`` alone; without
-        a path all that work in the session's directories.
+        """Ask all servers of a file (real path) that support ``method``, or only ``client``.
 
-        `textDocument` is added to ``params``, and `position` or `range` for ``at`` in each server's
-        encoding. A file that no window shows is loaded hidden and let go after the turn. Waits
-        ``wait_ms`` for a server to attach. ToolError: no server, none that knows the method, or it
-        failed.
+        Without a path, ask all servers in the session's directories. `textDocument` is added to
+        ``params``, and `position` or `range` for ``at`` in each server's encoding. A file without a
+        window is loaded hidden and unloaded after the turn. Wait ``wait_ms`` for a server to
+        attach. Raise ToolError if there is no server, none supports the method, or it failed.
         """
         ...
 
     async def resolve(
         self, client: int, path: str, method: str, params: Any, session: Session | None = None
     ) -> Any:
-        """Send a request of these very params to one server: `codeAction/resolve`, a command. With
-        a session the file is loaded for it where it is not.
+        """Send a request with exactly these params to one server: `codeAction/resolve`, a command.
+
+        With a session the file is loaded if necessary.
         """
         ...
 
 
 class Diagnostic(msgspec.Struct, frozen=True):
-    """What a language server or linter says; lines and columns from 1, columns in characters."""
+    """Diagnostic of a language server or linter. Lines and columns count from 1, in characters."""
 
     path: str
     severity: str
@@ -77,25 +77,25 @@ class Diagnostic(msgspec.Struct, frozen=True):
 
 
 class Diagnostics(msgspec.Struct, frozen=True):
-    """What is said now, or what a turn has added (``items``) and removed."""
+    """Present diagnostics, or those that a turn has added (``items``) and removed."""
 
     items: list[Diagnostic]
     silent: list[str]
-    """Servers that have not spoken on the last change."""
+    """Servers without diagnostics for the last change."""
     served: bool
-    """Whether a server was there to speak."""
+    """Whether a server was attached."""
     counts: dict[str, int] = {}
-    """How many there are, by severity."""
+    """Number of diagnostics by severity."""
     removed: list[Diagnostic] = []
     added: int = 0
     gone: int = 0
-    """How many a turn has added, and removed."""
+    """Numbers of diagnostics that a turn added and removed."""
     unknown: list[str] = []
-    """Files that were not open when the turn began: all of theirs count as added."""
+    """Files that were not open when the turn began. All their diagnostics count as added."""
 
 
 class Range(msgspec.Struct, frozen=True):
-    """Lines and columns from 1, both ends included; no columns: whole lines."""
+    """Lines and columns from 1, both ends included. Without columns: whole lines."""
 
     line: int
     end_line: int
@@ -104,14 +104,14 @@ class Range(msgspec.Struct, frozen=True):
 
 
 class Cursor(msgspec.Struct, frozen=True):
-    """From 1, in characters."""
+    """Position of the cursor, from 1, in characters."""
 
     line: int
     column: int
 
 
 class OpenBuffer(msgspec.Struct, frozen=True):
-    """A listed buffer of a file, by its resolved path."""
+    """Listed buffer of a file, by its resolved path."""
 
     path: str
     modified: bool
@@ -122,7 +122,7 @@ class OpenBuffer(msgspec.Struct, frozen=True):
 
 
 class QuickfixItem(msgspec.Struct, frozen=True):
-    """A place with a word about it, from 1."""
+    """Place with a text, from 1."""
 
     path: str
     line: int
@@ -138,7 +138,7 @@ class Quickfix(msgspec.Struct, frozen=True):
 
 
 class Editor(Protocol):
-    """What the tools see and show in the editor. No method opens a window or moves the focus."""
+    """Data and display of the editor for tools. No method opens a window or moves the focus."""
 
     async def diagnostics(
         self,
@@ -150,27 +150,25 @@ class Editor(Protocol):
         wait_ms: int,
         limit: int,
     ) -> Diagnostics:
-        """What is said of a file (resolved path), or of all in the session's directories: at least
-        of ``severity`` (1 error … 4 hint), once the servers have spoken on the last change or
-        ``wait_ms`` are over. ``turn``: beside what was said when the turn began. ToolError: no
-        server and nothing said, or no such file.
+        """Return the diagnostics of a file (resolved path), or of all in the session's directories.
+
+        They have at least ``severity`` (1 error … 4 hint). Wait until the servers have reported on
+        the last change, at most ``wait_ms``. ``turn`` compares with the diagnostics at the start of
+        the turn. Raise ToolError if there is no server and no diagnostic, or no such file.
         """
         ...
 
-    async def buffers(self) -> list[OpenBuffer]:
-        """The files that are open."""
-        ...
+    async def buffers(self) -> list[OpenBuffer]: ...
 
-    async def quickfix(self) -> Quickfix:
-        """The quickfix list."""
-        ...
+    async def quickfix(self) -> Quickfix: ...
 
     async def set_quickfix(self, items: Sequence[QuickfixItem], title: str) -> None:
-        """Set a new one."""
+        """Set a new quickfix list."""
         ...
 
     async def show(self, session: Session, path: str, first: int, last: int, text: str) -> None:
-        """Mark these lines (from 1) until the session's next turn begins, and say ``text`` there; a
-        window that follows goes there.
+        """Highlight these lines (from 1) with ``text`` until the session's next turn begins.
+
+        A window that follows the agent moves there.
         """
         ...

@@ -1,1 +1,1 @@
-"""Tools that ask: navigation, diagnostics, search."""
+"""Tools for questions: navigation, diagnostics, search."""

@@ -1,4 +1,4 @@
-"""`nvim_diagnostics`: what language servers and linters say."""
+"""Tool `nvim_diagnostics`: diagnostics of language servers and linters."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class Asked(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class DiagnosticsTool:
-    """The tool, over the diagnostics of the editor."""
+    """Tool for the diagnostics of the editor."""
 
     def __init__(self, editor: Editor, files: ToolFiles) -> None:
         self._editor = editor
         self._files = files
 
     async def diagnostics(self, call: Call, args: Asked) -> ToolResult:
-        """What is said of a file or the workspace, or what the turn has changed in that."""
+        """Return the diagnostics of a file or the workspace, or the changes to them in the turn."""
         session, real = call.session, None
         if args.path is not None:
             real = (await self._files.allowed(session, args.path)).real
@@ -77,7 +77,7 @@ class DiagnosticsTool:
         return ToolResult("\n".join([*lines, *_notes(session, found)]), structured, summary, real)
 
     def _shown(self, session: Session, one: Diagnostic, asked: str | None) -> bool:
-        """Whether the agent may be told what is said of a file: its words quote it."""
+        """Return whether the agent may see a file's diagnostics, which quote the file."""
         return one.path == asked or self._files.lists(session, one.path)
 
 
@@ -115,7 +115,7 @@ def _turn(
 
 
 def _notes(session: Session, found: Diagnostics) -> list[str]:
-    """What the model has to know of how far the answer can be relied on."""
+    """Return remarks for the model on how reliable the answer is."""
     notes = []
     if found.silent:
         who = ", ".join(found.silent)
@@ -135,7 +135,6 @@ def _summary(session: Session, found: Diagnostics, real: str | None, turn: bool)
 
 
 def diagnostics_tools(editor: Editor, files: ToolFiles) -> list[Tool[Any]]:
-    """The tool of this module."""
     return [
         Tool(
             "nvim_diagnostics",

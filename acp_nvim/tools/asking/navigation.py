@@ -51,7 +51,7 @@ class Calls(Listed, kw_only=True, forbid_unknown_fields=True):
 
 
 class Asked(Struct, frozen=True):
-    """What a question was about: the file, the text that was looked at, and the place in it."""
+    """Subject of a question: the file, the text that was examined, and the place in it."""
 
     where: Place
     text: Text
@@ -59,26 +59,26 @@ class Asked(Struct, frozen=True):
 
 
 class Navigation:
-    """The tools, over the language servers of the editor."""
+    """Tools for the language servers of the editor."""
 
     def __init__(self, servers: LanguageServers, files: ToolFiles) -> None:
         self._servers = servers
         self._files = files
 
     async def definition(self, call: Call, args: Definition) -> ToolResult:
-        """Where a name is defined."""
+        """Return the definitions of a name."""
         asked, answers = await self._ask(call.session, args, METHODS[args.target])
         return await self._places(call.session, asked, args, locations(answers), args.target)
 
     async def references(self, call: Call, args: Listed) -> ToolResult:
-        """Where a name is used."""
+        """Return the uses of a name."""
         context = {"context": {"includeDeclaration": True}}
         asked, answers = await self._ask(call.session, args, "textDocument/references", context)
         spots = sorted(locations(answers), key=lambda one: (one.path, one.row, one.character))
         return await self._places(call.session, asked, args, spots, "reference")
 
     async def hover(self, call: Call, args: At) -> ToolResult:
-        """What a name is."""
+        """Return the hover text of a name."""
         asked, answers = await self._ask(call.session, args, "textDocument/hover")
         where, at = asked.where, asked.at
         said = [_said(answer.result) for answer in answers if answer.result]
@@ -89,7 +89,7 @@ class Navigation:
         return ToolResult(text or none, {"text": text}, _about(args), **shown)
 
     async def calls(self, call: Call, args: Calls) -> ToolResult:
-        """Who calls a function, or what it calls."""
+        """Return the callers of a function, or the functions it calls."""
         asked, answers = await self._ask(call.session, args, "textDocument/prepareCallHierarchy")
         spots: list[Spot] = []
         for answer in answers:
@@ -145,7 +145,7 @@ def _about(args: At) -> str:
 
 
 def _said(contents: Any) -> str:
-    """The text of a hover: MarkupContent, MarkedString or a list of them."""
+    """Return the text of a hover: MarkupContent, MarkedString or a list of them."""
     said = contents.get("contents") if isinstance(contents, dict) else None
     parts = said if isinstance(said, list) else [said]
     return "\n\n".join(filter(None, (_marked(part) for part in parts))).strip()
@@ -160,7 +160,6 @@ def _marked(part: Any) -> str:
 
 
 def navigation_tools(servers: LanguageServers, files: ToolFiles) -> list[Tool[Any]]:
-    """The tools of this module."""
     tools = Navigation(servers, files)
     return [
         Tool(

@@ -1,4 +1,4 @@
-"""Places in files: what agents name, what language servers answer, and how both are written."""
+"""Places in files: in arguments of agents and answers of language servers, and as text."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from acp_nvim.tools.server.tool import ToolError, ToolResult
 
 
 class Spot(msgspec.Struct, frozen=True):
-    """A place as a language server says it: ``path`` is resolved, or an address of another
-    scheme.
+    """Place in a language server's coordinates.
+
+    ``path`` is resolved, or a URI of another scheme.
     """
 
     path: str
@@ -30,16 +31,19 @@ class Spot(msgspec.Struct, frozen=True):
     character: int
     encoding: Encoding
     note: str = ""
-    """Stands before the line's text: the kind and name of a symbol."""
+    """Text before the line's text: the kind and name of a symbol."""
     extra: tuple[tuple[str, Any], ...] = ()
-    """Further keys of its structured form."""
+    """Additional keys of its structured form."""
 
 
-# -- what agents name -----------------------------------------------------------------------------
+# -- arguments of agents -------------------------------------------------------------------------
 
 
 def position(text: Text, name: str, line: int, symbol: str | None, column: int | None) -> Position:
-    """The position of a symbol or column on a 1-based line. ToolError says what stands there."""
+    """Return the position of a symbol or column on a 1-based line.
+
+    Raise ToolError with the text of the line.
+    """
     if line > len(text.lines):
         raise ToolError(f"{name} has {len(text.lines)} lines, there is no line {line}")
     content = text.lines[line - 1]
@@ -72,7 +76,7 @@ def _holds(name: str, line: int, content: str) -> str:
 
 
 def _column(content: str, symbol: str) -> int | None:
-    """Where a symbol's last word stands: whole, if it can be."""
+    """Return the column of a symbol's last word. A whole word takes precedence."""
     whole = re.search(rf"(?<!\w){re.escape(symbol)}(?!\w)", content)
     start = whole.start() if whole else content.find(symbol)
     if start < 0:
@@ -81,24 +85,24 @@ def _column(content: str, symbol: str) -> int | None:
     return start + (words[-1].start() if words else 0)
 
 
-# -- what servers answer --------------------------------------------------------------------------
+# -- answers of servers --------------------------------------------------------------------------
 
 
 def path_of(uri: str) -> str:
-    """The resolved path of a file URI; another URI as it is."""
+    """Return the resolved path of a file URI, or any other URI unchanged."""
     parts = urlsplit(uri)
     return os.path.realpath(unquote(parts.path)) if parts.scheme == "file" else uri
 
 
 def spot(uri: str, span: Any, encoding: Encoding, note: str = "", **extra: Any) -> Spot:
-    """The start of an LSP range in a document."""
+    """Return the start of an LSP range in a document."""
     start = span["start"]
     place = path_of(uri), int(start["line"]), int(start["character"])
     return Spot(*place, encoding, note, tuple(extra.items()))
 
 
 def locations(answers: Sequence[Answer]) -> list[Spot]:
-    """The places of answers of type Location, Location[] or LocationLink[], each once."""
+    """Return the distinct places in answers of type Location, Location[] or LocationLink[]."""
     found: dict[Spot, None] = {}
     for answer in answers:
         results = answer.result if isinstance(answer.result, list) else [answer.result]
@@ -112,18 +116,18 @@ def locations(answers: Sequence[Answer]) -> list[Spot]:
 
 @contextmanager
 def readable(server: str) -> Iterator[None]:
-    """Raise ToolError where an answer of a server has not the form that LSP gives it."""
+    """Raise ToolError if an answer of a server does not have the form that LSP requires."""
     try:
         yield
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ToolError(f"the answer of {server} is not valid") from error
 
 
-# -- how they are written -------------------------------------------------------------------------
+# -- as text -------------------------------------------------------------------------------------
 
 
 class Listing(msgspec.Struct, frozen=True):
-    """Some of the places, written out; ``more`` are left out."""
+    """Some of the places as text. ``more`` is the number left out."""
 
     lines: list[str]
     places: list[dict[str, Any]]
@@ -131,7 +135,7 @@ class Listing(msgspec.Struct, frozen=True):
 
 
 async def listing(session: Session, sources: Sources, spots: Iterable[Spot], limit: int) -> Listing:
-    """The first places, each with its line's text, as `path:line:column text`."""
+    """Return the first places with the text of their lines, as `path:line:column text`."""
     lines: list[str] = []
     places: list[dict[str, Any]] = []
     seen, more = set(), 0
@@ -163,17 +167,17 @@ async def _written(session: Session, sources: Sources, one: Spot) -> dict[str, A
 
 
 def more_line(more: int) -> list[str]:
-    """What ends a list that was cut."""
+    """Return the last line of a list that was cut."""
     return [f"… {more} more"] if more else []
 
 
 def counted(count: int, one: str, many: str = "") -> str:
-    """A number of things: "1 place", "3 places"."""
+    """Return a count with its noun: "1 place", "3 places"."""
     return f"{count} {one}" if count == 1 else f"{count} {many or one + 's'}"
 
 
 def result(found: Listing, none: str, thing: str, about: str = "", **shown: Any) -> ToolResult:
-    """A list of places as the result of a call; ``none`` stands where it is empty."""
+    """Return a list of places as the result of a call. ``none`` is the text if it is empty."""
     total = len(found.places) + found.more
     text = "\n".join([*found.lines, *more_line(found.more)]) or none
     structured = {"places": found.places, "more": found.more}

@@ -1,4 +1,4 @@
-"""`nvim_read`: the live text of a file."""
+"""Tool `nvim_read`: the live text of a file."""
 
 from __future__ import annotations
 
@@ -29,20 +29,21 @@ class ReadArguments(Struct, frozen=True):
 
 
 class Files(Protocol):
-    """Who reads for agents (`files/writes/agent_files.py`)."""
+    """Reader for agents (`files/writes/agent_files.py`)."""
 
     async def read(
         self, session: Session, path: str, line: int | None = None, limit: int | None = None
     ) -> str:
-        """The live text; raises `Refusal`."""
+        """Return the live text. Raise `Refusal`."""
         ...
 
 
 def read_tool(
     files: Files, on_read: Callable[[Session, str], None] = lambda session, path: None
 ) -> Tool[Any]:
-    """Return the tool. It reads by the same guard as `fs/read_text_file`; ``on_read`` is called for
-    each file.
+    """Return the tool. It uses the same guard as `fs/read_text_file`.
+
+    ``on_read`` is called for each file.
     """
 
     async def run(call: Call, given: ReadArguments) -> ToolResult:
@@ -52,5 +53,5 @@ def read_tool(
         told = {"path": path, "line": given.line or 1, "text": text}
         return ToolResult(text, told, Path(path).name)
 
-    # The guard may ask the user, who takes their time.
+    # Without a limit, because the guard may ask the user.
     return Tool("nvim_read", "Read", DESCRIPTION, ReadArguments, run, timeout_s=None)

@@ -1,4 +1,4 @@
-"""The tools that read: what the editor and its language servers know."""
+"""Tools for reading data of the editor and its language servers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from acp_nvim.tools.server.tool import Tool
 def reading_tools(
     servers: LanguageServers, editor: Editor, files: ToolFiles, searcher: Searcher
 ) -> list[Tool[Any]]:
-    """All of them, in the order in which agents list them."""
+    """Return all of them, in the order in which agents list them."""
     return [
         *diagnostics_tools(editor, files),
         *symbol_tools(servers, files),

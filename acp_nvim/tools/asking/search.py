@@ -1,4 +1,4 @@
-"""`nvim_search`: lines of the workspace, unsaved text in place of its files."""
+"""Tool `nvim_search`: lines of the workspace, with unsaved text in place of its files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Search(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class Match(msgspec.Struct, frozen=True, array_like=True, order=True):
-    """A line that was found, by the resolved path; numbers from 1, the column in characters."""
+    """Matching line, by the resolved path. Numbers count from 1, the column in characters."""
 
     path: str
     line: int
@@ -42,23 +42,23 @@ class Match(msgspec.Struct, frozen=True, array_like=True, order=True):
 
 
 class Found(msgspec.Struct):
-    """What a search has found so far."""
+    """Matches of a search so far."""
 
     matches: list[Match]
     complete: bool
-    """Whether it came to its end."""
+    """Whether the search reached its end."""
 
     def begin(self) -> None:
-        """A further program searches."""
+        """Mark the start of another search program."""
         self.complete = False
 
     def end(self) -> None:
-        """A program came to its end."""
+        """Mark the end of a program."""
         self.complete = True
 
 
 class Query(msgspec.Struct, frozen=True):
-    """What is searched for, and where."""
+    """Query and scope of a search."""
 
     pattern: str
     regex: bool
@@ -68,31 +68,31 @@ class Query(msgspec.Struct, frozen=True):
     texts: Mapping[str, str]
     """Texts by path, in place of the files of these names."""
     wanted: Callable[[str], bool]
-    """Whether a file is of interest, by its path; may be called in another thread."""
+    """Returns whether a path may be searched. It may be called in another thread."""
 
     @property
     def expression(self) -> str:
-        """The pattern as a regular expression of Python."""
+        """Return the pattern as a regular expression of Python."""
         return self.pattern if self.regex else re.escape(self.pattern)
 
 
 class Searcher(Protocol):
-    """Searches files and texts, in other processes (`searcher.ProgramSearcher`)."""
+    """Search in files and texts, by other processes (`searcher.ProgramSearcher`)."""
 
     async def search(self, query: Query) -> Found:
-        """Find lines; it ends in time. ToolError."""
+        """Find lines, within a time limit. Raise ToolError."""
         ...
 
 
 class SearchTool:
-    """The tool, over the files of the session's directories."""
+    """Search tool for the files of the session's directories."""
 
     def __init__(self, files: ToolFiles, searcher: Searcher) -> None:
         self._files = files
         self._searcher = searcher
 
     async def search(self, call: Call, args: Search) -> ToolResult:
-        """The lines that hold a text, or match an expression."""
+        """Return the lines that contain a text or match an expression."""
         session, sources = call.session, self._files.sources(call.session)
         unsaved = await sources.unsaved()
         roots = await to_thread.run_sync(_roots, session)
@@ -125,7 +125,9 @@ class SearchTool:
             if len(places) == args.limit:
                 break
             passed += 1
-            if await sources.text(one.path) is not None:  # else secret by another name, or content
+            if (
+                await sources.text(one.path) is not None
+            ):  # else secret by another name or by its content
                 places.append(_place(session, one))
         more = len(found.matches) - passed
         lines = [f"{it['path']}:{it['line']}:{it['column']} {it['text']}" for it in places]
@@ -146,13 +148,12 @@ def _end(args: Search, shown: int, more: int, complete: bool) -> list[str]:
 
 
 def _roots(session: Session) -> list[str]:
-    """The directories of a session, none within another."""
+    """Return the directories of a session, without those inside another."""
     real = sorted({os.path.realpath(root) for root in session.roots})
     return [root for root in real if not any(is_below(root, other) for other in real)]
 
 
 def search_tools(files: ToolFiles, searcher: Searcher) -> list[Tool[Any]]:
-    """The tool of this module."""
     return [
         Tool(
             "nvim_search",

@@ -1,16 +1,16 @@
-"""Finds lines in files: a program of its own, which needs the standard library alone.
+"""Search for lines in files, as a program that needs only the standard library.
 
-A search in another process holds nobody up, and ends when it is killed: an expression may take for
-ever. The job is one line of JSON on stdin:
+An expression may take forever. In another process it blocks nothing, and killing the process ends
+it. The job is one line of JSON on stdin:
 
-    pattern      a regular expression of Python
-    ignore_case
-    texts        {path: text}: searched in place of the files of these names
-    files        paths of files to search
-    roots        directories to search, but what is below `.git`
+pattern      a regular expression of Python
+ignore_case
+texts        {path: text}: searched in place of the files of these names
+files        paths of files to search
+roots        directories to search, except below `.git`
 
-Each line of the output is `[path, line, column, text]`, from 1 and in characters; the last one is
-`null`: the search came to its end.
+Each line of the output is `[path, line, column, text]`, from 1 and in characters. The last line is
+`null` if the search reached its end.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from typing import TypedDict
 MAX_BYTES = 8 * 1024 * 1024
 """Larger files are not searched."""
 MAX_LINE = 2000
-"""Characters of a line that are handed on."""
+"""Number of characters returned of a line."""
 BINARY_HEAD = 8192
 
 
 class Job(TypedDict):
-    """See above."""
+    """Job, as described above."""
 
     pattern: str
     ignore_case: bool
@@ -41,14 +41,14 @@ class Job(TypedDict):
 
 
 def walked(root: str) -> Iterator[str]:
-    """All files below a directory but those of `.git`."""
+    """Yield all files below a directory except those of `.git`."""
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if name != ".git")
         yield from (os.path.join(folder, name) for name in sorted(names))  # noqa: PTH118
 
 
 def content(path: str) -> str:
-    """The text of a file; empty for what has none: links, pipes, bytes that are no text."""
+    """Return the text of a file. It is empty for links, pipes and binary files."""
     try:
         found = os.lstat(path)
         if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_BYTES:
@@ -61,7 +61,7 @@ def content(path: str) -> str:
 
 
 def texts(job: Job) -> Iterator[tuple[str, str]]:
-    """What is searched, each file once."""
+    """Yield path and text of each file to search, once."""
     yield from job["texts"].items()
     seen = set(job["texts"])
     files: list[Iterable[str]] = [job["files"], *map(walked, job["roots"])]
@@ -72,7 +72,7 @@ def texts(job: Job) -> Iterator[tuple[str, str]]:
 
 
 def run(job: Job) -> None:
-    """Search, and write what is found."""
+    """Search, and print the matches."""
     pattern = re.compile(job["pattern"], re.IGNORECASE if job["ignore_case"] else 0)
     for path, text in texts(job):
         for number, line in enumerate(text.split("\n"), 1):

@@ -1,6 +1,6 @@
-"""Searches in other processes: ripgrep for the disk where there is one, else `search_program`.
+"""Searches in other processes: ripgrep for the disk if it is installed, else `search_program`.
 
-They hold nobody up, and an expression that takes for ever is killed with them.
+They block nothing, and killing them ends an expression that takes forever.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from acp_nvim.tools.asking.search import Found, Match, Query
 
 LIMIT_S: Final = 8.0
 MOST: Final = 5000
-"""Matches that are kept: then the search ends."""
+"""Maximum number of matches. The search ends there."""
 MAX_LINE: Final = 32 * 1024 * 1024
-"""Bytes of one line of a program's output."""
+"""Maximum number of bytes in one line of a program's output."""
 
 
 def ripgrep() -> str | None:
-    """The user's ripgrep; never one of the current directory."""
+    """Return the user's ripgrep, never one in the current directory."""
     return shutil.which("rg", path=environment(os.environ)["PATH"])
 
 
 class ProgramSearcher:
-    """See `Searcher`."""
+    """`Searcher` that runs programs."""
 
     def __init__(
         self, find_ripgrep: Callable[[], str | None] = ripgrep, limit_s: float = LIMIT_S
@@ -46,7 +46,7 @@ class ProgramSearcher:
         self._limit_s = limit_s
 
     async def search(self, query: Query) -> Found:
-        """See `Searcher`. Unsaved texts first, then the disk."""
+        """Search the unsaved texts, then the disk."""
         found = Found([], complete=False)
         with anyio.move_on_after(self._limit_s):
             await self._search(query, found)
@@ -61,12 +61,14 @@ class ProgramSearcher:
             await _own(query, found, disk=False)
         found.begin()
         await _read(_ripgrep(program, query), b"", _take_ripgrep, found, query)
-        if not found.complete and len(found.matches) < MOST:  # it knows no such expression
+        if (
+            not found.complete and len(found.matches) < MOST
+        ):  # ripgrep does not support the expression
             await _own(query, found, disk=True)
 
 
 async def _own(query: Query, found: Found, *, disk: bool) -> None:
-    """Search by the program of our own."""
+    """Search with `search_program`."""
     files, roots = await to_thread.run_sync(_listed, query) if disk else ([], [])
     job: search_program.Job = {
         "pattern": query.expression,
@@ -80,7 +82,7 @@ async def _own(query: Query, found: Found, *, disk: bool) -> None:
 
 
 def _listed(query: Query) -> tuple[list[str], list[str]]:
-    """The files that git does not ignore, and directories that are of no repository."""
+    """Return the files that git does not ignore, and the directories without a repository."""
     files: list[str] = []
     roots: list[str] = []
     for root in query.roots:
@@ -99,7 +101,7 @@ def _ripgrep(program: str, query: Query) -> list[str]:
 
 
 def _take_own(line: bytes, found: Found, query: Query) -> None:
-    """Take a line of `search_program`."""
+    """Parse a line of `search_program`."""
     one = msgspec.json.decode(line, type=Match | None)
     if one is None:
         found.end()
@@ -108,7 +110,7 @@ def _take_own(line: bytes, found: Found, query: Query) -> None:
 
 
 def _take_ripgrep(line: bytes, found: Found, query: Query) -> None:
-    """Take a line of ripgrep's `--json`. Bytes that are no text come as `bytes`, and are none."""
+    """Parse a line of ripgrep's `--json`. Binary matches have `bytes` in place of `text`."""
     event: dict[str, Any] = msgspec.json.decode(line)
     data = event["data"]
     if event["type"] == "summary":
@@ -129,7 +131,7 @@ async def _read(
     found: Found,
     query: Query,
 ) -> None:
-    """Run a program and take its lines; it is killed when this is cancelled, or enough is found."""
+    """Run a program and parse its lines. Kill it on a cancel, or after enough matches."""
     pipe, cwd = subprocess.PIPE, str(Path(query.roots[0]))
     async with await anyio.open_process(
         argv, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, cwd=cwd
@@ -137,7 +139,7 @@ async def _read(
         assert process.stdin is not None
         assert process.stdout is not None
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
-            await process.stdin.send(job)  # a program that needs nothing may have ended already
+            await process.stdin.send(job)  # a program without input may have ended already
             await process.stdin.aclose()
         from anyio.streams.buffered import BufferedByteReceiveStream
 

@@ -1,4 +1,4 @@
-"""`nvim_symbols`: the outline of a file, or the symbols of the workspace by name."""
+"""Tool `nvim_symbols`: the outline of a file, or the symbols of the workspace by name."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class Symbols(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class SymbolTools:
-    """The tool, over the language servers of the editor."""
+    """Symbols tool for the language servers of the editor."""
 
     def __init__(self, servers: LanguageServers, files: ToolFiles) -> None:
         self._servers = servers
         self._files = files
 
     async def symbols(self, call: Call, args: Symbols) -> ToolResult:
-        """The outline of a file; with a query the symbols of the workspace."""
+        """Return the outline of a file, or with a query the symbols of the workspace."""
         kinds = _kinds(args.kinds)
         if args.query is not None:
             return await self._workspace(call.session, args, kinds)
@@ -108,7 +108,7 @@ def _spot(
 def _walk(
     symbols: Sequence[dict[str, Any]], real: str, encoding: Encoding, container: str = ""
 ) -> Iterator[tuple[int, Spot]]:
-    """DocumentSymbols with their children, or SymbolInformation, and the kind of each."""
+    """Yield DocumentSymbols with their children, or SymbolInformation, with the kind of each."""
     for symbol in symbols:
         if "location" in symbol:
             span, inside = symbol["location"]["range"], symbol.get("containerName") or ""
@@ -120,7 +120,7 @@ def _walk(
 
 
 def _found(answers: Sequence[Answer]) -> Iterator[tuple[int, Spot]]:
-    """SymbolInformation or WorkspaceSymbol, whose location may have no range yet."""
+    """Yield SymbolInformation or WorkspaceSymbol. The location may lack a range."""
     start = {"start": {"line": 0, "character": 0}}
     for answer in answers:
         for symbol in answer.result or ():
@@ -132,7 +132,6 @@ def _found(answers: Sequence[Answer]) -> Iterator[tuple[int, Spot]]:
 
 
 def symbol_tools(servers: LanguageServers, files: ToolFiles) -> list[Tool[Any]]:
-    """The tool of this module."""
     return [
         Tool(
             "nvim_symbols",

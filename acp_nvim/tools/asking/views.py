@@ -1,4 +1,4 @@
-"""Tools about what the user sees: open buffers, the quickfix list, lines that are shown to them."""
+"""Tools for the user's view: open buffers, the quickfix list, and highlighted lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from acp_nvim.tools.server.fields import Limit, Line, Path
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
 
 TEXT_WIDTH = 200
-"""Characters of a word beside lines that are shown."""
+"""Number of characters of the text beside highlighted lines."""
 
 
 class Buffers(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -56,14 +56,14 @@ class Show(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class ViewTools:
-    """The tools, over the editor."""
+    """View tools for the editor."""
 
     def __init__(self, editor: Editor, files: ToolFiles) -> None:
         self._editor = editor
         self._files = files
 
     async def buffers(self, call: Call, args: Buffers) -> ToolResult:
-        """The open files of the session's directories."""
+        """Return the open files of the session's directories."""
         session = call.session
         every = await self._editor.buffers()
         found = [one for one in every if self._files.lists(session, one.path)]
@@ -76,7 +76,7 @@ class ViewTools:
         return ToolResult(text, structured, counted(len(found), "file"))
 
     async def quickfix(self, call: Call, args: Quickfix) -> ToolResult:
-        """Read the list, or set it."""
+        """Return the quickfix list, or replace it."""
         if args.items is not None:
             return await self._set(call.session, args.items, args.title or call.session.agent)
         session, found = call.session, await self._editor.quickfix()
@@ -104,7 +104,7 @@ class ViewTools:
         return ToolResult(f"the user has {count} in the quickfix list now", structured, count)
 
     async def show(self, call: Call, args: Show) -> ToolResult:
-        """Mark lines for the user."""
+        """Highlight lines for the user."""
         session, last = call.session, args.end_line or args.line
         where, text = await self._files.look(session, args.path)
         name = files.name(session, where.real)
@@ -160,7 +160,6 @@ def _lines(one: Range) -> str:
 
 
 def view_tools(editor: Editor, files: ToolFiles) -> list[Tool[Any]]:
-    """The tools of this module."""
     tools = ViewTools(editor, files)
     return [
         Tool(

@@ -1,1 +1,1 @@
-"""Tools that change files."""
+"""Tools for changing files."""

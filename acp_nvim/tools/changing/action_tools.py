@@ -1,4 +1,4 @@
-"""`nvim_code_actions` and `nvim_apply_code_action`: what language servers offer at a place."""
+"""Tools `nvim_code_actions` and `nvim_apply_code_action`: code actions of language servers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
 
 LISTED: Final = 100
 KEPT: Final = 2000
-"""Code actions that can be applied, of all sessions together; the oldest go first."""
+"""Maximum number of stored code actions of all sessions. The oldest are dropped first."""
 CHANGED: Final = "the file has changed since these code actions were listed; list them again"
 
 
@@ -59,7 +59,7 @@ APPLY_DESCRIPTION: Final = (
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """A code action that was listed: whose it is, and the texts that it is about."""
+    """Listed code action, with its server and the texts it applies to."""
 
     session: str
     path: str
@@ -70,18 +70,20 @@ class Offer(msgspec.Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """What it does, in the server's words."""
+        """Return the server's title of the action."""
         return str(self.action.get("title", "")).replace("\n", " ")
 
     @property
     def command(self) -> Mapping[str, Any] | None:
-        """The command that it runs."""
+        """Return the command of the action, or None."""
         command = self.action.get("command")
         return self.action if isinstance(command, str) else command
 
 
 class CodeActions:
-    """Lists code actions and applies them. Ids are of one session, until its file changes."""
+    """Listing and applying of code actions. An id is valid in one session until its file
+    changes.
+    """
 
     def __init__(
         self,
@@ -97,10 +99,10 @@ class CodeActions:
         self._offers: OrderedDict[str, Offer] = OrderedDict()
         self._numbers = itertools.count(1)
         self._command = anyio.Lock()
-        """One command at a time: what a server sends meanwhile belongs to it."""
+        """Lock for one command at a time: edits that a server sends meanwhile belong to it."""
 
     async def list(self, call: Call, arguments: ActionsArguments) -> ToolResult:
-        """The code actions of some lines."""
+        """List the code actions of some lines."""
         session = call.session
         path = real_path(session, arguments.path)
         text = await self._changes.look(session, arguments.path)
@@ -133,7 +135,7 @@ class CodeActions:
         return id, offer
 
     async def apply(self, call: Call, arguments: ApplyArguments) -> ToolResult:
-        """Apply one that was listed."""
+        """Apply a listed action."""
         offer = self._offers.get(arguments.id)
         if offer is None or offer.session != call.session.key:
             raise ToolError(f"there is no code action {arguments.id}; nvim_code_actions lists them")
@@ -151,7 +153,7 @@ class CodeActions:
         return await self._run(call, offer, offer.command)
 
     async def _resolved(self, call: Call, offer: Offer) -> Offer:
-        """The action with its edit, which some servers give only then."""
+        """Return the action with its edit. Some servers send it only on this request."""
         if "edit" in offer.action or isinstance(offer.action.get("command"), str):
             return offer
         if "data" not in offer.action and offer.command is not None:
@@ -170,7 +172,7 @@ class CodeActions:
         return msgspec.structs.replace(offer, action=action, loaded=loaded)
 
     async def _run(self, call: Call, offer: Offer, command: Mapping[str, Any]) -> ToolResult:
-        """Have the server run a command, once the user agrees; its edits are made then."""
+        """Let the server run a command after the user agrees, then apply its edits."""
 
         async def work() -> Sequence[FileChange]:
             async with self._command:
@@ -200,7 +202,7 @@ def _bare(command: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _enabled(result: Any, only: str | None) -> Iterator[Mapping[str, Any]]:
-    """The actions of an answer that can be applied now, and are of the kind wanted."""
+    """Yield the enabled actions of an answer that have the wanted kind."""
     for action in result if isinstance(result, list) else ():
         if not isinstance(action, Mapping) or action.get("disabled"):
             continue
@@ -228,7 +230,7 @@ def _listed(path: str, found: Sequence[tuple[str, Offer]]) -> ToolResult:
 
 
 def _without_command(offer: Offer, result: ToolResult) -> ToolResult:
-    """A command that would follow the edit is not run, and the answer says so."""
+    """Add to the answer that the command of the action was not run."""
     if offer.command is None:
         return result
     name = offer.command.get("command")
@@ -237,7 +239,6 @@ def _without_command(offer: Offer, result: ToolResult) -> ToolResult:
 
 
 def action_tools(actions: CodeActions) -> list[Tool[Any]]:
-    """Both tools."""
     return [
         Tool(
             name="nvim_code_actions",

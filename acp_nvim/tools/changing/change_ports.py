@@ -1,4 +1,4 @@
-"""What the tools that change files need of an editor."""
+"""Ports of the tools that change files to an editor."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from acp_nvim.session.session import Session
 
 
 class Run(msgspec.Struct, frozen=True):
-    """Commands that the user is asked about, as permission rules name them:
-    `lsp:{server}:{command}`, `conform:{formatter}`. ``told`` is what the card shows beside them.
+    """Commands to ask the user about, as permission rules name them.
+
+    The names are `lsp:{server}:{command}` and `conform:{formatter}`. The card shows ``told`` beside
+    them.
     """
 
     commands: Sequence[str]
@@ -23,37 +25,40 @@ class Run(msgspec.Struct, frozen=True):
 
 
 class Proposed(msgspec.Struct, frozen=True):
-    """Changes of files that the user is asked about, under a title of ours."""
+    """File changes to ask the user about, with a title."""
 
     title: str
     changes: Sequence[FileChange] = ()
     guarded: Mapping[str, str] = {}
-    """Files that are always asked about, with the reason: `outside`, `secret` or `executed`."""
+    """Files that always require a question, with the reason: `outside`, `secret` or `executed`."""
     path: str | None = None
-    """The file that it is about, if the changes are not known yet."""
+    """The affected file, if the changes are not known yet."""
     runs: Run | None = None
-    """The commands that compute the changes; they run once the user agrees."""
+    """Commands that compute the changes. They run after the user agrees."""
     shown: ToolCall | None = None
-    """The agent's own tool call, where that is known: the question is shown in its place."""
+    """The agent's own tool call, if known. The question replaces it in the chat."""
 
 
 class Permissions(Protocol):
-    """Asks the user for changes, by a question like those of the agent's own permissions."""
+    """Questions to the user about changes, in the form of permission requests."""
 
     def asked(self, session: Session, proposed: Proposed) -> AbstractAsyncContextManager[str]:
-        """Ask, by the user's rules first. Yields why not, empty when they are allowed; the body
-        then makes them. What it raises is shown as the failure of the call.
+        """Apply the user's rules, then ask.
+
+        Yield the reason of a refusal, or an empty string; the body then makes the changes. Errors
+        of the body appear as the failure of the call.
         """
         ...
 
     def forbidden(self, session: Session, changes: Sequence[FileChange]) -> str:
-        """Return why a rule of the user forbids these changes, empty if none does."""
+        """Return why a rule of the user forbids these changes, or an empty string."""
         ...
 
 
 class Document(msgspec.Struct, frozen=True):
-    """A loaded file: its changedtick, the version that servers were told last (None: there
-    are none), and Neovim's ids of those servers.
+    """Loaded file: its changedtick, its LSP version, and Neovim's ids of its language servers.
+
+    The version is the last one sent to servers, or None without servers.
     """
 
     tick: int
@@ -62,9 +67,10 @@ class Document(msgspec.Struct, frozen=True):
 
 
 class Formatters(msgspec.Struct, frozen=True):
-    """What the user has for a file: ``conform`` are formatters of conform.nvim, ``option`` is the
-    one of 'formatexpr' and 'equalprg' that counts, as `option:value`; ``options`` are the file's
-    as LSP's FormattingOptions.
+    """The user's formatters of a file.
+
+    ``conform`` are formatters of conform.nvim. ``option`` is the effective one of 'formatexpr' and
+    'equalprg', as `option:value`. ``options`` are the file's as LSP's FormattingOptions.
     """
 
     options: Mapping[str, Any]
@@ -73,8 +79,9 @@ class Formatters(msgspec.Struct, frozen=True):
 
 
 class Formatted(msgspec.Struct, frozen=True):
-    """``lines``: the text as the user's formatters have it, None if there are none any more;
-    ``ranged``: they have left the rest as it was.
+    """Formatted text of the user's formatters, in ``lines``. It is None if they no longer exist.
+
+    ``ranged`` means that they changed only the requested range.
     """
 
     lines: Sequence[str] | None = None
@@ -82,40 +89,40 @@ class Formatted(msgspec.Struct, frozen=True):
 
 
 class Documents(Protocol):
-    """The loaded files of the editor, by real path. Nothing blocks it, prompts, or moves the
-    focus.
+    """Loaded files of the editor, by real path.
+
+    No method blocks the editor, prompts, or moves the focus.
     """
 
-    async def loaded(self) -> Mapping[str, Document]:
-        """All of them."""
-        ...
+    async def loaded(self) -> Mapping[str, Document]: ...
 
     async def diagnostics(self, path: str, first: int, last: int) -> Sequence[Any]:
-        """The diagnostics of language servers on these rows (0-based), as they sent them."""
+        """Return the diagnostics of language servers on these rows (0-based), unchanged."""
         ...
 
     async def formatters(self, session: Session, path: str) -> Formatters:
-        """Return what formats a file; nothing runs. ToolError."""
+        """Return the formatters of a file without running any. Raise ToolError."""
         ...
 
     async def format(
         self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
     ) -> Formatted:
-        """Format a text of the file by the user's formatters. ToolError."""
+        """Format a text of the file with the user's formatters. Raise ToolError."""
         ...
 
     async def format_by_options(
         self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
     ) -> Formatted:
-        """Format a text as the file's options say ('formatexpr', 'equalprg'), where they say
-        something. ToolError.
+        """Format a text with the file's options ('formatexpr', 'equalprg') if set. Raise
+        ToolError.
         """
         ...
 
     async def run(
         self, session: Session, client: int, path: str, command: Mapping[str, Any]
     ) -> Sequence[Any]:
-        """Have a server run a command of its own; returns the WorkspaceEdits that it sent
-        meanwhile, which are not applied. ToolError.
+        """Let a server run a command. Raise ToolError.
+
+        Return the WorkspaceEdits that it sent meanwhile, which are not applied.
         """
         ...

@@ -1,5 +1,6 @@
-"""The one way in which tools change files: a question with diffs, a merge into the live texts, and
-pending hunks for review. All files are changed or none.
+"""Changes of files by tools: a question with diffs, a merge into the live texts, pending hunks.
+
+All tools change files through this module. Either all files of a call are changed or none.
 """
 
 from __future__ import annotations
@@ -19,30 +20,30 @@ from acp_nvim.tools.changing.change_ports import Permissions, Proposed, Run
 from acp_nvim.tools.server.tool import Call, ToolError, ToolResult
 
 LISTED: Final = 100
-"""Files that an answer names; of more the rest is counted."""
+"""Number of files that an answer names. The others are counted."""
 AMENDED: Final = "the user changed your edit before they allowed it, so read the file again"
 
 
 def absolute(session: Session, path: str) -> str:
-    """A path of an argument, which may be relative to the session's directory."""
+    """Return the absolute path of an argument, which may be relative to the session's directory."""
     return os.path.join(session.cwd, path)  # noqa: PTH118
 
 
 def shown(session: Session, path: str) -> str:
-    """A real path as answers have it: relative where it lies in the session's directory."""
+    """Return a real path for answers: relative if it is inside the session's directory."""
     root, found = Path(os.path.realpath(session.cwd)), Path(path)
     return str(found.relative_to(root)) if found.is_relative_to(root) else path
 
 
 def row_of(name: str, text: Text, line: int) -> int:
-    """The 0-based row of a line. ToolError where the file has no such one."""
+    """Return the 0-based row of a line. Raise ToolError if the file has no such line."""
     if not 1 <= line <= len(text.lines):
         raise ToolError(f"{name} has {len(text.lines)} lines, there is no line {line}")
     return line - 1
 
 
 class Changes:
-    """Asks for changes and makes them."""
+    """Questions about changes, and their application."""
 
     def __init__(
         self,
@@ -55,27 +56,30 @@ class Changes:
         self._permissions = permissions
 
     async def seen(self, path: str, *, saved: bool = False) -> Seen:
-        """The live text of a file (real path), or the saved one, for tools that do not show it.
-        Refusal.
+        """Return the live or saved text of a file (real path), for tools that do not show it.
+
+        Raise Refusal.
         """
         return await self._change_sets.seen(path, saved=saved)
 
     async def look(self, session: Session, path: str) -> Text:
-        """The live text of an argument's file, for an answer about it: a guarded one is asked
-        about. The agent has not read it. Refusal.
+        """Return the live text of an argument's file, for an answer about it.
+
+        A guarded file requires a question. The text does not count as read by the agent. Raise
+        Refusal.
         """
         return (await self._files.look(session, absolute(session, path)))[1]
 
     async def shows(self, session: Session, path: str) -> bool:
-        """Whether lines of a file (real path) may stand in an answer without a question."""
+        """Return whether an answer may quote a file (real path) without a question."""
         return await self._files.guard.shows(session, path)
 
     async def make(
         self, call: Call, title: str, changes: Sequence[FileChange], *, knows: bool = False
     ) -> ToolResult:
-        """Ask for the changes and make them. ``knows``: the agent has given the texts itself.
+        """Ask for the changes and make them. ``knows``: the texts come from the agent itself.
 
-        ToolError where the user refuses, Refusal where a file may not or cannot be changed.
+        Raise ToolError if the user refuses, Refusal if a file may not or cannot be changed.
         """
         wanted = [it for it in changes if it.before != it.after or it.origin is not None]
         if not wanted:
@@ -98,9 +102,9 @@ class Changes:
         runs: Run,
         work: Callable[[], Awaitable[Sequence[FileChange]]],
     ) -> ToolResult:
-        """Ask for commands that compute changes, under a title and the real path of a file; run
-        them and make the changes. A file that is always asked about is refused, and one that a
-        rule denies.
+        """Ask for commands that compute changes of a file (real path), run them, make the changes.
+
+        A file that always requires a question or that a rule denies is refused.
         """
         session = call.session
         found: list[FileChange] = []
@@ -120,7 +124,9 @@ class Changes:
         return _result(session, found, landed)
 
     async def _guarded(self, session: Session, changes: Sequence[FileChange]) -> Mapping[str, str]:
-        """The files that are always asked about. Refusal for one that an option forbids."""
+        """Return the files that always require a question. Raise Refusal if an option forbids
+        one.
+        """
         found: dict[str, str] = {}
         for path in {path: None for it in changes for path in (it.path, it.origin) if path}:
             _, why = await self._files.guard.needed(session, "write", path)
@@ -130,7 +136,7 @@ class Changes:
 
 
 def real_path(session: Session, path: str) -> str:
-    """The real path of an argument. Refusal for one that no file can have."""
+    """Return the real path of an argument. Raise Refusal for an impossible path."""
     return place(absolute(session, path)).real
 
 

@@ -1,4 +1,4 @@
-"""`nvim_edit`: pieces of a file's live text replaced by others."""
+"""Tool `nvim_edit`: replacements in a file's live text."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from acp_nvim.tools.server.fields import Path
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
 
 SHOWN: Final = 200
-"""Characters of a line that an error quotes."""
+"""Number of characters that an error quotes of a line."""
 COMPARED: Final = 20_000
-"""Lines of a file among which the nearest one is looked for."""
+"""Number of lines that are searched for the most similar one."""
 
 
 class Replacement(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """One piece and what takes its place."""
+    """Text and its replacement."""
 
     old: Annotated[
         str,
@@ -78,7 +78,7 @@ def edit_tool(changes: Changes) -> Tool[EditArguments]:
 
 
 async def _content(changes: Changes, call: Call, arguments: EditArguments) -> str | None:
-    """The live text; None where there is no such file, and the first edit creates it."""
+    """Return the live text, or None if the file is missing and the first edit creates it."""
     try:
         return str(await changes.look(call.session, arguments.path))
     except Refusal as refusal:
@@ -88,8 +88,9 @@ async def _content(changes: Changes, call: Call, arguments: EditArguments) -> st
 
 
 def replaced(name: str, content: str, edit: Replacement, *, is_new: bool = False) -> str:
-    """The content with one replacement made. ToolError where the old text is not there, or stands
-    in several places.
+    """Return the content with one replacement made.
+
+    Raise ToolError if the old text is missing or occurs several times.
     """
     old, new = _ended(edit.old, content), _ended(edit.new, content)
     if not old:
@@ -111,12 +112,12 @@ def replaced(name: str, content: str, edit: Replacement, *, is_new: bool = False
 
 
 def _ended(piece: str, content: str) -> str:
-    """A piece without the CR of line ends, which an editor does not show."""
+    """Return a piece without the CR of line ends, which an editor does not show."""
     return piece if "\r" in content else piece.replace("\r\n", "\n")
 
 
 def _rows(content: str, old: str) -> list[int]:
-    """The lines at which a text begins, from 1."""
+    """Return the lines at which a text begins, from 1."""
     found: list[int] = []
     at = content.find(old)
     while at >= 0:
@@ -126,9 +127,9 @@ def _rows(content: str, old: str) -> list[int]:
 
 
 def nearest(content: str, old: str) -> str:
-    """The line that is most like the first one of a text, for an error."""
+    """Return the line most similar to the first one of a text, for an error."""
     wanted = next((line.strip() for line in old.split("\n") if line.strip()), "")
-    from difflib import SequenceMatcher  # only for a text that is not there
+    from difflib import SequenceMatcher  # needed only for a text that is missing
 
     matcher = SequenceMatcher(autojunk=False)
     matcher.set_seq2(wanted[:SHOWN])

@@ -1,4 +1,4 @@
-"""`nvim_format`: a file, or some of its lines, formatted as the user has it formatted."""
+"""Tool `nvim_format`: format a file, or some of its lines, with the user's formatters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from acp_nvim.tools.server.fields import Path
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
 
 PATIENCE_S: Final = 10.0
-"""How long the user's formatters may take."""
+"""Time limit of the user's formatters, in seconds."""
 Rows = tuple[int, int]
 """First and last row, 0-based."""
 Work = Callable[[Session, str, Sequence[str], Rows | None], Awaitable[Formatted]]
@@ -52,7 +52,7 @@ DESCRIPTION: Final = (
 
 
 class Formats:
-    """Formats texts; no buffer is touched before the user agrees."""
+    """Formatting of texts. No buffer is changed before the user agrees."""
 
     def __init__(self, servers: LanguageServers, documents: Documents, changes: Changes) -> None:
         self._servers = servers
@@ -60,7 +60,7 @@ class Formats:
         self._changes = changes
 
     async def run(self, call: Call, arguments: FormatArguments) -> ToolResult:
-        """Format by the user's formatters, else by a language server, else by their options."""
+        """Format with the user's formatters, else a language server, else the user's options."""
         session = call.session
         path = real_path(session, arguments.path)
         name = shown(session, path)
@@ -83,7 +83,7 @@ class Formats:
     async def _run(
         self, call: Call, title: str, path: str, runs: Run, rows: Rows | None, work: Work
     ) -> ToolResult:
-        """Ask for the user's formatters, which are programs or code; run them then."""
+        """Ask to run the user's formatters, which are programs or code, and run them."""
 
         async def formatted() -> Sequence[FileChange]:
             text = (await self._changes.seen(path)).text
@@ -124,7 +124,7 @@ def _rows(name: str, text: Text, arguments: FormatArguments) -> Rows | None:
 
 
 def _by_formatters(text: Text, found: Formatted, rows: Rows | None) -> Text:
-    """The formatted text; of formatters that know no ranges only what concerns these rows."""
+    """Return the formatted text. For formatters without ranges, apply only hunks in these rows."""
     lines = text.lines if found.lines is None else found.lines
     if rows is None or found.ranged:
         return from_lines(lines, text.eol)

@@ -1,4 +1,4 @@
-"""`nvim_rename`: a symbol gets another name, everywhere."""
+"""Tool `nvim_rename`: rename a symbol everywhere."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from acp_nvim.tools.server.fields import Line, Path
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
 
 LISTED: Final = 100
-"""Places that a dry run names."""
+"""Number of places that a dry run names."""
 PREPARE: Final = "textDocument/prepareRename"
 
 
@@ -43,7 +43,7 @@ DESCRIPTION: Final = (
 
 
 class Renames:
-    """Asks the language servers of a file for a rename."""
+    """Renames by the language servers of a file."""
 
     def __init__(self, servers: LanguageServers, edits: ServerEdits, changes: Changes) -> None:
         self._servers = servers
@@ -51,7 +51,7 @@ class Renames:
         self._changes = changes
 
     async def run(self, call: Call, arguments: RenameArguments) -> ToolResult:
-        """Rename, or list what a rename would change."""
+        """Rename, or list the changes of a rename."""
         session = call.session
         path = real_path(session, arguments.path)
 
@@ -80,13 +80,14 @@ class Renames:
         raise ToolError(f"the language server finds nothing to rename at {name}:{arguments.line}")
 
     async def _prepared(self, call: Call, path: str, at: Position) -> int | None:
-        """The server that can rename there; None where none has been found by asking for that.
-        ToolError where there is nothing to rename.
+        """Return the server that can rename there, or None if no server supports the check.
+
+        Raise ToolError if there is nothing to rename.
         """
         try:
             answers = await self._servers.ask(call.session, path, PREPARE, {}, at=at)
         except ToolError:
-            return None  # the rename itself says why not
+            return None  # the rename itself reports the reason
         able = [answer.client for answer in answers if answer.result]
         if not able:
             raise ToolError(f"there is nothing to rename at {shown(call.session, path)}")
@@ -94,7 +95,7 @@ class Renames:
 
 
 def _listed(call: Call, changes: Sequence[FileChange], guarded: Container[str]) -> ToolResult:
-    """The lines; of guarded files that there are some, and no text."""
+    """Return the changed lines. Lines of guarded files have no text."""
     found = places(call.session, changes, guarded)
     lines = [f"{it['path']}:{it['line']} {it['text'].strip()}" for it in found[:LISTED]]
     if len(found) > LISTED:

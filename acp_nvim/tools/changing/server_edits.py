@@ -1,5 +1,7 @@
-"""Edits of language servers as changes of files: asked for, computed on the texts that the server
-has in mind, and asked for again where the user has typed meanwhile.
+"""Edits of language servers as changes of files.
+
+They are computed on the texts known to the server, and requested again if the user has typed
+meanwhile.
 """
 
 from __future__ import annotations
@@ -21,13 +23,13 @@ from acp_nvim.tools.changing.workspace_edit import Result, carry_out, operations
 from acp_nvim.tools.server.tool import ToolError
 
 ATTEMPTS: Final = 3
-"""How often an edit is asked for while the texts change."""
+"""Number of requests for an edit while the texts change."""
 
 Loaded = Mapping[str, Document]
 
 
 class Given(msgspec.Struct, frozen=True):
-    """A WorkspaceEdit, and whose it is."""
+    """WorkspaceEdit, with its client and encoding."""
 
     client: int
     encoding: Encoding
@@ -35,7 +37,7 @@ class Given(msgspec.Struct, frozen=True):
 
 
 class ServerEdits:
-    """Makes `FileChange`s of what servers answer."""
+    """Conversion of servers' edits into `FileChange`s."""
 
     def __init__(self, documents: Documents, changes: Changes) -> None:
         self._documents = documents
@@ -44,7 +46,7 @@ class ServerEdits:
     async def changes(
         self, session: Session, ask: Callable[[], Awaitable[Given]]
     ) -> list[FileChange]:
-        """Ask for an edit and carry it out on the texts. ToolError, Refusal."""
+        """Request an edit and apply it to the texts. Raise ToolError, Refusal."""
         for _ in range(ATTEMPTS):
             before = await self._documents.loaded()
             given = await ask()
@@ -54,8 +56,9 @@ class ServerEdits:
         raise ToolError("the user is typing in these files, so no edit fits them; try again")
 
     async def computed(self, given: Given, before: Loaded) -> list[FileChange] | None:
-        """The changes of an edit that was asked for when the loaded files were those; None where
-        one of its files has changed since. ToolError, Refusal.
+        """Return the changes of an edit requested when the loaded files were `before`.
+
+        Return None if one of its files has changed since. Raise ToolError, Refusal.
         """
         steps = operations(given.edit, os.path.realpath)
         paths = paths_of(steps)
@@ -74,7 +77,7 @@ class ServerEdits:
 
 
 def _changed(before: Document | None, after: Document | None) -> bool:
-    """Whether the text has changed; a file that is loaded or let go keeps its text."""
+    """Return whether the text has changed. Loading or unloading a file does not change it."""
     if before is None or after is None:
         return False
     if before.version is not None and after.version is not None:
@@ -99,8 +102,9 @@ def _as_changes(files: Mapping[str, Text | None], result: Result) -> list[FileCh
 def places(
     session: Session, changes: Sequence[FileChange], guarded: Container[str] = ()
 ) -> list[dict[str, Any]]:
-    """The lines that changes replace, with their texts before and after, for an answer; of
-    ``guarded`` files without texts.
+    """Return the lines that changes replace, with their texts before and after, for an answer.
+
+    Lines of ``guarded`` files have no texts.
     """
     found: list[dict[str, Any]] = []
     for it in changes:

@@ -1,8 +1,7 @@
-"""Edits of language servers, carried out on texts (LSP 3.17, WorkspaceEdit and TextEdit).
+"""Edits of language servers applied to texts (LSP 3.17, WorkspaceEdit and TextEdit).
 
-Nothing is written here. `operations` reads a server's edit, `carry_out` gives the texts that the
-files would have. A document is what its server knows: the lines, and an empty one after a final
-newline.
+Nothing is written here. `operations` parses a server's edit, and `carry_out` returns the resulting
+texts. A document has the lines that its server knows, with an empty one after a final newline.
 """
 
 from __future__ import annotations
@@ -18,33 +17,36 @@ from acp_nvim.tools.asking.positions import Encoding, to_column
 from acp_nvim.tools.server.tool import ToolError
 
 Resolve = Callable[[str], str]
-"""The real path of an absolute path."""
+"""Returns the real path of an absolute path."""
 
 
 class Point(msgspec.Struct, frozen=True):
-    """A position of LSP: 0-based line, character in the server's encoding."""
+    """LSP position: 0-based line, character in the server's encoding."""
 
     line: int
     character: int
 
 
 class Range(msgspec.Struct, frozen=True):
-    """The end is exclusive."""
+    """LSP range. The end is exclusive."""
 
     start: Point
     end: Point
 
 
 class TextEdit(msgspec.Struct, frozen=True, rename="camel"):
-    """Replaces a range; annotations change nothing, since the user is asked about every edit."""
+    """Replacement of a range. Annotations are ignored, because the user is asked about every
+    edit.
+    """
 
     range: Range
     new_text: str
 
 
 class Edits(msgspec.Struct, frozen=True):
-    """Edits of one document, all of them as it was before the first. ``version``: the one the
-    server has in mind, None where it does not say.
+    """Edits of one document, relative to its original text.
+
+    ``version`` is the document version that the server used, or None if unknown.
     """
 
     path: str
@@ -53,51 +55,51 @@ class Edits(msgspec.Struct, frozen=True):
 
 
 class Create(msgspec.Struct, frozen=True):
-    """A new, empty file."""
+    """Creation of an empty file."""
 
     path: str
     overwrite: bool = False
     ignore: bool = False
-    """Leave a file that is there as it is."""
+    """Whether to keep an existing file."""
 
 
 class Rename(msgspec.Struct, frozen=True):
-    """A file gets another path."""
+    """Move of a file to another path."""
 
     path: str
     new_path: str
     overwrite: bool = False
     ignore: bool = False
-    """Do nothing where there is a file already."""
+    """Whether to skip the move if the target exists."""
 
 
 class Delete(msgspec.Struct, frozen=True):
-    """A file goes."""
+    """Deletion of a file."""
 
     path: str
     ignore: bool = False
-    """Do nothing where there is none."""
+    """Whether to skip a missing file."""
 
 
 Operation = Edits | Create | Rename | Delete
 
 
 class Result(msgspec.Struct, frozen=True):
-    """The texts of all files that change (None: the file goes), and where moved ones come from."""
+    """Texts of all changed files, and the origins of moved ones. A deleted file has None."""
 
     texts: Mapping[str, Text | None]
     moved: Mapping[str, str]
     """Old paths by new ones."""
 
 
-# -- what a server sends --------------------------------------------------------------------------
+# -- parsing -------------------------------------------------------------------------------------
 
 _NO_EDIT: Final = "the language server's edit is not valid"
 _SNIPPET: Final = "the edit holds snippets, which only an editor's user can fill in"
 
 
 def operations(edit: Any, resolve: Resolve) -> list[Operation]:
-    """Read a WorkspaceEdit. ToolError where it is none, or has what cannot be carried out."""
+    """Parse a WorkspaceEdit. Raise ToolError if it is invalid or unsupported."""
     if not isinstance(edit, Mapping):
         raise ToolError(_NO_EDIT)
     steps = edit.get("documentChanges")
@@ -112,7 +114,7 @@ def operations(edit: Any, resolve: Resolve) -> list[Operation]:
 
 
 def text_edits(found: Any) -> list[TextEdit]:
-    """Read a list of TextEdits, as `textDocument/formatting` gives it. ToolError."""
+    """Parse a list of TextEdits from `textDocument/formatting`. Raise ToolError."""
     listed = found if isinstance(found, list) else []
     if not all(isinstance(it, Mapping) for it in listed):
         raise ToolError(_NO_EDIT)
@@ -123,7 +125,7 @@ def text_edits(found: Any) -> list[TextEdit]:
 
 
 def paths_of(steps: Iterable[Operation]) -> list[str]:
-    """The real paths that these name, each once."""
+    """Return the distinct real paths in these operations."""
     found: list[str] = []
     for step in steps:
         found += [step.path, *([step.new_path] if isinstance(step, Rename) else [])]
@@ -131,7 +133,7 @@ def paths_of(steps: Iterable[Operation]) -> list[str]:
 
 
 def path_of(uri: str) -> str:
-    """The path of a `file:` URI. ToolError for any other."""
+    """Return the path of a `file:` URI. Raise ToolError for any other."""
     try:
         parts = urlsplit(uri)
     except ValueError as error:
@@ -181,7 +183,7 @@ def _converted(found: Any, kind: Any) -> Any:
         raise ToolError(f"the language server's edit is not valid: {error}") from error
 
 
-# -- carried out ----------------------------------------------------------------------------------
+# -- applying ------------------------------------------------------------------------------------
 
 
 def carry_out(
@@ -190,8 +192,10 @@ def carry_out(
     versions: Mapping[str, int],
     encoding: Encoding,
 ) -> Result:
-    """Carry out all steps in their order. ``files`` holds the present texts of all `paths_of`
-    them, ``versions`` those of documents that a server was told. ToolError.
+    """Apply all steps in order. Raise ToolError.
+
+    ``files`` has the present texts of all `paths_of` the steps, ``versions`` the document versions
+    sent to the server.
     """
     texts = dict(files)
     origins = {path: path for path, text in files.items() if text is not None}
@@ -231,7 +235,7 @@ def _there(texts: Mapping[str, Text | None], path: str) -> Text:
 
 
 def _free(texts: Mapping[str, Text | None], step: Create | Rename) -> None:
-    """ToolError where there is a file that must not be."""
+    """Raise ToolError if a file exists that must not."""
     path = step.new_path if isinstance(step, Rename) else step.path
     if texts[path] is not None and not (step.overwrite or step.ignore):
         raise ToolError(f"{path}: there is such a file already")
@@ -244,8 +248,9 @@ def _move(origins: dict[str, str], old: str, new: str) -> None:
 
 
 def apply(text: Text, edits: Sequence[TextEdit], encoding: Encoding) -> Text:
-    """The text with these edits in, all of which are about the text as it is. ToolError where two
-    of them change the same place.
+    """Return the text with these edits, which all refer to the original text.
+
+    Raise ToolError if two of them change the same place.
     """
     content = str(text)
     lines = content.split("\n")
@@ -267,8 +272,9 @@ def apply(text: Text, edits: Sequence[TextEdit], encoding: Encoding) -> Text:
 
 
 def _replaced(content: str, spans: Sequence[tuple[int, int, str]]) -> str:
-    """Replace all of these; what is put in at one place stands there in the order given, and before
-    what is replaced from there on.
+    """Replace all spans.
+
+    Insertions at one place keep their order and precede a replacement that begins there.
     """
     parts: list[str] = []
     at = 0
@@ -281,7 +287,7 @@ def _replaced(content: str, spans: Sequence[tuple[int, int, str]]) -> str:
 
 
 def _ended(new: str, text: Text) -> str:
-    """The new text with line ends as in the document: an editor shows no CR of them."""
+    """Return the new text with the document's line ends. An editor shows no CR of them."""
     if "\r\n" not in new or any(line.endswith("\r") for line in text.lines):
         return new
     return new.replace("\r\n", "\n")

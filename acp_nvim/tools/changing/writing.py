@@ -1,4 +1,4 @@
-"""All tools that change files, and the one that lists what can be applied."""
+"""All tools for changing files, and the one that lists code actions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from acp_nvim.tools.server.tool import Tool
 def writing_tools(
     servers: LanguageServers, documents: Documents, changes: Changes
 ) -> list[Tool[Any]]:
-    """They share one way of making changes."""
+    """Return the tools, which share one way of making changes."""
     edits = ServerEdits(documents, changes)
     return [
         edit_tool(changes),

@@ -1,1 +1,1 @@
-"""The MCP server: door, relay, methods."""
+"""MCP server of the tools: door, relay, methods."""

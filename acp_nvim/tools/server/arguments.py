@@ -1,8 +1,8 @@
-"""Arguments of tools: the JSON schema of a Struct as models like it, and JSON read as one.
+"""Arguments of tools: JSON schemas of Structs for models, and decoding.
 
-A schema uses only keywords that every client takes: no references, no choices between schemas, no
-`default` (the description has it). Every object is closed, and an optional member says nothing of
-null. Names that are unknown are refused: a model that misspells an argument is to hear of it.
+A schema uses only keywords that every client supports: no references, no choices between schemas,
+no `default` (it is in the description). Every object is closed, and an optional member does not
+mention null. Unknown names are refused, so a model learns of a misspelled argument.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MISSING: Final = late(r"^Object missing required field `(?P<name>.*)`$")
 
 
 def input_schema(arguments: type[msgspec.Struct]) -> Json:
-    """Return the JSON schema of a Struct. It is kept: nobody may change it."""
+    """Return the JSON schema of a Struct. It is cached and must not be changed."""
     return _schema_of(cast("Hashable", arguments))
 
 
@@ -59,7 +59,7 @@ def _plain(schema: Any, defs: Json) -> Any:
 
 
 def _member(schema: Json, defs: Json) -> Any:
-    """Return the plain schema of a member, whose description says its default value."""
+    """Return the plain schema of a member, with its default in the description."""
     plain, default = _plain(schema, defs), schema.get("default")
     if "description" not in plain or not default:
         return plain
@@ -76,8 +76,9 @@ def _without_null(schema: Json) -> Json:
 
 
 def read(arguments: type[A], raw: msgspec.Raw | bytes | None) -> A:
-    """Return the arguments of a call, absent and null ones being no arguments. An optional member
-    may be null. Raises `ToolError` whose line names the member that is wrong.
+    """Decode the arguments of a call. Absent and null ones are an empty object.
+
+    An optional member may be null. Raise `ToolError`, whose line names the wrong member.
     """
     given = _object(raw)
     if arguments is AnyArguments:
@@ -104,7 +105,7 @@ def _object(raw: msgspec.Raw | bytes | None) -> Json:
 
 
 def _unknown(schema: Json, value: Any, where: str) -> list[str]:
-    """A line about each name that the schema does not know."""
+    """Return a line for each name that the schema does not know."""
     if isinstance(value, list) and "items" in schema:
         each = enumerate(value)
         return [it for at, v in each for it in _unknown(schema["items"], v, f"{where}[{at}]")]
@@ -121,7 +122,7 @@ def _unknown(schema: Json, value: Any, where: str) -> list[str]:
 
 
 def _said(problem: str, schema: Json) -> str:
-    """What msgspec says, with the argument's name in front."""
+    """Return msgspec's message, with the argument's name in front."""
     found = _PLACE.match(problem)
     what, where = (found["what"], found["where"]) if found else (problem, "")
     if missing := _MISSING.match(what):

@@ -1,7 +1,7 @@
-"""The Unix socket at which relays arrive: who may come in, and for how long they stay.
+"""Unix socket for relays: authentication and connections.
 
-A token opens the tools of one session. It stands in the environment of the relay alone, and ends
-with the session, as its connections do.
+A token opens the tools of one session. It is only in the environment of the relay. It and its
+connections end with the session.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from acp_nvim.tools.server.session_tools import SessionTools
 from acp_nvim.tools.server.toolbox import Enabled, Toolbox
 
 TOKEN_S: Final = 5.0
-"""How long a client may take for its token, in seconds."""
+"""Time for a client to send its token, in seconds."""
 TOKEN_BYTES: Final = 256
 CONNECTIONS: Final = 8
-"""Of a session at the same time: some agents connect twice."""
+"""Maximum number of connections of one session: some agents connect twice."""
 STRANGERS: Final = 64
-"""Clients that may be without a session at the same time."""
+"""Maximum number of clients that have not sent a token yet."""
 PATH_BYTES: Final = 100
-"""A socket's path may have 108 bytes on Linux, 104 on macOS."""
+"""Maximum length of the socket's path. The system's limit is 108 bytes on Linux, 104 on macOS."""
 REST_S: Final = 1.0
-"""How long calls may go on whose client asks no more, in seconds."""
+"""Time for running calls after their client stops sending, in seconds."""
 NAME_BYTES: Final = 28
-"""The longest name of a socket, its slash included."""
+"""Maximum length of a socket's name, including its slash."""
 PIECE: Final = 1 << 16
 BACKLOG_BYTES: Final = 16 << 20
-"""A client that has so much to read is not read from."""
+"""Amount of unread answers above which a client's requests are not read."""
 
 
 class Entrance(msgspec.Struct, frozen=True):
@@ -53,7 +53,7 @@ class Entrance(msgspec.Struct, frozen=True):
 
 
 class Grant:
-    """Tools that a token opens, and the connections that came with it."""
+    """Tools that a token opens, and its connections."""
 
     def __init__(self, session: Session, tools: SessionTools) -> None:
         self.session = session
@@ -70,12 +70,12 @@ class Grant:
 
 
 class Door:
-    """Socket of the relays. It listens from the first session that has tools until `close`."""
+    """Socket of the relays. It listens from the first session with tools until `close`."""
 
     def __init__(self, toolbox: Toolbox, tasks: Tasks, run: Callable[[], str | None]) -> None:
-        """``run`` returns the user's directory for sockets, or None if there is none."""
+        """Set up without listening. ``run`` returns the user's directory for sockets, or None."""
         self.refused: Counter[str] = Counter()
-        """Clients that were not let in, and faults of those that were, by kind."""
+        """Refused clients, and faults of accepted ones, by kind."""
         self._toolbox = toolbox
         self._grants: dict[str, Grant] = {}
         self._tasks = tasks
@@ -87,7 +87,10 @@ class Door:
         self._ends = anyio.CancelScope()
 
     def admit(self, session: Session, enabled: Enabled) -> Entrance | None:
-        """Give a session a new token; its earlier one ends. None if it has no tools. OSError."""
+        """Give a session a new token. Its earlier one becomes invalid.
+
+        Return None if the session has no tools. Raise OSError.
+        """
         self.withdraw(session)
         tools = SessionTools(self._toolbox, session, enabled)
         if not tools.has_any():
@@ -98,7 +101,7 @@ class Door:
         return Entrance(address, grant.token)
 
     def refresh(self) -> None:
-        """Tell sessions, and clients that listen, that the tools have changed."""
+        """Notify sessions, and clients that listen, of changed tools."""
         for grant in self._grants.values():
             grant.tools.refresh()
 
@@ -111,7 +114,7 @@ class Door:
                 scope.cancel()
 
     def close(self) -> None:
-        """End all connections, and take the socket away."""
+        """End all connections and remove the socket."""
         for grant in list(self._grants.values()):
             self.withdraw(grant.session)
         self._ends.cancel()
@@ -126,7 +129,7 @@ class Door:
     # -- the socket -------------------------------------------------------------------------------
 
     def _listen(self) -> str:
-        """The address; listens from now on."""
+        """Start listening if necessary. Return the address."""
         if self._socket is None:
             self._path = path = self._directory() / f"{os.getpid()}-{os.urandom(4).hex()}.sock"
             listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -140,13 +143,14 @@ class Door:
         return str(self._path)
 
     def _directory(self) -> Path:
-        """A directory that only the user may enter: the first of the usual ones that will do, else
-        a new one that goes with the door.
+        """Return a private directory: the first suitable one of the usual ones.
+
+        If there is none, create one that is removed with the door.
         """
         run = self._run()
         if run is not None and _will_do(usual := Path(run) / "acp.nvim"):
             return usual
-        import tempfile  # most users have the other one
+        import tempfile  # not needed if the first one is suitable
 
         temporary = Path(tempfile.gettempdir())
         if _will_do(usual := temporary / f"acp.nvim-{os.getuid()}"):
@@ -171,7 +175,7 @@ class Door:
     # -- a client ---------------------------------------------------------------------------------
 
     async def _welcome(self, client: socket.socket, ends: anyio.CancelScope) -> None:
-        """Serve one client for as long as it and its session last."""
+        """Serve one client as long as it and its session last."""
         client.setblocking(False)
         reader, writer = await asyncio.open_unix_connection(sock=client)
         try:
@@ -192,7 +196,7 @@ class Door:
             writer.transport.abort()
 
     async def _identify(self, reader: asyncio.StreamReader) -> tuple[Grant | None, bytes]:
-        """The grant that the first line opens, and what came behind that line."""
+        """Return the grant of the token in the first line, and the data after that line."""
         data = b""
         with anyio.move_on_after(TOKEN_S), suppress(ConnectionError):
             while b"\n" not in data and len(data) <= TOKEN_BYTES:
@@ -238,12 +242,12 @@ class Door:
                     writer.close()
                     await writer.wait_closed()
             except ConnectionError:
-                pass  # it is gone, and so are its calls
+                pass
             group.cancel_scope.cancel()
 
     def _opened_by(self, token: bytes) -> Grant | None:
         """Return the grant of a token, in constant time."""
-        import hmac  # clients come after the first prompt
+        import hmac  # clients connect after the first prompt
 
         found = None
         for grant in self._grants.values():
@@ -260,7 +264,7 @@ def _start(group: TaskGroup, call: Callable[[], Coroutine[Any, Any, None]]) -> N
 
 
 def _is_ours(client: socket.socket) -> bool:
-    """Whether the process at the other end is the user's, where the system tells."""
+    """Return whether the user owns the process at the other end. Assume so if unknown."""
     credentials = getattr(socket, "SO_PEERCRED", None)
     if credentials is None:
         return True
@@ -271,7 +275,7 @@ def _is_ours(client: socket.socket) -> bool:
 
 
 def _will_do(path: Path) -> bool:
-    """Whether sockets may be in this directory; those of hosts that were killed are taken away."""
+    """Return whether sockets may be in this directory. Remove those of killed hosts."""
     usable = len(os.fsencode(path)) + NAME_BYTES < PATH_BYTES and _is_private(path)
     if usable:
         _sweep(path)
@@ -279,8 +283,9 @@ def _will_do(path: Path) -> bool:
 
 
 def _is_private(path: Path) -> bool:
-    """Whether this is a directory of the user's own and nobody else's, made if need be. No link:
-    others may have laid one in a directory that is open to all.
+    """Return whether this is a directory of the user's own, created if necessary.
+
+    A link is refused: others may have placed it in a shared directory.
     """
     try:
         if path.is_symlink() or (path.exists() and path.stat().st_uid != os.getuid()):
@@ -291,7 +296,7 @@ def _is_private(path: Path) -> bool:
 
 
 def _sweep(directory: Path) -> None:
-    """Take away sockets whose host was killed."""
+    """Remove sockets whose host was killed."""
     for path in directory.glob("*.sock"):
         if _lives(path.name.partition("-")[0]):
             continue
@@ -301,11 +306,11 @@ def _sweep(directory: Path) -> None:
             except ConnectionRefusedError:
                 path.unlink(missing_ok=True)
             except OSError:
-                continue  # it is in use, or another host takes it away now
+                continue  # in use, or just being removed by another host
 
 
 def _lives(pid: str) -> bool:
-    """Whether there is a process of that number."""
+    """Return whether there is a process with that id."""
     try:
         os.kill(int(pid), 0)
     except (ProcessLookupError, ValueError):

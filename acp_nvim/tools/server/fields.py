@@ -1,4 +1,4 @@
-"""Arguments that several tools take, with what a model is told of them."""
+"""Arguments shared by several tools, with their descriptions for models."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WaitMs = Annotated[
 
 
 class At(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A place in a file."""
+    """Place in a file."""
 
     path: Path
     line: Line
@@ -35,6 +35,6 @@ class At(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class Listed(At, kw_only=True, forbid_unknown_fields=True):
-    """A place, and how much is wanted of what is found from there."""
+    """Place, and the number of results wanted."""
 
     limit: Limit = 100

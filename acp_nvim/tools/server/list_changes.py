@@ -1,4 +1,4 @@
-"""That a list of tools is another one, for those who wait to hear it."""
+"""Change counter of a list of tools, with waiting."""
 
 from __future__ import annotations
 
@@ -6,24 +6,23 @@ import anyio
 
 
 class ListChanges:
-    """How often a list has changed. Several changes between two looks are one piece of news."""
+    """Number of changes of a list. Several changes between two waits count as one event."""
 
     def __init__(self) -> None:
-        """It is as it was at first."""
         self.count = 0
         self.over = False
-        """Whether the list is gone: there is no further news."""
+        """Whether the list has ended. No change follows."""
         self.waiting = 0
-        """Those who wait."""
+        """Number of waiting tasks."""
         self._news = anyio.Event()
 
     def tell(self) -> None:
-        """The list has changed."""
+        """Count a change."""
         self.count += 1
         self._wake()
 
     def close(self) -> None:
-        """The list is gone."""
+        """Mark the end of the list."""
         self.over = True
         self._wake()
 
@@ -32,7 +31,7 @@ class ListChanges:
         news.set()
 
     async def after(self, seen: int) -> bool:
-        """Wait until it has changed more often than ``seen``. False: the list is gone."""
+        """Wait for more than ``seen`` changes. Return False at the end of the list."""
         self.waiting += 1
         try:
             while self.count <= seen and not self.over:

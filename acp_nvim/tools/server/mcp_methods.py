@@ -1,4 +1,4 @@
-"""What an MCP server with tools answers, whatever carries the messages."""
+"""Methods of an MCP server with tools, for any transport."""
 
 from __future__ import annotations
 
@@ -32,33 +32,31 @@ INSTRUCTIONS: Final = (
 )
 
 LISTENERS: Final = 32
-"""Of a session at the same time."""
+"""Maximum number of listening clients of one session."""
 CHANGED: Final = "notifications/tools/list_changed"
 
 _tools: Final = mcp.ServerCapabilities(mcp.ToolsCapability(list_changed=True))
 
 
 class Tools(Protocol):
-    """The tools of one session."""
+    """Tools of one session."""
 
     @property
     def changes(self) -> ListChanges:
-        """When the list is another one."""
+        """Return the changes of the list."""
         ...
 
-    def listed(self) -> list[Tool[Any]]:
-        """Those on offer."""
-        ...
+    def listed(self) -> list[Tool[Any]]: ...
 
     async def call(
         self, name: str, arguments: msgspec.Raw | None, progress: Callable[[str], None]
     ) -> Outcome:
-        """Run one. Raises `UnknownTool`."""
+        """Run a tool. Raise `UnknownTool`."""
         ...
 
 
 class ToolCall(msgspec.Struct, frozen=True):
-    """A request of `tools/call` that was read; `run` it."""
+    """Decoded `tools/call` request; `run` it."""
 
     tools: Tools
     params: mcp.CallToolParams
@@ -66,7 +64,7 @@ class ToolCall(msgspec.Struct, frozen=True):
     modern: bool
 
     async def run(self) -> Json:
-        """Call the tool; returns the result. RequestError: there is no such tool."""
+        """Call the tool and return the result. Raise RequestError if there is no such tool."""
         params = self.params
         arguments = None if params.arguments is UNSET else params.arguments
         try:
@@ -78,20 +76,23 @@ class ToolCall(msgspec.Struct, frozen=True):
 
 
 class Subscription(msgspec.Struct, frozen=True):
-    """A request of `subscriptions/listen` that was read: the client is told of changes for as long
-    as it `run`s (MCP 2026-07-28, basic/patterns/subscriptions). Nothing else tells clients of that
-    era, which has no connections.
+    """Decoded `subscriptions/listen` request; `run` it (MCP 2026-07-28,
+    basic/patterns/subscriptions).
+
+    The client receives changes while it runs. Clients of that era have no connections and receive
+    them in no other way.
     """
 
     changes: ListChanges
     wanted: bool
-    """Whether the client wants to hear of the only thing that changes here."""
+    """Whether the client wants changes of the list, the only ones here."""
     id: Id
     tell: Tell
 
     async def run(self) -> Json:
-        """Tell of changes until the session has no tools any more; the result says that.
-        RequestError: too many listen.
+        """Send changes until the session has no tools, which the result reports.
+
+        Raise RequestError if too many clients listen.
         """
         if self.changes.waiting >= LISTENERS:
             text = f"{LISTENERS} clients listen; end a subscription"
@@ -110,11 +111,11 @@ class Subscription(msgspec.Struct, frozen=True):
 
 
 Work = ToolCall | Subscription
-"""What gives its result later."""
+"""Work with a later result."""
 
 
 def answer(tools: Tools, id: Id, method: str, params: msgspec.Raw, tell: Tell) -> Json | Work:
-    """Return the result of a request, or what will give it. RequestError."""
+    """Return the result of a request, or the work that gives it. Raise RequestError."""
     meta = _meta(params)
     modern = method != "initialize" and _is_modern(method, meta)
     if method == "tools/call":
@@ -127,8 +128,9 @@ def answer(tools: Tools, id: Id, method: str, params: msgspec.Raw, tell: Tell) -
 
 
 async def tell_changes(changes: ListChanges, seen: int, tell: Tell) -> None:
-    """Tell a client of the era with a handshake of each change, unasked (MCP 2025-11-25,
-    server/tools), until the session has no tools any more. It has ``seen`` so many.
+    """Send each change to a client of the era with a handshake (MCP 2025-11-25, server/tools).
+
+    It ends when the session has no tools. The client knows the first ``seen`` changes.
     """
     while await changes.after(seen):
         seen = changes.count
@@ -150,7 +152,7 @@ def _result(tools: Tools, method: str, params: msgspec.Raw) -> msgspec.Struct | 
 
 
 def _progress(token: Any, tell: Tell) -> Callable[[str], None]:
-    """What says how far a call is, to a client that has asked for that."""
+    """Return a function that reports the progress of a call, if the client requested it."""
     if isinstance(token, bool) or not isinstance(token, int | str):
         return lambda text: None
     numbers = count(1)
@@ -189,7 +191,7 @@ def _told_as(outcome: Outcome) -> mcp.CallToolResult:
 
 
 def _shaped(result: msgspec.Struct | None, method: str, *, modern: bool) -> Json:
-    """The result as its era has it."""
+    """Return the result in the format of its era."""
     shaped: Json = {} if result is None else msgspec.to_builtins(result)
     if modern:
         shaped["resultType"] = "complete"
@@ -200,7 +202,7 @@ def _shaped(result: msgspec.Struct | None, method: str, *, modern: bool) -> Json
 
 
 def _meta(params: msgspec.Raw) -> Json:
-    """`_meta` of a request. RequestError: the params, or it, are no object."""
+    """Return `_meta` of a request. Raise RequestError if it or the params are not an object."""
     found = read(dict[str, Any], params).get("_meta")
     if found is not None and not isinstance(found, dict):
         raise RequestError(errors.INVALID_PARAMS, "params._meta: an object is expected")
@@ -208,8 +210,9 @@ def _meta(params: msgspec.Raw) -> Json:
 
 
 def _is_modern(method: str, meta: Json) -> bool:
-    """Whether a request is of the era without a handshake. RequestError: of a version that is not
-    served, or it does not say all that it has to.
+    """Return whether a request is of the era without a handshake.
+
+    Raise RequestError if its version is not supported or required members are missing.
     """
     version = meta.get(mcp.VERSION_KEY)
     if version is None and method != "server/discover":
@@ -225,7 +228,7 @@ def _is_modern(method: str, meta: Json) -> bool:
 
 
 def read(wanted: type[T], params: msgspec.Raw) -> T:
-    """Return params as a type; null and absent ones are the empty object. RequestError."""
+    """Decode params. Null and absent ones are the empty object. Raise RequestError."""
     raw = b"{}" if bytes(params).strip() == b"null" else params
     try:
         return msgspec.json.decode(raw, type=wanted)

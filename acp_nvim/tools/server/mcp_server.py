@@ -1,6 +1,7 @@
-"""One client of the editor's tools, over the Model Context Protocol: bytes in, bytes out.
+"""Connection of one client to the tools, over the Model Context Protocol: bytes in, bytes out.
 
-Nothing here knows where the bytes come from. Calls run as tasks; all else is answered at once.
+The source of the bytes does not matter here. Calls run as tasks; other requests are answered at
+once.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from acp_nvim.tools.server.mcp_methods import Subscription, Tools, Work
 
 LINE_BYTES: Final = 10 << 20
 VIOLATIONS: Final = 100
-"""After so many faults a client is not served any longer."""
+"""Number of faults after which a client is disconnected."""
 
 
 class McpServer:
-    """The server's end of a connection.
+    """Server side of a connection.
 
-    ``send`` takes lines and never waits, ``start`` runs a task that ends with the connection.
+    ``send`` takes lines and never waits. ``start`` runs a task that ends with the connection.
     """
 
     def __init__(
@@ -36,7 +37,7 @@ class McpServer:
         start: Callable[[Callable[[], Coroutine[Any, Any, None]]], None],
         violated: Callable[[str], None] = lambda kind: None,
     ) -> None:
-        """``violated`` hears of each fault of the client by its kind."""
+        """Set up for a new client. ``violated`` receives the kind of each of its faults."""
         self._tools = tools
         self._send = send
         self._start = start
@@ -50,17 +51,17 @@ class McpServer:
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether the client has broken the rules so often that it is to be left."""
+        """Return whether the client has exceeded the number of faults."""
         return self._violations > VIOLATIONS
 
     async def idle(self) -> None:
-        """Wait until no call is under way. Subscriptions go on."""
+        """Wait until no call is running. Subscriptions may continue."""
         while self._calls:
             self._idle = anyio.Event()
             await self._idle.wait()
 
     def receive(self, data: bytes) -> None:
-        """Take bytes of the client: whole lines are answered, or begin to be."""
+        """Handle bytes of the client. Requests in complete lines are answered or started."""
         for event in self._peer.receive(data):
             if isinstance(event, Request):
                 self._asked(event)
@@ -84,7 +85,7 @@ class McpServer:
             self._start(partial(mcp_methods.tell_changes, changes, changes.count, self._tell))
 
     def _taken_back(self, note: Notification) -> None:
-        """The call ends without an answer, as the client expects."""
+        """End a call without an answer, as the client expects."""
         try:
             id = mcp_methods.read(mcp.CancelledParams, note.params).request_id
         except RequestError:
@@ -108,7 +109,9 @@ class McpServer:
             self._send(self._peer.respond(id, found))
 
     def _begin(self, id: Id, work: Work) -> None:
-        """Start it. It is on record before its task runs: a cancel may be right behind it."""
+        """Start the work. It is registered before its task runs, because a cancel may follow at
+        once.
+        """
         running = self._subscriptions if isinstance(work, Subscription) else self._calls
         scope = running[id] = anyio.CancelScope()
 
@@ -116,7 +119,7 @@ class McpServer:
             with scope:
                 await self._work(running, id, work)
             if running.pop(id, None):
-                self._peer.respond(id, None)  # to nobody: the client has taken it back
+                self._peer.respond(id, None)  # sent nowhere: the client has cancelled the request
             if not self._calls:
                 self._idle.set()
 

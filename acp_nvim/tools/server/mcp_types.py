@@ -1,7 +1,7 @@
-"""The messages of the Model Context Protocol that a server with tools alone needs.
+"""Messages of the Model Context Protocol for a server that only has tools.
 
-MCP has two eras. Until 2025-11-25 a connection begins with `initialize`. Since 2026-07-28 it has no
-state: each request says its version in `_meta`, and each result its kind.
+MCP has two eras. Until 2025-11-25 a connection begins with `initialize`. Since 2026-07-28 it is
+stateless: each request has its version in `_meta`, and each result its kind.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ UNSUPPORTED_VERSION: Final = -32022
 
 
 class Wire(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True):
-    """Camel case on the wire; what is not set is not sent."""
+    """Message type with camel case names. Unset members are not sent."""
 
 
 class Implementation(Wire, frozen=True):
-    """Who speaks."""
+    """Name and version of a client or server."""
 
     name: str
     version: str
@@ -35,26 +35,26 @@ class Implementation(Wire, frozen=True):
 
 
 class InitializeParams(Wire, frozen=True):
-    """`initialize`; what else the client says of itself changes nothing here."""
+    """Params of `initialize`. Other data of the client are ignored."""
 
     protocol_version: str
 
 
 class CallToolParams(Wire, frozen=True):
-    """`tools/call`."""
+    """Params of `tools/call`."""
 
     name: str
     arguments: msgspec.Raw | UnsetType = UNSET
 
 
 class CancelledParams(Wire, frozen=True):
-    """`notifications/cancelled`."""
+    """Params of `notifications/cancelled`."""
 
     request_id: int | str
 
 
 class ProgressParams(Wire, frozen=True):
-    """`notifications/progress`: ``progress`` counts up, the message says how far it is."""
+    """Params of `notifications/progress`. ``progress`` counts up, and the message describes it."""
 
     progress_token: int | str
     progress: int
@@ -62,32 +62,32 @@ class ProgressParams(Wire, frozen=True):
 
 
 class SubscriptionFilter(Wire, frozen=True):
-    """What a client wants to be told of. There is more to ask for, of which we have nothing."""
+    """Changes that a client subscribes to. Other kinds do not occur here."""
 
     tools_list_changed: bool | UnsetType | None = UNSET
 
 
 class ListenParams(Wire, frozen=True):
-    """`subscriptions/listen`."""
+    """Params of `subscriptions/listen`."""
 
     notifications: SubscriptionFilter
 
 
 class AcknowledgedParams(Wire, frozen=True):
-    """`notifications/subscriptions/acknowledged`: what of it the client will be told."""
+    """Params of `notifications/subscriptions/acknowledged`: the accepted changes."""
 
     notifications: SubscriptionFilter
     meta: dict[str, Any] = msgspec.field(name="_meta")
 
 
 class ChangedParams(Wire, frozen=True):
-    """`notifications/tools/list_changed`; ``meta`` names the subscription, if it is one."""
+    """Params of `notifications/tools/list_changed`. ``meta`` may name a subscription."""
 
     meta: dict[str, Any] | UnsetType = msgspec.field(default=UNSET, name="_meta")
 
 
 class ToolAnnotations(Wire, frozen=True, omit_defaults=False):
-    """What a tool may do. All are said, since the protocol's defaults are the worst case."""
+    """Effects of a tool. All are sent, because the protocol's defaults are the worst case."""
 
     title: str
     read_only_hint: bool | UnsetType = UNSET
@@ -97,7 +97,7 @@ class ToolAnnotations(Wire, frozen=True, omit_defaults=False):
 
 
 class ToolInfo(Wire, frozen=True):
-    """A tool of `tools/list`."""
+    """Tool in the result of `tools/list`."""
 
     name: str
     title: str
@@ -107,13 +107,13 @@ class ToolInfo(Wire, frozen=True):
 
 
 class TextContent(Wire, frozen=True, tag_field="type", tag="text"):
-    """A text of a result."""
+    """Text of a result."""
 
     text: str
 
 
 class CallToolResult(Wire, frozen=True):
-    """The result of `tools/call`."""
+    """Result of `tools/call`."""
 
     content: list[TextContent]
     structured_content: dict[str, Any] | UnsetType = UNSET
@@ -121,25 +121,25 @@ class CallToolResult(Wire, frozen=True):
 
 
 class ListToolsResult(Wire, frozen=True):
-    """The result of `tools/list`: all of them on one page."""
+    """Result of `tools/list`, all on one page."""
 
     tools: list[ToolInfo]
 
 
 class ToolsCapability(Wire, frozen=True):
-    """What can be done with tools besides listing and calling them."""
+    """Capabilities beyond listing and calling tools."""
 
     list_changed: bool
 
 
 class ServerCapabilities(Wire, frozen=True):
-    """Tools, and nothing else."""
+    """Capabilities of the server: only tools."""
 
     tools: ToolsCapability
 
 
 class InitializeResult(Wire, frozen=True):
-    """The result of `initialize`."""
+    """Result of `initialize`."""
 
     protocol_version: str
     capabilities: ServerCapabilities
@@ -148,7 +148,7 @@ class InitializeResult(Wire, frozen=True):
 
 
 class DiscoverResult(Wire, frozen=True):
-    """The result of `server/discover`."""
+    """Result of `server/discover`."""
 
     supported_versions: list[str]
     capabilities: ServerCapabilities

@@ -1,7 +1,7 @@
-"""The tools for agents that speak MCP over the connection which they have (rfds/mcp-over-acp).
+"""Tools for agents that speak MCP over their ACP connection (rfds/mcp-over-acp).
 
-There is no process and no socket: a message names the server, whose name nobody can guess, and the
-request in it. The protocol inside is the one without a handshake.
+There is no process and no socket. A message contains the id of the server, which cannot be guessed,
+and the request to it. The protocol inside is the one without a handshake.
 """
 
 from __future__ import annotations
@@ -27,16 +27,18 @@ Send = Callable[[schema.MessageMcpNotification], None]
 
 
 class McpOverAcp:
-    """The servers of all sessions whose agents take such ones."""
+    """Servers of all sessions whose agents support MCP over ACP."""
 
     def __init__(self, toolbox: Toolbox) -> None:
-        """No session has one yet."""
         self._toolbox = toolbox
         self._servers: dict[str, tuple[Session, SessionTools]] = {}
         self._active: set[tuple[str, str]] = set()
 
     def admit(self, session: Session, enabled: Enabled) -> str | None:
-        """Give a session a server, by its id; an earlier one ends. None: it has no tools."""
+        """Give a session a server and return its id. An earlier one ends.
+
+        Return None if the session has no tools.
+        """
         self.withdraw(session)
         tools = SessionTools(self._toolbox, session, enabled)
         if not tools.has_any():
@@ -47,12 +49,12 @@ class McpOverAcp:
         return id
 
     def refresh(self) -> None:
-        """There are other tools than before: sessions are told, and agents that listen."""
+        """Notify sessions, and agents that listen, of changed tools."""
         for _, tools in self._servers.values():
             tools.refresh()
 
     def withdraw(self, session: Session) -> None:
-        """End the session's server, and the calls of it."""
+        """End the session's server and its calls."""
         ids = [id for id, (owner, _) in self._servers.items() if owner is session]
         for id in ids:
             _, tools = self._servers.pop(id)
@@ -65,8 +67,9 @@ class McpOverAcp:
     async def message(
         self, request: schema.MessageMcpRequest, send: Send
     ) -> schema.MessageMcpResponse:
-        """Answer `mcp/message`. RequestError is for the outer request; what goes wrong in the inner
-        one is part of the answer.
+        """Answer `mcp/message`. Raise RequestError for the outer request only.
+
+        Errors of the inner request are part of the answer.
         """
         key = request.server_id, request.request_id
         tools = self._tools(request.server_id)
@@ -107,7 +110,7 @@ async def _answered(
 
 
 def _teller(request: schema.MessageMcpRequest, send: Send) -> Tell:
-    """What sends notifications about a request, which have its ids."""
+    """Return a function that sends notifications with the ids of a request."""
 
     def tell(method: str, params: msgspec.Struct) -> None:
         inner: Json = msgspec.to_builtins(params)

@@ -1,8 +1,8 @@
-"""Joins an agent to the editor's tools: stdin and stdout to a Unix socket, as they are.
+"""Relay between an agent and the editor's tools: stdin and stdout to a Unix socket, unchanged.
 
-Agents start it as an MCP server, by `python -I -S relay.py`; it knows nothing but the standard
-library, since no environment is there for it. Address and token stand in its environment alone. It
-ends as soon as either side has.
+Agents start it as an MCP server, by `python -I -S relay.py`. It uses only the standard library,
+because no environment is set up for it. Address and token are only in its environment. It ends as
+soon as either side does.
 """
 
 import os
@@ -10,16 +10,16 @@ import select
 import sys
 import time
 
-# `socket` would bring enum, selectors and more: more than half of the time to start.
+# `socket` would import enum, selectors and more, which takes over half of the start-up time.
 from _socket import AF_UNIX, SHUT_WR, SOCK_STREAM, socket
 
 PIECE = 65536
 REST_S = 2.0
-"""How long answers may still come after the agent has closed its end, in seconds."""
+"""Time for remaining answers after the agent has closed its end, in seconds."""
 
 
 class Way:
-    """Bytes from one end to the other: what has been read and not written yet."""
+    """Bytes read from one end and not yet written to the other."""
 
     def __init__(self, source: int, sink: int) -> None:
         self.source = source
@@ -28,12 +28,12 @@ class Way:
         self.ended = False
 
     def read(self) -> None:
-        """Take what is there; nothing at the end."""
+        """Read the available bytes. There are none at the end."""
         self.held = os.read(self.source, PIECE)
         self.ended = not self.held
 
     def write(self) -> None:
-        """Give away as much as is taken."""
+        """Write as many bytes as the sink accepts."""
         self.held = self.held[os.write(self.sink, self.held) :]
 
 
@@ -57,7 +57,10 @@ def pump(server: socket) -> None:
 
 
 def wait(asks: Way, answers: Way, deadline: "float | None") -> "dict[int, int] | None":
-    """The ends that can be read or written now; None when time is up or nobody listens."""
+    """Wait for ends that can be read or written.
+
+    Return None when time is up or the agent no longer listens.
+    """
     poll = select.poll()
     wanted = {asks.source: 0, asks.sink: 0, answers.sink: 0}
     for way in (asks, answers):
@@ -66,7 +69,7 @@ def wait(asks: Way, answers: Way, deadline: "float | None") -> "dict[int, int] |
         elif not way.ended:
             wanted[way.source] |= select.POLLIN
     for number, events in wanted.items():
-        if events or number == answers.sink:  # whose end is told unasked
+        if events or number == answers.sink:  # poll reports its hangup in any case
             poll.register(number, events)
     left = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
     ready = dict(poll.poll(left))
@@ -75,7 +78,7 @@ def wait(asks: Way, answers: Way, deadline: "float | None") -> "dict[int, int] |
 
 
 def step(way: Way, ready: "dict[int, int]") -> None:
-    """Move one piece, if there is one to move."""
+    """Move one piece, if possible."""
     if way.held and ready.get(way.sink, 0) & ~select.POLLIN:
         way.write()
     elif not way.held and not way.ended and ready.get(way.source, 0) & ~select.POLLOUT:
@@ -83,7 +86,7 @@ def step(way: Way, ready: "dict[int, int]") -> None:
 
 
 def main() -> int:
-    """Connect, say the token, carry bytes. Returns the exit code."""
+    """Connect, send the token, carry bytes. Return the exit code."""
     try:
         server = socket(AF_UNIX, SOCK_STREAM)
         server.connect(os.environ["ACP_NVIM_SOCKET"])
@@ -94,7 +97,7 @@ def main() -> int:
     try:
         pump(server)
     except (OSError, KeyboardInterrupt):
-        return 0  # one side is gone: the other is to be left as well
+        return 0  # one side has ended, so the other is closed too
     return 0
 
 

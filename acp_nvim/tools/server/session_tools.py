@@ -1,4 +1,4 @@
-"""The tools of one session, as its MCP server needs them."""
+"""Tools of one session, for its MCP server."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _Listing = list[tuple[Any, ...]]
 
 
 class SessionTools:
-    """A toolbox, as far as a session may use it."""
+    """Toolbox as far as a session may use it."""
 
     def __init__(self, toolbox: Toolbox, session: Session, enabled: Enabled) -> None:
         self._toolbox = toolbox
         self._session = session
         self._enabled = enabled
         self._told: _Listing | None = None
-        """What was said of them last; None while nobody has asked since they changed."""
+        """Last listing sent, or None if it was not requested since the last change."""
         self.changes = ListChanges()
 
     def has_any(self) -> bool:
         return self._toolbox.has_any(self._enabled)
 
     def offer(self) -> None:
-        """Let the session know which there are."""
+        """Register the tools in the session."""
         self._session.offer_tools(self._offered)
 
     def _offered(self) -> Offered:
@@ -39,14 +39,14 @@ class SessionTools:
         return Offered([it.name for it in tools], {it.name for it in tools if it.writes})
 
     def refresh(self) -> None:
-        """The toolbox has changed: where that shows here, session and clients are told."""
+        """Notify session and clients if the changed toolbox changes this listing."""
         told, self._told = self._told, None
         if told is None or _listing(self.listed()) != told:
             self._session.change("tools")
             self.changes.tell()
 
     def listed(self) -> list[Tool[Any]]:
-        """Those on offer."""
+        """Return the tools on offer."""
         tools = self._toolbox.listed(self._enabled)
         if self._told is None:
             self._told = _listing(tools)
@@ -55,12 +55,12 @@ class SessionTools:
     async def call(
         self, name: str, arguments: msgspec.Raw | None, progress: Callable[[str], None]
     ) -> Outcome:
-        """Run one. Raises `UnknownTool`."""
+        """Run a tool. Raise `UnknownTool`."""
         return await self._toolbox.call(
             self._session, name, arguments, enabled=self._enabled, progress=progress
         )
 
 
 def _listing(tools: Sequence[Tool[Any]]) -> _Listing:
-    """What clients are told of the tools. Their functions are new ones each time."""
+    """Return the parts of the tools that clients see. Their functions are new each time."""
     return [(it.name, it.title, it.description, it.arguments, it.writes, it.schema) for it in tools]

@@ -1,4 +1,4 @@
-"""A tool that agents call, and what it gives (MCP 2025-11-25, server/tools)."""
+"""Tool for agents, and its result (MCP 2025-11-25, server/tools)."""
 
 from __future__ import annotations
 
@@ -14,55 +14,58 @@ A = TypeVar("A", bound=msgspec.Struct)
 
 
 class ToolError(Exception):
-    """What was asked cannot be done. The text is one line that says why, for the model."""
+    """Request that cannot be fulfilled. The text is one line with the reason, for the model."""
 
 
 class AnyArguments(msgspec.Struct, frozen=True):
-    """Arguments that only the tool's own ``schema`` describes, as they came."""
+    """Undecoded arguments, described only by the tool's own ``schema``."""
 
     values: dict[str, Any]
 
 
 class ToolResult(msgspec.Struct, frozen=True):
-    """What a call gives: ``text`` for the model, and the same as data where there is any."""
+    """Result of a call: ``text`` for the model, and the same as data if available."""
 
     text: str
     structured: dict[str, Any] | None = None
     summary: str = ""
     """A few words for the chat's line of this call: "3 errors in app.py"."""
     path: str | None = None
-    """The real path that the call was about, for follow-along; None where that is told already, as
-    of what is read and written.
+    """Real path that the call was about, for follow-along.
+
+    It is None if reading or writing has already reported it.
     """
     line: int | None = None
     """1-based."""
 
 
 class Call(msgspec.Struct, frozen=True):
-    """One call of a tool. It is cancelled with the task that runs it."""
+    """Call of a tool. It is cancelled with its task."""
 
     session: Session
     progress: Callable[[str], None] = lambda text: None
-    """Says how far it is, to those who asked for that."""
+    """Reports progress to clients that requested it."""
     shown: ToolCall | None = None
-    """The agent's own tool call of it, where that is known."""
+    """The agent's own tool call of it, if known."""
 
 
 class Tool(msgspec.Struct, Generic[A], frozen=True):
-    """A tool by its name. ``arguments`` is a Struct whose fields have descriptions and bounds
-    (`msgspec.Meta`); the schema is derived from it. ``run`` raises `ToolError` where it cannot do
-    what was asked, and workspace's `Refusal` where a file may not be used.
+    """Tool with its name.
+
+    ``arguments`` is a Struct whose fields have descriptions and bounds (`msgspec.Meta`); the schema
+    is derived from it. ``run`` raises `ToolError` if the request cannot be fulfilled, and the
+    workspace's `Refusal` if a file may not be used.
     """
 
     name: str
     title: str
     """Two words at most, for the chat: "Diagnostics"."""
     description: str
-    """Written for the model: what it gives in the first words, when to prefer it, an example."""
+    """Text for the model: the result first, then when to prefer the tool, then an example."""
     arguments: type[A]
     run: Callable[[Call, A], Awaitable[ToolResult]]
     writes: bool = False
     schema: Mapping[str, Any] | None = None
-    """A JSON schema that stands in place of the one of ``arguments`` (tools of the user)."""
+    """JSON schema in place of the one of ``arguments`` (tools of the user)."""
     timeout_s: float | None = 5
-    """None where the user is asked meanwhile."""
+    """None if the call may ask the user."""

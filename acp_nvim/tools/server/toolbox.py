@@ -1,4 +1,4 @@
-"""The tools of this editor by name, and the calls of them that run."""
+"""Tools of this editor by name, and their running calls."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from acp_nvim.tools.server import arguments as tool_arguments
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
 
 Enabled = bool | Sequence[str]
-"""Option `tools`: all, none, or those of a list."""
+"""Option `tools`: all, none, or those in a list."""
 
 TEXT_CHARACTERS: Final = 1 << 20
-"""The longest text of a result. One without data is cut there, structured data is left out."""
+"""Maximum length of a result's text. A longer text is cut, longer structured data is left out."""
 AT_ONCE: Final = 64
-"""Calls of a session that may run at the same time."""
+"""Maximum number of running calls of one session."""
 
 _CONTROL: Final = dict.fromkeys(
     it for it in (*range(0x20), *range(0x7F, 0xA0)) if chr(it) not in "\n\t"
@@ -30,18 +30,18 @@ _CONTROL: Final = dict.fromkeys(
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What the agent is told of a call: the result, or in its text why there is none."""
+    """Result of a call for the agent, or in its text the reason of a failure."""
 
     result: ToolResult
     failed: bool = False
 
 
 class UnknownTool(Exception):
-    """There is no tool of that name, or it is not enabled for the session."""
+    """The tool does not exist or is not enabled for the session."""
 
 
 class Toolbox:
-    """Tools in the order in which they are listed. Each call ends, and is counted."""
+    """Tools in the order of their listing. Each call ends, and is counted."""
 
     def __init__(
         self,
@@ -49,8 +49,9 @@ class Toolbox:
         fault: Callable[[str, Exception], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``tools`` are asked for once, when it matters which there are. ``fault`` hears of errors
-        that are ours: which tool, and the error.
+        """Set up. ``tools`` are loaded once, on first use.
+
+        ``fault`` receives internal errors: the tool's name and the error.
         """
         self._coming: Iterable[Tool[Any]] | None = tools
         self._there: dict[str, Tool[Any]] = {}
@@ -59,25 +60,25 @@ class Toolbox:
         self._running: dict[str, set[anyio.CancelScope]] = {}
 
     def put(self, tool: Tool[Any]) -> None:
-        """Add a tool; one of the same name is replaced."""
+        """Add a tool, or replace one of the same name."""
         self._there[tool.name] = tool
 
     def drop(self, name: str) -> None:
-        """Take a tool away, if it is there."""
+        """Remove a tool, if it exists."""
         self._there.pop(name, None)
 
     def load(self) -> None:
-        """See which there are, unless that is known."""
+        """Load the tools, unless that is done."""
         if self._coming is not None:
             coming, self._coming = self._coming, None
             self._there = {**{tool.name: tool for tool in coming}, **self._there}
 
     def has_any(self, enabled: Enabled) -> bool:
-        """Whether there are tools for a session with that option."""
+        """Return whether there are tools for a session with that option."""
         return (enabled is True and self._coming is not None) or bool(self.listed(enabled))
 
     def listed(self, enabled: Enabled) -> list[Tool[Any]]:
-        """The tools for a session with that option."""
+        """Return the tools for a session with that option."""
         if not enabled:
             return []
         self.load()
@@ -92,7 +93,7 @@ class Toolbox:
         enabled: Enabled = True,
         progress: Callable[[str], None] = lambda text: None,
     ) -> Outcome:
-        """Run a tool. Raises `UnknownTool`; whatever else goes wrong is an `Outcome`."""
+        """Run a tool. Raise `UnknownTool`. Any other failure becomes an `Outcome`."""
         tool = next((tool for tool in self.listed(enabled) if tool.name == name), None)
         if tool is None:
             raise UnknownTool(name)
@@ -110,14 +111,14 @@ class Toolbox:
         return outcome
 
     def cancel(self, session: Session) -> None:
-        """End all calls of a session that run; each is answered with an error."""
+        """End all running calls of a session. Each is answered with an error."""
         for scope in self._running.get(session.key, ()):
             scope.cancel()
 
     async def _bounded(
         self, tool: Tool[Any], call: Call, arguments: msgspec.Raw | bytes | None
     ) -> Outcome:
-        """Run it as one of the calls of its session, which can be cancelled together."""
+        """Run a tool as one of its session's calls, which can be cancelled together."""
         running = self._running.setdefault(call.session.key, set())
         if len(running) >= AT_ONCE:
             return _failed(f"{AT_ONCE} calls are running; wait for one of them to end")
@@ -147,7 +148,7 @@ class Toolbox:
 
     def _count(self, session: Session, outcome: Outcome, seconds: float) -> None:
         use = session.tools
-        if use is None:  # it was closed meanwhile
+        if use is None:  # the session was closed meanwhile
             return
         use.count(seconds, failed=outcome.failed)
         session.change("tools")
@@ -158,7 +159,7 @@ def _failed(why: str) -> Outcome:
 
 
 def _presentable(result: ToolResult) -> ToolResult:
-    """A result that may be sent: of bounded size, without control characters."""
+    """Return a result that may be sent: of limited size, without control characters."""
     text = printable(result.text)
     structured = result.structured
     if structured is not None:
@@ -168,7 +169,7 @@ def _presentable(result: ToolResult) -> ToolResult:
 
 
 def printable(text: str) -> str:
-    """The text without control characters but line ends and tabs, cut where it is too long."""
+    """Return the text without control characters except line ends and tabs, cut if too long."""
     text = clean_text(text)
     if not text.isprintable():
         text = text.translate(_CONTROL)

@@ -1,4 +1,4 @@
-"""The user's own tools (`require('acp').tool()`): what they say of them, and calls of them."""
+"""The user's own tools (`require('acp').tool()`): descriptions and calls."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from acp_nvim.tools.server.tool import AnyArguments, Call, Tool, ToolError, Tool
 from acp_nvim.tools.server.toolbox import Toolbox
 
 RUN_S: Final = 30.0
-"""How long one may run, in seconds, not counting the question before."""
+"""Time limit of a call in seconds, without the question before it."""
 DEPTH: Final = 100
-"""How deep arguments and results may be nested."""
+"""Maximum nesting of arguments and results."""
 _TABLES: Final = frozenset(
     {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
 )
@@ -36,36 +36,38 @@ _SCHEMAS: Final = frozenset({"items", "additionalProperties", "not", "contains"}
 
 
 class UserTool(msgspec.Struct, frozen=True):
-    """What the user says of a tool. ``schema`` is JSON, in which an empty object may be a list."""
+    """Description of a tool. ``schema`` is JSON, in which an empty object may be a list."""
 
     name: str
     description: str
     schema: str = "{}"
     write: bool = False
-    """It changes something: the user is asked before each call."""
+    """Whether it changes something, so the user is asked before each call."""
     executes: bool = False
-    """It runs code: the question is of kind `execute`."""
+    """Whether it runs code, so the question is of kind `execute`."""
     title: str = ""
-    """Two words for the chat, of tools that come with a plugin of the user's."""
+    """Two words for the chat, for tools of the user's plugins."""
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What a tool gives: a text, or a value as JSON, or both: the text then says the same."""
+    """Result of a tool: a text, or a value as JSON, or both with the same content."""
 
     text: str = ""
     json: str | None = None
 
 
 class Runner(Protocol):
-    """Runs the functions of the user's tools."""
+    """Runner of the user's tool functions."""
 
     def run(self, session: Session, name: str, arguments: str) -> Awaitable[Answer]:
-        """Call one; ``arguments`` is a JSON object. ToolError with what it says went wrong."""
+        """Call a function. ``arguments`` is a JSON object. Raise ToolError with its error
+        message.
+        """
         ...
 
 
 class CallPermissions(Protocol):
-    """Asks the user before a tool of theirs is called that changes something."""
+    """Questions before calls of the user's tools that change something."""
 
     def asked_to_call(
         self,
@@ -76,10 +78,12 @@ class CallPermissions(Protocol):
         *,
         executes: bool = False,
     ) -> AbstractAsyncContextManager[str]:
-        """Ask, by the user's rules first; about one that ``executes`` by those about commands, with
-        the tool's name as the command. Yields why not, empty when it is allowed; the body then
-        makes the call. What it raises is shown as the failure of the call. ``shown`` is the agent's
-        own tool call: the question is shown in its place.
+        """Apply the user's rules, then ask.
+
+        For ``executes`` the rules for commands apply, with the tool's name as the command. Yield
+        the reason of a refusal, or an empty string; the body then makes the call. Errors of the
+        body appear as the failure of the call. ``shown`` is the agent's own tool call, which the
+        question replaces in the chat.
         """
         ...
 
@@ -95,7 +99,7 @@ class UserTools:
         changed: Callable[[], None],
         run_s: float = RUN_S,
     ) -> None:
-        """There are none yet. ``changed`` hears when tools have come or gone."""
+        """Set up without tools. ``changed`` is called when tools were added or removed."""
         self._toolbox = toolbox
         self._runner = runner
         self._permissions = permissions
@@ -104,7 +108,7 @@ class UserTools:
         self._known: Sequence[UserTool] = ()
 
     def take(self, tools: Sequence[UserTool]) -> None:
-        """These are the user's tools from now on. ValueError: a schema is no JSON object."""
+        """Replace the user's tools. Raise ValueError if a schema is not a JSON object."""
         if tools == self._known:
             return
         built = [self._tool(it) for it in tools]
@@ -144,7 +148,7 @@ class UserTools:
         )
 
     async def _called(self, session: Session, name: str, given: AnyArguments) -> ToolResult:
-        import json  # which writes whole numbers of any size
+        import json  # it writes integers of any size
 
         with anyio.move_on_after(self._run_s):
             return result(await self._runner.run(session, name, json.dumps(given.values)))
@@ -152,8 +156,9 @@ class UserTools:
 
 
 def result(answer: Answer) -> ToolResult:
-    """Return an answer as the agent gets it. A value is its JSON, and where that is no object it
-    is the member `result` of the data. ToolError: it is nested too deep.
+    """Convert an answer for the agent. Raise ToolError if it is nested too deep.
+
+    A value becomes its JSON; if it is not an object it is the member `result` of the data.
     """
     if answer.json is None:
         return ToolResult(answer.text)
@@ -168,7 +173,7 @@ def result(answer: Answer) -> ToolResult:
 
 
 def is_deep(value: Any) -> bool:
-    """Whether a value of JSON is nested deeper than `DEPTH`."""
+    """Return whether a JSON value is nested deeper than `DEPTH`."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(DEPTH):
         nested = [it.values() if isinstance(it, dict) else it for it in level]
@@ -179,8 +184,9 @@ def is_deep(value: Any) -> bool:
 
 
 def faults(schema: Mapping[str, Any], values: Mapping[str, Any]) -> list[str]:
-    """Return a line about each argument that a schema requires and that is missing, or that is of
-    another type than the schema says. What else a schema may ask for is the tool's to check.
+    """Return a line for each missing required argument and each one of the wrong type.
+
+    The tool itself checks the other conditions of a schema.
     """
     required, known = schema.get("required"), schema.get("properties")
     needed = required if isinstance(required, list) else []
@@ -196,7 +202,7 @@ def faults(schema: Mapping[str, Any], values: Mapping[str, Any]) -> list[str]:
 
 
 def _is_of(value: Any, wanted: str) -> bool:
-    """Whether a value of JSON is of a type as a schema names it."""
+    """Return whether a JSON value is of a type as named in a schema."""
     if isinstance(value, bool):
         return wanted == "boolean" or wanted not in _TYPES
     if wanted == "integer" and isinstance(value, float):
@@ -205,13 +211,13 @@ def _is_of(value: Any, wanted: str) -> bool:
 
 
 def input_schema(text: str) -> dict[str, Any]:
-    """Return the schema of a tool's arguments, which is one of an object. ValueError."""
+    """Return the schema of a tool's arguments, which must be an object. Raise ValueError."""
     schema = msgspec.json.decode(text.encode("utf-8", "replace"))
     return {"type": "object", **_mended(schema)}
 
 
 def _mended(schema: Any) -> Any:
-    """The schema with objects where Lua has empty tables."""
+    """Return the schema with objects in place of Lua's empty tables."""
     if schema == []:
         return {}
     if not isinstance(schema, dict):
