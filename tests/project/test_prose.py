@@ -30,7 +30,6 @@ LEFT = {
     "acp_nvim/protocol": 46,
     "acp_nvim/render": 6,
     "acp_nvim/session": 21,
-    "acp_nvim/tools": 59,
     "tests/agent": 17,
     "tests/agents": 40,
     "tests/agents_sdk": 3,
