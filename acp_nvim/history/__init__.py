@@ -1,1 +1,1 @@
-"""Session transcripts in a database that outlives Neovim."""
+"""Session transcripts in a database."""

@@ -1,5 +1,5 @@
-"""Who wrote which lines as a record of Agent Trace (https://agent-trace.dev, version 0.1.0), which
-other programs read.
+"""Authors of lines as a record of Agent Trace (https://agent-trace.dev, version 0.1.0), a format
+that other programs read.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ VERSION: Final = "0.1.0"
 def trace(
     files: Mapping[str, Blamed], version: str, now: float, revision: str = ""
 ) -> dict[str, Any]:
-    """Return a record; ``files`` by path relative to the workspace, those without lines of agents
-    are left out. ``version`` is ours. Without a git ``revision`` the lines are those of the present
-    texts.
+    """Return a record of the files, by path relative to the workspace.
+
+    Files without lines by agents are left out. ``version`` is that of this plugin. Without a git
+    ``revision``, the lines are those of the present texts.
     """
     told = {path: _conversations(blamed) for path, blamed in files.items()}
     return {
@@ -38,7 +39,7 @@ def trace(
 
 
 def _conversations(blamed: Blamed) -> list[dict[str, Any]]:
-    """One for each prompt, with its lines: 1-based, the last one included."""
+    """Return one item for each prompt, with its lines: 1-based, the last one included."""
     ranges: dict[int, list[dict[str, int]]] = {}
     for first, end, author in blamed.ranges:
         ranges.setdefault(author, []).append({"start_line": first + 1, "end_line": end})
@@ -53,6 +54,6 @@ def _conversations(blamed: Blamed) -> list[dict[str, Any]]:
 
 
 def _url(author: Author) -> str:
-    """The agent, its id of the session, and the number of the prompt."""
+    """Return a URL of the agent, its id of the session, and the number of the prompt."""
     session = f"acp://{quote(author.agent, '')}/{quote(author.agent_id, '')}"
     return f"{session}#prompt-{author.prompt}" if author.prompt else session

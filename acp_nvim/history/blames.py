@@ -1,8 +1,7 @@
-"""Who wrote the lines of files (option `blame`), in the database of the history.
+"""Authors of lines of files (option `blame`), in the database of the history.
 
-A row is brought up to date when an agent writes the file, and only then: what the user does to it
-is found by a comparison with the present text, each time somebody asks. So an undo of theirs gives
-the lines back to who wrote them.
+A row is updated only when an agent writes the file. The user's changes are found by a comparison
+with the present text at each query, so an undo by the user also restores the authors.
 """
 
 from __future__ import annotations
@@ -21,14 +20,16 @@ from acp_nvim.history.changes import Moved, Wrote
 from acp_nvim.history.database import Database, packed, unpacked
 
 SHARE: Final = 4
-"""The blames take at most this part of the bytes that the history may have."""
+"""The blames take at most this fraction (1/n) of the history's bytes."""
 DAY_S: Final = 86_400.0
 _RUNS: Final = msgspec.json.Decoder(tuple[Run, ...])
 
 
 class Author(Struct, frozen=True):
-    """A prompt under which an agent wrote lines. `record` is the session's in the history, where it
-    is still there; `words` are empty then. `sent` in seconds since 1970.
+    """A prompt under which an agent wrote lines.
+
+    `record` is that of the session in the history. If it is deleted, `record` is None and `words`
+    are empty. `sent` is in seconds since 1970.
     """
 
     record: int | None
@@ -40,7 +41,7 @@ class Author(Struct, frozen=True):
 
 
 class Blamed(Struct, frozen=True):
-    """A file's lines by author: first row, row after the last, and key in ``authors``."""
+    """Lines of a file by author: first row, row after the last, and key in ``authors``."""
 
     ranges: Sequence[tuple[int, int, int]]
     authors: Mapping[int, Author]
@@ -50,7 +51,7 @@ class Blamed(Struct, frozen=True):
 
 
 def write(sql: sqlite3.Connection, wrote: Wrote, author: int, now: float) -> None:
-    """Enter a write of an agent's. Raises `sqlite3.Error`."""
+    """Enter a write of an agent. Raises `sqlite3.Error`."""
     blame = _stored(sql, wrote.path) or Blame()
     if wrote.before is not None:
         blame = follow(blame, digests(wrote.before))
@@ -61,9 +62,7 @@ def write(sql: sqlite3.Connection, wrote: Wrote, author: int, now: float) -> Non
 
 
 def move(sql: sqlite3.Connection, moved: Moved, now: float) -> None:
-    """The lines of a moved file are whose they were, whatever its new path was taken for. Raises
-    `sqlite3.Error`.
-    """
+    """Move the authors of a file's lines to its new path. Raises `sqlite3.Error`."""
     blame = _stored(sql, moved.old)
     if blame is None:
         sql.execute("DELETE FROM blames WHERE path = ?", (moved.new,))
@@ -81,7 +80,7 @@ def _put(sql: sqlite3.Connection, path: str, blame: Blame, now: float) -> None:
 
 
 def author_of(sql: sqlite3.Connection, record: int, agent: str, wrote: Wrote, words: str) -> int:
-    """The number of the author of a write. Raises `sqlite3.Error`."""
+    """Return the number of the author of a write. Raises `sqlite3.Error`."""
     sql.execute(
         "INSERT INTO authors (session, agent, sent, prompt, words) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT DO NOTHING",
@@ -94,13 +93,14 @@ def author_of(sql: sqlite3.Connection, record: int, agent: str, wrote: Wrote, wo
 
 
 def forget_words(sql: sqlite3.Connection, record: int) -> None:
-    """A session is deleted: of its prompts only their times stay. Raises `sqlite3.Error`."""
+    """Clear the words of a deleted session's prompts; keep their times. Raises `sqlite3.Error`."""
     sql.execute("UPDATE authors SET words = '' WHERE session = ?", (record,))
 
 
 def trim(database: Database, days: float, size: int) -> None:
-    """Forget files that no agent has written for so many days, the oldest too where all take more
-    than their part of so many bytes, and authors of none. Raises `sqlite3.Error`.
+    """Remove files that no agent has written for ``days``, and authors without lines.
+
+    Removes the oldest files too if all exceed their part of ``size`` bytes. Raises `sqlite3.Error`.
     """
     with database.transaction() as sql:
         sql.execute("DELETE FROM blames WHERE updated < ?", (time.time() - days * DAY_S,))
@@ -123,7 +123,7 @@ def trim(database: Database, days: float, size: int) -> None:
 
 
 def blame(database: Database, path: str, text: Text) -> Blamed:
-    """Return who wrote the lines of a file that has this text now. Raises `sqlite3.Error`."""
+    """Return the authors of lines of a file with this present text. Raises `sqlite3.Error`."""
     found = _stored(database.sql, path)
     ranges = [] if found is None else list(follow(found, digests(text)).ranges())
     known = {it: author(database.sql, it) for it in {number for _, _, number in ranges}}
@@ -147,7 +147,6 @@ def _stored(sql: sqlite3.Connection, path: str) -> Blame | None:
 
 
 def author(sql: sqlite3.Connection, number: int) -> Author | None:
-    """Return an author. Raises `sqlite3.Error`."""
     row = sql.execute(
         "SELECT sessions.id, authors.agent, coalesce(sessions.agent_id, ''), authors.sent,"
         " authors.prompt, authors.words FROM authors"

@@ -1,5 +1,7 @@
-"""Keeps the history within its bounds: the oldest sessions go first, a few entries at a time, so
-that nobody waits long for a turn to write.
+"""Limits of the history.
+
+The oldest sessions are deleted first, a few entries at a time, so that other writers never wait
+long.
 """
 
 from __future__ import annotations
@@ -15,16 +17,17 @@ from acp_nvim.history.store import Store
 
 DAY_S: Final = 86_400.0
 AT_ONCE: Final = 200
-"""Entries that are deleted in one transaction."""
+"""Entries deleted in one transaction."""
 ROOM: Final = 0.9
-"""The part of the bound that is filled again after something had to go."""
+"""Part of the size limit to which the history is reduced when it exceeds the limit."""
 PAGES: Final = 4096
-"""Pages that are given back to the system at a time."""
+"""Pages returned to the system at a time."""
 
 
 def trim(database: Database, store: Store, days: float, size: int) -> None:
-    """Delete what is older than so many days, or more than so many bytes. Raises
-    `sqlite3.Error`.
+    """Delete sessions older than ``days``, and the oldest ones beyond ``size`` bytes.
+
+    Raises `sqlite3.Error`.
     """
     for record in list(_too_old(database.sql, days)):
         _drop(database, store, record)
@@ -37,8 +40,9 @@ def trim(database: Database, store: Store, days: float, size: int) -> None:
 
 
 def _too_old(sql: sqlite3.Connection, days: float) -> Iterator[int]:
-    """Sessions that ended so long ago. What began after one of the last days did not, whatever the
-    clock said then.
+    """Return sessions that ended before the limit.
+
+    A session after one that began recently is not among them, since the clock may have been wrong.
     """
     now = time.time()
     before = now - days * DAY_S
@@ -56,8 +60,9 @@ def _oldest(sql: sqlite3.Connection) -> Iterator[int]:
 
 
 def _drop(database: Database, store: Store, record: int, room: int = -1) -> bool:
-    """Delete a session's entries, the oldest first, then the session; ends early once what is
-    left takes less than `room` bytes, and returns True then. The newest session stays.
+    """Delete a session's entries, the oldest first, then the session; keep the newest session.
+
+    Stops and returns True once the database is smaller than `room` bytes.
     """
     dropped = AT_ONCE
     while dropped == AT_ONCE:

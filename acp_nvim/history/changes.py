@@ -1,4 +1,4 @@
-"""What the loop tells the thread that writes: values that nothing changes any more.
+"""Immutable values that the loop passes to the writing thread.
 
 `n` is our number of a session, `place` the position of an entry in its transcript.
 """
@@ -15,10 +15,10 @@ from acp_nvim.session.transcript.entries import Part
 
 
 class Facts(Struct, frozen=True):
-    """What is known of a session beside its transcript. `topic` stands for its title as long as it
-    has none. `tokens` are those that the agent counted
-    in the turns of this process, `used` and `size` those of its context, `cost` that of the session
-    so far.
+    """Facts of a session outside of its transcript.
+
+    `topic` replaces a missing title. `tokens` were counted by the agent in turns of this process,
+    `used` and `size` describe its context, and `cost` is that of the session so far.
     """
 
     agent: str
@@ -36,8 +36,8 @@ class Facts(Struct, frozen=True):
 
 
 class Replay(Struct, frozen=True):
-    """What an agent has replayed of a session: the texts of its prompts, the place where each
-    begins, and the number of all entries.
+    """Replay of a session by an agent: texts and places of its prompts, and the number of
+    entries.
     """
 
     prompts: Sequence[str]
@@ -46,9 +46,10 @@ class Replay(Struct, frozen=True):
 
 
 class Begin(Struct, frozen=True):
-    """A session is kept from now on: in a record of its own (`uid`), or in one that is there, which
-    is `record`, or that of the agent's session that was loaded or resumed (`brought`). `shown`: so
-    many entries at the beginning are in that record already.
+    """Begin to record a session, in a new record (`uid`) or an existing one.
+
+    The existing one is `record`, or that of the agent's session that was loaded or resumed
+    (`brought`). `shown` is the number of entries at the beginning that it has already.
     """
 
     n: int
@@ -62,14 +63,14 @@ class Begin(Struct, frozen=True):
 
 
 class Know(Struct, frozen=True):
-    """The facts of a session have changed."""
+    """Changed facts of a session."""
 
     n: int
     facts: Facts
 
 
 class Put(Struct, frozen=True, gc=False):
-    """An entry as it is now."""
+    """The present state of an entry."""
 
     n: int
     place: int
@@ -77,7 +78,7 @@ class Put(Struct, frozen=True, gc=False):
 
 
 class Grow(Struct, frozen=True, gc=False):
-    """Content was appended to a message; `anew`: it is all of its content."""
+    """Content appended to a message; `anew`: it replaces all of its content."""
 
     n: int
     place: int
@@ -87,29 +88,30 @@ class Grow(Struct, frozen=True, gc=False):
 
 
 class Settle(Struct, frozen=True, gc=False):
-    """A message is complete, as far as one knows."""
+    """Completion of a message, which may still be extended."""
 
     n: int
     place: int
 
 
 class Prompted(Struct, frozen=True):
-    """The user has sent a text."""
+    """A text sent by the user."""
 
     text: str
     cwd: str
 
 
 class Delete(Struct, frozen=True):
-    """The user deletes a record."""
+    """Deletion of a record by the user."""
 
     record: int
 
 
 class Wrote(Struct, frozen=True):
-    """An agent has written a file: the text before, as the agent wrote it, and with what the user
-    and their formatters made of it at once. `sent`, `prompt` and `words` are the time, the number
-    and the beginning of the prompt that it worked on.
+    """Write of a file by an agent.
+
+    Has the text before, the agent's text, and the text after immediate changes by the user and
+    formatters. `sent`, `prompt` and `words` are time, number and beginning of its prompt.
     """
 
     n: int
@@ -123,8 +125,9 @@ class Wrote(Struct, frozen=True):
 
 
 class Adopted(Struct, frozen=True):
-    """An agent of another process had written a file when that was killed. `uid`, `agent` and
-    `agent_id` name the session; `wrote` has no number of it.
+    """Write of a file by an agent of a process that was killed afterwards.
+
+    `uid`, `agent` and `agent_id` identify the session; `wrote` has no session number.
     """
 
     uid: str
@@ -134,7 +137,7 @@ class Adopted(Struct, frozen=True):
 
 
 class Moved(Struct, frozen=True):
-    """An agent has moved a file."""
+    """Move of a file by an agent."""
 
     n: int
     old: str

@@ -1,6 +1,6 @@
-"""The file of the history: opened, made or brought up to date, and set aside when it is damaged.
+"""The database file of the history: open, create, migrate, and set aside if damaged.
 
-Only threads that wait for the disk import this module: it loads `sqlite3`.
+Only threads that may wait for the disk import this module, since it loads `sqlite3`.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from acp_nvim.files.bytes import private_files
 from acp_nvim.history import layout
 
 BUSY_MS: Final = 5000
-"""How long a thread waits for another process that writes."""
+"""How long a thread waits for another writing process."""
 CACHE_KB: Final = 512
-"""Memory for pages of the file: the system keeps them, too."""
+"""Memory for pages of the file, which the system caches too."""
 BIG: Final = 1024
-"""Bytes from which on a value is compressed."""
+"""Size in bytes from which values are compressed."""
 _ZLIB: Final = b"\x78"
-"""The first byte of a compressed value; JSON never begins with it."""
+"""First byte of a compressed value, with which JSON never begins."""
 _DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _NO_WRITES: Final = (
     sqlite3.SQLITE_READONLY,
@@ -36,17 +36,17 @@ _NO_WRITES: Final = (
 
 
 class NewerVersionError(Exception):
-    """A newer version of the plugin has written the file: it is left alone."""
+    """The file was written by a newer version of the plugin. It is left alone."""
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Whether an error says that the file is damaged, or none of ours."""
+    """Return whether an error means that the file is damaged, or not a history."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return code in _DAMAGED
 
 
 def forbids_writes(error: Exception) -> bool:
-    """Whether an error says that nothing can be written there: full, or read-only."""
+    """Return whether an error means that the file cannot be written: disk full, or read-only."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return isinstance(error, OSError) or code in _NO_WRITES
 
@@ -55,10 +55,11 @@ class Database:
     """A connection to the history, for one thread."""
 
     def __init__(self, path: Path, *, full_text: bool = True, writes: bool = True) -> None:
-        """Open the file, which is made where it is missing. Raises `sqlite3.Error`, `OSError` and
-        `NewerVersionError`. ``full_text`` says whether to use FTS5 where the build has it. Without
-        ``writes`` nothing is written, not even what readers need beside the file: it is read as it
-        is.
+        """Open the file; create it if necessary.
+
+        ``full_text``: use FTS5 if the build has it. Without ``writes`` nothing is written, not even
+        the auxiliary files of readers: the file is read as it is. Raises `sqlite3.Error`, `OSError`
+        and `NewerVersionError`.
         """
         self.path = path
         if writes:
@@ -77,27 +78,26 @@ class Database:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was ever kept, or not as this version does."""
+        """Return whether the file has no history, or not in the format of this version."""
         return self._version() < len(layout.MIGRATIONS)
 
     def close(self) -> None:
-        """Close the connection."""
         self.sql.close()
 
     def shrink(self) -> None:
-        """Give back memory that the connection could do without."""
+        """Release memory that the connection can do without."""
         self.sql.execute("PRAGMA shrink_memory")
 
     @property
     def is_current(self) -> bool:
-        """Whether the file at the path is still the one that is open: another process may have set
-        it aside.
+        """Return whether the open file is still at its path. Another process may have set it
+        aside.
         """
         return identity_of(self.path) == self.identity
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All of the body is written, or nothing of it."""
+        """Run the body in a transaction."""
         self.sql.execute("BEGIN IMMEDIATE")
         try:
             yield self.sql
@@ -109,7 +109,7 @@ class Database:
 
     @property
     def size(self) -> int:
-        """Bytes that are in use."""
+        """Return the number of bytes in use."""
         pages, free, page = (
             self.sql.execute(f"PRAGMA {name}").fetchone()[0]
             for name in ("page_count", "freelist_count", "page_size")
@@ -140,7 +140,9 @@ class Database:
             sql.execute(f"PRAGMA user_version = {len(layout.MIGRATIONS)}")
 
     def _index(self) -> bool:
-        """See to it that there is a full-text index with all texts; False where that cannot be."""
+        """Create a full-text index of all texts if necessary; return False if that is not
+        possible.
+        """
         named = "SELECT 1 FROM sqlite_master WHERE name = 'words'"
         try:
             if self.sql.execute(named).fetchone() is None:
@@ -156,7 +158,7 @@ class Database:
             return False
 
     def _has_index(self) -> bool:
-        """Whether there is an index that this build can read."""
+        """Return whether there is an index that this build can read."""
         try:
             self.sql.execute("SELECT rowid FROM words WHERE words MATCH 'x' LIMIT 1")
         except sqlite3.OperationalError as error:
@@ -167,7 +169,9 @@ class Database:
 
 
 def identity_of(path: Path) -> tuple[int, int] | None:
-    """Tell a file from others that come in its place; None where there is none."""
+    """Return a value that distinguishes a file from later ones at its path; None if it is
+    missing.
+    """
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -176,13 +180,14 @@ def identity_of(path: Path) -> tuple[int, int] | None:
 
 
 def set_aside(path: Path, identity: tuple[int, int] | None) -> Path | None:
-    """Move a damaged file out of the way, unless another process has done so; returns its new
-    name. OSError.
+    """Rename a damaged file, unless another process has done so; return its new name.
+
+    Raises OSError.
     """
     if identity is not None and identity_of(path) != identity:
         return None
     aside = path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
-    for suffix in ("-wal", "-shm", ""):  # the file itself last: whoever opens it finds no old log
+    for suffix in ("-wal", "-shm", ""):  # the file itself last, so a new one never meets an old log
         beside = path.with_name(path.name + suffix)
         if beside.exists():
             beside.rename(aside.with_name(aside.name + suffix))
@@ -193,15 +198,14 @@ def set_aside(path: Path, identity: tuple[int, int] | None) -> Path | None:
 
 
 def packed(data: bytes) -> bytes:
-    """Return a value as it is stored."""
+    """Return the stored form of a value."""
     return zlib.compress(data, 1) if len(data) > BIG else data
 
 
 def unpacked(data: bytes) -> bytes:
-    """Return a stored value as it was."""
     return zlib.decompress(data) if data[:1] == _ZLIB else data
 
 
 def directory_word(cwd: str) -> str:
-    """Return the word that stands for a directory in the full-text index."""
+    """Return the word for a directory in the full-text index."""
     return "d" + blake2b(cwd.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()

@@ -1,4 +1,4 @@
-"""Values that must not be kept: those of environment variables that are secret."""
+"""Removal of secrets, the values of secret environment variables, from stored data."""
 
 from __future__ import annotations
 
@@ -9,27 +9,26 @@ import msgspec
 
 MARK: Final = "«redacted»"
 _STRUCTURE: Final = frozenset({"type", "mode", "kind", "status"})
-"""Members whose values say what the others mean."""
+"""Members whose values determine the structure."""
 _PLAIN: Final = 20
-"""A key of at most so many letters names a member, and is no secret."""
+"""Maximum length of a key that is a plain member name, not a secret."""
 
 
 class Hidden:
-    """Takes secrets out of texts and records; `secrets` are in all spellings, the longest first."""
+    """Removes secrets from texts and records; `secrets` are in all spellings, the longest first."""
 
     def __init__(self, secrets: Sequence[str] = ()) -> None:
         self._secrets = secrets
         self._bytes = [secret.encode("utf-8", "surrogatepass") for secret in secrets]
 
     def text(self, text: str) -> str:
-        """Return a text without secrets."""
         for secret in self._secrets:
             if secret in text:
                 text = text.replace(secret, MARK)
         return text
 
     def data(self, data: bytes) -> bytes:
-        """Return JSON without secrets in its texts; its structure stays."""
+        """Remove secrets from the texts in JSON; keep its structure."""
         for secret in self._bytes:
             if secret in data:
                 break
@@ -38,8 +37,8 @@ class Hidden:
         return msgspec.json.encode(self._value(msgspec.json.decode(data)))
 
     def held(self, text: str) -> int:
-        """Return how many characters at the end of a text that goes on may be the beginning of a
-        secret.
+        """Return the length of a possible beginning of a secret at the end of an incomplete
+        text.
         """
         longest = 0
         for secret in self._secrets:

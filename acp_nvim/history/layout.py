@@ -1,14 +1,15 @@
-"""The tables of the history, and the way from each version of them to the next.
+"""Tables of the history, and the migrations between their versions.
 
-`sessions` are chats, in the order in which they began. `entries` are what stands in them, in the
-order of their `id`; `writer` and `place` name an entry for the process that shows it. The content
-of a message is `content`, then its `pieces`: what was appended since. `texts` are what is found by
-a search. They are never changed: another text gets another row, so that what an index says of a
-row that is gone does no harm. `owners` says, in few pages, to which
-session a text belongs. `unindexed` are rows that a build of SQLite without FTS5 has added.
-`usage` outlives the sessions that it counts.
-`blames` are files that agents have written, their lines as digests; `authors` are prompts under
-which lines were written.
+`sessions` are chats, in the order of their start. `entries` are their entries, in the order of
+`id`; `writer` and `place` identify an entry for the process that shows it. The content of a message
+is `content` plus its `pieces`, which were appended since.
+
+`texts` are searchable. They are never changed: a new text gets a new row, so an outdated index of a
+deleted row does no harm. `owners` maps texts to sessions, in few pages. `unindexed` are rows added
+by a build of SQLite without FTS5.
+
+`usage` is kept when its sessions are deleted. `blames` are files that agents have written, with
+their lines as digests; `authors` are prompts under which lines were written.
 """
 
 from __future__ import annotations
@@ -96,16 +97,14 @@ CREATE TABLE blames (
 """
 
 MIGRATIONS: Final = (VERSION_1, VERSION_2)
-"""What makes version n + 1 of version n, beginning with an empty file. Never changed, only added
-to.
-"""
+"""Scripts from version n to n + 1, beginning with an empty file. Existing ones never change."""
 
 INDEX: Final = """
 CREATE VIRTUAL TABLE words USING fts5 (
   directory, text, content='texts', content_rowid='id', tokenize='unicode61 remove_diacritics 2'
 )
 """
-"""The full-text index, where the build of SQLite has FTS5."""
+"""The full-text index, if the build of SQLite has FTS5."""
 
 DELETED: Final = """
 INSERT INTO words (words, rowid, directory, text)

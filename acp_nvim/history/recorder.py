@@ -1,5 +1,6 @@
-"""Takes from sessions what has changed since it was kept last. Runs on the loop, costs as much as
-what changed, and waits for nothing.
+"""Collects changes of sessions since they were last recorded.
+
+Runs on the loop. Its cost depends only on the size of the changes, and it never waits.
 """
 
 from __future__ import annotations
@@ -42,24 +43,26 @@ from acp_nvim.session.transcript.entries import (
 )
 
 AT_ONCE: Final = 1000
-"""The most entries that are taken at a time."""
+"""Limit of entries collected at a time."""
 GAP_S: Final = 0.3
-"""Between two batches, in seconds, while anything changes."""
+"""Seconds between two batches while anything changes."""
 LULL_S: Final = 1.0
-"""The same while a turn runs and nothing changes."""
+"""Seconds between two batches while a turn runs without changes."""
 NEXT_S: Final = 0.02
-"""The same where a batch did not hold all."""
+"""Seconds to the next batch if one did not contain all changes."""
 REPLAYED_S: Final = 1.0
-"""A session that was loaded is kept once it is quiet for so long: some agents replay late."""
+"""Seconds without changes after which a loaded session is recorded, since some agents replay
+late.
+"""
 RATE: Final = 200_000
-"""Characters a second: what is long is written again the more rarely while it grows."""
+"""Characters a second. A long growing entry is rewritten less often."""
 LATEST_S: Final = 5.0
-"""The longest that something which goes on waits to be written again."""
+"""Longest pause in seconds before a growing entry is rewritten."""
 
 
 @dataclass(slots=True)
 class _Kept:
-    """State of a session that is being kept."""
+    """State of a recorded session."""
 
     record: int | None = None
     shown: int = 0
@@ -67,22 +70,22 @@ class _Kept:
     facts: Facts | None = None
     topic: str = ""
     skipped: int = 0
-    """Entries at the beginning that are not kept."""
+    """Number of entries at the beginning that are not recorded."""
     seen: int = 0
-    """Entries that have a place, or were skipped."""
+    """Number of entries with a place, including skipped ones."""
     changed: float = 0.0
-    """When the last change of a replay was seen."""
+    """Time of the last change of a replay."""
     places: dict[Entry, int] = field(default_factory=dict)
     read: dict[Message, tuple[int, int]] = field(default_factory=dict)
-    """How many parts of a message are kept, and how much of it was replaced by then."""
+    """Number of recorded parts of a message, and its `dropped` at that time."""
     open: dict[Message, None] = field(default_factory=dict)
     """Messages that may grow."""
     due: dict[Entry, float] = field(default_factory=dict)
-    """When an entry that grows may be written again."""
+    """Time from which a growing entry may be rewritten."""
 
 
 class Recorder:
-    """All sessions of a host; `flush` hands over what has changed."""
+    """Recorder of all sessions of a host; `flush` passes on the changes."""
 
     def __init__(
         self,
@@ -91,7 +94,7 @@ class Recorder:
         write: Callable[[int, Sequence[Change]], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``uid`` names a session among those of all Neovims."""
+        """``uid`` returns the name of a session that is unique among all Neovims."""
         self._sessions = sessions
         self._uid = uid
         self._write = write
@@ -103,38 +106,36 @@ class Recorder:
         self._generation = 0
 
     def follow(self, session: Session, record: int | None, shown: int) -> None:
-        """A session goes on in a record that is there, and whose first entries are those."""
+        """Continue a session in an existing record that has its first ``shown`` entries."""
         self._kept[session.n] = _Kept(record, shown)
 
     def ignore(self, session: Session) -> None:
-        """A chat only shows what was kept."""
+        """Ignore a chat that only shows the history."""
         self._ignored.add(session.n)
 
     def prompted(self, text: str, cwd: str) -> None:
-        """The user has sent this."""
+        """Record a prompt of the user."""
         if text.strip():
             self._pending.append(Prompted(clean_text(text), clean_text(cwd)))
 
     def wrote(self, wrote: Wrote | Moved) -> None:
-        """An agent has written or moved a file."""
+        """Record a write or move of a file by an agent."""
         if wrote.n not in self._ignored:
             self._wrote.append(wrote)
 
     def adopted(self, adopted: Adopted) -> None:
-        """A process was killed after an agent of it had written a file."""
+        """Record a write by an agent of a process that was killed."""
         self._pending.append(adopted)
 
     def delete(self, record: int, uid: str | None) -> None:
-        """The user deletes a record; what is said from now on in the session of that name gets a
-        record of its own.
-        """
+        """Delete a record; continue the session with that name, if open, in a new record."""
         self._pending.append(Delete(record))
         for session in self._sessions():
             if self._uid(session) == uid:
                 self._skip(session)
 
     def skip(self) -> None:
-        """Nothing of what was said so far is kept."""
+        """Leave out all entries so far."""
         for session in self._sessions():
             self._skip(session)
 
@@ -143,18 +144,19 @@ class Recorder:
         self._kept[session.n] = _Kept(skipped=len(session.transcript.entries))
 
     def again(self, generation: int) -> None:
-        """All is to be handed over once more: the history begins anew, or has lost something."""
+        """Pass on everything again, since the history was replaced or has lost changes."""
         self._generation = generation
         for session in self._sessions():
             kept = self._kept.get(session.n)
             if kept is not None:
                 self._kept[session.n] = _Kept(kept.record, kept.shown)
-            session.transcript.unsaved.clear()  # in the order of their places, which counts
+            session.transcript.unsaved.clear()  # in the order of places, which matters
             session.transcript.unsaved.update(dict.fromkeys(session.transcript.entries))
 
     def flush(self, *, final: bool = False) -> float | None:
-        """Hand over what has changed. Returns the seconds until more is to be looked at, None where
-        nothing goes on. `final`: nothing comes after this.
+        """Pass on the changes; return the seconds until the next call, None if nothing is going on.
+
+        `final`: no call follows.
         """
         changes, self._pending = self._pending, []
         waits = [self._take(session, changes, final) for session in self._sessions()]
@@ -166,7 +168,7 @@ class Recorder:
         return min((seconds for seconds in waits if seconds is not None), default=None)
 
     def _take_wrote(self) -> Sequence[Wrote | Moved]:
-        """Writes of sessions that are being kept by now; those of others wait."""
+        """Return writes of recorded sessions; keep those of others."""
         wrote, self._wrote = self._wrote, []
         begun = {n for n, kept in self._kept.items() if kept.begun}
         self._wrote = [one for one in wrote if one.n not in begun]
@@ -199,7 +201,7 @@ class Recorder:
         return LULL_S if session.is_running else None
 
     def _wait(self, session: Session, kept: _Kept) -> float:
-        """How long to wait until all is there that an agent replays; 0 when it is."""
+        """Return how long to wait for the end of an agent's replay; 0 if it has ended."""
         root = session.root
         if not root.brings or kept.record is not None:
             return 0.0
@@ -237,7 +239,7 @@ class Recorder:
     # -- entries ----------------------------------------------------------------------------------
 
     def _entries(self, session: Session, kept: _Kept, changes: list[Change], final: bool) -> bool:
-        """Take entries that changed, in the order of their places; returns whether more wait."""
+        """Collect changed entries in the order of their places; return whether more are left."""
         transcript, unsaved = session.transcript, session.transcript.unsaved
         fresh = transcript.entries[kept.seen : kept.seen + AT_ONCE]
         for place, entry in enumerate(fresh, kept.seen):
@@ -265,7 +267,7 @@ class Recorder:
         return kept.seen < len(transcript.entries)
 
     def _next(self, kept: _Kept, entry: Entry, record: object, now: float) -> None:
-        """Something long that goes on is not written again at once."""
+        """Delay the next write of a long growing entry."""
         if _goes_on(entry):
             kept.due[entry] = now + min(_weight(record) / RATE, LATEST_S)
         elif kept.due:
@@ -284,7 +286,7 @@ class Recorder:
         changes.append(Grow(session.n, place, record, joined(parts), anew))
 
     def _settle(self, session: Session, kept: _Kept, changes: list[Change], final: bool) -> None:
-        """Messages that are complete, or that nobody adds to now."""
+        """Mark messages as complete that are closed, or not growing at present."""
         rests = final or not session.is_running
         done = [message for message in kept.open if rests or message.closed]
         for message in done:
@@ -294,7 +296,7 @@ class Recorder:
 
 
 def prompt_of(session: Session) -> tuple[float, int, str]:
-    """Time, number and beginning of the prompt that the user has sent last."""
+    """Return time, number and beginning of the last prompt of the user."""
     said = (entry for entry in reversed(session.transcript.entries) if isinstance(entry, Message))
     prompt = next((entry for entry in said if _is_own(entry)), None)
     if prompt is None:
@@ -303,9 +305,7 @@ def prompt_of(session: Session) -> tuple[float, int, str]:
 
 
 def wrote(session: Session, path: str, texts: tuple[Text | None, Text, Text]) -> Wrote:
-    """A write of the agent, under the prompt that the user has sent last; ``texts`` are those
-    before, the agent's, and after.
-    """
+    """Return a write of the agent under the last prompt; ``texts``: before, agent's, after."""
     return Wrote(session.n, clean_text(path), *texts, *prompt_of(session))
 
 
@@ -316,19 +316,19 @@ def adopted(
     before: Text | None,
     after: Text,
 ) -> Adopted:
-    """A write of an agent of a process that was killed. ``session`` are its name, the agent's, and
-    the agent's id of it; ``prompt`` is as of `prompt_of`.
+    """Return a write by an agent of a killed process.
+
+    ``session`` is its name, the agent's name, and the agent's id; ``prompt`` is as in `prompt_of`.
     """
     return Adopted(*session, Wrote(0, clean_text(path), before, after, after, *prompt))
 
 
 def moved(session: Session, old: str, new: str) -> Moved:
-    """A move of the agent's."""
     return Moved(session.n, clean_text(old), clean_text(new))
 
 
 def _is_worth_it(session: Session) -> bool:
-    """Whether anything was said or done: a prompt that is not sent yet is a draft."""
+    """Return whether anything was said or done. A prompt that is not sent yet is a draft."""
     if session.turn:
         return True
     nothing = (Line, Heading, Past)
@@ -360,14 +360,14 @@ def _facts(session: Session, kept: _Kept) -> Facts:
 
 
 def _topic(session: Session) -> str:
-    """The beginning of what the user said first."""
+    """Return the beginning of the user's first message."""
     said = (entry for entry in session.transcript.entries if isinstance(entry, Message))
     first = next((entry for entry in said if entry.role == "user"), None)
     return index.title(first.text()) if first is not None else ""
 
 
 def _replay(session: Session) -> Replay:
-    """What stands in a transcript before the user's first own words."""
+    """Return the entries from before the user's first prompt of this process."""
     replayed = list(takewhile(lambda entry: not _is_own(entry), session.transcript.entries))
     prompts: list[str] = []
     places: list[int] = []
@@ -396,7 +396,7 @@ def _goes_on(entry: Entry) -> bool:
 
 
 def _weight(record: object) -> int:
-    """About how many characters an entry that grows has."""
+    """Return the approximate number of characters of a growing entry."""
     if isinstance(record, OneShell):
         return sum(map(len, record.terminal.lines))
     if not isinstance(record, Call):

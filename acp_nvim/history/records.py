@@ -1,8 +1,8 @@
-"""Entries of a transcript as records, and records as entries again.
+"""Conversion between entries of a transcript and records.
 
-A record is JSON without names: the fields of a struct below, its number first. Numbers and the
-order of fields stay; a new field comes last and has a default, so that records of older versions
-can be read.
+A record is JSON without names: the number of a struct below, followed by its fields. Numbers and
+the order of fields never change. A new field is added at the end with a default, so that records of
+older versions can be read.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ _CallItem = schema.ToolCallContent | updates.FileChanges
 
 
 class Record(Struct, array_like=True, frozen=True, gc=False):
-    """Base of the records, none of which leads back to itself."""
+    """Base of the records. No record refers to itself."""
 
 
 class Said(Record, tag=1, frozen=True):
-    """A message without its content, which is a list of parts of its own: it grows."""
+    """A message without its content, which is stored separately as a list of parts, since it
+    grows.
+    """
 
     role: str
     message_id: str | None
@@ -41,7 +43,7 @@ class Said(Record, tag=1, frozen=True):
 
 
 class Heading(Record, tag=2, frozen=True):
-    """The agent's name."""
+    """Name of the agent."""
 
     name: str
 
@@ -60,7 +62,7 @@ class Asked(Record, frozen=True):
 
 
 class Answer(Record, frozen=True):
-    """A question, and how it ended; without a `kind` it has not."""
+    """A question and its outcome; no `kind` if it is open."""
 
     id: str
     subject: str
@@ -78,11 +80,11 @@ class Answer(Record, frozen=True):
     guarded: dict[str, str]
     form: schema.ElicitationFormMode | schema.ElicitationUrlMode | None = None
     asked: Asked | None = None
-    """None if the call still says what it said then."""
+    """None if the call is unchanged since."""
 
 
 class Shell(Record, frozen=True):
-    """A terminal: how it was started, the newest lines of its output, its exit."""
+    """A terminal: its launch, the last lines of its output, its exit."""
 
     id: str
     command: str
@@ -113,26 +115,26 @@ class Call(Record, tag=3, frozen=True):
     user_tool: str
     assumed: bool
     shown_by: str
-    """The id of the call of ours that shows what it does; empty where it is shown itself."""
+    """The id of our own call that shows the same work; empty if this one is shown."""
     decisions: Sequence[Answer]
     terminals: Sequence[Shell]
 
 
 class OneShell(Record, tag=4, frozen=True):
-    """A terminal that no tool call shows."""
+    """A terminal outside of any tool call."""
 
     terminal: Shell
     embedded: bool
 
 
 class Question(Record, tag=5, frozen=True):
-    """A question that belongs to no tool call."""
+    """A question outside of any tool call."""
 
     decision: Answer
 
 
 class Plan(Record, tag=6, frozen=True):
-    """The plan."""
+    """A plan."""
 
     entries: list[schema.PlanEntry]
     left: int
@@ -179,7 +181,7 @@ class Letter(Record, tag=10, frozen=True):
 
 
 class Document(Record, tag=11, frozen=True):
-    """A plan that is a text or a file."""
+    """A plan in the form of a text or file."""
 
     id: str
     text: str | None
@@ -188,7 +190,7 @@ class Document(Record, tag=11, frozen=True):
 
 
 class Past(Record, tag=12, frozen=True):
-    """Lines of a chat."""
+    """Lines of an earlier chat."""
 
     lines: list[str]
 
@@ -225,25 +227,26 @@ _PARTS: Final = msgspec.json.Decoder(list[_Part], dec_hook=read_untagged)
 
 
 def record_of(entry: Entry) -> Record:
-    """Return an entry as it is now; of a message all but its content. It holds nothing that changes
-    later.
+    """Return the present record of an entry; for a message, without its content.
+
+    The record contains nothing that changes later.
     """
     return _TO[entry.__class__](entry)
 
 
 def encode(value: Record | Sequence[Part]) -> bytes:
-    """Return a record, or a run of a message's content."""
+    """Encode a record, or a run of a message's content."""
     try:
         return _ENCODER.encode(value)
-    except UnicodeEncodeError:  # half an emoji
+    except UnicodeEncodeError:  # lone surrogate
         return _ENCODER.encode(text.clean(value))
 
 
 def joined(parts: Sequence[Part]) -> list[Part]:
-    """Return parts with the texts joined that follow each other."""
+    """Join consecutive texts of these parts."""
     try:
         return ["".join(parts)] if parts else []  # type: ignore[arg-type]
-    except TypeError:  # some are blocks
+    except TypeError:  # contains blocks
         return _joined(parts)
 
 
@@ -266,7 +269,7 @@ def _said(entry: entries.Message) -> Said:
 
 
 def _call(entry: entries.ToolEntry) -> Call:
-    """What is replaced as a whole needs no copy; content is appended to only while it streams."""
+    """Return the record of a call. Values that are only replaced as a whole need no copy."""
     call = entry.call
     return Call(
         call.id,
@@ -370,8 +373,10 @@ _TO: Final[dict[type, Callable[[Any], Record]]] = {
 
 
 def decode(data: bytes, parts: Iterable[bytes] = (), index: int = 0) -> Entry:
-    """Return the entry of a record. `parts` is the content of a message, `index` the position of a
-    tool call among those of its session. Raises `msgspec.DecodeError`.
+    """Decode the entry of a record.
+
+    `parts` is the content of a message, `index` the position of a tool call in its session. Raises
+    `msgspec.DecodeError`.
     """
     record = _DECODER.decode(data)
     if isinstance(record, Said):
@@ -467,24 +472,25 @@ _FROM: Final[dict[type, Callable[[Any], Entry]]] = {
 }
 
 
-# -- to search in ---------------------------------------------------------------------------------
+# -- search ---------------------------------------------------------------------------------------
 
 
 def words(data: bytes) -> str:
-    """Return the text of an entry, other than a message, that is found when the user searches;
-    empty where it has none: only what was said and done counts, not our own lines.
+    """Return the searchable text of an entry other than a message.
+
+    Empty if the entry has no words of the user, the agent or a tool.
     """
     return words_of(_DECODER.decode(data))
 
 
 def words_of(record: Record) -> str:
-    """Return the same of a record that is not encoded yet."""
+    """Return the searchable text of a record that is not encoded yet."""
     read = _WORDS.get(record.__class__)
     return "" if read is None else text.clean_text("\n".join(filter(None, read(record))))
 
 
 def text_of(parts: Iterable[Part]) -> str:
-    """Return the text of a message that is found."""
+    """Return the searchable text of a message."""
     return "".join(part if isinstance(part, str) else f"\n{_block(part)}\n" for part in parts)
 
 

@@ -1,5 +1,6 @@
-"""New rows of a transaction, written together: a statement for many of them costs half of what one
-for each does.
+"""New rows of a transaction, inserted together.
+
+One statement for many rows costs half as much as one for each.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from typing import Any, Final
 from acp_nvim.history.database import Database
 
 TOGETHER: Final = 50
-"""Rows of one statement; the oldest builds of SQLite take 999 values."""
+"""Rows in one statement. The oldest builds of SQLite support 999 values."""
 
 
 class Rows:
-    """Of entries, and of the texts in which the user searches, within transactions of the caller.
-    Whoever reads these tables writes what waits first.
+    """Queue of new entries and searchable texts, within transactions of the caller.
+
+    Call `write` before reading these tables.
     """
 
     def __init__(self, database: Database) -> None:
@@ -26,24 +28,24 @@ class Rows:
         self._texts: list[tuple[int, str, str]] = []
         self._owners: list[tuple[int, int]] = []
         self._last_entry = self._last_text = 0
-        """The last numbers that were given; 0 where that is not known."""
+        """The last number assigned; 0 if not known."""
 
     def begin(self) -> None:
-        """A transaction begins: others may have added rows since, and nothing waits."""
+        """Start a transaction with an empty queue. Others may have added rows since."""
         self._entries, self._texts, self._owners = [], [], []
         self._last_entry = self._last_text = 0
 
     def entry(
         self, record: int, writer: int, place: int, time: float, data: bytes, text: int | None
     ) -> int:
-        """Add an entry; returns its number."""
+        """Add an entry; return its number."""
         number = (self._last_entry or self._last("entries")) + 1
         self._last_entry = number
         self._entries.append((number, record, writer, place, time, data, text))
         return number
 
     def text(self, record: int, directory: str, text: str) -> int:
-        """Add a text of a record; returns its number."""
+        """Add a text of a record; return its number."""
         number = (self._last_text or self._last("texts")) + 1
         self._last_text = number
         self._texts.append((number, directory, text))
@@ -51,7 +53,7 @@ class Rows:
         return number
 
     def write(self) -> None:
-        """Write what waits."""
+        """Insert the queued rows."""
         if self._texts:
             self._insert("texts (id, directory, text)", self._texts)
             self._insert("owners (id, session)", self._owners)
@@ -76,7 +78,7 @@ class Rows:
             self._sql.executemany(insert + marks, rows[whole:])
 
     def _last(self, table: str) -> int:
-        """The last number of a table, where no number comes twice."""
+        """Return the last number of a table, in which numbers are never reused."""
         query = "SELECT seq FROM sqlite_sequence WHERE name = ?"
         found = self._sql.execute(query, (table,)).fetchone()
         return int(found[0]) if found is not None else 0

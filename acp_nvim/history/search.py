@@ -1,4 +1,4 @@
-"""Read the history: its sessions, matches of a search, transcripts, costs."""
+"""Reads of the history: sessions, search results, transcripts, costs."""
 
 from __future__ import annotations
 
@@ -20,25 +20,27 @@ from acp_nvim.history.records import decode, text_of
 from acp_nvim.session.transcript.entries import Entry, Message, ToolEntry, Unknown
 
 SESSIONS: Final = 200
-"""The most sessions that a search gives of one directory, and of the others."""
+"""Limit of sessions found in one directory, and in the others."""
 SCANNED: Final = 5000
-"""The most entries that are looked at for them."""
+"""Limit of entries examined for a search."""
 LINE: Final = 120
-"""Characters of the line in which a word was found."""
+"""Characters of a line shown for a match."""
 BEGINNING: Final = 3
-"""Letters from which on the last word may be the beginning of one..."""
+"""Minimum number of letters for which the last word also matches as a prefix."""
 BEGINNING_S: Final = 0.04
-"""...which is looked for so long, in seconds."""
+"""Time limit of the prefix search, in seconds."""
 AROUND: Final = 5
-"""Lines before it that are shown with it, and twice as many after it."""
+"""Number of lines shown before a match; twice as many after it."""
 _WORD: Final = re.compile(r"\w+")
 _UNSPACED: Final = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-"""Letters of scripts that put no space between words: the index knows only whole runs of them."""
+"""Letters of scripts without spaces between words. The index has only whole runs of them."""
 
 
 class Kept(Struct, frozen=True):
-    """A session in the history. `line` is where the words were found, `excerpt` what stands around
-    it; `updated` in seconds since 1970; `used` and `size` of its context in tokens.
+    """A session in the history.
+
+    `line` contains the match, `excerpt` the lines around it. `updated` is in seconds since 1970;
+    `used` and `size` describe its context in tokens.
     """
 
     id: int
@@ -59,7 +61,7 @@ class Kept(Struct, frozen=True):
 
 
 class Used(Struct, frozen=True):
-    """What an agent used on a day; `currency` is empty where it told no cost."""
+    """Usage of an agent on a day; `currency` is empty without a reported cost."""
 
     day: str
     agent: str
@@ -75,8 +77,9 @@ _KEPT: Final = (
 
 
 def search(database: Database, text: str, cwd: str) -> list[Kept]:
-    """Return the sessions in which all words stand in one entry, or all sessions where there are no
-    words: those of a directory first, newest first. Raises `sqlite3.Error`.
+    """Return the sessions with an entry that contains all words; without words, all sessions.
+
+    Those of a directory come first, newest first. Raises `sqlite3.Error`.
     """
     if not text.strip():
         return _all(database.sql, cwd)
@@ -103,7 +106,7 @@ def _kept(sql: sqlite3.Connection, record: int) -> Kept | None:
 
 
 def _at(kept: Kept, said: str, text: str) -> Kept:
-    """A session with the place where the words were found in a text."""
+    """Add the line and excerpt of the match in a text to a session."""
     tokens = [token.casefold() for token in _WORD.findall(text)] or [text.casefold()]
     lines = said.split("\n")
     best = max(range(len(lines)), key=lambda at: sum(it in lines[at].casefold() for it in tokens))
@@ -113,15 +116,16 @@ def _at(kept: Kept, said: str, text: str) -> Kept:
 
 
 def _around(line: str, tokens: Sequence[str]) -> str:
-    """The part of a line in which the first of the words stands."""
+    """Return the part of a line with the first of the words."""
     at = min((i for token in tokens if (i := line.casefold().find(token)) >= 0), default=0)
     start = max(at - LINE // 2, 0) if len(line) > LINE else 0
     return ("…" if start else "") + line[start : start + LINE].strip()
 
 
 def _hits(database: Database, text: str, cwd: str) -> Iterator[tuple[int, str]]:
-    """Records with the newest text that has the words, those of the directory by themselves first:
-    others may have very many.
+    """Yield records with the newest matching text.
+
+    Those of the directory are searched first and separately, since others may have very many.
     """
     tokens = _WORD.findall(text)
     if not database.full_text or not tokens or _UNSPACED.search(text):
@@ -141,7 +145,7 @@ def _hits(database: Database, text: str, cwd: str) -> Iterator[tuple[int, str]]:
 
 @contextmanager
 def _limited(sql: sqlite3.Connection) -> Iterator[None]:
-    """Interrupt what takes long: the beginning of a word may stand for ten thousand words."""
+    """Interrupt a slow query: a short prefix may match ten thousand words."""
     until = time.monotonic() + BEGINNING_S
     sql.set_progress_handler(lambda: time.monotonic() > until, 1000)
     try:
@@ -151,7 +155,7 @@ def _limited(sql: sqlite3.Connection) -> Iterator[None]:
 
 
 def _found(sql: sqlite3.Connection, match: str, seen: set[int]) -> Iterator[tuple[int, str]]:
-    """Records that are not in `seen`, which are added to it, with the texts that match."""
+    """Yield records that are not in `seen` with their matching texts; add them to `seen`."""
     rows = sql.execute(
         "SELECT owners.session, owners.id FROM words JOIN owners ON owners.id = words.rowid"
         " WHERE words MATCH ? ORDER BY words.rowid DESC LIMIT ?",
@@ -171,7 +175,7 @@ def _said(sql: sqlite3.Connection, row: int) -> str:
 
 
 def _scan(sql: sqlite3.Connection, text: str) -> Iterator[tuple[int, str]]:
-    """The same without an index."""
+    """Yield the matches without an index."""
     tokens = text.split()
     like = " AND ".join("text LIKE ? ESCAPE '\\'" for _ in tokens)
     patterns = ["%" + re.sub(r"([\\%_])", r"\\\1", token) + "%" for token in tokens]
@@ -189,7 +193,7 @@ def _scan(sql: sqlite3.Connection, text: str) -> Iterator[tuple[int, str]]:
 
 
 def _unfinished(sql: sqlite3.Connection, text: str) -> Iterator[tuple[int, str]]:
-    """Messages that are still being written."""
+    """Yield the matches in messages that are still being written."""
     rows = sql.execute(
         "SELECT entries.session, entries.id, entries.data, entries.content FROM entries"
         " WHERE id IN (SELECT DISTINCT entry FROM pieces)"
@@ -206,12 +210,10 @@ def _unfinished(sql: sqlite3.Connection, text: str) -> Iterator[tuple[int, str]]
 
 
 def session(database: Database, record: int) -> Kept | None:
-    """Return a session, or None. Raises `sqlite3.Error`."""
     return _kept(database.sql, record)
 
 
 def record_of(database: Database, agent: str, agent_id: str) -> int | None:
-    """Return the record of an agent's session. Raises `sqlite3.Error`."""
     row = database.sql.execute(
         "SELECT id FROM sessions WHERE agent = ? AND agent_id = ? ORDER BY updated DESC",
         (agent, agent_id),
@@ -220,8 +222,9 @@ def record_of(database: Database, agent: str, agent_id: str) -> int | None:
 
 
 def session_of(database: Database, uid: str, agent: str, agent_id: str) -> Kept | None:
-    """Return the newest session of this name, or of an agent's that has this id there. Raises
-    `sqlite3.Error`.
+    """Return the newest session with this name, or with this id of the agent.
+
+    Raises `sqlite3.Error`.
     """
     row = database.sql.execute(
         f"SELECT {_KEPT} FROM sessions WHERE uid = ? OR (agent = ? AND agent_id = ? AND ? != '')"
@@ -240,8 +243,9 @@ def children(database: Database, record: int) -> list[Kept]:
 
 
 def entries(database: Database, record: int) -> list[Entry]:
-    """Return the transcript of a session. An entry that cannot be read is shown as unknown. Raises
-    `sqlite3.Error`.
+    """Return the transcript of a session; unreadable entries are shown as unknown.
+
+    Raises `sqlite3.Error`.
     """
     sql, found, calls = database.sql, list[Entry](), 0
     rows = sql.execute(
@@ -268,14 +272,15 @@ def _runs(sql: sqlite3.Connection, entry: int, content: bytes | None) -> Iterabl
 
 
 def blame(database: Database, texts: Mapping[str, Text]) -> dict[str, blames.Blamed]:
-    """Return who wrote the lines of files that have these texts now, by path. Raises
-    `sqlite3.Error`.
+    """Return the authors of lines of these files with their present texts, by path.
+
+    Raises `sqlite3.Error`.
     """
     return {path: blames.blame(database, path, text) for path, text in texts.items()}
 
 
 def author(database: Database, number: int) -> blames.Author | None:
-    """Return the authors of lines, or None if they are lost. Raises `sqlite3.Error`."""
+    """Return the author with this number, or None if it is lost. Raises `sqlite3.Error`."""
     return blames.author(database.sql, number)
 
 
@@ -284,7 +289,7 @@ def blamed_paths(database: Database, root: str) -> list[str]:
     return blames.paths(database, root)
 
 
-# -- beside the sessions --------------------------------------------------------------------------
+# -- prompts and usage ----------------------------------------------------------------------------
 
 
 def prompts(database: Database, most: int) -> list[str]:
@@ -294,9 +299,7 @@ def prompts(database: Database, most: int) -> list[str]:
 
 
 def own_prompts(database: Database, record: int) -> list[str]:
-    """Return the prompts of a session that the user has sent in no other one. Raises
-    `sqlite3.Error`.
-    """
+    """Return the prompts that the user has sent only in this session. Raises `sqlite3.Error`."""
     said = [entry for entry in entries(database, record) if isinstance(entry, Message)]
     parts = [part for it in said if it.role == "user" for part in (it.text(), *it.parts)]
     found = {part for part in parts if isinstance(part, str)}
@@ -311,7 +314,7 @@ def own_prompts(database: Database, record: int) -> list[str]:
 
 
 def usage(database: Database) -> Sequence[Used]:
-    """Return what agents used, newest day first. Raises `sqlite3.Error`."""
+    """Return the usage of agents, newest day first. Raises `sqlite3.Error`."""
     rows = database.sql.execute(
         "SELECT day, agent, currency, prompts, tokens, cost FROM usage ORDER BY day DESC, agent"
     )

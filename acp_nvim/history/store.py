@@ -1,6 +1,6 @@
-"""Writes the history: sessions, their entries, prompts, and what was spent.
+"""Writes to the history: sessions, entries, prompts and usage.
 
-Each call of `write` is one short transaction, so that several processes can write by turns.
+Each call of `write` is one short transaction, so several processes can take turns.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from acp_nvim.protocol.text import clean_text
 from acp_nvim.session.transcript.entries import Message, Part
 
 PROMPTS: Final = 1000
-"""Prompts that are kept for the composer."""
+"""Limit of prompts kept for the composer."""
 LEFT_S: Final = 60.0
-"""A message that nobody has added to for so long is complete: whoever wrote it has ended."""
+"""Age in seconds at which an incomplete message counts as complete, since its process has ended."""
 _FIRST_WORDS: Final = 80
-"""Characters of a prompt that tell it from others."""
+"""Length of a prompt's beginning that identifies it."""
 
 
 class _Live(Struct):
@@ -49,23 +49,23 @@ class _Live(Struct):
 
     record: int
     writer: int
-    """Names it among all that have ever written to the record."""
+    """Unique number among all writers of the record."""
     directory: str
     first: int
-    """Entries before this place are in the record already."""
+    """The record already has the entries before this place."""
     top: int
-    """No entry of this writer has a place beyond this one."""
+    """Highest place of an entry of this writer."""
     tokens: int = 0
     prompts: int = 0
     gone: bool = False
     held: dict[int, str] = field(default_factory=dict)
     """Ends of messages that may be the beginning of a secret, by place."""
     late: dict[int, list[Part]] = field(default_factory=dict)
-    """Content that is written when its message is complete, which comes in the same batch."""
+    """Content that is written when its message is completed in the same batch."""
 
 
 class Store:
-    """Writes for one process; for one thread."""
+    """Store for one process and one thread."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Store:
         hidden: Callable[[], Hidden] = Hidden,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """``writer`` is a number that no other process has, nor a million above it."""
+        """``writer`` and the next million numbers are unique to this process."""
         self._database = database
         self._sql = database.sql
         self._rows = Rows(database)
@@ -84,10 +84,10 @@ class Store:
         self._clock = clock
         self._live: dict[int, _Live] = {}
         self._settled = set[tuple[int, int]]()
-        """The messages that are complete at the end of a batch."""
+        """Messages that are completed in the current batch."""
 
     def write(self, changes: Sequence[Change]) -> None:
-        """Write changes, in their order: all of them or none. Raises `sqlite3.Error`."""
+        """Write changes in their order, all or none. Raises `sqlite3.Error`."""
         before = {n: replace(live, held=dict(live.held)) for n, live in self._live.items()}
         self._settled = {(it.n, it.place) for it in changes if it.__class__ is Settle}
         try:
@@ -122,7 +122,7 @@ class Store:
         self._know(Know(begin.n, facts))
 
     def _found(self, begin: Begin) -> int | None:
-        """The record that a session goes on in, where there is one."""
+        """Return the existing record of a session, if any."""
         facts = begin.facts
         if begin.record is not None:
             found = self._one("SELECT id FROM sessions WHERE id = ?", begin.record)
@@ -155,7 +155,7 @@ class Store:
         )
 
     def _unknown_from(self, record: int, replay: Replay) -> int:
-        """The place from which on a replay has what the record has not."""
+        """Return the place from which a replay has entries that the record lacks."""
         known = [_gist(text) for text in self._prompts_of(record)]
         told = [_gist(text) for text in replay.prompts]
         starts = [*replay.places, replay.count]
@@ -205,16 +205,14 @@ class Store:
         )
 
     def _spend(self, live: _Live, facts: Facts, prompts: int, before: Sequence[Any]) -> None:
-        """Count what was spent since: the tokens of turns where the agent tells them, else by how
-        much its context has grown.
-        """
+        """Add to the usage: tokens as counted by the agent, otherwise the growth of its context."""
         used, cost, currency, _ = before
         grown = (facts.used or 0) - (used or 0)
         tokens = facts.tokens - live.tokens if facts.tokens else grown
         live.tokens, live.prompts = facts.tokens, facts.prompts
         paid = facts.cost or 0.0
         if cost is not None and facts.currency == currency and paid >= cost:
-            paid -= cost  # else it counts anew: its process is another one
+            paid -= cost  # otherwise a new process has restarted the count
         if prompts > 0 or tokens > 0 or paid > 0:
             day = time.strftime("%Y-%m-%d", time.localtime(self._clock()))
             self._sql.execute(
@@ -265,7 +263,7 @@ class Store:
             self._append(entry, self._shown(live, grow.place, grow.parts))
 
     def _shown(self, live: _Live, place: int, parts: Sequence[Part]) -> list[Part]:
-        """Parts without their end, where that may be the beginning of a secret."""
+        """Return parts without an end that may be the beginning of a secret."""
         hidden = self._hidden()
         shown = joined([live.held.pop(place, ""), *parts])
         last = shown.pop() if shown and isinstance(shown[-1], str) else ""
@@ -284,7 +282,7 @@ class Store:
         self._sql.execute("INSERT INTO pieces VALUES (?, ?, ?)", (entry, (last or 0) + 1, data))
 
     def _append_late(self) -> None:
-        """Write the content of messages that have gone on after they were complete."""
+        """Write the content of messages that were extended after their completion."""
         for live in self._live.values():
             late, live.late = live.late, {}
             for place, parts in late.items():
@@ -303,9 +301,7 @@ class Store:
         self._complete(found[0], live.record, live.directory, [it for it in more if it != ""])
 
     def _complete(self, entry: int, record: int, directory: str, more: Sequence[Part] = ()) -> None:
-        """Make one of the pieces of a message and what there is ``more``: it can be found from now
-        on.
-        """
+        """Join the pieces of a message and ``more``, and make it searchable."""
         pieces = self._one("SELECT count(*) FROM pieces WHERE entry = ?", entry)
         if not pieces and not more:
             return
@@ -320,7 +316,7 @@ class Store:
             self._sql.execute("DELETE FROM pieces WHERE entry = ?", (entry,))
 
     def _fill(self, entry: int, record: int, directory: str, parts: Sequence[Part]) -> None:
-        """Give a message all of its content."""
+        """Set the whole content of a message."""
         data, hidden = encode(parts), self._hidden()
         content = hidden.data(data)
         text = text_of(parts) if content is data else hidden.text(text_of(parts))
@@ -340,7 +336,7 @@ class Store:
         )
 
     def _known(self, live: _Live, place: int) -> tuple[int, bytes] | None:
-        """The number and the data of an entry, None where it is new."""
+        """Return number and data of an entry; None if it is new."""
         if place > live.top:
             return None
         self._rows.write()
@@ -353,19 +349,19 @@ class Store:
         return found
 
     def _add(self, live: _Live, place: int, data: bytes, text: int | None) -> int:
-        """Add an entry that is found by this text."""
+        """Add an entry with this searchable text."""
         live.top = max(live.top, place)
         now = self._clock()
         return self._rows.entry(live.record, live.writer, place, now, packed(data), text)
 
     def _change(self, found: tuple[int, bytes], data: bytes) -> None:
-        """An entry has this data now."""
+        """Replace the data of an entry."""
         stored = packed(data)
         if found[1] != stored:
             self._sql.execute("UPDATE entries SET data = ? WHERE id = ?", (stored, found[0]))
 
     def _meant(self, change: Put | Grow | Settle) -> _Live | None:
-        """The session of a change; None where that is in the record already, or the record gone."""
+        """Return the session of a change; None if the record has it already, or is deleted."""
         live = self._live[change.n]
         return None if live.gone or change.place < live.first else live
 
@@ -383,15 +379,13 @@ class Store:
     # -- files ------------------------------------------------------------------------------------
 
     def _wrote(self, wrote: Wrote) -> None:
-        """Enter whose the lines of a file are; lines of a deleted session are nobody's."""
+        """Record the authors of a file's lines, unless the session is deleted."""
         live = self._live[wrote.n]
         if not live.gone:
             self._attribute(live.record, wrote)
 
     def _adopted(self, adopted: Adopted) -> None:
-        """The same of a session of another process, which goes on in the record of its name or in
-        that of the agent's session.
-        """
+        """Record the authors for another process's session, found by its name or the agent's id."""
         record = self._one("SELECT id FROM sessions WHERE uid = ?", adopted.uid) or self._one(
             "SELECT id FROM sessions WHERE agent = ? AND agent_id = ? AND agent_id != ''"
             " ORDER BY updated DESC",
@@ -410,7 +404,8 @@ class Store:
     def _moved(self, moved: Moved) -> None:
         blames.move(self._sql, moved, self._clock())
 
-    # -- what goes --------------------------------------------------------------------------------
+    # -- deletion
+    # -------------------------------------------------------------------------------------
 
     def _delete(self, delete: Delete) -> None:
         prompts = search.own_prompts(self._database, delete.record)
@@ -427,9 +422,7 @@ class Store:
         return [child for (row,) in rows for child in (*self._children(row), row)]
 
     def drop_entries(self, record: int, most: int = -1) -> int:
-        """Delete the oldest entries of a record, all of them or so many; returns how many they
-        were.
-        """
+        """Delete the oldest entries of a record, at most ``most``; return their number."""
         self._rows.write()
         rows = self._sql.execute(
             "SELECT id, text FROM entries WHERE session = ? ORDER BY id LIMIT ?", (record, most)
@@ -441,10 +434,11 @@ class Store:
             self._sql.execute("DELETE FROM entries WHERE id = ?", (entry,))
         return len(rows)
 
-    # -- what others left -------------------------------------------------------------------------
+    # -- leftovers of ended processes
+    # -----------------------------------------------------------------
 
     def complete_left(self) -> None:
-        """Complete the messages of processes that have ended, and index what was not."""
+        """Complete the messages of processes that have ended, and index missing texts."""
         with self._database.transaction() as sql:
             self._rows.begin()
             left = sql.execute(
@@ -459,7 +453,8 @@ class Store:
             self._rows.write()
             self._texts.catch_up()
 
-    # -- short forms ------------------------------------------------------------------------------
+    # -- queries
+    # --------------------------------------------------------------------------------------
 
     def _row(self, query: str, *values: Any) -> Any:
         return self._sql.execute(query, values).fetchone()
@@ -475,7 +470,7 @@ class Store:
 
 
 def _gist(text: str) -> str:
-    """The beginning of a prompt, by which it is recognized."""
+    """Return the beginning of a prompt, which identifies it."""
     return " ".join(text.split())[:_FIRST_WORDS]
 
 

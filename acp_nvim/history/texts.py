@@ -1,4 +1,4 @@
-"""The texts in which the user searches, and the full-text index over them."""
+"""Searchable texts, and the full-text index over them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from acp_nvim.history.database import Database
 from acp_nvim.history.rows import Rows
 
 LONGEST: Final = 256 << 10
-"""The most characters of one entry that are searched."""
+"""Limit of searchable characters of one entry."""
 
 
 class Texts:
-    """Writes them, within a transaction of the caller."""
+    """Writes the texts, within a transaction of the caller."""
 
     def __init__(self, database: Database, rows: Rows) -> None:
         self._sql = database.sql
@@ -21,12 +21,12 @@ class Texts:
         self._rows = rows
 
     def first(self, record: int, directory: str, text: str) -> int | None:
-        """Add the text by which a new entry is found; returns its number, None if it is empty."""
+        """Add the text of a new entry; return its number, None if it is empty."""
         text = _searched(text)
         return self._rows.text(record, directory, text) if text else None
 
     def put(self, entry: int, record: int, directory: str, text: str) -> None:
-        """An entry is found by this text from now on, which may be empty."""
+        """Replace the text of an entry; it may be empty."""
         self._rows.write()
         text = _searched(text)
         before = self._before(entry)
@@ -47,7 +47,7 @@ class Texts:
         return found
 
     def drop(self, row: int) -> None:
-        """A text is found no longer."""
+        """Remove a text."""
         self._rows.write()
         left = self._sql.execute("DELETE FROM unindexed WHERE id = ?", (row,)).rowcount
         if self._full_text and not left:
@@ -56,7 +56,7 @@ class Texts:
         self._sql.execute("DELETE FROM owners WHERE id = ?", (row,))
 
     def catch_up(self) -> None:
-        """Index what a process without a full-text index has added."""
+        """Index the texts that a process without a full-text index has added."""
         if not self._full_text:
             return
         self._sql.execute(

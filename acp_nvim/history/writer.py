@@ -1,8 +1,8 @@
-"""The one thread that writes the history. It is started by the first thing to write, and loads
-`sqlite3` by itself; the loop hands over and goes on.
+"""The single thread that writes the history.
 
-What cannot be written waits, up to a bound; what is more is given up, and all that is open is asked
-for again once writing works.
+It starts with the first change and loads `sqlite3` itself; the loop never waits for it. If a write
+fails, changes are queued up to a limit. Beyond that they are dropped, and all open sessions are
+requested again once writing works.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ if TYPE_CHECKING:
     from acp_nvim.history.store import Store
 
 RETRY_S: Final = 5.0, 300.0
-"""The first and the longest pause after a failure, in seconds."""
+"""First and longest pause after a failure, in seconds."""
 WAITING: Final = 8 << 20
-"""The most characters that wait to be written."""
+"""Limit of characters in the queue."""
 SMALL: Final = 200
-"""The size of a change beside its text."""
+"""Size of a change without its text."""
 TRIMMED: Final = 200
-"""After so many writes the bounds are looked at again."""
+"""Number of writes after which the limits are checked again."""
 
 
 class Surroundings(Struct, frozen=True):
-    """What the thread asks for, and whom it tells; all are called in the thread."""
+    """Callbacks of the thread; all are called in it."""
 
     hidden: Callable[[], Hidden]
     bounds: Callable[[], tuple[float, int]]
     """Options `history.days` and `history.bytes`."""
     tell: Callable[[str], object]
-    """Hears a line for the user."""
+    """Shows a line to the user."""
     again: Callable[[int], object]
-    """All that is open is to be written again, under this generation."""
+    """Requests all open sessions again, under this generation."""
 
 
 class Writer:
-    """Hands changes to its thread."""
+    """Passes changes to its thread."""
 
     def __init__(self, path: Path, number: int, around: Surroundings) -> None:
-        """``number`` is one that no other process has. Nothing is started or opened yet."""
+        """``number`` is unique to this process. Nothing is started or opened yet."""
         self._path = path
         self._number = number
         self._around = around
@@ -60,11 +60,11 @@ class Writer:
 
     @property
     def started(self) -> bool:
-        """Whether there was anything to write."""
+        """Return whether anything was written."""
         return self._thread is not None
 
     def write(self, generation: int, changes: Sequence[Change]) -> None:
-        """Have changes written, after all those before."""
+        """Queue changes after all earlier ones."""
         if self._thread is None:
             run = _Run(self._path, self._number, self._around, self._queue)
             self._thread = threading.Thread(target=run.forever, name="history", daemon=True)
@@ -72,13 +72,13 @@ class Writer:
         self._queue.put(_Task(generation, changes))
 
     def written(self, seconds: float) -> bool:
-        """Wait until all is written that was handed over; False when that takes longer."""
+        """Wait until all queued changes are written; return False after a timeout."""
         done = threading.Event()
         self._queue.put(_Task(done=done))
         return done.wait(seconds)
 
     def close(self, seconds: float) -> None:
-        """Write what waits, and end the thread; give up after so many seconds."""
+        """Write the queued changes and end the thread; give up after so many seconds."""
         if self._thread is not None:
             self._queue.put(_Task(ends=True))
             self._thread.join(seconds)
@@ -92,7 +92,7 @@ class _Task(Struct, frozen=True):
 
 
 class _Run:
-    """What the thread does."""
+    """Work of the thread."""
 
     def __init__(
         self, path: Path, number: int, around: Surroundings, tasks: queue.SimpleQueue[_Task]
@@ -110,13 +110,12 @@ class _Run:
         self._writes = 0
 
     def forever(self) -> None:
-        """Write until told to end."""
         while self._do(self._next()):
             pass
         self._close()
 
     def _next(self) -> _Task:
-        """What was handed over; nothing, when it is time to try again what could not be written."""
+        """Return the next task; an empty one when a failed write is due again."""
         if self._off or not (self._waiting or self._lost):
             return self._tasks.get()
         try:
@@ -125,7 +124,7 @@ class _Run:
             return _Task()
 
     def _do(self, first: _Task) -> bool:
-        """Write what is there by now; False when nothing comes after it."""
+        """Write all queued tasks; return False after the last one."""
         tasks = [first]
         while not self._tasks.empty():
             tasks.append(self._tasks.get())
@@ -152,7 +151,7 @@ class _Run:
         self._waiting, self._size = [], 0
 
     def _try(self, *, now: bool) -> None:
-        """Write what waits, unless that has failed a moment ago."""
+        """Write the queued changes, unless a write has failed recently."""
         import sqlite3
 
         from acp_nvim.history import database
@@ -172,7 +171,7 @@ class _Run:
                 self._failed(str(error))
         except OSError as error:
             self._failed(error.strerror or str(error))
-        except Exception as error:  # a fault of ours: the next batch may do without it
+        except Exception as error:  # a bug: the next batch may succeed without it
             self._close()
             self._begin_again()
             self._tell(wording.HISTORY_NOT_KEPT.format(reason=f"{type(error).__name__}: {error}"))
@@ -198,7 +197,7 @@ class _Run:
         from acp_nvim.history.store import Store
 
         if self._database is not None and not self._database.is_current:
-            self._close()  # set aside or removed by somebody
+            self._close()  # set aside or removed
             self._lost = True
         if self._database is None or self._store is None:
             self._database = Database(self._path)
@@ -207,7 +206,7 @@ class _Run:
         return self._database, self._store
 
     def _begin_again(self) -> None:
-        """What is open is to be told from its beginning: only what is told then is written."""
+        """Request all open sessions again, and ignore changes until then."""
         self._lost = False
         self._forget()
         self._generation += 1

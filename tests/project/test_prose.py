@@ -25,7 +25,7 @@ LEFT = {
     "acp_nvim/edits": 0,
     "acp_nvim/features": 98,
     "acp_nvim/files": 0,
-    "acp_nvim/history": 54,
+    "acp_nvim/history": 1,
     "acp_nvim/nvim": 36,
     "acp_nvim/protocol": 46,
     "acp_nvim/render": 6,
