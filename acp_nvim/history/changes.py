@@ -78,7 +78,7 @@ class Put(Struct, frozen=True, gc=False):
 
 
 class Grow(Struct, frozen=True, gc=False):
-    """Content appended to a message; `anew`: it replaces all of its content."""
+    """Content appended to a message, or all of its content instead of the earlier one."""
 
     n: int
     place: int

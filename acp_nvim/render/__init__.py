@@ -1,1 +1,1 @@
-"""Ring 0: session entries to lines, highlights and folds."""
+"""Ring 0: session entries as lines, highlights and folds."""

@@ -1,4 +1,4 @@
-"""Merges the operations of one drawing, so that Neovim has few of them to apply."""
+"""Merging of drawing operations, so Neovim has few of them to apply."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ Op = list[Any]
 
 
 class Batch:
-    """Collects operations: adjacent rows become one operation, and so do folds.
+    """Collects operations; adjacent rows, and folds, become one operation each.
 
-    A fold waits for rows added below it, which do not move it; any other operation comes after it.
+    A fold may be delayed past rows added below it, which do not move it, but past no other
+    operation.
     """
 
     def __init__(self, n: int) -> None:
@@ -23,7 +24,7 @@ class Batch:
         self._ops: list[Op] = []
         self._folds: list[Any] = []
         self._end = -1
-        """The row below the last operation, where that one put rows."""
+        """The row below the last operation, if it put rows."""
         self._joins = False
         """Whether the last rows of that operation may be replaced together with rows below."""
         self._lines: list[str] = []
@@ -42,9 +43,10 @@ class Batch:
         under: Sequence[str] = (),
         joins: bool = False,
     ) -> int:
-        """Replace rows [first, last) by these rows and the plain texts `under` them; returns their
-        characters. `joins`: no fold begins or ends there, so the rows may be merged with those
-        above and below.
+        """Replace rows [first, last) by these rows and the plain texts `under` them.
+
+        Returns the number of characters. `joins`: no fold begins or ends there, so the rows may be
+        merged with those above and below.
         """
         self._continue(first, last, joins)
         lines, (looks, looked, targets) = self._lines, self._decor
@@ -70,7 +72,7 @@ class Batch:
         return used
 
     def add(self, op: Op) -> None:
-        """Take the next operation."""
+        """Add the next operation."""
         if op[0] == "chat":
             self._merge(*op[2:])
         else:
@@ -82,7 +84,7 @@ class Batch:
         self._folds += (id, first, last, opened)
 
     def done(self) -> list[Op]:
-        """Return all operations, in order."""
+        """Return all operations in order."""
         self._close()
         return self._ops
 
@@ -94,9 +96,7 @@ class Batch:
         self._end = first
 
     def _continue(self, first: int, last: int, joins: bool) -> None:
-        """Extend the last operation: by rows right below it, and by replaced ones where both
-        join.
-        """
+        """Extend the last operation by rows right below it, and by replaced ones if both join."""
         if first == self._end and (first == last or (joins and self._joins)):
             self._ops[-1][3] += last - first
         else:

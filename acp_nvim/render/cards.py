@@ -1,4 +1,4 @@
-"""Questions as cards: who wants what, what it would do, and the answers."""
+"""Questions as cards: who requests what, its effects, and the answers."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.transcript.entries import ToolEntry
 
 UNDER = "  "
-"""The indent of rows under the title of a question, or the line of a call."""
+"""Indent of rows below the title of a question, or below the line of a call."""
 
 GROUPS = {0: "AcpMuted", 1: "AcpError", 2: "AcpWarning"}
-"""Highlight groups by severity; 0: nothing is wrong."""
+"""Highlight groups by severity; 0 means no problem."""
 
 EFFECTS = 3
-"""Most diagnostics that an edit adds and a card shows."""
+"""Limit of the new diagnostics of an edit that a card shows."""
 
 ANSWER = "↳ "
-"""Before the answer to a question."""
+"""Prefix of the answer to a question."""
 
 ICON = "○ "
-"""Before the title of a question in a chat."""
+"""Prefix of the title of a question in a chat."""
 
 
 def option_rows(decision: Decision) -> int:
-    """Return how many rows of a card are options."""
+    """Return the number of rows with options in a card."""
     return min(len(decision.options), lists.OPTIONS + 1)
 
 
@@ -48,8 +48,10 @@ def card(
     *,
     chat: bool = False,
 ) -> list[Row]:
-    """Return the rows of a question: its title, what it would do, the `content` of its tool call,
-    then every option. Files are named relative to `cwd`; in a `chat` it begins with an icon.
+    """Return the rows of a question: its title, its effects, the `content` of its call, the
+    options.
+
+    Files are named relative to `cwd`. In a `chat`, the card begins with an icon.
     """
     mark: Target = {"decision": decision.id}
     known = _title(decision, entry, cwd)
@@ -63,23 +65,23 @@ def card(
 
 
 def legend(decision: Decision) -> Row:
-    """Return the blank row below a card in a chat: Neovim writes the keys there that answer."""
+    """Return the blank row below a card in a chat, where Neovim shows the keys for the answers."""
     return "", (), {"decision": decision.id, "legend": True}
 
 
 def title_text(decision: Decision, entry: ToolEntry | None, cwd: str) -> str:
-    """Return the title of a question if it is a single line, else an empty text."""
+    """Return the title of a question if it is a single line, otherwise an empty text."""
     text = "".join(text for text, _ in _title(decision, entry, cwd).parts).strip()
     return "" if "\n" in text or "\t" in text else visible(ends(text))
 
 
 def tells_more(decision: Decision, entry: ToolEntry | None, cwd: str) -> bool:
-    """Whether a card tells more than its title and the diffs of its tool call."""
+    """Return whether a card has more than its title and the diffs of its tool call."""
     return bool(_told(decision, entry, cwd))
 
 
 def answered(decision: Decision) -> list[Row]:
-    """Return the rows of a question that is over: the answer, and what a form has sent."""
+    """Return the rows of an answered question: the answer, and the values sent by a form."""
     rows = [row(f"{ANSWER}{one_line(decision.answer)}", "AcpMuted")]
     request, content = decision.request, decision.outcome and decision.outcome.content
     if content and isinstance(request, schema.ElicitationFormMode):
@@ -90,7 +92,7 @@ def answered(decision: Decision) -> list[Row]:
 
 
 def _title(decision: Decision, entry: ToolEntry | None, cwd: str) -> Title:
-    """The title, cached: raw inputs may be large, and cards are drawn often."""
+    """Return the title. It is cached, since raw inputs may be large and cards are drawn often."""
     if entry is None:
         return title(decision, None, cwd)
     call = entry.call
@@ -103,7 +105,9 @@ def _title(decision: Decision, entry: ToolEntry | None, cwd: str) -> Title:
 
 
 def _title_rows(known: Title, decision: Decision, entry: ToolEntry | None, chat: bool) -> list[Row]:
-    """The title with its line breaks, since it may be a command; below it the agent's own."""
+    """Return the title with its line breaks, since it may be a command, and the agent's own
+    below.
+    """
     call = entry.call if entry else None
     whole = whole_target(call, decision)
     told = "".join(text for text, _ in known.parts)
@@ -122,7 +126,7 @@ def _title_rows(known: Title, decision: Decision, entry: ToolEntry | None, chat:
 
 
 def _told(decision: Decision, entry: ToolEntry | None, cwd: str) -> list[Row]:
-    """What would happen: the details of the question, and the raw input of its call."""
+    """Return the effects: the details of the question, and the raw input of its call."""
     call = entry.call if entry else None
     whole = whole_target(call, decision)
     rows: list[Row] = []
@@ -139,7 +143,9 @@ def _told(decision: Decision, entry: ToolEntry | None, cwd: str) -> list[Row]:
 
 
 def _effects(decision: Decision, cwd: str) -> list[Row]:
-    """What the edit does to the diagnostics of its files, and the first of those that it adds."""
+    """Return the edit's effects on diagnostics of its files, and the first of those that it
+    adds.
+    """
     found = decision.effects
     if not found:
         return []
@@ -155,7 +161,7 @@ def _effects(decision: Decision, cwd: str) -> list[Row]:
 
 
 def _guarded(decision: Decision, known: Title, cwd: str) -> list[Row]:
-    """Files that are always asked about, where the title does not say so."""
+    """Return the guarded files that the title does not name."""
     named = known.path and os.path.normpath(os.path.join(cwd, known.path))  # noqa: PTH118
     told = [item for item in decision.guarded.items() if item[0] != named]
     return [
@@ -167,7 +173,7 @@ def _guarded(decision: Decision, known: Title, cwd: str) -> list[Row]:
 
 
 def _of_input(entry: ToolEntry, cwd: str, whole: Target, known: Title) -> list[Row]:
-    """Rows of the call's raw input and of its files, cached as the title is."""
+    """Return rows of the call's raw input and its files, cached like the title."""
     call = entry.call
     given = (call.raw_input, call.content, call.locations, call.title)
     key = (known, whole.get("decision"), *given, cwd)
@@ -191,7 +197,7 @@ def _input(call: ToolCall, cwd: str, whole: Target, known: Title) -> list[Row]:
 
 
 def _without_head(rows: Iterable[Row], known: Title, cwd: str) -> list[Row]:
-    """The rows of a diff without its first one, which says what the title of the question says."""
+    """Return the rows of a diff without the first one if it repeats the title."""
     found = list(rows)
     if known.change is not None:
         one = known.change
@@ -234,7 +240,7 @@ def whole_target(call: ToolCall | None, asks: Decision | None) -> Target:
 
 
 def _marked(each: Row, mark: Target) -> Row:
-    """Add the decision to a row's target: keys answer from there, wherever it leads."""
+    """Add the decision to a row's target, so its keys work on that row."""
     text, spans, target = each
     if isinstance(target, int):
         target = {"kind": "tool", "call": target}

@@ -1,5 +1,6 @@
-"""Code in the content of a tool call: fenced, or a file that was read. Its rows say which language
-or file they are of, so that the front colours them.
+"""Code in the content of a tool call: fenced, or from a file that was read.
+
+The targets of its rows have the language or the file, for Neovim to highlight.
 """
 
 from __future__ import annotations
@@ -14,19 +15,21 @@ from acp_nvim.render.rows import Row, Target, width
 from acp_nvim.session.calls.tool_calls import ToolCall
 
 _GUTTER = late(r"\s*\d+(?:→|\t)")
-"""Agents number the lines of a file that they have read: `     1→import os`."""
+"""Line numbers that agents add to the lines of a file: `     1→import os`."""
 _MARK = late(r"`{3,}|~{3,}")
 _WORD = late(r"[`~]+\s*([\w+#.-]*)")
 
 
 def may_hold_code(text: str, call: ToolCall) -> bool:
-    """Whether a text of a call is to be drawn by `code_rows`: cheap, and seldom wrong."""
+    """Return whether a text of a call probably contains code. The test is cheap."""
     return "```" in text or "~~~" in text or (call.kind == "read" and len(call.locations) == 1)
 
 
 def is_one_block(text: str) -> bool:
-    """Whether a text is one fenced block and nothing else. Its fences say nothing to the user, and
-    without the closing one, which may be cut off, all that follows would be code in Markdown.
+    """Return whether a text is a single fenced block.
+
+    Its fences are of no use to the user. Without the closing one, which may be cut off, Markdown
+    would render everything after it as code.
     """
     opening = _MARK.match(text)
     if opening is None or text.count("\n") < 2:
@@ -36,7 +39,7 @@ def is_one_block(text: str) -> bool:
 
 
 def code_rows(lines: Sequence[str], call: ToolCall) -> list[Row]:
-    """Return the rows of a text's first lines; `<CR>` on one of a file leads to its line."""
+    """Return the rows of a text's first lines; `<CR>` on a line of a file opens the file there."""
     groups = groups_of(lines)
     fences = "AcpFence" in groups
     path = call.locations[0].path if call.kind == "read" and len(call.locations) == 1 else None
@@ -55,7 +58,7 @@ def code_rows(lines: Sequence[str], call: ToolCall) -> list[Row]:
 
 
 def _first(call: ToolCall) -> int:
-    """The 1-based line of the file that a call has read from."""
+    """Return the 1-based line at which a call has started to read the file."""
     line = call.locations[0].line if len(call.locations) == 1 else UNSET
     return line if isinstance(line, int) and line > 0 else 1
 
@@ -66,7 +69,7 @@ def _language(fence: str) -> str:
 
 
 def _numbered(line: str) -> int:
-    """Return the number that the agent has put before a line, or 0."""
+    """Return the line number that the agent has put before a line, or 0."""
     found = _GUTTER.match(line)
     return int(found[0].strip().removesuffix("→")) if found else 0
 

@@ -1,4 +1,4 @@
-"""Content blocks other than text, as rows that the user can open (v1/content)."""
+"""Content blocks other than text as rows that can be opened (v1/content)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from acp_nvim.render.rows import Row, Target, indent, pieces, row
 from acp_nvim.render.text import one_line, relative, size, visible
 
 SHOWN = 8
-"""The most lines drawn of an embedded text."""
+"""Limit of lines drawn of an embedded text."""
 
 Where = Mapping[str, Any] | None
-"""Names a block so that it can be opened (`contents.py`): `{message, part}`, `{call, item}`,
-`{compaction, part}`, `{session_message, part}`.
+"""Identifies a block to open (`contents.py`): `{message, part}`, `{call, item}`, `{compaction,
+part}`, `{session_message, part}`.
 """
 
 _LINES = late(r"^[lL]?(\d+)")
@@ -27,8 +27,9 @@ _CONTEXT = "nvim://context/"
 
 
 def describe(block: Any, where: Where, cwd: str = "") -> list[Row]:
-    """Return the rows of a content block; the first stands for it when the others are folded. Files
-    below `cwd`, the session's directory, are named relative to it.
+    """Return the rows of a content block; only the first is visible when the others are folded.
+
+    Files below `cwd`, the session's directory, are named relative to it.
     """
     match block:
         case schema.ImageContent() | schema.AudioContent():
@@ -44,13 +45,13 @@ def describe(block: Any, where: Where, cwd: str = "") -> list[Row]:
 
 
 def is_aside(block: Any) -> bool:
-    """Whether a text is meant for the model and not for the user (v1/content#annotations)."""
+    """Return whether a text is only for the model (v1/content#annotations)."""
     annotations = block.annotations
     return bool(annotations) and annotations.audience == ["assistant"]
 
 
 def local_path(uri: str) -> str | None:
-    """Return the path of a `file:` URI (or of a plain absolute path), None for anything else."""
+    """Return the path of a `file:` URI or of an absolute path; None for anything else."""
     parts = urlsplit(uri)
     if parts.scheme == "file":
         return unquote(parts.path)
@@ -58,15 +59,17 @@ def local_path(uri: str) -> str | None:
 
 
 def line_of(uri: str) -> int | None:
-    """Return the first line that a URI names: `#L10-L20`, `#10`, `?line=10`; from 1."""
+    """Return the first line in a URI (`#L10-L20`, `#10`, `?line=10`), 1-based."""
     parts = urlsplit(uri)
     named = _LINES.match(parts.fragment) or _LINES.match(parse_qs(parts.query).get("line", [""])[0])
     return max(int(named[1]), 1) if named else None
 
 
 def shown_uri(uri: str, cwd: str) -> str:
-    """Return a URI for the user: a file below `cwd` by its path and lines (`src/a.py:2-5`), a
-    prompt's variable by its name (`{this}`), anything else as it is.
+    """Return a URI for the user.
+
+    A file below `cwd` is shown by path and lines (`src/a.py:2-5`), a prompt's variable by name
+    (`{this}`), anything else unchanged.
     """
     if uri.startswith(_CONTEXT):
         return f"{{{one_line(uri[len(_CONTEXT) :])}}}"
@@ -78,8 +81,9 @@ def shown_uri(uri: str, cwd: str) -> str:
 
 
 def link_target(uri: str) -> Target:
-    """Return the target of a link: the file, or the address outside. Other URIs are not given to
-    the system, which might run something.
+    """Return the target of a link: the file, or the web address.
+
+    Other URIs are never passed to the system, which might run a program.
     """
     path = local_path(uri)
     if path is None:
@@ -94,13 +98,13 @@ def _whole(where: Where) -> Target | None:
 
 
 def _address(uri: str, where: Where) -> Target | None:
-    """Return the target of a file or a web address; of anything else the block itself."""
+    """Return the target of a file or web address, otherwise that of the block itself."""
     target = link_target(uri)
     return _whole(where) or target if target["kind"] == "address" else target
 
 
 def _marks(block: Any) -> list[tuple[str, str | None]]:
-    """Annotations in muted words: audience, priority, age."""
+    """Return the annotations in muted words: audience, priority, age."""
     annotations = block.annotations
     if not annotations:
         return []
@@ -117,7 +121,7 @@ def _marks(block: Any) -> list[tuple[str, str | None]]:
 
 
 def annotated(block: schema.TextContent) -> list[Row]:
-    """Return the row with the annotations of a text, if it has any to show."""
+    """Return the row with the visible annotations of a text, if any."""
     marks = _marks(block)
     return [pieces([("text", "AcpMuted"), *marks])] if marks else []
 

@@ -1,6 +1,4 @@
-"""Cuts long texts and lists of rows: to the first rows, or to beginning and end, with a row for the
-rest.
-"""
+"""Cutting of long texts and lists of rows, with a row in place of the rest."""
 
 from __future__ import annotations
 
@@ -11,25 +9,25 @@ from acp_nvim.render.rows import Row, Target, ends, row
 from acp_nvim.render.text import visible
 
 FIRST, LAST = 60, 30
-"""How many first and last lines of a long text a card shows."""
+"""Number of first and last lines of a long text that a card shows."""
 MOST_FIRST = 200
-"""How many first rows a card shows; of the last ones half as many."""
+"""Number of first rows that a card shows; half as many of the last ones."""
 LINE = 2_000_000
-"""The most characters that the chat shows of a message's line. Neovim is not held up by so many."""
+"""Limit of characters shown of a line of a message. Neovim handles such a line without delay."""
 
 
 class LineLimit:
-    """Leaves the first `LINE` characters of each line of a text that comes in pieces, and a note
-    where there are more: Neovim copies and measures all of a line whenever it grows.
+    """Cuts each line of a text that arrives in pieces to `LINE` characters, and adds a note.
+
+    Neovim copies and measures a whole line each time it grows.
     """
 
     __slots__ = ("_is_full", "_room")
 
     def __init__(self) -> None:
-        """The text begins with a new line."""
         self._room = LINE
         self._is_full = False
-        """The open line has its note."""
+        """Whether the open line has its note."""
 
     def skip(self, text: str, at: int) -> int:
         """Return the offset, from `at` on, of the next character of a text that may be shown."""
@@ -63,12 +61,12 @@ class LineLimit:
 
 
 def more(count: int, whole: Target | int) -> Row:
-    """Return the row for lines left out below; `<CR>` shows all."""
+    """Return the row for lines left out at the end; `<CR>` shows all."""
     return row(f"… +{count} line{'s' if count > 1 else ''}", "AcpMuted", whole)
 
 
 def between(count: int, whole: Target | int) -> Row:
-    """Return the row for lines left out between others."""
+    """Return the row for lines left out in the middle."""
     lines = f"{count} line{'s' if count > 1 else ''}"
     return row(f"… {lines} between, <CR> shows all", "AcpMuted", whole)
 
@@ -93,8 +91,10 @@ def _tail(text: str, lines: int) -> str:
 
 
 def both_ends(text: str) -> tuple[list[str], int, list[str]]:
-    """Return a text as visible lines: all of them, or the first ones, the number left out, and the
-    last ones. The cost does not grow with the text.
+    """Return all visible lines of a text, or the first ones, the number left out, and the last
+    ones.
+
+    The cost does not grow with the text.
     """
     count = text.count("\n") + 1
     if count <= FIRST + LAST + 1:
@@ -103,15 +103,16 @@ def both_ends(text: str) -> tuple[list[str], int, list[str]]:
 
 
 def _lines(text: str) -> list[str]:
-    """Cut each line before it is made visible: it may have millions of characters."""
+    """Return visible lines, each cut first, since it may have millions of characters."""
     return [visible(ends(line)) for line in text.replace("\r\n", "\n").split("\n")]
 
 
 def folded(
     rows: Sequence[Row], whole: Target | int, first: int = MOST_FIRST, left: int = 0
 ) -> list[Row]:
-    """Return the rows; of very many the first and the last ones. `left`: how many were left out in
-    the middle before.
+    """Return the rows; of very many, the first and the last ones.
+
+    `left` is the number of rows already left out in the middle.
     """
     last = first // 2
     if not left and len(rows) <= first + last + 1:

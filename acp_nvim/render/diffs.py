@@ -14,7 +14,7 @@ from acp_nvim.render.rows import Row, Target, ends, pieces, row, width
 from acp_nvim.render.text import shown_path, visible
 
 BETWEEN: Row = row("⋮", "AcpMuted")
-"""Between two hunks of a diff."""
+"""Row between two hunks of a diff."""
 
 CR = "\r"
 _KINDS = {"created": " new", "deleted": " deleted", "copied": " copied"}
@@ -22,13 +22,13 @@ _SIGNS = {"+": "AcpAdded", "-": "AcpRemoved", " ": "AcpMuted"}
 _LINES = {"+": "AcpDiffAdd", "-": "AcpDiffRemove", " ": "AcpDiffContext"}
 
 CONTEXT = 2
-"""How many lines that stay are shown above and below those that change."""
+"""Number of unchanged lines shown above and below changed ones."""
 
 MOST = 4
-"""How many rows in all a diff has for each changed line that it may show."""
+"""Limit of all rows of a diff, as a multiple of its limit of changed lines."""
 
 LARGEST = 1 << 18
-"""The most characters of an edit whose lines are compared; a larger one is drawn as all old lines,
+"""Limit of characters of an edit whose lines are compared. A larger one is drawn as all old lines,
 then all new ones.
 """
 
@@ -41,11 +41,11 @@ def diff_rows(
     whole: Target | int = 0,
     target: Target | None = None,
 ) -> list[Row]:
-    """Return a diff as rows: the path with counts, then removed and added lines, at most `limit`,
-    with those around them; a row between hunks marks lines left out there.
+    """Return a diff as rows: the path with counts, then changed lines, at most `limit`.
 
-    `above` is the number of the file's lines above the diff's, `whole` the target that shows all of
-    it, `target` that of each row: without one the added lines lead to the file.
+    Unchanged lines around them are added; a row between hunks marks lines left out. `above` is the
+    number of the file's lines above those of the diff, `whole` the target that shows all of it,
+    `target` that of each row. Without `target`, added lines lead to the file.
     """
     old, _, found = changes(diff)
     added = sum(len(hunk.lines) for hunk in found)
@@ -67,7 +67,7 @@ def diff_rows(
 def _hunk_rows(
     old: Sequence[str], found: Sequence[hunks.Hunk], path: str, above: int, target: Target | None
 ) -> list[Row]:
-    """Return the lines of all hunks with those around them, see `diff_rows`."""
+    """Return the lines of all hunks with those around them, as in `diff_rows`."""
     body: list[Row] = []
     shown = 0  # number of old lines that are drawn
     for at, hunk in enumerate(found):
@@ -87,14 +87,14 @@ def _hunk_rows(
 
 
 def diff_row(sign: str, line: str, path: str, target: Target | None) -> Row:
-    """Return a line of a diff; its target tells the file, whose language it is in."""
+    """Return a line of a diff. Its target has the file, which determines the language."""
     text = ends(f"{sign} {line}")
     spans = ((0, width(text), _LINES[sign]), (0, 1, _SIGNS[sign]))
     return text, spans, {"path": path, **(target or {"kind": "none"})}
 
 
 def changes(diff: schema.Diff) -> tuple[list[str], list[str], list[hunks.Hunk]]:
-    """Return the old and the new lines of a diff, and what differs."""
+    """Return the old and the new lines of a diff, and their hunks."""
     return _changes(diff.old_text if isinstance(diff.old_text, str) else "", diff.new_text)
 
 
@@ -105,9 +105,7 @@ def _changes(old_text: str, new_text: str) -> tuple[list[str], list[str], list[h
 
 
 def cut(rows: list[Row], limit: int | None, whole: Target | int) -> list[Row]:
-    """Return the first rows and a row for the rest; what a diff has around its changes is not
-    counted.
-    """
+    """Return the first rows and a row for the rest. Context rows do not count."""
     if limit is None or len(rows) <= limit:
         return rows
     count = 0
@@ -126,12 +124,12 @@ def _is_around(each: Row) -> bool:
 
 
 def _lines(text: str) -> list[str]:
-    """Return a text's lines; the newline at its end begins none."""
+    """Return a text's lines, without an empty one after the final newline."""
     return visible(text).removesuffix("\n").split("\n") if text else []
 
 
 def edit_rows(path: str, old: str | None, new: str, cwd: str, whole: Target) -> list[Row]:
-    """Return an edit that an agent describes without a diff."""
+    """Return the rows of an edit that an agent describes without a diff."""
     if len(old or "") + len(new) <= LARGEST:
         return diff_rows(schema.Diff(path, new, old_text=old), None, 0, cwd, whole)
     rows = [row(shown_path(path, cwd), "AcpPath", {"kind": "file", "path": path})]
@@ -143,8 +141,9 @@ def edit_rows(path: str, old: str | None, new: str, cwd: str, whole: Target) -> 
 def patch_rows(
     files: Sequence[FilePatch], limit: int | None, cwd: str, whole: Target | int
 ) -> list[Row]:
-    """Return a patch as rows that look like those of `diff_rows`, with the context that the patch
-    has; at most `limit` for each file.
+    """Return a patch as rows like those of `diff_rows`, with the patch's own context.
+
+    There are at most `limit` rows for each file.
     """
     rows: list[Row] = []
     for one in files:
@@ -155,7 +154,7 @@ def patch_rows(
 
 
 def _compares(whole: Target | int) -> Target | None:
-    """The target that opens diff mode, where a patch is of a tool call."""
+    """Return the target that opens diff mode, if the patch is that of a tool call."""
     if not isinstance(whole, dict) or "call" not in whole:
         return None
     return {**whole, "kind": "diff"}
@@ -197,7 +196,7 @@ def _patch_body(one: FilePatch, path: str, target: Target | None) -> list[Row]:
 
 
 def raw_patch_rows(patch: str, whole: Target) -> list[Row]:
-    """Return a patch that cannot be read, line by line."""
+    """Return the lines of a patch that cannot be parsed."""
     return [
         (text, spans, target) if spans else row(text, _group(text), target)
         for text, spans, target in text_rows(patch.strip("\n"), whole)
@@ -213,8 +212,9 @@ def _group(line: str) -> str | None:
 def text_rows(
     text: str, whole: Target, prefix: str = "", group: str | None = None, after: str | None = None
 ) -> list[Row]:
-    """Return a text as rows, beginning and end where it is long; `after` is the prefix of all
-    lines after the first.
+    """Return a text as rows; of a long one, beginning and end.
+
+    `after` is the prefix of all lines but the first.
     """
     first, count, last = both_ends(text)
     after = prefix if after is None else after

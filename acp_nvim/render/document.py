@@ -1,7 +1,7 @@
 """The chat of one session as rows, and the operations that update the screen.
 
-The document remembers each entry's number of rows, so an update costs as much as what changed: a
-message appends, anything else is drawn again and only the rows that differ are replaced.
+The document records each entry's number of rows, so the cost of an update depends on the change. A
+message is appended to. Any other entry is drawn again, and only rows that differ are replaced.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ from acp_nvim.session.transcript.transcript import Transcript
 BLANK: Row = ("", (), None)
 
 ENTRY = 400
-"""The cost of an entry other than a message, beside its characters."""
+"""Cost of an entry other than a message, in addition to its characters."""
 
 
 class Static(Struct, eq=False):
-    """Draws an entry again when it changes."""
+    """Block of an entry that is drawn again when it changes."""
 
     separated: bool
-    """A blank row goes before it."""
+    """Whether a blank row precedes it."""
     drawn: list[Row] = field(default_factory=list)
-    """The rows on the screen, above..."""
+    """Rows on the screen above `under`."""
     under: list[str] = field(default_factory=list)
-    """...those of plain text."""
+    """Rows of plain text."""
     folded: bool = False
 
     @property
     def shown(self) -> list[Row]:
-        """The rows on the screen."""
+        """Return the rows on the screen."""
         if self.under:
             self.drawn += [(text, (), None) for text in self.under]
             self.under = []
@@ -58,13 +58,14 @@ class Static(Struct, eq=False):
 
     @property
     def rows(self) -> int:
-        """Rows on the screen."""
+        """Return the number of rows on the screen."""
         return len(self.drawn) + len(self.under)
 
     @property
     def ends_blank(self) -> bool:
-        """Whether the last visible row is empty and stays so; the one inside a fold is not visible,
-        and that below a question goes with it.
+        """Return whether the last visible row is empty and remains so.
+
+        The row inside a fold is not visible. The row below a question is removed with it.
         """
         if not self.rows or self.folded:
             return False
@@ -72,13 +73,13 @@ class Static(Struct, eq=False):
         return not text and target is None
 
     def update(self, start: int, at_top: bool, rows: list[Row], batch: Batch) -> int:
-        """Replace the rows that differ from `rows`; returns their characters."""
+        """Replace the rows that differ from `rows`; return the number of characters."""
         old, self.drawn = self.shown, rows
         if not old:
             return batch.put(start, start + at_top, rows) if rows else 0
         if self.folded and old[-1] != rows[-1] and old[-1][0] == rows[-1][0]:
-            # What ends a fold is never taken away with what stands above it: the fold would lose
-            # its end.
+            # The last row of a fold is never replaced together with rows above it: the fold would
+            # lose its end.
             used = self._change(start, at_top, old[:-1], rows[:-1], batch)
             below = start + len(rows) - 1
             return used + batch.put(below, below + 1, rows[-1:])
@@ -101,10 +102,10 @@ class Static(Struct, eq=False):
 
 
 class Document:
-    """Draws a transcript into the chat of session `n`."""
+    """Drawing of a transcript in the chat of session `n`."""
 
     def __init__(self, n: int, look: tools.Look, thoughts: str = "fold") -> None:
-        """`thoughts` is the option `chat.thoughts`: fold, show or hide."""
+        """`thoughts` is option `chat.thoughts`: fold, show or hide."""
         self.n = n
         self._look = look
         self._thoughts = thoughts
@@ -112,22 +113,22 @@ class Document:
         self._at: dict[Entry, int] = {}
         self._starts: list[int] = []
         self._height = 0
-        """Rows on the screen."""
+        """Number of rows on the screen."""
         self._above: tuple[Entry, Stream | Static] | None = None
-        """The last block, above the next one. Never a terminal: that may move into a tool call."""
+        """The last block. Never a terminal, which may move into a tool call."""
         self._skipped: dict[Message, int] = {}
         self._run: list[ToolEntry] = []
-        """The tool calls at the end, that stand below one another."""
+        """Consecutive tool calls at the end."""
         self._gathered: dict[ToolEntry, str] = {}
-        """The fold that a call is gathered in with others."""
+        """Fold in which a call is gathered with others."""
         self._generation = ""
         """Part of the ids of folds, which differ from those of an earlier process."""
         self._dirty: dict[Entry, None] = {}
         self.drawn = 0
-        """Characters of text drawn, to compare with `Transcript.written`."""
+        """Number of characters drawn, to compare with `Transcript.written`."""
 
     def adopt(self, entry: Past) -> None:
-        """Adopt a chat as another process has drawn it."""
+        """Adopt a chat that another process has drawn."""
         block = Static(False, self._rows(entry))
         self._place(entry, block)
         self._height = block.rows
@@ -136,7 +137,7 @@ class Document:
     def draw(self, transcript: Transcript, budget: int) -> tuple[list[Op], int]:
         """Return operations for the dirty entries, and the rest of `budget` characters.
 
-        An entry that does not fit stays dirty, and so do all entries after it: order is kept.
+        An entry that does not fit stays dirty, and so do all later ones, to preserve the order.
         """
         batch = Batch(self.n)
         self._dirty = dirty = transcript.dirty
@@ -154,12 +155,12 @@ class Document:
         return batch.done(), budget
 
     def restyle(self, look: tools.Look, thoughts: str) -> bool:
-        """Set the appearance; return whether the drawing changes."""
+        """Set the appearance; return whether it has changed."""
         before, self._look, self._thoughts = (self._look, self._thoughts), look, thoughts
         return before != (look, thoughts)
 
     def redraw(self, transcript: Transcript) -> list[Op]:
-        """Forget the screen; everything is dirty again."""
+        """Reset the screen, and mark all entries as dirty."""
         self._blocks, self._at, self._starts, self._skipped = [], {}, [], {}
         self._height, self._above = 0, None
         self._run, self._gathered = [], {}
@@ -233,7 +234,7 @@ class Document:
         self._moved(at, block.rows, 0)
 
     def _static(self, entry: Entry, batch: Batch) -> int:
-        """Draw an entry other than a message; returns its cost."""
+        """Draw an entry other than a message; return its cost."""
         at = self._at.get(entry)
         if at is None:
             return self._append(entry, batch)
@@ -262,7 +263,7 @@ class Document:
         return ENTRY + used
 
     def _append(self, entry: Entry, batch: Batch) -> int:
-        """Draw a new entry below all others; returns its cost."""
+        """Draw a new entry below all others; return its cost."""
         separated = self._separates(entry)
         if _is_shown_by_another(entry):
             above = self._above
@@ -294,11 +295,11 @@ class Document:
     def _append_words(
         self, entry: ToolEntry, words: tuple[Row, list[str]], separated: bool, batch: Batch
     ) -> int:
-        """Draw a new tool call that is a line with folded text under it."""
+        """Draw a new tool call that is a line with folded text below it."""
         line, under = words
         rows = [BLANK, line] if separated else [line]
         if under:
-            under.append("")  # ends the fold
+            under.append("")  # the end of the fold
         top = self._height
         first = top + separated
         last = first + len(under)
@@ -310,7 +311,7 @@ class Document:
         return ENTRY + used
 
     def _words(self, entry: ToolEntry) -> tuple[Row, list[str]] | None:
-        """Return a tool call as a line and texts under it, or None if it has more."""
+        """Return a tool call as a line and the texts below it; None if it has other rows."""
         try:
             return tools.words(entry, self._look)
         except Exception as error:
@@ -320,7 +321,7 @@ class Document:
         return f"t{self._generation}{at}"
 
     def _rows(self, entry: Entry) -> list[Row]:
-        """Return the rows of an entry, or the error that drawing it raises as a row."""
+        """Return the rows of an entry; a row with the error if drawing it fails."""
         try:
             if entry.__class__ is ToolEntry:
                 if (words := tools.words(entry, self._look)) is not None:
@@ -333,8 +334,9 @@ class Document:
     def _fold(
         self, block: Static, at: int, start: int, entry: ToolEntry | None, batch: Batch
     ) -> None:
-        """A tool call folds as soon as it has content; it is open while it asks. Without an entry
-        it is a message between sessions.
+        """Fold a tool call as soon as it has content; keep it open during a question.
+
+        Without an entry, the block is a message between sessions.
         """
         asks = entry is not None and bool(entry.decisions) and entry.asks is not None
         if not block.folded:
@@ -343,11 +345,13 @@ class Document:
         elif entry is not None and entry.decisions:
             batch.add(["fold_open", self.n, self._fold_id(at), asks])
 
-    # -- calls that are gathered ----------------------------------------------------------------
+    # -- gathered calls
+    # -----------------------------------------------------------------------------
 
     def _ends_run(self, batch: Batch) -> None:
-        """Something else comes below the tool calls at the end: several of a kind that are done
-        become one line, which opens. Those that are not done stay in sight.
+        """Gather the tool calls at the end, since another entry follows.
+
+        Several completed calls of a kind become one line that can be opened. Others stay visible.
         """
         run, self._run = self._run, []
         for kind, calls in groupby(run, self._gathers_as):
@@ -356,7 +360,7 @@ class Document:
                 self._gather(alike, batch)
 
     def _gathers_as(self, entry: ToolEntry) -> str:
-        """The kind under which a call is gathered with others; empty for one that stays alone."""
+        """Return the kind under which a call is gathered with others; empty if it is not."""
         call = entry.call
         done = call.status == "completed" and not call.assumed and entry not in self._dirty
         alone = entry.asks is not None or _is_shown_by_another(entry)
@@ -381,8 +385,9 @@ class Document:
         batch.add(["ungather", self.n, name])
 
     def _separates(self, entry: Entry) -> bool:
-        """Whether a blank row goes above an entry: except at the top, between tool calls, and
-        below a blank one.
+        """Return whether a blank row goes above an entry.
+
+        There is none at the top, between tool calls, and below a blank row.
         """
         if self._above is None:
             return False
@@ -403,7 +408,7 @@ class Document:
         return at
 
     def _start(self, at: int) -> int:
-        """First row of a block: the sum of the rows above, kept as far as it is known."""
+        """Return the first row of a block, the sum of the rows above. Sums are cached."""
         while len(self._starts) <= at:
             known = len(self._starts)
             above = self._starts[-1] + self._blocks[known - 1].rows if known else 0
@@ -411,7 +416,7 @@ class Document:
         return self._starts[at]
 
     def _moved(self, at: int, before: int, after: int) -> None:
-        """The blocks below one that grew or shrank start elsewhere."""
+        """Update the starts of the blocks below one that has grown or shrunk."""
         if before != after:
             self._height += after - before
             del self._starts[at + 1 :]
@@ -433,20 +438,21 @@ def _head(message: Message) -> list[Row]:
 
 
 def _below(entry: ToolEntry | None) -> Row:
-    """The blank row that ends a fold. A chat that follows has its cursor there, so the keys of a
-    question above answer it from there as well.
+    """Return the blank row that ends a fold.
+
+    The cursor of a chat that follows is there, so the keys of a question above work on it too.
     """
     asks = entry.asks if entry is not None and entry.decisions else None
     return BLANK if asks is None else legend(asks)
 
 
 def _folds(entry: Entry) -> bool:
-    """Whether an entry of several rows folds under its first one."""
+    """Return whether an entry of several rows folds under its first one."""
     return entry.__class__ is ToolEntry or entry.__class__ is SessionMessage
 
 
 def _is_shown_by_another(entry: Entry) -> bool:
-    """Whether a call of the editor's tools shows the same. Questions are still shown."""
+    """Return whether a call of the editor's tools shows the same. Questions are still shown."""
     if entry.__class__ is not ToolEntry:
         return False
     return entry.call.shown_by is not None and not entry.decisions
@@ -457,7 +463,7 @@ def _folded_thought(entry: Entry) -> bool:
 
 
 def _common(a: list[Row], b: list[Row]) -> int:
-    """Length of the common prefix."""
+    """Return the length of the common prefix."""
     count = 0
     for left, right in zip(a, b, strict=False):
         if left != right:

@@ -1,4 +1,4 @@
-"""JSON for people: keys in order, short values on one line, multi-line texts as they are."""
+"""Readable JSON: keys in order, short values on one line, multi-line texts unescaped."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from acp_nvim.render.rows import WIDEST, Row, Target, ends, row
 from acp_nvim.render.text import visible
 
 SHORT = 60
-"""The most characters of a value on one line."""
+"""Limit of characters of a value on one line."""
 SMALL = 1 << 14
-"""The most bytes of a value that is formatted value by value; a larger one is indented only."""
+"""Limit of bytes of a value that is formatted by its structure. A larger one is only indented."""
 MOST = 40
-"""The most keys or items shown; of more the first and the last ones."""
+"""Limit of keys or items shown; of more, the first and the last ones."""
 DEEPEST = 20
-"""The deepest level of indentation; deeper values stand on one line."""
+"""Limit of indentation levels. Deeper values are on one line."""
 ROWS = 1000
 
 _PLAIN: Final = late(r"[\w.-]{1,60}")
@@ -29,8 +29,9 @@ _GAP: Final = object()
 
 
 def json_rows(value: Any, whole: Target) -> list[Row]:
-    """Return a value as rows; `whole` opens all of it. The work is bounded: a very large value is
-    only indented, and its beginning and end are shown.
+    """Return a value as rows; `whole` opens all of it.
+
+    The work is bounded: a very large value is only indented, and its beginning and end are shown.
     """
     members = (
         _members(value, whole, "") if isinstance(value, dict) else _value("", value, whole, "")
@@ -56,7 +57,7 @@ def _items(value: list[Any], whole: Target, indent: str) -> Iterator[Row]:
 
 
 def _both(items: Any, count: int) -> Iterator[Any]:
-    """The items; of very many the first, a gap, and the last."""
+    """Yield the items; of very many, the first ones, a gap, and the last ones."""
     if count <= MOST + 1:
         yield from items
         return
@@ -67,11 +68,11 @@ def _both(items: Any, count: int) -> Iterator[Any]:
 
 
 def _value(key: str, value: Any, whole: Target, indent: str) -> Iterator[Row]:
-    """A value behind its key: a line, a block of text, or its members one level deeper."""
+    """Yield a key with its value: a line, a block of text, or its members one level deeper."""
     if isinstance(value, str):
         yield from _text(key, value, whole, indent)
         return
-    many = isinstance(value, (dict, list)) and len(value) > MOST  # as JSON that is never short
+    many = isinstance(value, (dict, list)) and len(value) > MOST  # never short as JSON
     data = b"" if many else msgspec.json.encode(value)
     short = WIDEST if len(indent) > 2 * DEEPEST else SHORT
     if not many and len(data) <= short:
@@ -88,7 +89,7 @@ def _value(key: str, value: Any, whole: Target, indent: str) -> Iterator[Row]:
 
 
 def _text(key: str, text: str, whole: Target, indent: str) -> Iterator[Row]:
-    """A text of several lines, as it is below its key, so that code can be read."""
+    """Yield a text of several lines unescaped below its key, so that code is readable."""
     if "\n" in text.rstrip("\n"):
         yield row(visible(f"{indent}{key}").rstrip())
         yield from text_rows(text.removesuffix("\n"), whole, f"{indent}│ ")
@@ -102,13 +103,13 @@ def _short(value: Any, depth: int = DEEPEST) -> str:
         return f"{{{', '.join(members)}}}"
     if depth and isinstance(value, list):
         return f"[{', '.join(_short(item, depth - 1) for item in value)}]"
-    import json  # nothing is shown so before a first prompt
+    import json  # imported late: not needed before a first prompt
 
     return json.dumps(value, ensure_ascii=False)
 
 
 def _key(key: Any) -> str:
-    """Return a key as it is; in quotes if it may be taken for something else."""
+    """Return a key, in quotes if it is ambiguous without."""
     return key if isinstance(key, str) and _PLAIN.fullmatch(key) else _short(key)
 
 

@@ -1,4 +1,4 @@
-"""Rows of all entries but messages and tool calls: headings, plan, notices, questions, unknown
+"""Rows of entries other than messages and tool calls: headings, plans, notices, questions, unknown
 updates.
 """
 
@@ -39,20 +39,21 @@ from acp_nvim.session.transcript.entries import (
 PLAN_MARKS = {"pending": "[ ]", "in_progress": "[-]", "completed": "[x]", "cancelled": "[~]"}
 PLAN_GROUPS = {"in_progress": "AcpPlanCurrent", "completed": "AcpPlanDone"}
 TITLE = 400
-"""The most characters of a notice."""
+"""Limit of characters of a notice."""
 DETAILS = 5
-"""Most details of a notice that are shown."""
+"""Limit of details of a notice that are shown."""
 _LEVELS = {
     "info": ("— ", "AcpMuted"),
     "warning": ("⚠ ", "AcpWarning"),
     "error": ("✗ ", "AcpError"),
 }
-"""The sign and the highlight group of a notice."""
+"""Sign and highlight group of a notice."""
 
 
 def draw_entry(entry: Entry, lines: int | None = None, cwd: str = "") -> list[Row]:
-    """Return the rows of one entry; of a terminal at most so many `lines` of output. `cwd` is the
-    directory of its session.
+    """Return the rows of one entry; of a terminal, at most so many `lines` of output.
+
+    `cwd` is the directory of its session.
     """
     match entry:
         case Heading():
@@ -78,7 +79,7 @@ def draw_entry(entry: Entry, lines: int | None = None, cwd: str = "") -> list[Ro
 
 
 def _past(lines: Sequence[str]) -> list[Row]:
-    """Headings are highlighted, as landmarks in an old chat, and the user's words are ruled."""
+    """Return the rows of an old chat, with highlighted headings and marked user messages."""
     rows: list[Row] = []
     users = False
     for at, line in enumerate(lines):
@@ -93,7 +94,7 @@ def _past(lines: Sequence[str]) -> list[Row]:
 
 
 def _plan_head(entry: PlanEntry) -> Row:
-    """The heading of a plan, and how far it is: `Plan · 2 of 5`."""
+    """Return the heading of a plan with its progress: `Plan · 2 of 5`."""
     statuses = [item.status for item in entry.entries]
     told = f" · {statuses.count('completed')} of {len(statuses)}" if statuses else ""
     told = "" if entry.left else told
@@ -101,8 +102,10 @@ def _plan_head(entry: PlanEntry) -> Row:
 
 
 def plan_rows(entries: object, *, left: int = 0) -> list[Row]:
-    """Return plan entries as a task list, with statuses that have no mark in words, and priorities
-    but medium ones (v1/agent-plan). `left`: how many more there are.
+    """Return plan entries as a task list (v1/agent-plan).
+
+    Statuses without a mark, and priorities except medium, are added in words. `left` is the number
+    of further entries.
     """
     rows: list[Row] = []
     for item in entries if isinstance(entries, (list, tuple)) else ():
@@ -131,7 +134,7 @@ def _question(entry: Question) -> list[Row]:
 
 
 def _notice(entry: Line) -> list[Row]:
-    """A line and its details, of many the first ones; `<CR>` shows all."""
+    """Return a line and its details; of many, the first ones. `<CR>` shows all."""
     sign, group = _LEVELS[entry.level]
     title, lines = one_line(entry.title, TITLE), notice_details(entry)
     whole: Target = {"kind": "notice", "number": entry.number}
@@ -143,7 +146,7 @@ def _notice(entry: Line) -> list[Row]:
 
 
 def notice_details(entry: Line) -> list[str]:
-    """Return all details of a notice as lines that can be shown."""
+    """Return all details of a notice as visible lines."""
     return [line for detail in entry.details for line in visible(detail).split("\n")]
 
 
@@ -162,7 +165,7 @@ def _compaction(entry: Compaction) -> list[Row]:
 
 
 def _unknown(entry: Unknown) -> list[Row]:
-    """Show an update of an unknown kind as it came."""
+    """Return the rows of an update of an unknown kind, with its raw data."""
     raw = msgspec.json.encode(entry.raw).decode("utf-8", "replace")
     return [
         row("— " + wording.UPDATE_UNKNOWN.format(kind=one_line(entry.tag, 60)), "AcpMuted"),
@@ -174,9 +177,11 @@ def _unknown(entry: Unknown) -> list[Row]:
 
 
 def fork_history(session: Session, look: tools.Look, until: int | None = None) -> list[Entry]:
-    """Return what the chat of a fork begins with: the session's transcript without a turn that
-    runs, or its entries before the one with index `until`. Messages stay as they are, all else
-    becomes the rows that it has in the chat, since what these lead to belongs to the other session.
+    """Return the entries with which the chat of a fork begins.
+
+    They are the session's transcript without a running turn, or its entries before index `until`.
+    Messages are copied. All other entries become plain rows, since their targets belong to the
+    other session.
     """
     entries = _ended(session) if until is None else session.transcript.entries[:until]
     return [_copied(entry, look) for entry in entries if not isinstance(entry, Question)]

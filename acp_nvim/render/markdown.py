@@ -1,11 +1,10 @@
 """Markdown highlights for text that is still arriving.
 
-A full parser costs the editor time that grows with the chat; this one looks at each finished line
-once. It knows fences, headings, quotes, list markers, inline code, strong, emphasis and links,
-which is what agents write.
+With a full parser, the cost for the editor would grow with the chat. This one scans each finished
+line once. It supports the syntax that agents write: fences, headings, quotes, list markers, inline
+code, strong, emphasis and links.
 
-Cost: two passes of a regular expression over the text and some Python for each highlight, none for
-a line that has none.
+The cost is two passes of a regular expression over the text, and some Python for each highlight.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ Span = tuple[int, int, str]
 """Byte column, end byte column, highlight group."""
 
 Mark = tuple[int, int, int, str]
-"""Row, then a span."""
+"""Row, followed by a span."""
 
 LONGEST = 2000
-"""Characters; longer lines stay plain."""
+"""Limit of characters of a line with highlights."""
 
-# Patterns begin with a literal or a set: there the engine skips ahead instead of trying each place.
+# Patterns begin with a literal or a set, so the engine skips ahead instead of trying each place.
 _OPENS = late(r"\n {0,3}(?P<fence>`{3,}(?=[^`\n]*(?:\n|\Z))|~{3,})[^\n]*")
 _BLOCK = late(
-    # Most lines are none of these: look at their beginning before each pattern is tried.
-    # What was taken there is not given back, since no shorter number would do.
+    # Most lines match none of these, so check their beginning first. The possessive quantifiers
+    # prevent useless backtracking.
     r"\n(?=[ \t]*+(?:[-#*_>|+]|\d{1,9}+[.)]))"
     r"(?: {0,3}(?:(?P<AcpHeading>\#{1,6}(?:[^\S\n][^\n]*)?(?=\n|\Z))"
     r"|(?P<AcpRule>(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})(?=\n|\Z)))"
@@ -50,7 +49,7 @@ _ALONE = ("AcpHeading", "AcpRule")
 
 
 class Highlighter:
-    """Highlights of one message; the only state is the open code fence."""
+    """Highlights of one message. The only state is the open code fence."""
 
     __slots__ = ("_fence",)
 
@@ -58,7 +57,7 @@ class Highlighter:
         self._fence = ""
 
     def lines(self, lines: list[str]) -> list[Mark]:
-        """Return the marks of finished lines and move past them."""
+        """Return the marks of finished lines and advance past them."""
         if not lines:
             return []
         if max(map(len, lines)) > LONGEST:
@@ -71,7 +70,7 @@ class Highlighter:
         return marks
 
     def peek(self, line: str) -> list[Mark]:
-        """Return the marks of a line that may still grow; the state stays."""
+        """Return the marks of a line that may still grow, without a change of state."""
         fence = self._fence
         marks = self.lines([line]) if line else []
         self._fence = fence
@@ -80,7 +79,7 @@ class Highlighter:
     def _parts(self, text: str) -> Iterator[tuple[str, str]]:
         """Split text, in which each line begins with its newline, into prose, fences and code.
 
-        Fences and code come with their group, prose without.
+        Fences and code have a group, prose has none.
         """
         at = 0
         while at < len(text):
@@ -109,25 +108,25 @@ def _opening(text: str, at: int) -> re.Match[str] | None:
 
 
 def _has(text: str, mark: str) -> bool:
-    """Whether a mark is in the text: its first character alone is looked for much faster."""
+    """Return whether a mark is in the text. Its first character alone is found much faster."""
     return mark[0] in text and mark in text
 
 
 @lru_cache(maxsize=64)
 def _closing(fence: str) -> re.Pattern[str]:
-    """Matches the closing line of a fence: the same character, as many or more."""
+    """Return the pattern for the closing line of a fence: the same character, as many or more."""
     mark = f"{re.escape(fence[0])}{{{len(fence)},}}"
     return re.compile(rf"\n[^\S\n]*{mark}[^\S\n]*(?=\n|\Z)")
 
 
 def _whole(text: str, row: int, group: str) -> list[Mark]:
-    """Marks of lines that have one group from end to end, empty ones too."""
+    """Return marks of lines with one group from end to end, including empty ones."""
     lines = text[1:].split("\n")
     return [(row + at, 0, _bytes(line), group) for at, line in enumerate(lines)]
 
 
 def _prose(text: str, first: int) -> list[Mark]:
-    """Marks of lines outside of fences."""
+    """Return the marks of lines outside of fences."""
     marks: list[Mark] = []
     alone: set[int] = set()
     count = _Rows(text)
@@ -151,7 +150,7 @@ def _prose(text: str, first: int) -> list[Mark]:
 
 
 class _Rows:
-    """Translates rising offsets to rows and bytes; each line begins with its newline."""
+    """Translates ascending offsets to rows and bytes; each line begins with its newline."""
 
     __slots__ = ("_ascii", "_line", "_row", "_text")
 
@@ -162,7 +161,7 @@ class _Rows:
         self._line = 0
 
     def place(self, start: int, end: int) -> tuple[int, int, int]:
-        """Row, byte column and end byte column of `text[start:end]`."""
+        """Return row, byte column and end byte column of `text[start:end]`."""
         text = self._text
         new = text.count("\n", self._line, start)
         if new:

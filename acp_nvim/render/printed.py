@@ -1,4 +1,4 @@
-"""What a command has printed, in its colours, with its lines as a terminal leaves them."""
+"""Output of commands: colours, and lines as a terminal would leave them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SGR: Final = late(r"\x1b\[([0-9;:]*)m")
 
 
 def is_coloured(text: str) -> bool:
-    """Return whether a text may have colours."""
+    """Return whether a text may contain colours."""
     return "\x1b[" in text or "\x9b" in text
 
 
@@ -34,7 +34,7 @@ def coloured(text: str) -> list[list[Piece]]:
 
 
 class _Look:
-    """The colour and weight of the text that comes next."""
+    """Colour and weight of the following text."""
 
     def __init__(self) -> None:
         self._colour: str | None = None
@@ -52,7 +52,7 @@ class _Look:
         return [(text, group) for text, group in found if text]
 
     def overwritten(self, line: str) -> list[Piece]:
-        """Return what is left of a line that overwrites itself."""
+        """Return the final text of a line that overwrites itself."""
         self.pieces(line)
         return [(printed(line), None)]
 
@@ -61,7 +61,9 @@ class _Look:
         return self._colour or self._weight
 
     def _take(self, arguments: str) -> None:
-        """Take a sequence that sets colour or weight. Of 256 colours the first 16 are known."""
+        """Apply a sequence that sets colour or weight. Of 256 colours, only the first 16 are
+        supported.
+        """
         codes = [int(code) if code.isdigit() else 0 for code in re.split("[;:]", arguments)]
         while codes:
             code = codes.pop(0)

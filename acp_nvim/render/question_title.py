@@ -1,4 +1,4 @@
-"""The title of a question: who wants to do what, to which file, or which command in full."""
+"""Title of a question: agent, action, and the file or the whole command."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ VERBS: Final[Mapping[str, str]] = {
     **{kind: kind for kind in ("read", "edit", "delete", "move", "search", "fetch")},
     "execute": "run",
 }
-"""What calls of a kind do, where the kind says that."""
+"""Verbs of kinds that have one."""
 
 REASONS: Final[Mapping[str, str]] = {
     "outside": "outside the project",
     "secret": "a secret file",
     "executed": "a file that other programs run",
 }
-"""Why access to a file is asked about (`workspace.guard`), as an object of the verb."""
+"""Reasons to ask about a file (`files.bytes.guard`), as an object of the verb."""
 
 _OF_KINDS: Final[Mapping[str, str]] = {
     "created": "create",
@@ -54,11 +54,11 @@ _SAME: Final = frozenset(
         *("delete", "move", "rename", "run", "running", "execute", "fetch", "search", "file"),
     }
 )
-"""Words of an agent's title that add nothing to our verb."""
+"""Words of an agent's title that repeat our verb."""
 
 
 class Change(Struct, frozen=True):
-    """What would become of one file; the counts are of lines."""
+    """Planned change of one file; the counts are of lines."""
 
     path: str
     kind: str
@@ -68,21 +68,21 @@ class Change(Struct, frozen=True):
 
 
 class Title(Struct, frozen=True):
-    """The title as parts, and what the rows below need not say again."""
+    """The title in parts, and the values that the rows below need not repeat."""
 
     parts: Parts
     command: str | None = None
-    """The one command that it tells in full."""
+    """The one command that it contains in full."""
     change: Change | None = None
     """The one change that it names."""
     path: str | None = None
     """The one file that it names."""
     own: str = ""
-    """The agent's own title, where that says something else."""
+    """The agent's own title, if it has more words."""
 
 
 def title(decision: Decision, call: ToolCall | None, cwd: str) -> Title:
-    """Return the title of a question; `call` is the tool call that it is about."""
+    """Return the title of a question; `call` is its tool call."""
     if decision.listed != "permissions":
         prefix = "Question: " if decision.subject == "consent" else ""
         return Title([(prefix, "AcpPermission"), (decision.title.strip(), "AcpPermissionTitle")])
@@ -91,7 +91,7 @@ def title(decision: Decision, call: ToolCall | None, cwd: str) -> Title:
         asked = decision.title.strip()
         return Title([(f"{who}asks: ", "AcpPermission"), (asked, "AcpPermissionTitle")])
     if call is None or decision.subject != "permission":
-        # Titles of our own name an act; an agent's says what it likes ("Run the tests?").
+        # Our own titles name an action; an agent's may be anything ("Run the tests?").
         verb = "asks: " if decision.subject == "permission" else "wants to "
         named = decision.title.strip().removeprefix(f"{decision.agent} › ")
         return Title([(who + verb, "AcpPermission"), (named, "AcpPermissionTitle")])
@@ -124,7 +124,7 @@ def _wants(verb: str, said: str) -> Parts:
 
 
 def _titled(verb: str | None, own: str) -> Parts:
-    """Title of a call of which only the agent's title is known."""
+    """Return the title of a call for which only the agent's title is known."""
     if verb is None:
         return [("asks for permission: ", "AcpPermission"), (own, "AcpPermissionTitle")]
     first, _, rest = own.partition(" ")
@@ -161,7 +161,7 @@ def _changed(
 
 
 def _renamed(own: str, changed: Sequence[Change]) -> Title:
-    """The title of a rename by a tool of the editor."""
+    """Return the title of a rename by a tool of the editor."""
     count = f"{len(changed)} file{'' if len(changed) == 1 else 's'}"
     where: Parts = [(f" in {count}", "AcpPermission")]
     said = _wants("rename", own.removeprefix("Rename "))
@@ -185,7 +185,7 @@ def _object(decision: Decision, path: str, cwd: str) -> str:
 
 
 def _other(own: str, *said: str) -> str:
-    """Return the agent's title if it says more than verb and object."""
+    """Return the agent's title if it has more than verb and object."""
     words = own.replace("`", "").replace(":", " ").split()
     while words and words[0].lower() in _SAME and len(words) > 1:
         words = words[1:]
@@ -194,12 +194,13 @@ def _other(own: str, *said: str) -> str:
     return "" if bare in names or own in names or own.strip("`") in names else own
 
 
-# -- what a call would do -------------------------------------------------------------------------
+# -- effects of a call ----------------------------------------------------------------------------
 
 
 def told_commands(call: ToolCall, *, edits: bool) -> list[str]:
-    """Return the commands of a call, each once; `edits`: it changes files as well, and a patch may
-    be given as a command.
+    """Return the distinct commands of a call.
+
+    `edits`: it changes files as well, so a patch may be sent as a command.
     """
     parts = tool_input.parts(call.raw_input)
     told = dict.fromkeys(part.line for part in parts if isinstance(part, tool_input.Command))
@@ -224,8 +225,10 @@ def _address(call: ToolCall) -> str | None:
 
 
 def changes(call: ToolCall, cwd: str) -> list[Change]:
-    """Return what a call would change, one for each file: by its diffs, then by patches and edits
-    of other files. `cwd` is the session's directory.
+    """Return the planned changes of a call, one for each file.
+
+    They are taken from its diffs, then from patches and edits of other files. `cwd` is the
+    session's directory.
     """
     found: dict[str, Change] = {}
     for source in (_diffs(call), map(_of_patch, patches_of(call)), _edits(call)):

@@ -1,4 +1,4 @@
-"""Rows: the output of the render ring, one tuple a screen line."""
+"""Rows: the output of the render ring, one tuple for each screen line."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ Target = dict[str, Any]
 """
 
 Row = tuple[str, tuple[Span, ...], Target | int | None]
-"""Text, spans in bytes, target. A number is short for `{kind = 'tool', call = number}`, of which
-there may be very many.
+"""Text, spans in bytes, target. A number means `{kind = 'tool', call = number}`, since there
+may be very many of these.
 """
 
 WIDEST = 4000
-"""The most characters drawn of a row: beginning and end of a longer line, which says so and opens
-in full with `<CR>`.
+"""Limit of characters drawn of a row. A longer line shows beginning and end, and `<CR>` opens it in
+full.
 """
 LAST = 1000
-"""How many of them are the line's end."""
+"""Number of these characters from the line's end."""
 
 
 def width(text: str) -> int:
-    """Bytes of `text`, the unit of Neovim's columns."""
+    """Return the bytes of `text`, the unit of Neovim's columns."""
     return len(text) if text.isascii() else len(text.encode())
 
 
 def ends(text: str) -> str:
-    """Return beginning and end of a line, with the number of characters between."""
+    """Return beginning and end of a line, with the number of characters between them."""
     if len(text) <= WIDEST:
         return text
     return f"{text[: WIDEST - LAST]} … {len(text) - WIDEST} characters … {text[-LAST:]}"
@@ -45,7 +45,7 @@ def row(text: str, group: str | None = None, target: Target | int | None = None)
 
 
 def pieces(parts: Sequence[tuple[str, str | None]], target: Target | int | None = None) -> Row:
-    """Return a row put together from pieces with a highlight group each."""
+    """Return a row of pieces with a highlight group each."""
     spans: list[Span] = []
     whole, column = "", 0
     for text, group in parts:
@@ -57,7 +57,7 @@ def pieces(parts: Sequence[tuple[str, str | None]], target: Target | int | None 
 
 
 def indent(rows: Iterable[Row], prefix: str) -> list[Row]:
-    """Return the rows moved right by `prefix`."""
+    """Indent the rows by `prefix`."""
     shift = width(prefix)
     return [
         (
@@ -70,8 +70,8 @@ def indent(rows: Iterable[Row], prefix: str) -> list[Row]:
 
 
 def decor(rows: Sequence[Row]) -> tuple[list[list[Any]], list[list[Any]]]:
-    """Return spans `{row, col, end_col, group}` and targets `{row, data}`, rows relative to the
-    first.
+    """Return spans `{row, col, end_col, group}` and targets `{row, data}`, relative to the first
+    row.
     """
     spans = [[at, a, b, group] for at, (_, marks, _) in enumerate(rows) for a, b, group in marks]
     targets = [[at, target] for at, (_, _, target) in enumerate(rows) if target is not None]
@@ -79,9 +79,10 @@ def decor(rows: Sequence[Row]) -> tuple[list[list[Any]], list[list[Any]]]:
 
 
 def decor_op(spans: Iterable[Sequence[Any]], targets: Iterable[Sequence[Any]]) -> list[list[Any]]:
-    """Return spans and targets as the chat's operations carry them, in three flat lists: looks
-    (column, end column, group of each span), rows (row and number of its look, from 1), targets
-    (row and data).
+    """Return spans and targets in the form of the chat's operations, three flat lists.
+
+    These are looks (column, end column, group of each span), rows (row and number of its look, from
+    1), and targets (row and data).
     """
     by_row: dict[int, list[Any]] = {}
     for at, start, end, group in spans:

@@ -1,4 +1,4 @@
-"""Draws a message that grows: each piece of its text goes to the screen once."""
+"""Drawing of a message while it grows: each piece of its text is sent to the screen once."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from acp_nvim.render.text import visible
 from acp_nvim.session.transcript.entries import Message, Part
 
 RULE = "AcpUserRule"
-"""The group that marks each row of the user's words, before all others there."""
+"""Highlight group that marks each row of a user's message."""
 
 FOLDED = 4
-"""A content block with more rows is folded to the first one."""
+"""Limit of rows of a content block that is not folded."""
 
 
 class Stream:
-    """Draws one `Message`. The rows it owns: `head`, then text, then `foot` (a blank row inside a
+    """Drawing of one `Message`. Its rows are `head`, then text, then `foot` (a blank row in a
     fold).
     """
 
@@ -37,17 +37,15 @@ class Stream:
         cwd: str = "",
         replaced: int = 0,
     ) -> None:
-        """`head` stands above the text; `dim` is a group for all of the text, instead of
-        Markdown; files below `cwd` are named relative to it; `replaced` is how much of the
-        message's text was dropped before.
+        """`head` is above the text. `dim` is a group for the whole text, instead of Markdown. Files
+        below `cwd` are named relative to it. `replaced` is the number of characters of the message
+        dropped before.
         """
         self.replaced = replaced
         self.message = message
         self.rows = 0
         self.drawn = 0
-        """Its drawn part of `Transcript.written`: characters, and one for each block other than
-        text.
-        """
+        """Its part of `Transcript.written`: characters, plus one for each block other than text."""
         self.head = head
         self._foot = foot
         self._dim = dim
@@ -70,8 +68,9 @@ class Stream:
         return self.rows > 0 and not self._tail and not self._foot
 
     def draw(self, batch: Batch, n: int, start: int, at_top: bool, budget: int) -> bool:
-        """Draw up to `budget` characters below row `start`; returns whether all is drawn. `drawn`
-        grows by as much. `at_top`: the buffer has only the one empty line of every buffer.
+        """Draw up to `budget` characters below row `start`; return whether all is drawn.
+
+        `drawn` grows by the same number. `at_top`: the buffer has only its initial empty line.
         """
         done = False
         while not done and budget > 0:
@@ -91,7 +90,7 @@ class Stream:
         return done
 
     def _block_rows(self, before: str, block: list[Row]) -> tuple[list[str], list[Any], list[Any]]:
-        """A content block stands on rows of its own: lines, spans, targets."""
+        """Return the rows of a content block, which start on a new row: lines, spans, targets."""
         above = [before] if self._tail or before else []
         spans = self._spans([before]) if above else []
         lines = [*above, *(text for text, _, _ in block), ""]
@@ -128,15 +127,13 @@ class Stream:
         batch.add(["chat", n, start, start + at_top, texts, decor_op(head_spans, head_targets)])
 
     def _rules(self, count: int, head: Sequence[Row] = ()) -> list[Any]:
-        """Return the marks of the user's rows; the blank row above the heading has none."""
+        """Return the marks of a user's rows, except of the blank row above the heading."""
         if not self._ruled:
             return []
         return [(at, 0, 0, RULE) for at in range(bool(head and not head[0][0]), count)]
 
     def _take(self, budget: int) -> tuple[str, list[Row], bool]:
-        """Cut the next piece off the parts: text up to the budget, or the rows of one content
-        block.
-        """
+        """Take the next piece: text up to the budget, or the rows of one content block."""
         parts = self.message.parts
         block: list[Row] = []
         piece = ""
@@ -158,8 +155,8 @@ class Stream:
         return self._clean(piece), block, done
 
     def _next_text(self) -> str:
-        """Join the parts up to the next content block, so that a flood of small ones is one
-        string.
+        """Join the parts up to the next content block, since a flood of small ones is faster as
+        one.
         """
         waiting = self.message.parts[self._part :]
         try:
@@ -173,10 +170,10 @@ class Stream:
         return text
 
     def _clean(self, taken: str) -> str:
-        """Make the piece visible, without blank lines at its end and where the message begins.
+        """Make a piece visible, without blank lines at its end and at the start of the message.
 
-        The end waits for text that may follow: a `\\r` for its `\\n`, and newlines after the first,
-        since one blank row separates entries however an agent ends its text.
+        The end is held back for text that may follow: a `\\r` for its `\\n`, and newlines after the
+        first, since one blank row separates entries, whatever newlines an agent sends.
         """
         text = self._carry + taken
         if not self._begun:
@@ -198,7 +195,7 @@ class Stream:
             ]
 
     def _spans(self, lines: list[str]) -> list[Any]:
-        """Highlights of the lines that this piece finished, and of the open one."""
+        """Return highlights of the lines that this piece completes, and of the open one."""
         whole = [self._tail + lines[0], *lines[1:]]
         last = len(lines) - 1
         self._tail = whole[-1] if len(whole[-1]) <= LONGEST else whole[-1][: LONGEST + 1]
@@ -210,7 +207,7 @@ class Stream:
         return spans
 
     def _dimmed(self, lines: list[str], group: str) -> list[Any]:
-        """Highlight every line as a whole, the open one with its earlier part."""
+        """Highlight whole lines, the open one with its earlier part."""
         widths = [width(line) for line in lines]
         widths[0] += self._column
         self._column = widths[-1]

@@ -1,4 +1,4 @@
-"""Child sessions, messages between sessions, and plans that are texts, as rows of the chat."""
+"""Child sessions, messages between sessions, and text plans, as rows of the chat."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ _LOOKS = {
     "gone": ("✗", "AcpToolFailed", "gone with its session"),
     "unknown": ("○", "AcpMuted", "state unknown"),
 }
-"""Sign, group and words of a state; any other is neither idle nor known to run (v1/subagents)."""
+"""Sign, group and words of a state. Other states are neither idle nor known to run
+(v1/subagents).
+"""
 
 
 def draw(entry: Subagent | SessionMessage | PlanDocument) -> list[Row]:
-    """The rows of one such entry."""
     match entry:
         case Subagent():
             return _subagent(entry)
@@ -32,7 +33,7 @@ def draw(entry: Subagent | SessionMessage | PlanDocument) -> list[Row]:
 
 
 def _subagent(link: Subagent) -> list[Row]:
-    """Its line, description, latest call and questions; `<CR>` opens its own chat."""
+    """Return its line, description, latest call and questions; `<CR>` opens its own chat."""
     target: Target = {"kind": "session", "id": link.id}
     sign, group, words = _look(link)
     head: list[tuple[str, str | None]] = [
@@ -58,7 +59,7 @@ def _subagent(link: Subagent) -> list[Row]:
 
 
 def _card(decision: Decision) -> list[Row]:
-    """A child's question, with everything that its own chat shows of it."""
+    """Return a child's question with everything that its own chat shows of it."""
     asker = decision.asker
     entry = entry_of(decision, asker) if asker is not None else None
     return float_rows(entry, decision, asker.cwd if asker is not None else "")

@@ -1,4 +1,4 @@
-"""Terminals as rows of the chat: command, directory, environment, newest lines."""
+"""Terminals as rows of the chat: command, directory, environment, last lines."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from acp_nvim.render.text import one_line, shown_path, visible
 from acp_nvim.session.output.terminal import Terminal
 
 LINES = 8
-"""The most lines of output where no option says how many."""
+"""Limit of lines of output, unless an option sets another."""
 
 
 def terminal_rows(terminal: Terminal, limit: int | None = LINES, cwd: str = "") -> list[Row]:
-    """Return the rows of a terminal; `<CR>` on each opens its buffer. `limit` None shows all kept
-    lines; the directory is shown unless it is the session's (`cwd`).
+    """Return the rows of a terminal; `<CR>` on each opens its buffer.
+
+    `limit` None shows all stored lines. The directory is shown unless it is the session's (`cwd`).
     """
     target = {"kind": "terminal", "id": terminal.id}
     launch = terminal.launch

@@ -1,5 +1,4 @@
-"""Makes agents' text safe to show: characters that could deceive or disturb a screen are spelled
-out.
+"""Makes agents' text safe to show, by escaping deceptive and disruptive characters.
 
 Control characters become caret notation (`^[`), bidirectional and invisible ones their code point
 (`<U+202E>`).
@@ -19,17 +18,19 @@ _UNSAFE = late(
     "\ud800-\udfff\U000e0000-\U000e0fff]"
 )
 _PLAIN = bytes([0x09, 0x0A, *range(0x20, 0x7F)])
-"""The characters of ASCII that stay as they are."""
+"""ASCII characters that are not escaped."""
 _LOOKED_AT = 1 << 16
-"""The most characters of a text that `one_line` reads: it may have millions."""
+"""Limit of characters that `one_line` reads of a text, which may have millions."""
 _JOINERS = frozenset("\u200c\u200d" + "".join(map(chr, range(0xFE00, 0xFE10))))
-"""Joiners shape letters and signs of other scripts beside them; beside ASCII they do nothing."""
+"""Joiners, which shape adjacent letters and signs of other scripts. Next to ASCII they do
+nothing.
+"""
 _KEYCAPS = frozenset("0123456789#*")
-"""Signs of keycap emoji: one of these, U+FE0F and U+20E3."""
+"""Characters of keycap emoji, each followed by U+FE0F and U+20E3."""
 
 
 def _shapes(text: str, at: int) -> bool:
-    """Whether the joiner at an offset joins its neighbours, or varies the one before it."""
+    """Return whether the joiner at an offset has an effect on its neighbours."""
     joiner, before, after = text[at], text[at - 1 : at], text[at + 1 : at + 2]
     if joiner == "\ufe0f" and before in _KEYCAPS:
         return after == "\u20e3"
@@ -56,23 +57,21 @@ def _visible(match: re.Match[str]) -> str:
 
 
 def _is_safe(text: str) -> bool:
-    """Whether no character of a text has to be spelled out."""
-    if text.isascii():  # a tenth of the time that a search takes
+    """Return whether no character of a text has to be escaped."""
+    if text.isascii():  # ten times faster than a search
         return not text.encode().translate(None, _PLAIN)
     return _UNSAFE.search(text) is None
 
 
 def visible(text: str) -> str:
-    """Return `text` with CRLF as LF and every unsafe character spelled out; tabs and newlines
-    stay.
-    """
+    """Return `text` with LF line ends and unsafe characters escaped; tabs and newlines stay."""
     if _is_safe(text):
         return text
     return _UNSAFE.sub(_visible, text.replace("\r\n", "\n"))
 
 
 def one_line(text: str, limit: int = 200) -> str:
-    """Return `text` on a single visible line of at most `limit` characters, for titles and
+    """Return `text` as a single visible line of at most `limit` characters, for titles and
     messages.
     """
     if len(text) <= limit and text.isascii() and text.isprintable() and "  " not in text:
@@ -82,21 +81,22 @@ def one_line(text: str, limit: int = 200) -> str:
 
 
 def own_word(word: str) -> str:
-    """Return a word that the protocol does not know: a status, a kind. Those of extensions begin
-    with an underscore (v2/extensibility).
+    """Return a word unknown to the protocol, such as a status or kind.
+
+    Those of extensions begin with an underscore (v2/extensibility).
     """
     return one_line(word.lstrip("_"), 40)
 
 
 def path_line(path: str) -> str:
-    """Return a path on one line, all of it: line breaks and tabs are spelled out as well."""
+    """Return a whole path on one line, with line breaks and tabs escaped."""
     if path.isascii() and path.isprintable():
         return path
     return visible(path).replace("\n", "^J").replace("\t", "^I")
 
 
 def home_path(path: str) -> str:
-    """Return a path on one line; below the home directory it starts with `~`."""
+    """Return a path on one line, with `~` for the home directory."""
     home = str(Path.home())
     shown = "~" + path[len(home) :] if path.startswith(home + os.sep) else path
     return path_line(shown)
@@ -111,15 +111,13 @@ def relative(path: str, cwd: str) -> str | None:
 
 
 def shown_path(path: str, cwd: str) -> str:
-    """Return a path on one line: below the session's directory relative to it, else as
-    `home_path`.
-    """
+    """Return a path on one line, relative to the session's directory or as `home_path`."""
     below = relative(path, cwd)
     return home_path(path) if below is None else below
 
 
 def size(count: int) -> str:
-    """Bytes as people read them: `512 B`, `12 KiB`, `3.4 MiB`."""
+    """Format a number of bytes: `512 B`, `12 KiB`, `3.4 MiB`."""
     if count < 1024:
         return f"{count} B"
     if count < 1024 * 1024:

@@ -1,4 +1,4 @@
-"""The one line of a tool call: how it stands, what it did, to what."""
+"""The line of a tool call: its status, action and subject."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ ICONS = {"pending": "○", "in_progress": "◐", "completed": "✓", "failed": "
 GROUPS = {"completed": "AcpToolCompleted", "failed": "AcpToolFailed", "cancelled": "AcpToolFailed"}
 
 KINDS = frozenset(get_args(schema.ToolKind))
-"""Kinds of tool calls that the protocol knows: their titles say what they do (v1/tool-calls)."""
+"""Kinds of tool calls in the protocol. Their titles describe the action (v1/tool-calls)."""
 
 _CODES = ("exit_code", "exitCode")
 ASSUMED = {"completed": "assumed done", "cancelled": "assumed cancelled"}
-"""Behind a call whose end the agent has not told."""
+"""Notes on calls whose end the agent has not reported."""
 _REASON = 80
-"""The most characters of why a call failed."""
+"""Limit of characters of the reason for a failure."""
 
 
 def call_line(entry: ToolEntry, asks: Decision | None, cwd: str) -> Row:
@@ -57,8 +57,9 @@ def call_line(entry: ToolEntry, asks: Decision | None, cwd: str) -> Row:
 def _around(
     status: str, asks: bool, verb: int, title: int, name: int, counts: tuple[int, int], end: str
 ) -> tuple[str, str, tuple[Span, ...]]:
-    """Return the texts before and behind a title, and the spans of the row; given are the widths of
-    the title, of the verb in it and of what stands behind it.
+    """Return the texts before and after a title, and the spans of the row.
+
+    Arguments are the widths of the title, of its verb, and of the text after it.
     """
     group = "AcpPermission" if asks else GROUPS.get(status, "AcpToolRunning")
     before, spans, _ = pieces([(ICONS.get(status, "◐") + " ", group)])
@@ -80,8 +81,9 @@ def _around(
 
 
 def edits(call: ToolCall) -> tuple[str, tuple[int, int]] | None:
-    """Return the path of a call's diffs, empty where they are of several files, and how many lines
-    they add and remove; None if it has none.
+    """Return the path of a call's diffs and the numbers of added and removed lines.
+
+    The path is empty for several files. Returns None without diffs.
     """
     added = removed = 0
     paths: set[str] = set()
@@ -101,7 +103,7 @@ def edits(call: ToolCall) -> tuple[str, tuple[int, int]] | None:
 
 
 def _ended(entry: ToolEntry) -> str:
-    """Return in what a call ended other than well."""
+    """Return how a call ended, unless it succeeded."""
     call = entry.call
     if call.assumed and call.status in ASSUMED:
         return ASSUMED[call.status]
@@ -128,7 +130,7 @@ def _exit(entry: ToolEntry) -> str:
 
 
 def _reason(call: ToolCall) -> str:
-    """The agent's own words where they are few: of a command they are what it printed."""
+    """Return the agent's own words if they are few. For a command, they are its output."""
     raw = call.raw_output
     if isinstance(raw, Mapping) and isinstance(error := raw.get("error"), str):
         return one_line(error, _REASON)
@@ -141,7 +143,7 @@ def _reason(call: ToolCall) -> str:
 
 
 def _leads_to(call: ToolCall, asks: Decision | None) -> Target | int:
-    """Return the target of a call's line: its file, else all of the call."""
+    """Return the target of a call's line: its file, otherwise the whole call."""
     at = None
     if call.locations and call.kind != "execute":
         shows = any(isinstance(item, schema.Diff | schema.Terminal) for item in call.content)
@@ -155,7 +157,7 @@ def _leads_to(call: ToolCall, asks: Decision | None) -> Target | int:
 
 
 def _edited(call: ToolCall, diff: Any) -> Target | None:
-    """The file of a call's only diff."""
+    """Return the file of a call's only diff."""
     if diff.__class__ is not schema.Diff:
         return None
     for location in call.locations:
@@ -171,6 +173,6 @@ def place(location: schema.ToolCallLocation) -> Target:
 
 
 def _name(name: str, title: str) -> str:
-    """The tool's name, where the title does not contain it (v1/tool-calls)."""
+    """Return the tool's name, unless the title contains it (v1/tool-calls)."""
     name = one_line(name, 60)
     return f" ({name})" if name and name.lower() not in title.lower() else ""

@@ -1,4 +1,4 @@
-"""The one line of several tool calls of a kind: what they did, how much, to what."""
+"""The line for several tool calls of a kind: action, counts and subjects."""
 
 from __future__ import annotations
 
@@ -23,14 +23,16 @@ _NOUNS: Final[Mapping[str, tuple[str, str]]] = {
     "execute": ("Ran", "command"),
 }
 _NAME: Final = 60
-"""The most characters of each name."""
+"""Limit of characters of each name."""
 _NAMES: Final = 12
-"""The most names: a window has no room for more."""
+"""Limit of names, by the usual width of a window."""
 
 
 def gathered_title(entries: Sequence[ToolEntry], cwd: str) -> str:
-    """Return the words for calls of a kind: `Edited 2 files +6 -1 · till.py, README.md`. Files
-    below `cwd`, the session's directory, are named relative to it where two have one name.
+    """Return the title for calls of a kind: `Edited 2 files +6 -1 · till.py, README.md`.
+
+    If two files have the same name, files below `cwd`, the session's directory, are named relative
+    to it.
     """
     calls = [entry.call for entry in entries]
     verb, noun = _NOUNS[calls[0].kind]
@@ -46,22 +48,23 @@ def gathered_title(entries: Sequence[ToolEntry], cwd: str) -> str:
 
 
 def _said(verb: str, noun: str, count: int, counts: str, names: Sequence[str]) -> str:
-    """Leave out names if there are none, and the last ones if there are many."""
+    """Return a title without names if there are none, and without the last ones of many."""
     shown = [*names[:_NAMES], *(["…"] if len(names) > _NAMES else [])]
     told = f" · {', '.join(shown)}" if shown else ""
     return f"{verb} {count} {noun}s{counts}{told}"
 
 
 def _counts(calls: Sequence[ToolCall]) -> str:
-    """How many lines all edits add and remove."""
+    """Return the numbers of lines that all edits add and remove."""
     found = [it[1] for call in calls if call.kind == "edit" and (it := edits(call))]
     added, removed = sum(it[0] for it in found), sum(it[1] for it in found)
     return f" +{added} -{removed}" if added or removed else ""
 
 
 def _subjects(entry: ToolEntry, cwd: str) -> list[str]:
-    """Return the paths of the files that a call is about; of other calls the command or the title.
-    It is empty if there is none.
+    """Return the paths of the files of a call; for other calls, the command or the title.
+
+    Empty if there is none.
     """
     call = entry.call
     if call.kind in FILE_VERBS:
@@ -75,7 +78,7 @@ def _subjects(entry: ToolEntry, cwd: str) -> list[str]:
 
 
 def _short(paths: Sequence[str], cwd: str) -> list[str]:
-    """Return files by their names alone, where no two have the same."""
+    """Return the names of files without their folders, unless two are equal."""
     names = [os.path.basename(path) for path in paths]  # noqa: PTH119
     whole = len(set(names)) < len(names) or not all(names)
     shown = [shown_path(path, cwd) for path in paths] if whole else names

@@ -21,16 +21,16 @@ from acp_nvim.session.questions.tool_input import commands_of
 from acp_nvim.session.transcript.entries import ToolEntry
 
 FILE_VERBS: Final = frozenset(("read", "edit", "delete", "move"))
-"""Kinds that do something to a file."""
+"""Kinds of calls that act on a file."""
 _MOST: Final = 3
-"""The most commands or files in one line."""
+"""Limit of commands or files on one line."""
 _SAY_NOTHING: Final = frozenset(
     {
         *("file", "files", "read", "reading", "view", "viewing", "edit", "editing", "edited"),
         *("write", "writing", "create", "update", "delete", "move", "rename", "fetch", "search"),
     }
 )
-"""Words of a title that add nothing to the verb of its kind."""
+"""Words of a title that repeat the verb of its kind."""
 _PATTERNS: Final = ("pattern", "query", "regex")
 _ADDRESSES: Final = ("url", "uri")
 _ARGUMENTS: Final = late(r"(?P<name>[\w./-]{1,60}): *[\[{]")
@@ -45,7 +45,7 @@ def plain_title(call: ToolCall) -> str:
 
 
 def subject(entry: ToolEntry, title: str, cwd: str) -> str:
-    """Return the subject of a call on one line; empty if the title contains it or if there is
+    """Return the subject of a call on one line; empty if the title contains it, or there is
     none.
     """
     call = entry.call
@@ -60,7 +60,7 @@ def subject(entry: ToolEntry, title: str, cwd: str) -> str:
 
 
 def _line(found: Sequence[str]) -> str:
-    """Return the first texts on one line, and how many more there are."""
+    """Return the first texts on one line, and the number of the others."""
     more = f", {lists.more(len(found) - _MOST)}" if len(found) > _MOST else ""
     return ", ".join(one_line(text) for text in found[:_MOST]) + more
 
@@ -75,19 +75,21 @@ def patched(call: ToolCall, title: str, cwd: str) -> str:
 
 
 def says_nothing(title: str) -> bool:
-    """Whether a title consists of words like "Read File" that the verb of the kind says too."""
+    """Return whether a title only repeats the verb of the kind, like "Read File"."""
     words = re.findall(r"[A-Z]?[a-z]+|.", title)
     return {word.lower() for word in words if word.strip()} <= _SAY_NOTHING
 
 
 def begins(title: str, text: str) -> bool:
-    """Whether a title is only the beginning of a text, cut by the agent."""
+    """Return whether a title is the beginning of a text, cut by the agent."""
     found = _CUT.search(title)
     return found is not None and text.startswith(title[: found.start()].partition(": ")[2] or "\0")
 
 
 def files(call: ToolCall) -> list[str]:
-    """Return the files of a call: those of its diffs, else its locations, else its raw input."""
+    """Return the files of a call: those of its diffs, locations or raw input, whichever is
+    first.
+    """
     found: list[str] = []
     for item in islice(call.content, lists.ITEMS):
         if item.__class__ is schema.Diff:
@@ -102,7 +104,7 @@ def files(call: ToolCall) -> list[str]:
 
 
 def _texts(entry: ToolEntry) -> list[str]:
-    """Return the commands of a call that runs some, the pattern or the address of others."""
+    """Return the commands of a call, or its pattern or address."""
     call = entry.call
     if call.kind == "search":
         return _value(call.raw_input, _PATTERNS)
@@ -115,7 +117,7 @@ def _texts(entry: ToolEntry) -> list[str]:
 
 
 def _bare(line: str) -> str:
-    """Return the line that a shell is started with."""
+    """Return the line passed to a shell."""
     try:
         return (
             requests.command(shlex.split(line)).line
@@ -137,7 +139,7 @@ def _shown(path: str, cwd: str) -> str:
 
 
 def _contains(title: str, text: str) -> bool:
-    """Whether a title contains a text that no further word character adjoins."""
+    """Return whether a title contains a text as a whole word."""
     title, text = " ".join(title.split()), " ".join(text.split())
     at = title.find(text)
     while at >= 0:

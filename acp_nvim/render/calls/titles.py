@@ -13,11 +13,9 @@ from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.transcript.entries import ToolEntry
 
 ABOUT_FILES = frozenset(("read", "edit", "delete", "move", "search"))
-"""Kinds whose titles name files. Titles of other kinds may be commands, which are never
-shortened.
-"""
+"""Kinds whose titles name files. Other titles may be commands, which are never shortened."""
 GATHERED = ABOUT_FILES | {"fetch", "execute"}
-"""Kinds of which several calls that follow one another become one line."""
+"""Kinds of which several consecutive calls become one line."""
 
 _VERBS = {
     "read": ("Read", "Reading", "Read"),
@@ -27,8 +25,8 @@ _VERBS = {
     "search": ("Search", "Searching", "Searched"),
     "fetch": ("Fetch", "Fetching", "Fetched"),
 }
-"""Of each kind its verb as what is to be done, is being done, is done. Other kinds have titles that
-may be commands: these are said as they are.
+"""Verbs of each kind for pending, running and completed calls. Titles of other kinds may be
+commands, which are shown unchanged.
 """
 _TENSES = {"in_progress": 1, "completed": 2}
 
@@ -36,12 +34,12 @@ _FIRST = late(r"[^\s:]+")
 _QUOTED = late(r"`([^`]+)`")
 _COMMAND = late(r"(?:Running: )?(?:`(?P<quoted>[^`]+)`|(?P<plain>[^`]+))\Z")
 _ABOUT_FILE = late(r"(?i:read|view|list|edit|writ|creat|updat|delet)\w* (?:\w+ )?['\"`]/")
-"""Titles like "Read file '/a/b'", which some agents send under another kind."""
+"""Titles like "Read file '/a/b'" that some agents send with another kind."""
 _PLACE = late(r"[`'\"]?[\w~./-]*[\w~][./][\w./~-]*[`'\"]?(?=$|[\s:,(])|https?://")
 
 
 def short_title(title: str, kind: str, cwd: str) -> str:
-    """Return a title, of a call about files with paths below `cwd` relative to it."""
+    """Return a title; for calls with files, make paths below `cwd` relative."""
     about_files = kind in ABOUT_FILES or (kind != "execute" and _ABOUT_FILE.match(title))
     if about_files and len(cwd) > 1 and cwd in title:
         return _below(cwd).sub("", title)
@@ -49,7 +47,7 @@ def short_title(title: str, kind: str, cwd: str) -> str:
 
 
 def shown_title(title: str, kind: str, cwd: str) -> str:
-    """Return a text on one line, cut if it is very long."""
+    """Return a title on one line, cut if it is very long."""
     return one_line(short_title(title, kind, cwd))
 
 
@@ -59,8 +57,9 @@ def _below(cwd: str) -> re.Pattern[str]:
 
 
 def done_title(title: str, kind: str, status: str) -> tuple[str, int]:
-    """Return a title with the verb of its kind as the status has it, and that verb's length; 0
-    where the title has words of its own.
+    """Return a title with the verb of its kind in the tense of the status, and the verb's length.
+
+    The length is 0 if the title has its own words.
     """
     verbs = _VERBS.get(kind)
     if verbs is None:
@@ -75,8 +74,9 @@ def done_title(title: str, kind: str, status: str) -> tuple[str, int]:
 
 
 def command_title(title: str) -> str:
-    """Return the command in the title of a call that runs one, without what agents put around it:
-    marks of Markdown, `Running: `. Every character of the command itself stays.
+    """Return the command in a title without additions of agents: Markdown marks, `Running: `.
+
+    Every character of the command itself is kept.
     """
     found = _COMMAND.match(title)
     return title if found is None else found["quoted"] or found["plain"]
@@ -89,12 +89,13 @@ class Shown(NamedTuple):
     verb: int
     """Length of the verb at its beginning."""
     beside: str = ""
-    """The agent's own title, if the text is not that."""
+    """The agent's own title, if the text is another one."""
 
 
 def own_title(entry: ToolEntry, cwd: str) -> Shown:
-    """Return the title of a call in the tense of its status, with the command or the file that the
-    agent's title omits.
+    """Return the title of a call in the tense of its status.
+
+    Adds the command or the file if the agent's title omits it.
     """
     call = entry.call
     if call.own:
@@ -113,7 +114,7 @@ def own_title(entry: ToolEntry, cwd: str) -> Shown:
 
 
 def _with_verb(call: ToolCall, title: str, about: str, cwd: str) -> Shown:
-    """Return the title of a call of a kind with a verb of its own."""
+    """Return the title of a call whose kind has a verb."""
     if about and (says_nothing(title) or " " not in title.strip()):
         verb = _VERBS[call.kind][_TENSES.get(call.status, 0)]
         beside = "" if says_nothing(title) else one_line(title)

@@ -1,7 +1,6 @@
 """A tool call's raw input as rows of the card that asks about it.
 
-Parts that the call's title, its content or the rows above show already are left out, but only where
-they are the same.
+Parts that are identical to the call's title, its content or the rows above are left out.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ from acp_nvim.session.questions.patches import fenced, patches
 from acp_nvim.session.questions.requests import commands
 
 COMPARED = 1 << 18
-"""Most characters of a text that is compared with the texts already shown."""
+"""Limit of characters of a text that is compared with the texts already shown."""
 
 _FENCE = late(r"```[\w-]*\n(.*?)\n?```", re.DOTALL)
 
 
 class Said(Struct, frozen=True):
-    """What the screen shows already when the raw input is drawn."""
+    """Texts that are already on the screen when the raw input is drawn."""
 
     title: str
     texts: str
@@ -41,9 +40,9 @@ class Said(Struct, frozen=True):
     paths: Collection[str]
     cwd: str
     whole: Target
-    """The target that opens all of it."""
+    """Target that opens all of it."""
     command: str | None = None
-    """The command that the title of the question is."""
+    """The command in the title of the question."""
 
 
 def _said(
@@ -56,8 +55,9 @@ def _said(
 def input_rows(
     call: ToolCall, cwd: str, paths: Collection[str], whole: Target, command: str | None = None
 ) -> list[Row]:
-    """Return rows for the parts of a call's raw input that title and content do not show; `paths`
-    are named by other rows, `command` is the title of the question.
+    """Return rows for the parts of a call's raw input that title and content do not show.
+
+    `paths` are named by other rows, `command` is the title of the question.
     """
     said = _said(call, cwd, paths, whole, command)
     rows: list[Row] = []
@@ -67,17 +67,16 @@ def input_rows(
 
 
 def _parts(call: ToolCall) -> list[tool_input.Part]:
-    """Return the parts as they are to be shown: arguments of the user's tool mean only what that
-    makes of them.
-    """
+    """Return the visible parts. Arguments of a user's tool are shown as plain data."""
     if call.user_tool:
         return [tool_input.Data(call.raw_input)] if call.raw_input else []
     return [*_beside(call), *tool_input.parts(call.raw_input, call.id)]
 
 
 def change_rows(call: ToolCall, cwd: str, limit: int | None, whole: Target) -> list[Row]:
-    """Return the patches of a call's raw input that its content does not show, at most `limit`
-    rows of each file.
+    """Return the patches of a call's raw input that its content does not show.
+
+    There are at most `limit` rows for each file.
     """
     rows: list[Row] = []
     said: Said | None = None
@@ -92,8 +91,8 @@ def change_rows(call: ToolCall, cwd: str, limit: int | None, whole: Target) -> l
 
 
 def _beside(call: ToolCall) -> list[tool_input.Command]:
-    """Return commands that stand only in the call's `_meta`: rules judge them, so they are
-    shown.
+    """Return commands that are only in the call's `_meta`. They are shown, since rules check
+    them.
     """
     if not call.meta:
         return []
@@ -110,7 +109,7 @@ def _texts(call: ToolCall) -> Iterator[str]:
 
 
 def is_named(path: str, text: str) -> bool:
-    """Whether a text names this very path, not a longer one."""
+    """Return whether a text contains exactly this path, not a longer one."""
     at = text.find(path)
     while at >= 0:
         before, after = text[at - 1 : at], text[at + len(path) :][:2].rstrip(".,:;")
@@ -127,8 +126,9 @@ def _command(part: tool_input.Command, said: Said) -> list[Row]:
 
 
 def _is_said(line: str, said: Said) -> bool:
-    """Whether the title or a text is this command, on one line; commands of several lines are
-    always drawn.
+    """Return whether the title or a text is this one-line command.
+
+    Commands of several lines are always drawn.
     """
     if "\n" in line or "\t" in line or "  " in line or len(line) > COMPARED:
         return False
@@ -165,7 +165,7 @@ def _patch(part: tool_input.Patch, said: Said) -> list[Row]:
 
 
 def _is_shown(part: tool_input.Patch, said: Said) -> bool:
-    """Whether the content shows the same changes."""
+    """Return whether the content shows the same changes."""
     if len(part.text) > COMPARED:
         return False
     if _is_in_diffs(part.text, said.diffs):
@@ -175,7 +175,7 @@ def _is_shown(part: tool_input.Patch, said: Said) -> bool:
 
 
 def _is_in_diffs(patch: str, diffs: list[schema.Diff]) -> bool:
-    """Whether the diffs contain every line that a patch adds or removes, in a file of the patch."""
+    """Return whether the diffs contain every changed line of a patch, in a file of the patch."""
     if not diffs:
         return False
     new = {line for diff in diffs for line in diff.new_text.splitlines()}

@@ -1,4 +1,4 @@
-"""Tool calls, and what a question shows of the one that it is about."""
+"""Tool calls as rows, and their content in questions."""
 
 from __future__ import annotations
 
@@ -32,28 +32,31 @@ from acp_nvim.session.questions.tool_input import Patch, commands_of
 from acp_nvim.session.transcript.entries import ToolEntry
 
 WHOLE = 1 << 30
-"""As `tool_lines`: nothing is cut, no line either."""
+"""Value of `tool_lines` with which nothing is cut."""
 
 _WRITTEN = frozenset(("Edited", "Created", "Updated", "Wrote", "Modified"))
 
 ASKED = 400
-"""How many first rows of its content a call shows while it asks; of the last ones half as many."""
+"""Number of first rows of its content that a call shows during a question; half as many last
+ones.
+"""
 
 SHORT = WIDEST // 8
-"""A text of at most so many characters has no line to cut: a character becomes eight at most."""
+"""Limit of characters of a text without a line to cut. A character becomes at most eight."""
 
 
 class Look(Struct, frozen=True):
-    """Options that the rows of tool calls depend on."""
+    """Options for the rows of tool calls."""
 
     tool_lines: int = 8
     cwd: str = ""
-    """The session's directory: paths below it are shown relative to it."""
+    """The session's directory; paths below it are shown relative to it."""
 
 
 def words(entry: ToolEntry, look: Look) -> tuple[Row, list[str]] | None:
-    """Return the line of a tool call and the texts of the rows under it, where these are only short
-    texts or none, as they mostly are; the same as `draw`, but faster.
+    """Return the line of a tool call and the texts of the rows below it, if these are short texts.
+
+    That is the usual case. The result is the same as that of `draw`, only faster.
     """
     call = entry.call
     if call.locations or len(call.content) > lists.ITEMS:
@@ -75,20 +78,20 @@ def words(entry: ToolEntry, look: Look) -> tuple[Row, list[str]] | None:
 
 
 def _text_of(block: schema.TextContent, call: ToolCall) -> str:
-    """Return a text of a call; that of a command is what the command printed."""
+    """Return a text of a call. For a command, it is the output."""
     return printed(block.text) if call.kind == "execute" else block.text
 
 
 def _all_wait(entry: ToolEntry) -> bool:
-    """Whether the turn of none of its questions has come, so that the chat shows none."""
-    for decision in entry.decisions:  # noqa: SIM110 - this is asked for each of very many
+    """Return whether all questions are still queued, so the chat shows none."""
+    for decision in entry.decisions:  # noqa: SIM110 - called for each of very many
         if not decision.behind:
             return False
     return True
 
 
 def _short_text(item: Any, call: ToolCall, look: Look) -> str | None:
-    """A part of a call's content that is a short text and nothing else; None for any other."""
+    """Return a part of a call's content if it is just a short text, otherwise None."""
     block = item.content if item.__class__ is schema.Content else None
     if block.__class__ is not schema.TextContent or block.annotations:
         return None
@@ -101,8 +104,9 @@ def _short_text(item: Any, call: ToolCall, look: Look) -> str | None:
 
 
 def draw(entry: ToolEntry, look: Look) -> list[Row]:
-    """Return the rows of a tool call: its line, then the rows that fold under it. While it asks all
-    that is known of it is shown.
+    """Return the rows of a tool call: its line, then the rows that fold below it.
+
+    During a question, everything is shown.
     """
     call = entry.call
     asks = entry.asks if entry.decisions else None
@@ -137,7 +141,7 @@ def draw(entry: ToolEntry, look: Look) -> list[Row]:
 
 
 def _only_diff(items: Sequence[tuple[int, Any]]) -> Any:
-    """Return the diff of a call with just one, of one file, which the line of the call names."""
+    """Return the only diff of a call, of one file, which the line of the call names."""
     found = [item for _, item in items if item.__class__ in (schema.Diff, FileChanges)]
     return found[0] if len(found) == 1 and len(_paths(found)) == 1 else None
 
@@ -154,14 +158,14 @@ def _paths(content: Iterable[Any]) -> set[str]:
 
 
 def _without_head(rows: list[Row]) -> list[Row]:
-    """Return the rows of a diff without the first one, if that only names the file."""
+    """Return the rows of a diff without the first one if it only names the file."""
     text, spans, _ = rows[0] if len(rows) > 1 else ("", (), None)
     is_head = bool(spans) and spans[0][2] == "AcpPath" and " → " not in text
     return rows[1:] if is_head else rows
 
 
 def _repeats(block: Any, path: str) -> bool:
-    """Whether a text says only that a file was written: `Edited a.py`."""
+    """Return whether a text only says that a file was written, like `Edited a.py`."""
     if block.__class__ is not schema.TextContent or len(block.text) > SHORT:
         return False
     verb, _, named = block.text.strip().partition(" ")
@@ -170,9 +174,7 @@ def _repeats(block: Any, path: str) -> bool:
 
 
 def _decisions(entry: ToolEntry, look: Look, drawn: Decision | None = None) -> list[Row]:
-    """The questions about a call, without the one that is drawn already and those whose turn has
-    not come.
-    """
+    """Return the questions of a call, without the one already drawn and queued ones."""
     rows: list[Row] = []
     for decision in entry.decisions:
         if decision is drawn or decision.behind:
@@ -185,9 +187,7 @@ def _decisions(entry: ToolEntry, look: Look, drawn: Decision | None = None) -> l
 
 
 def _counted(rows: Sequence[Row]) -> list[Row]:
-    """Return rows with equal answers that follow one another as one, which says how many they
-    are.
-    """
+    """Merge equal consecutive answers into one row with their number."""
     found: list[Row] = []
     for each, alike in groupby(rows):
         text, _, target = each
@@ -199,7 +199,7 @@ def _counted(rows: Sequence[Row]) -> list[Row]:
 
 
 def _as_asked(decision: Decision, entry: ToolEntry, look: Look) -> list[Row]:
-    """Rows of what the user answered, if the agent says something else of its call now."""
+    """Return rows of the call as the user answered it, if the agent has changed it since."""
     call = entry.call
     if not says_something_else(decision, call, look.cwd):
         return []
@@ -211,8 +211,9 @@ def _as_asked(decision: Decision, entry: ToolEntry, look: Look) -> list[Row]:
 
 
 def says_something_else(decision: Decision, call: ToolCall, cwd: str = "") -> bool:
-    """Return whether title, input or edits of a call differ from those that the user answered. Its
-    output does not matter.
+    """Return whether title, input or edits of a call differ from those that the user answered.
+
+    Its output does not matter.
     """
     was = decision.record
     if was is None:
@@ -231,8 +232,9 @@ def _edits(call: ToolCall) -> set[tuple[str, str]]:
 def _drawn(
     call: ToolCall, *, whole: bool, uncut: bool = False
 ) -> tuple[list[tuple[int, Any]], int]:
-    """Return the parts of a call's content to draw, with their positions, and how many are left
-    out: of very many the first are drawn, and while it asks (`whole`) the last ones too.
+    """Return the parts of a call's content to draw, with their positions, and the number left out.
+
+    Of very many, the first are drawn; during a question (`whole`), the last ones too.
     """
     content = list(enumerate(call.content))
     first, last = (ASKED, ASKED // 2) if whole else (lists.ITEMS, 0)
@@ -241,21 +243,21 @@ def _drawn(
 
 
 def entry_of(decision: Decision, session: Any) -> ToolEntry | None:
-    """Return the tool call that a question of a session, or of a child of it, is about."""
+    """Return the tool call of a question of a session or its child."""
     asker = decision.asker or session
     call = asker.tool_calls.get(decision.tool_call_id) if decision.tool_call_id else None
     return asker.entries.get(call) if call else None
 
 
 def float_rows(entry: ToolEntry | None, decision: Decision, cwd: str = "") -> list[Row]:
-    """Return a pending decision for the float: its card with all that the tool call shows of
-    itself.
+    """Return the rows of a pending decision for the float: its card with all content of its
+    call.
     """
     return card(decision, entry, cwd, content_rows(entry, decision, cwd))
 
 
 def content_rows(entry: ToolEntry | None, decision: Decision, cwd: str) -> list[Row]:
-    """Return what a tool call that asks shows of itself."""
+    """Return the content of a tool call for its question."""
     if entry is None:
         return []
     call, inside = entry.call, list[Row]()
@@ -268,8 +270,9 @@ def content_rows(entry: ToolEntry | None, decision: Decision, cwd: str) -> list[
 
 
 def _above(diff: schema.Diff, call: ToolCall) -> int:
-    """Return how many lines are above a diff's: some agents show only the replaced lines, and a
-    location for their place.
+    """Return the number of lines above those of a diff.
+
+    Some agents send only the replaced lines, and a location for their position.
     """
     lines = diff.old_text.count("\n") + 1 if isinstance(diff.old_text, str) else 0
     for location in call.locations:
@@ -298,7 +301,7 @@ def _content(at: int, item: Any, entry: ToolEntry, limit: int | None, cwd: str) 
 def _block(
     at: int, block: Any, call: ToolCall, limit: int | None, cwd: str, prefix: str = ""
 ) -> list[Row]:
-    """The rows of a content block, each with `prefix` before it."""
+    """Return the rows of a content block, each with `prefix` before it."""
     if block.__class__ is not schema.TextContent or is_aside(block):
         return indent(describe(block, {"call": call.index, "item": at}, cwd), prefix)
     if block.annotations:
@@ -324,8 +327,9 @@ def _block(
 
 
 def _dressed(told: str, text: str, call: ToolCall, limit: int | None, cwd: str) -> list[Row] | None:
-    """The rows of a text with a diff, code or colours; None for any other. ``told`` still has its
-    colours.
+    """Return the rows of a text with a diff, code or colours; None for any other.
+
+    ``told`` is the text with its colours.
     """
     if may_hold_diff(text) and (rows := _diffs(text, call, limit, cwd)):
         return rows
@@ -338,7 +342,7 @@ def _dressed(told: str, text: str, call: ToolCall, limit: int | None, cwd: str) 
 
 
 def _coloured(text: str, call: ToolCall, limit: int | None, count: int) -> list[Row]:
-    """The first lines of an output with colours."""
+    """Return the first lines of an output with colours."""
     lines = coloured(text)[:count]
     shown = lines if limit in (None, WHOLE) else lines[:limit]
     rows: list[Row] = []
@@ -349,8 +353,9 @@ def _coloured(text: str, call: ToolCall, limit: int | None, count: int) -> list[
 
 
 def _code(text: str, call: ToolCall, limit: int | None, count: int) -> list[Row]:
-    """A text that may hold code, without fences around all of it; a line that is cut opens in
-    full.
+    """Return the rows of a text that may contain code, without outer fences.
+
+    A line that is cut can be opened in full.
     """
     bare = limit != WHOLE and is_one_block(text)
     count -= 2 * bare
@@ -366,7 +371,7 @@ def _code(text: str, call: ToolCall, limit: int | None, count: int) -> list[Row]
 
 
 def _diffs(text: str, call: ToolCall, limit: int | None, cwd: str) -> list[Row]:
-    """Return a text with its diffs drawn, or nothing if it has no diff that can be read."""
+    """Return a text with its diffs drawn; nothing if it has no readable diff."""
     path = call.locations[0].path if len(call.locations) == 1 else None
     parts = fenced(text, path)
     if not any(isinstance(part, Patch) for part in parts):
@@ -381,12 +386,12 @@ def _diffs(text: str, call: ToolCall, limit: int | None, cwd: str) -> list[Row]:
 
 
 def _wide(line: str, call: ToolCall) -> Row:
-    """A line that is cut opens in full."""
+    """Return the row of a line. If it is cut, it can be opened in full."""
     return row(line, None, call.index if len(line) > WIDEST else None)
 
 
 def _terminal(id: str, entry: ToolEntry, limit: int | None, cwd: str) -> list[Row]:
-    """Rows of a terminal; an unknown id is shown as such."""
+    """Return the rows of a terminal, or a row with an unknown id."""
     terminal = entry.terminals.get(id)
     if terminal is None:
         return [
@@ -396,13 +401,13 @@ def _terminal(id: str, entry: ToolEntry, limit: int | None, cwd: str) -> list[Ro
 
 
 def _own_terminals(entry: ToolEntry, limit: int | None, cwd: str) -> list[Row]:
-    """Rows of terminals that an agent reports in `_meta` without embedding them."""
+    """Return rows of terminals that an agent reports in `_meta` without embedding them."""
     told = [terminal for terminal in entry.terminals.values() if not terminal.ours]
     return [row for terminal in told for row in terminal_rows(terminal, limit, cwd)]
 
 
 def _raw_output(entry: ToolEntry) -> str:
-    """Return the output of a call that tells it as `rawOutput` alone."""
+    """Return the output of a call that has it only in `rawOutput`."""
     call = entry.call
     if not call.raw_output or any(item.__class__ is not schema.Terminal for item in call.content):
         return ""
@@ -413,7 +418,7 @@ def _raw_output(entry: ToolEntry) -> str:
 
 
 def _commands(call: ToolCall, limit: int | None) -> list[Row]:
-    """Rows of the commands of a call without content."""
+    """Return rows of the commands of a call without content."""
     rows: list[Row] = []
     for command in commands_of(call.raw_input):
         if limit == WHOLE:
