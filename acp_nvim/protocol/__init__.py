@@ -1,1 +1,3 @@
-"""Bytes in, events out: JSON-RPC peer, wire types, method table, tolerant decoding (ring 0)."""
+"""Protocol (ring 0): JSON-RPC peer, wire types, method table, tolerant decoding. Bytes in,
+events out.
+"""

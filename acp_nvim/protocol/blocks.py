@@ -1,6 +1,6 @@
-"""Reads blocks of whole lines in one go, as envelopes or as updates.
+"""Decoding of blocks of whole lines in one pass, as envelopes or as updates.
 
-Floods of an agent are `session/update`. A block of these is decoded as the final types, envelope
+Agents flood with `session/update`. A block of these is decoded as the final types, with envelope
 and params in one pass, in half the time of two.
 """
 
@@ -22,11 +22,11 @@ Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 NO_PARAMS: Final = Raw(b"{}")
 _Nothing: TypeAlias = Annotated[str, msgspec.Meta(pattern="(?!)")]
-"""A type without a value, for members that must be absent."""
+"""Type without values, for members that must be absent."""
 
 
 class Envelope(Struct, frozen=True, gc=False):
-    """Nearly any valid message; ids such as 1.0 and 2**63 do not fit."""
+    """Almost any valid message. Ids such as 1.0 and 2**63 do not fit."""
 
     method: str | UnsetType = UNSET
     params: Raw = NO_PARAMS
@@ -36,7 +36,7 @@ class Envelope(Struct, frozen=True, gc=False):
 
 
 class Update(Struct, frozen=True, gc=False):
-    """A `session/update` as it should be; with an id it would be a request."""
+    """Valid `session/update` notification. With an id it would be a request."""
 
     method: Literal["session/update"]
     params: schema.SessionNotification
@@ -50,23 +50,24 @@ def _envelope() -> Callable[[bytes], Envelope]:
 
 @cache
 def _update() -> Callable[[bytes], Update]:
-    """Made with the first update: it has to know of all types."""
+    """Return the decoder, built on first use because it loads all types."""
     return msgspec.json.Decoder(Update, dec_hook=read_untagged).decode
 
 
 def envelopes(block: bytes) -> list[Envelope] | None:
-    """Return the messages of all lines; None when they must be read one by one."""
+    """Return the messages of all lines, or None if they must be decoded one by one."""
     return _read(_envelope(), block)
 
 
 def updates(block: bytes) -> list[Update] | None:
-    """Return the updates of lines that are all valid updates, else None."""
+    """Return the updates if all lines are valid updates, else None."""
     return _read(_update(), block)
 
 
 def flood(block: bytes) -> tuple[bytes, bytes]:
-    """Split a block into lines that may all be updates, and a last line of another kind: often the
-    answer after them.
+    """Split a block into lines that may all be updates, and a last line of another kind.
+
+    That line is often the answer after the updates.
     """
     last = block.rfind(b"\n", 0, -1) + 1
     if not last or block.find(b"session/update", last) >= 0:

@@ -1,8 +1,8 @@
-"""Decodes raw params and results as the types of `schema`: strictly first, then with tolerance.
+"""Decoding of raw params and results as types of `schema`: first strictly, then tolerantly.
 
-msgspec decodes valid values alone. Only values that it refuses go through `tolerance`, which
-forgives as a good receiver does (v1 schema, `x-deserialize-*`), as well as known faults of agents,
-and writes `notes`: one line a deviation, for the log and the count of violations.
+msgspec alone decodes valid values. Only values that it refuses go through `tolerance`, which
+forgives as the v1 schema prescribes (`x-deserialize-*`), and known faults of agents. It adds one
+line per deviation to `notes`, for the log and the count of violations.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ T = TypeVar("T")
 def decode_params(method: str, raw: msgspec.Raw, side: Side, notes: list[str] | None = None) -> Any:
     """Return the params of a message that `side` received, as the struct of `methods.METHODS`.
 
-    Absent and null params are the empty object. What was forgiven is appended to `notes`. Raises
+    Absent and null params are the empty object. Tolerated deviations are appended to `notes`. Raise
     DecodeError with the code of the refusal; its text is one line that names the field.
     """
     row = received(method, side)
@@ -38,9 +38,9 @@ def decode_params(method: str, raw: msgspec.Raw, side: Side, notes: list[str] | 
 
 
 def reader(method: str, side: Side) -> Callable[[msgspec.Raw], Any]:
-    """Return the strict half of `decode_params`, for the method whose cost counts.
+    """Return the strict half of `decode_params`, for a method whose speed matters.
 
-    Values that it refuses with msgspec.DecodeError (or RecursionError) are left to `decode_params`.
+    Values that it refuses with msgspec.DecodeError or RecursionError go to `decode_params`.
     """
     row = received(method, side)
     assert row is not None
@@ -48,12 +48,13 @@ def reader(method: str, side: Side) -> Callable[[msgspec.Raw], Any]:
 
 
 def _read(wanted: Any, raw: msgspec.Raw) -> Any:
-    return _decoder(wanted).decode(raw)  # made with the first: it has to know of all types
+    return _decoder(wanted).decode(raw)  # built on first use because it loads all types
 
 
 def decode_result(method: str, raw: msgspec.Raw, notes: list[str] | None = None) -> Any:
-    """Return the result of our request for `method`; null is the empty object. Raises
-    DecodeError.
+    """Return the result of a request for `method`. Null is the empty object.
+
+    Raise DecodeError.
     """
     row = asked(method)
     if row is None:
@@ -64,8 +65,9 @@ def decode_result(method: str, raw: msgspec.Raw, notes: list[str] | None = None)
 def decode(
     wanted: type[T], raw: msgspec.Raw | bytes, notes: list[str] | None = None, name: str = "value"
 ) -> T:
-    """Return `raw` as `wanted`: a struct of `schema` or a union of them. `name` is used in
-    messages.
+    """Return `raw` as `wanted`, a struct of `schema` or a union of them.
+
+    `name` is used in messages.
     """
     decoder: msgspec.json.Decoder[T] = _decoder(cast("Any", wanted))
     try:

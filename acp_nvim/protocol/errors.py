@@ -1,4 +1,4 @@
-"""The errors of the protocol and the codes of the spec (v1/overview#error-handling)."""
+"""Errors of the protocol, and the codes of the spec (v1/overview#error-handling)."""
 
 from __future__ import annotations
 
@@ -23,19 +23,21 @@ DETAIL_COLUMNS: Final = 100
 
 
 class ProtocolError(Exception):
-    """Base of the two ways to break the protocol."""
+    """Base of the two kinds of protocol violation."""
 
 
 class LocalProtocolError(ProtocolError):
-    """We broke the rules: an answer to a request that is not open, a value that is no JSON."""
+    """Violation by the client: an answer to a request that is not open, a value that is not
+    JSON.
+    """
 
 
 class RemoteProtocolError(ProtocolError):
-    """The peer broke the rules. The text is one line and fit to be sent back to it."""
+    """Violation by the peer. The text is one line and can be sent back."""
 
 
 class DecodeError(RemoteProtocolError):
-    """A message whose params or result cannot be read, even with tolerance.
+    """Message whose params or result cannot be decoded, even tolerantly.
 
     `code` is that of the refusal if it was a request: INVALID_PARAMS or METHOD_NOT_FOUND.
     """
@@ -46,7 +48,7 @@ class DecodeError(RemoteProtocolError):
 
 
 class RequestError(Exception):
-    """An error answer: what a peer sends, or a handler raises to send, instead of a result."""
+    """Error response, received from a peer or raised by a handler to be sent."""
 
     def __init__(self, code: int, message: str, data: Any = UNSET) -> None:
         super().__init__(message or f"error {code}")
@@ -59,9 +61,10 @@ class RequestError(Exception):
 
 
 def details(error: Exception) -> list[str]:
-    """Return further lines about an error from its `data`: the lines of a text, the members of
-    anything else. What is short and has one line is JSON. A word alone explains nothing: it stands
-    behind its name.
+    """Return additional lines about an error from its `data`.
+
+    They are the lines of a text or the members of another value. A short value on one line is JSON.
+    A single word follows its name, because it explains nothing alone.
     """
     data, name = getattr(error, "data", None), "data"
     if isinstance(data, dict) and len(data) == 1:

@@ -1,10 +1,10 @@
-"""A text under its name, as Markdown that cannot be mistaken for what stands around it."""
+"""Text under its name, as Markdown that cannot be confused with the text around it."""
 
 from __future__ import annotations
 
 
 def quoted(name: str, text: str) -> str:
-    """Return a text under its name, in a fence that is longer than any inside."""
+    """Return a text under its name, in a fence longer than any inside."""
     fence = "```"
     while fence in text:
         fence += "`"

@@ -1,7 +1,7 @@
-"""Keeps half an emoji that an agent cut in two between chunks of one text.
+"""Joining of emoji that an agent split between two chunks of a text.
 
-A high surrogate at the end of a chunk waits for the next chunk of the same message, thought or tool
-output. Without one it becomes U+FFFD when the turn ends.
+A high surrogate at the end of a chunk is held for the next chunk of the same message, thought or
+tool output. Without one it becomes U+FFFD when the turn ends.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any, Final, TypeAlias
 
 _ENDS_IN_HALF: Final = re.compile(rb'\\u[dD][89abAB][0-9a-fA-F]{2}"')
 _MOST: Final = 100
-"""The most texts whose half is kept."""
+"""Maximum number of texts with a held half."""
 Key: TypeAlias = tuple[str, ...]
 
 
 class Halves:
-    """The halves of one connection."""
+    """Held halves of one connection."""
 
     def __init__(self) -> None:
         self._kept: dict[Key, tuple[str, bytes]] = {}
@@ -26,7 +26,7 @@ class Halves:
         return bool(self._kept)
 
     def lines(self, line: bytes) -> list[bytes]:
-        """Return the lines to read in place of one: with a kept half, or without its own."""
+        """Return the lines to read in place of one: with a held half, or without its own."""
         if not self._kept and _ENDS_IN_HALF.search(line) is None:
             return [line]
         try:
@@ -42,7 +42,7 @@ class Halves:
         return [line] if slot is None else self._chunk(message, *slot)
 
     def rest(self) -> list[bytes]:
-        """Return a line for each half that is left at the end of the stream."""
+        """Return a line for each half left at the end of the stream."""
         kept, self._kept = self._kept, {}
         return [line for _, line in kept.values()]
 
@@ -62,7 +62,7 @@ class Halves:
         return [*lines, _line(message)] if text else lines
 
     def _ended(self, message: dict[str, Any]) -> list[bytes]:
-        """Give up the halves of a turn that a message ends."""
+        """Release the halves of a turn that a message ends."""
         params = message.get("params")
         if "method" not in message:
             ended = list(self._kept)
@@ -92,7 +92,9 @@ def _member(value: Any, *names: str) -> Any:
 
 
 def _slot(update: dict[str, Any]) -> tuple[Key, dict[str, Any], str] | None:
-    """Return the text that an update appends to another one: the key of that, and its place."""
+    """Return the text that an update appends to another one: the key of that text, and its
+    place.
+    """
     kind = str(update.get("sessionUpdate"))
     found: tuple[Any, Any, str] = None, None, ""
     if kind in {"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"}:

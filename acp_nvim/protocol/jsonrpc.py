@@ -1,17 +1,17 @@
-"""A JSON-RPC 2.0 peer without I/O: bytes in, events out; one line of JSON is one message.
+"""JSON-RPC 2.0 peer without I/O: bytes in, events out. One line of JSON is one message.
 
-`Peer.receive` takes whatever the pipe gave and returns the same events for any split of the same
-bytes. Only the envelope is read here; params and results stay raw and are decoded by `codec`. A
-flood of updates is the exception (`Updates`).
+`Peer.receive` takes bytes in any pieces and returns the same events for any split. Only the
+envelope is decoded here. Params and results stay raw for `codec`, except in a flood of updates
+(`Updates`).
 
-Nothing that a peer sends raises. What breaks the rules becomes a `Violation`, with the line to send
-back when there is one, and the messages after it are read as if nothing had happened. The `jsonrpc`
-member is written but not checked on reading: nothing is decided by it.
+Input of the peer never raises. A broken rule becomes a `Violation`, with the line to send back if
+one is due, and later messages are read normally. The `jsonrpc` member is written but not checked,
+because nothing depends on it.
 
-Ids (v1/overview, JSON-RPC 2.0 section 4): each side has its own space; null, numbers and strings
-are echoed exactly, 1 is not "1". A request that reuses an id which is still open is refused at
-once, under that id: each request has its answer, and a peer that keeps the last one who waits by
-the id does not take what the first is given for it. The first is answered as ever.
+Each side has its own space of ids (v1/overview, JSON-RPC 2.0 section 4). Null, numbers and strings
+are echoed exactly; 1 is not "1". A request that reuses an open id is refused at once, under that
+id, so each request has an answer. A peer that tracks only the last request of an id then does not
+take the first answer for the second. The first request is answered normally.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ ViolationKind: TypeAlias = Literal[
 
 
 class Request(Struct, frozen=True, gc=False):
-    """The peer asks and waits for `respond` or `refuse` with this id, exactly once."""
+    """Request of the peer. It expects `respond` or `refuse` with this id, exactly once."""
 
     id: Id
     method: str
@@ -53,14 +53,14 @@ class Request(Struct, frozen=True, gc=False):
 
 
 class Notification(Struct, frozen=True, gc=False):
-    """The peer tells."""
+    """Notification of the peer."""
 
     method: str
     params: Raw
 
 
 class Response(Struct, frozen=True, gc=False):
-    """The answer to our request `id`, which asked for `method`: either a result or an error."""
+    """Answer to the request `id`, which asked for `method`: either a result or an error."""
 
     id: Id
     method: str
@@ -69,12 +69,12 @@ class Response(Struct, frozen=True, gc=False):
 
 
 class Violation(Struct, frozen=True, gc=False):
-    """The peer broke the rules of JSON-RPC; the connection goes on.
+    """Broken rule of JSON-RPC. The connection continues.
 
     `raw` is the start of the line, at most 2 KiB; `reply` the line to send back, or None. Kinds:
-    "oversize" a line was skipped; "utf8", "json" it cannot be read; "batch" an array; "message" no
-    valid message; "duplicate" the id of an open request; "response" malformed, or matches nothing;
-    "eof" in the middle of a line.
+    "oversize" for a skipped line; "utf8" and "json" for an unreadable one; "batch" for an array;
+    "message" for an invalid message; "duplicate" for the id of an open request; "response" for a
+    malformed or unmatched one; "eof" in the middle of a line.
     """
 
     kind: ViolationKind
@@ -84,15 +84,16 @@ class Violation(Struct, frozen=True, gc=False):
 
 
 class Updates(Struct, frozen=True, gc=False):
-    """Decoded lines that are all `session/update`; `size` bytes together."""
+    """Decoded lines that are all `session/update`, of `size` bytes together."""
 
     messages: Sequence[schema.SessionNotification | updates.Notification]
     size: int
 
 
 class Taken(Struct, frozen=True, gc=False):
-    """The prompt of our request `id` stands in the session now, under this id; its answer is still
-    to come (v2/prompt-lifecycle).
+    """Insertion of the prompt of request `id` into the session, under a message id.
+
+    Its answer is still to come (v2/prompt-lifecycle).
     """
 
     id: Id
@@ -114,12 +115,11 @@ _encoder: Final = msgspec.json.Encoder(enc_hook=numbers.to_json)
 
 
 class Peer:
-    """One side of a connection: classifies what comes, keeps the ids of both directions.
+    """One side of a connection: classification of messages, and open ids in both directions.
 
-    `message_bytes` bounds one line; a longer one is skipped and reported, at no cost in memory.
-    While `reads_updates` is set, lines that are all updates come as `Updates`.
-    `outgoing` and `incoming` are the requests without an answer yet, ours and the peer's: id to
-    method.
+    `message_bytes` limits a line. A longer one is skipped without using memory, and reported. While
+    `reads_updates` is set, lines that are all updates come as `Updates`. `outgoing` and `incoming`
+    map the ids of unanswered requests to their methods.
     """
 
     def __init__(self, message_bytes: int = MESSAGE_BYTES, *, reads_updates: bool = False) -> None:
@@ -127,7 +127,7 @@ class Peer:
         self._limit = message_bytes
         self._lines = LineSplitter(message_bytes)
         self._halves: Halves | None = None
-        """Made with the first line that has a surrogate."""
+        """Created with the first line that contains a surrogate."""
         self._next_id = count(1)
         self._outgoing: dict[Id, str] = {}
         self._incoming: dict[Id, str] = {}
@@ -138,11 +138,11 @@ class Peer:
         return f"<Peer outgoing={len(self._outgoing)} incoming={len(self._incoming)}>"
 
     def read_no_updates(self) -> None:
-        """Each line comes by itself from now on: somebody else reads it first."""
+        """Return each line as its own event from now on, for a translation."""
         self.reads_updates = False
 
     def bound(self, message_bytes: int) -> None:
-        """Set the most bytes of a line."""
+        """Set the maximum number of bytes of a line."""
         self._limit = message_bytes
         self._lines.bound(message_bytes)
 
@@ -157,7 +157,7 @@ class Peer:
         return events
 
     def close(self) -> list[Event]:
-        """The stream has ended: return the last message, if it is complete without its newline."""
+        """Return the last message at the end of the stream, if only its newline is missing."""
         rest = self._lines.rest()
         if isinstance(rest, Oversize):
             return self._oversize(rest)
@@ -173,9 +173,9 @@ class Peer:
         ]
 
     def request(self, method: str, params: Struct | dict[str, Any]) -> tuple[int, bytes]:
-        """The id and the line of a request; a `Response` with that id will come.
+        """Return the id and the line of a request. A `Response` with that id will follow.
 
-        Raises LocalProtocolError when `params` holds what JSON cannot.
+        Raise LocalProtocolError if `params` cannot be encoded as JSON.
         """
         request_id = next(self._next_id)
         line = _encode({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
@@ -183,19 +183,19 @@ class Peer:
         return request_id, line
 
     def notify(self, method: str, params: Struct | dict[str, Any]) -> bytes:
-        """The line of a notification. Raises LocalProtocolError like `request`."""
+        """Return the line of a notification. Raise LocalProtocolError like `request`."""
         return _encode({"jsonrpc": "2.0", "method": method, "params": params})
 
     def respond(self, request_id: Id, result: Struct | dict[str, Any] | Raw | None) -> bytes:
-        """The line that answers the peer's request; None is sent as the empty object.
+        """Return the line that answers a request of the peer. None is sent as the empty object.
 
-        Raises LocalProtocolError when no such request is open, or when `result` holds what JSON
-        cannot: then the request stays open.
+        Raise LocalProtocolError if no such request is open, or if `result` cannot be encoded as
+        JSON. In the latter case the request stays open.
         """
         return self._answer(request_id, {"result": {} if result is None else result})
 
     def refuse(self, request_id: Id, code: int, message: str, data: Any = UNSET) -> bytes:
-        """The line that answers the peer's request with an error. Raises like `respond`."""
+        """Return the line that answers a request with an error. Raise the errors of `respond`."""
         return self._answer(request_id, {"error": schema.Error(code, message, data)})
 
     def _answer(self, request_id: Id, outcome: dict[str, Any]) -> bytes:
@@ -235,9 +235,9 @@ class Peer:
         return [event for line in lines for event in self._line(line)]
 
     def _line(self, line: bytes) -> list[Event]:
-        """Return the events of a line that may be bad, with a violation for each way to be bad.
+        """Return the events of a line that may be bad, with a violation for each fault.
 
-        A byte order mark, which some systems write in front of a program's output, is ignored.
+        A byte order mark, which some systems write before a program's output, is ignored.
         """
         line = line.removeprefix(_BOM)
         try:
@@ -282,14 +282,16 @@ class Peer:
             return [_violation("response", detail, raw)]
         method = self._outgoing.pop(asked)
         if it.error is UNSET or bytes(it.error) == b"null":
-            # JavaScript leaves `result` out when it is undefined: that is an answer too.
+            # JavaScript omits `result` if it is undefined, which is an answer too.
             result = _NULL if it.result is UNSET else it.result
             return [Response(asked, method, result, None)]
         return _error_response(asked, method, it.error, raw)
 
     def _unread(self, it: Envelope) -> Id:
-        """Return the request that an error without an id is about: who cannot read a request does
-        not know its id. While `initialize` alone is open it can be no other.
+        """Return the request that an error without an id is about.
+
+        A peer that cannot read a request does not know its id. While only `initialize` is open, the
+        error must be about it.
         """
         refused = it.error is not UNSET and bytes(it.error) != b"null"
         if not refused or list(self._outgoing.values()) != ["initialize"]:
@@ -297,7 +299,7 @@ class Peer:
         return next(iter(self._outgoing))
 
     def _misfit(self, line: bytes, text: bytes, problem: str) -> list[Event]:
-        """Report a line whose envelope has a wrong shape; the rest of it may not even be JSON."""
+        """Report a line whose envelope has a wrong shape. The rest of it may be invalid JSON."""
         try:
             _syntax.decode(text)
             members = _members.decode(text) if text.lstrip()[:1] == b"{" else None
@@ -325,7 +327,7 @@ class Peer:
         return None if own in self._incoming else own
 
     def _oversize(self, line: Oversize) -> list[Event]:
-        """Report a skipped line; answer it, or end our request, where its ends tell which."""
+        """Report a skipped line. Answer it, or fail its request, if its ends identify that."""
         detail = f"a line of {line.size} bytes, more than {self._limit}"
         members = salvage.ends(line.head, line.tail)
         if "id" not in members:
@@ -336,7 +338,7 @@ class Peer:
         return [_violation("oversize", detail, line.head), *self._lost(members, detail)]
 
     def _unreadable(self, kind: ViolationKind, detail: str, line: bytes) -> list[Event]:
-        """Refuse an unreadable line; a request of ours that it answered is ended."""
+        """Refuse an unreadable line. Fail the request that it answered."""
         head, tail = line[:SHOWN_BYTES], line[-TAIL_BYTES:]
         members = salvage.ends(head, tail, is_one=kind == "utf8")
         reply_to = self._free_id(members.get("id")) if "method" in members else None
@@ -344,7 +346,7 @@ class Peer:
         return [unread, *self._lost(members, f"the answer cannot be read: {detail}")]
 
     def _lost(self, members: Mapping[str, bytes], detail: str) -> list[Event]:
-        """End our request whose answer begins with these members."""
+        """Fail the request whose answer begins with these members."""
         if "method" in members or members.keys().isdisjoint({"result", "error"}):
             return []
         try:
@@ -358,7 +360,7 @@ class Peer:
 
 
 def _is_object(line: bytes) -> bool:
-    """Whether a line is a complete object: a cut one is none, but may be a number."""
+    """Return whether a line is a complete object. A cut one is not, but it may be a number."""
     line = line.removeprefix(_BOM)
     try:
         line.decode()
@@ -369,9 +371,9 @@ def _is_object(line: bytes) -> bool:
 
 
 def _numbered(members: Mapping[str, Raw], number: Number) -> Envelope:
-    """Return a message with such an id; 1.0 answers our request 1.
+    """Return a message with such an id. 1.0 answers the request 1.
 
-    Raises ValidationError when its method is not text.
+    Raise ValidationError if its method is not text.
     """
     asks = "method" in members
     own: Any = number if asks or number.whole is None else number.whole
@@ -385,7 +387,7 @@ def _numbered(members: Mapping[str, Raw], number: Number) -> Envelope:
 
 
 class _Rows:
-    """The lines of a block, split when one is asked for."""
+    """Lines of a block, split on first access."""
 
     __slots__ = ("_block", "_lines")
 
@@ -400,7 +402,7 @@ class _Rows:
 
 
 def _error_response(asked: Id, method: str, error: Raw, raw: bytes) -> list[Event]:
-    """Return the error of a failed request; a malformed error is reported besides."""
+    """Return the error of a failed request. A malformed error is reported too."""
     try:
         return [Response(asked, method, None, _errors.decode(error))]
     except (msgspec.DecodeError, RecursionError) as e:
@@ -413,7 +415,7 @@ def _error_response(asked: Id, method: str, error: Raw, raw: bytes) -> list[Even
 def _violation(
     kind: ViolationKind, detail: str, raw: bytes, reply: int | None = None, reply_to: Id = None
 ) -> Violation:
-    """A violation; `reply` is the code of the error to send back, `reply_to` its id."""
+    """Return a violation. `reply` is the code of the error to send back, `reply_to` its id."""
     line = None
     if reply is not None:
         error = schema.Error(reply, detail)
@@ -426,7 +428,7 @@ def _encode(message: dict[str, Any]) -> bytes:
         line = _dump(message)
     except (TypeError, ValueError, OverflowError, RecursionError) as e:
         raise LocalProtocolError(f"not to be written as JSON: {e}") from e
-    if b"\n" in line:  # only out of a Raw that was laid out by hand
+    if b"\n" in line:  # possible only in a Raw with line breaks
         line = msgspec.json.format(line, indent=-1)
     return line + b"\n"
 

@@ -1,4 +1,4 @@
-"""Splits a stream of bytes into lines; each byte is read once, memory is bounded."""
+"""Splitting of a stream of bytes into lines. Each byte is read once, and memory is bounded."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ TAIL_BYTES: Final = 1 << 9
 
 
 class Oversize(Struct, frozen=True, gc=False):
-    """A line longer than the limit, skipped: its first bytes (`SHOWN_BYTES`), its last ones
-    (`TAIL_BYTES`) and its whole size.
+    """Skipped line longer than the limit: its first and last bytes, and its whole size.
+
+    There are `SHOWN_BYTES` of the first and `TAIL_BYTES` of the last.
     """
 
     head: bytes
@@ -24,10 +25,10 @@ class Oversize(Struct, frozen=True, gc=False):
 
 
 class LineSplitter:
-    """Collects bytes and gives them back in blocks of whole lines.
+    """Splitter that returns blocks of whole lines.
 
-    `limit` bounds one line, without its newline. Of the unfinished line the pieces are kept as they
-    came and joined once, at its newline; past the limit only its head and its tail are kept.
+    `limit` applies to a line without its newline. Pieces of an unfinished line are joined once, at
+    its newline. Above the limit only its head and tail are kept.
     """
 
     def __init__(self, limit: int) -> None:
@@ -37,16 +38,19 @@ class LineSplitter:
         self._tail = b""
 
     def bound(self, limit: int) -> None:
-        """Bound lines by so many bytes from now on."""
+        """Set the maximum number of bytes of a line."""
         self.limit = limit
 
     @property
     def held(self) -> int:
-        """Bytes kept of the unfinished line: at most the limit, or the ends of a longer one."""
+        """Return the number of bytes held of the unfinished line.
+
+        It is at most the limit, or the size of the two ends of a longer line.
+        """
         return sum(map(len, self._pieces)) + len(self._tail)
 
     def feed(self, data: bytes) -> Iterator[bytes | Oversize]:
-        """Return blocks of lines that end in a newline; an `Oversize` for each line past the
+        """Return blocks of lines with their newlines, and an `Oversize` for each line above the
         limit.
         """
         end = data.rfind(b"\n") + 1
@@ -64,7 +68,7 @@ class LineSplitter:
         self._hold(data[end:])
 
     def rest(self) -> bytes | Oversize | None:
-        """Return the unfinished line at the end of the stream, None when there is none."""
+        """Return the unfinished line at the end of the stream, or None."""
         if not self._size:
             return None
         taken = self._take()
@@ -80,7 +84,7 @@ class LineSplitter:
             self._hold_ends(piece)
 
     def _hold_ends(self, piece: bytes) -> None:
-        """Keep head and tail of a line past the limit."""
+        """Hold head and tail of a line above the limit."""
         if self._size - len(piece) <= self.limit:
             self._pieces, self._tail = [self._start(SHOWN_BYTES)], self._end(TAIL_BYTES)
         missing = SHOWN_BYTES - len(self._pieces[0])
@@ -89,7 +93,7 @@ class LineSplitter:
         self._tail = (self._tail + piece[-TAIL_BYTES:])[-TAIL_BYTES:]
 
     def _start(self, size: int) -> bytes:
-        """Return the first bytes of the pieces, which are not joined for that."""
+        """Return the first bytes of the pieces, without joining these."""
         start = b""
         for piece in self._pieces:
             start += piece[: size - len(start)]

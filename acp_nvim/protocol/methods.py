@@ -1,4 +1,4 @@
-"""Every method of ACP v1: its handler, its types, and the capability that allows it.
+"""All methods of ACP v1: handler, types, and required capability.
 
 Gates are paths into the capabilities of `initialize`: AC agentCapabilities, SC its
 sessionCapabilities, CC clientCapabilities. An empty gate is the baseline.
@@ -17,10 +17,10 @@ Side: TypeAlias = Literal["agent", "client", "proxy"]
 
 
 class Method(Struct, frozen=True, kw_only=True):
-    """One row. `params` and `result` are types, or unions of them, out of `schema`.
+    """Row of the table. `params` and `result` are types of `schema`, or unions of them.
 
-    `handler` is the side that receives it; "both" for `$/cancel_request`. A notification has no
-    result type.
+    `handler` is the side that receives the method, "both" for `$/cancel_request`. A notification
+    has no result type.
     """
 
     name: str
@@ -193,7 +193,7 @@ OLDER: Final[tuple[Method, ...]] = (
         stable=False,
     ),
 )
-"""Methods that left the protocol; agents that still offer them are asked."""
+"""Methods removed from the protocol. Agents that still offer them are called."""
 
 NEWER: Final[tuple[Method, ...]] = (
     _ask(
@@ -206,16 +206,16 @@ NEWER: Final[tuple[Method, ...]] = (
     _ask("tool_call/cancel", updates.CancelCall, updates.Accepted, "the tool call offers it"),
     _ask("terminal/cancel", updates.CancelTerminal, updates.Accepted, "the terminal offers it"),
 )
-"""Methods of later versions; only agents that speak those are asked."""
+"""Methods of later versions, for agents that speak these."""
 
 _ASKED: Final = {row.name: row for row in (*METHODS, *OLDER, *NEWER) if row.kind == "request"}
 
 
 def received(name: str, side: Side) -> Method | None:
-    """Return the row of a message that `side` receives, None when the spec does not know it."""
+    """Return the row of a message that `side` receives, or None if it is not in the spec."""
     return _BY_SIDE.get((side, name))
 
 
 def asked(name: str) -> Method | None:
-    """Return the row of the request with this name, None when the spec knows no such request."""
+    """Return the row of the request with this name, or None if it is not in the spec."""
     return _ASKED.get(name)

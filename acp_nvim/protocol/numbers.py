@@ -1,6 +1,6 @@
-"""Request ids that are numbers but no int64 for msgspec: 1.0, 1e3, 2**63.
+"""Request ids that are numbers but not int64 for msgspec: 1.0, 1e3, 2**63.
 
-They are valid ids (JSON-RPC 2.0 section 4), so answers carry the same digits. Python would write
+They are valid ids (JSON-RPC 2.0 section 4), so answers repeat the same digits. Python would write
 1e3 as 1000.0.
 """
 
@@ -17,7 +17,9 @@ _members: Final = msgspec.json.Decoder(dict[str, Raw])
 
 
 class Number:
-    """A number by its digits: 1.0 is another one than 1. No dataclass: msgspec writes those."""
+    """Number with its digits: 1.0 differs from 1. It is no dataclass, because msgspec encodes
+    those.
+    """
 
     __slots__ = ("digits",)
 
@@ -32,7 +34,7 @@ class Number:
 
     @property
     def whole(self) -> int | None:
-        """The integer of the same value, as far as a float tells; None where there is none."""
+        """Return the integer of the same value, with the precision of a float, or None."""
         value = float(self.digits)
         return int(value) if value.is_integer() else None
 
@@ -41,7 +43,7 @@ class Number:
 
 
 def read(raw: Raw | bytes | None) -> Number | None:
-    """Return a JSON value as a number; None when it is something else, or no JSON."""
+    """Return a JSON value as a number, or None if it is not one."""
     digits = b"" if raw is None else bytes(raw).strip()
     if digits[:1] not in _START or not digits:
         return None
@@ -53,7 +55,7 @@ def read(raw: Raw | bytes | None) -> Number | None:
 
 
 def member(params: Raw, name: str) -> Number | None:
-    """Return the member of that name, where it is a number."""
+    """Return the member of that name if it is a number, else None."""
     try:
         return read(_members.decode(params).get(name))
     except (msgspec.DecodeError, RecursionError):
@@ -61,7 +63,7 @@ def member(params: Raw, name: str) -> Number | None:
 
 
 def to_json(value: object) -> Raw:
-    """Encoder hook: a number in its own digits. Raises TypeError for anything else."""
+    """Encode a number with its own digits, for msgspec. Raise TypeError for other types."""
     if isinstance(value, Number):
         return Raw(value.digits)
     raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")

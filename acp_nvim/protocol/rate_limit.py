@@ -1,7 +1,8 @@
-"""Errors that say "come back later": agents do so in many ways, by a code of the range for servers,
-by the status 429 of the service behind them, by a key in `data`, or in words alone.
+"""Errors that report a rate limit.
 
-Loaded with the first error: the patterns take a while.
+Agents do so in many ways: by a code of the range for servers, by the status 429 of the service
+behind them, by a key in `data`, or only in words. This module is loaded with the first error,
+because compiling the patterns takes time.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from msgspec import Struct
 from acp_nvim.protocol.errors import RequestError
 
 LONGEST: Final = 7 * 24 * 3600.0
-"""A longer wait, in seconds, is no wait that anybody means."""
+"""Maximum plausible wait, in seconds."""
 _MEMBERS: Final = 500
-"""How many members of `data` are looked at."""
+"""Maximum number of members of `data` that are examined."""
 _CHARACTERS: Final = 4000
-"""How much of a text is looked at."""
+"""Maximum number of characters of a text that are examined."""
 
 _TOO_MANY: Final = 429
 _NO_LIMIT: Final = (-32700, -32600, -32601)
-"""Codes that say that the request was wrong, whatever the text is."""
+"""Codes for an invalid request, whatever the text."""
 
 _SAYS_LIMIT: Final = re.compile(
     r"(?i)\brate.?limit|too many requests|quota.{0,20}(?:exceeded|exhausted)|resource.?exhausted"
@@ -52,22 +53,20 @@ _AFTER: Final = {
     "retryaftermilliseconds": 0.001,
     "retrydelayms": 0.001,
 }
-"""Names of lengths, without signs between words, and their unit in seconds."""
+"""Names of durations, lower case without separators, and their unit in seconds."""
 _AT: Final = frozenset({"resetat", "resetsat", "retryat", "ratelimitreset", "ratelimitresetat"})
-"""Names of moments."""
+"""Names of points in time."""
 _STATUS: Final = frozenset({"status", "statuscode", "httpstatus", "httpstatuscode", "code"})
 
 
 class RateLimit(Struct, frozen=True):
-    """The agent takes no more requests now; `seconds` until it does, where it says so."""
+    """Limit reported by an agent. `seconds` is the wait, if the agent reports one."""
 
     seconds: float | None = None
 
 
 def rate_limit(error: Exception, now: float | None = None) -> RateLimit | None:
-    """Return the limit that an error is about, None for any other error. ``now`` is seconds since
-    1970.
-    """
+    """Return the limit that an error reports, or None. ``now`` is in seconds since 1970."""
     if not isinstance(error, RequestError) or error.code in _NO_LIMIT:
         return None
     now = time.time() if now is None else now
@@ -83,7 +82,7 @@ def rate_limit(error: Exception, now: float | None = None) -> RateLimit | None:
 
 
 def _members(data: Any) -> Iterator[tuple[str, Any]]:
-    """The members of `data` at any depth, with their names as plain letters."""
+    """Yield the members of `data` at any depth, with their names reduced to letters."""
     waiting: list[tuple[str, Any]] = [("", data)]
     for _ in range(_MEMBERS):
         if not waiting:
@@ -102,7 +101,7 @@ def _is_429(name: str, value: Any) -> bool:
 
 
 def _wait(name: str, value: Any, now: float) -> float | None:
-    """The wait that a member says, in seconds; None where it says none."""
+    """Return the wait in a member, in seconds, or None."""
     if name in _AFTER:
         return _length(value, _AFTER[name], now)
     return _until(value, now) if name in _AT else None
@@ -122,7 +121,7 @@ def _length(value: Any, unit: float, now: float) -> float | None:
 
 
 def _until(value: Any, now: float) -> float | None:
-    """The time to a moment: seconds or milliseconds since 1970, or a date."""
+    """Return the time until a moment: seconds or milliseconds since 1970, or a date."""
     try:
         moment = float(value)
     except (TypeError, ValueError):
@@ -145,7 +144,7 @@ def _date(text: str, now: float) -> float | None:
 
 
 def _in_words(text: str) -> float | None:
-    """The wait that a text tells: `try again in 1m30s`, `Retry-After: 30`."""
+    """Return the wait in a text: `try again in 1m30s`, `Retry-After: 30`."""
     if found := _SAYS_WAIT.search(text):
         return _sum(found[1])
     return float(found[1]) if (found := _HEADER.search(text)) else None

@@ -1,4 +1,4 @@
-"""What an agent that refuses a request wants: a login, patience, or the session opened again
+"""Meaning of refusals: a login is required, a limit is reached, the session is unknown
 (v1/overview#error-handling).
 """
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def needs_login(error: Exception) -> bool:
-    """Whether an agent refuses until the user has logged in."""
+    """Return whether an agent refuses until the user has logged in."""
     return (
         isinstance(error, RequestError)
         and error.code == AUTH_REQUIRED
@@ -22,8 +22,9 @@ def needs_login(error: Exception) -> bool:
 
 
 def lost_session(error: Exception) -> bool:
-    """Whether the answer to a call about a session says that the agent has no such session. With
-    the same code agents say that a file is missing, which they name.
+    """Return whether the answer to a call about a session reports the session as unknown.
+
+    Agents use the same code for a missing file, which they name.
     """
     if not isinstance(error, RequestError) or error.code != RESOURCE_NOT_FOUND:
         return False
@@ -32,9 +33,7 @@ def lost_session(error: Exception) -> bool:
 
 
 def rate_limit(error: Exception) -> RateLimit | None:
-    """Return the limit that an error is about, None for any other error. A limit may have the code
-    of a login.
-    """
+    """Return the limit that an error reports, or None. A limit may have the code of a login."""
     from acp_nvim.protocol import rate_limit as limits
 
     return limits.rate_limit(error)

@@ -1,5 +1,5 @@
-"""Reads parts of broken messages: the members at both ends of a line that was too long to keep, and
-malformed errors.
+"""Reading of parts of broken messages: members at both ends of an oversize line, malformed
+errors.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _LAST: Final = late(rb'(?:,\s*"\w+"\s*:\s*(?:-?\d[\d.eE+-]*|null|"(?:[^"\\]|\\.)
 
 
 def ends(head: bytes, tail: bytes, *, is_one: bool = True) -> dict[str, bytes]:
-    """Return the members at both ends of a line; of the end those after the last value that is no
-    string, number or null.
+    """Return the members at both ends of a line.
 
-    The members before the brace that ends the line are the message's own: nested ones have two
-    braces. Where the line may be more than one message (not ``is_one``) only an answer's `id` is
-    taken.
+    At the end these are the members after the last value that is not a string, number or null. The
+    members before the brace that ends the line are the message's own, because nested ones have two
+    braces. If the line may be more than one message (not ``is_one``) only an answer's `id` is
+    included.
     """
     first = members(head)
     match = _LAST.search(tail)
@@ -35,9 +35,9 @@ def ends(head: bytes, tail: bytes, *, is_one: bool = True) -> dict[str, bytes]:
 
 
 def members(head: bytes) -> dict[str, bytes]:
-    """Return the members up to the first value that is no string, number or null, which is b"".
+    """Return the members up to the first value that is not a string, number or null.
 
-    An `id` is included only when it is complete.
+    That value is b"". An `id` is included only if it is complete.
     """
     found: dict[str, bytes] = {}
     position = 0

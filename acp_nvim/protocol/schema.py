@@ -1,10 +1,10 @@
-"""The wire types of ACP v1, stable and unstable, in the order and by the names of the JSON schema.
+"""Wire types of ACP v1, stable and unstable, in the order and by the names of the JSON schema.
 
-Fields are the schema's in snake_case (`_meta` is `meta`). An optional field that was absent is
-`UNSET` and is left out again when encoded; `null` is `None`; `given` reads either as None.
-`Unknown*` types hold a variant that the schema does not list; they are read, never sent. Types with
-no struct of their own in the schema: the session updates (one class per tag), the scope of an
-elicitation (its fields stand in the request itself) and the unions at the end of each family.
+Fields are the schema's in snake_case (`_meta` is `meta`). An absent optional field is `UNSET` and
+is omitted when encoded; `null` is `None`; `given` returns None for both. `Unknown*` types contain a
+variant that the schema does not list. They are decoded, never sent. Some types have no struct of
+their own in the schema: the session updates (one class per tag), the scope of an elicitation (its
+fields are in the request itself) and the unions at the end of each family.
 
 Sections are those of the protocol's documentation, https://agentclientprotocol.com/protocol.
 """
@@ -18,42 +18,42 @@ from msgspec import UNSET, Struct, UnsetType, field
 
 T = TypeVar("T")
 
-# Custom data of whoever sent the object; nothing may be assumed about it (v1/extensibility).
+# Custom data of the sender. Nothing may be assumed about it (v1/extensibility).
 Meta: TypeAlias = dict[str, Any] | UnsetType | None
 
 # A count, an index or a size: uint32 and uint64 of the schema.
 Unsigned: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 
-# A 1-based line. The schema lets 0 pass; it is read as 1.
+# A 1-based line. The schema permits 0, which is read as 1.
 LineNumber: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
 
 
 def given(value: T | UnsetType | None) -> T | None:
-    """The value of an optional field, None when it was absent or null."""
+    """Return the value of an optional field, or None if it is absent or null."""
     return None if isinstance(value, UnsetType) else value
 
 
 class Plain(Struct, frozen=True, gc=False, rename="camel"):
-    """Base of the few types without `_meta`: frozen, camelCase outside, unknown fields ignored
-    (v1/extensibility).
+    """Base of the few types without `_meta`: frozen, camelCase on the wire, unknown fields
+    ignored (v1/extensibility).
     """
 
 
 class Wire(Plain, frozen=True, kw_only=True):
-    """Base of all others; `_meta` is their last field, and only given by name."""
+    """Base of all others. `_meta` is their last field and keyword-only."""
 
     meta: Meta = field(default=UNSET, name="_meta")
 
 
 class Unlisted(Plain, frozen=True, tag_field="type", tag="?"):
-    """Base of most `Unknown*` types: a variant of another `type` (v1/extensibility)."""
+    """Base of most `Unknown*` types: a variant with another `type` (v1/extensibility)."""
 
     type: str = field(name="?tag")
     raw: dict[str, Any] = field(name="?raw")
 
 
 class Untagged:
-    """Base of the unions whose members are told apart by shape; `codec` picks the member."""
+    """Base of unions whose members differ by shape. `codec` selects the member."""
 
     __slots__ = ()
 
@@ -93,8 +93,8 @@ class RequestPermissionRequest(Wire, frozen=True):
 
 
 class ToolCallUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="tool_call_update"):
-    """Change of a tool call: only `tool_call_id` is required, a list replaces the whole list, null
-    and absent leave things as they are (v1/tool-calls#updating).
+    """Change of a tool call. Only `tool_call_id` is required, a list replaces the whole list,
+    null and absent keep the value (v1/tool-calls#updating).
     """
 
     tool_call_id: ToolCallId
@@ -109,8 +109,8 @@ class ToolCallUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="tool_cal
 
 
 class PermissionToolCall(ToolCallUpdate, frozen=True, tag_field=None, tag=False):
-    """The tool call a permission is asked for: an update without the tag. It may be the first that
-    is heard of that id (v1/tool-calls#requesting-permission).
+    """Tool call of a permission request: an update without the tag. It may be the first message
+    with that id (v1/tool-calls#requesting-permission).
     """
 
 
@@ -177,7 +177,7 @@ class ResourceLink(Wire, frozen=True, tag_field="type", tag="resource_link"):
 
 
 class EmbeddedResourceResource(Untagged):
-    """Contents of an embedded resource: text or blob, told apart by that field
+    """Contents of an embedded resource: text or blob, distinguished by that field
     (v1/content#embedded-resource).
     """
 
@@ -208,7 +208,7 @@ class EmbeddedResource(Wire, frozen=True, tag_field="type", tag="resource"):
 
 
 class UnknownContent(Unlisted, frozen=True):
-    """A content block that the schema does not list, kept as it came (v1/content)."""
+    """Content block that the schema does not list, unchanged (v1/content)."""
 
 
 # A piece of a message (v1/content).
@@ -224,7 +224,7 @@ class Content(Wire, frozen=True, tag_field="type", tag="content"):
 
 
 class Diff(Wire, frozen=True, tag_field="type", tag="diff"):
-    """A change of a file; no `old_text` for a new one (v1/tool-calls#content)."""
+    """Change of a file. A new file has no `old_text` (v1/tool-calls#content)."""
 
     path: str
     new_text: str
@@ -250,12 +250,10 @@ class SessionLink(Wire, frozen=True, tag_field="type", tag="session"):
 
 
 class UnknownToolCallContent(Unlisted, frozen=True):
-    """Content of a tool call that the schema does not list, kept as it came
-    (v1/tool-calls#content).
-    """
+    """Content of a tool call that the schema does not list, unchanged (v1/tool-calls#content)."""
 
 
-# What a tool call shows (v1/tool-calls#content).
+# Content of a tool call (v1/tool-calls#content).
 ToolCallContent: TypeAlias = Content | Diff | Terminal | SessionLink | UnknownToolCallContent
 
 
@@ -277,8 +275,8 @@ class PermissionOption(Wire, frozen=True):
 # Unique identifier for a permission option (v1/tool-calls).
 PermissionOptionId: TypeAlias = str
 
-# A hint what an option does (v1/tool-calls#permission-options). "other" is ours, for a kind that
-# the schema does not list: such an option must be shown all the same.
+# Hint about the effect of an option (v1/tool-calls#permission-options). "other" replaces kinds that
+# the schema does not list: such an option must still be shown.
 PermissionOptionKind: TypeAlias = Literal[
     "allow_once", "allow_always", "reject_once", "reject_always", "other"
 ]
@@ -331,7 +329,7 @@ class KillTerminalRequest(Wire, frozen=True):
 
 
 class CreateElicitationRequest(Wire, frozen=True):
-    """A question to the user. The scope is either `session_id` (with `tool_call_id`) or
+    """Question to the user. The scope is either `session_id` (with `tool_call_id`) or
     `request_id` (v1/elicitation).
     """
 
@@ -411,9 +409,7 @@ class BooleanPropertySchema(Wire, frozen=True, tag_field="type", tag="boolean"):
 
 
 class MultiSelectItems(Untagged):
-    """What a multi-select offers: plain strings, titled values, or something newer
-    (v1/elicitation).
-    """
+    """Choices of a multi-select: plain strings, titled values, or a newer kind (v1/elicitation)."""
 
     __slots__ = ()
 
@@ -431,7 +427,7 @@ class TitledMultiSelectItems(Wire, MultiSelectItems, frozen=True):
 
 
 class UnknownMultiSelectItems(Unlisted, MultiSelectItems, frozen=True):
-    """Items of a type that the schema does not list, kept as it came (v1/elicitation)."""
+    """Items of a type that the schema does not list, unchanged (v1/elicitation)."""
 
 
 class MultiSelectPropertySchema(Wire, frozen=True, tag_field="type", tag="array"):
@@ -446,7 +442,7 @@ class MultiSelectPropertySchema(Wire, frozen=True, tag_field="type", tag="array"
 
 
 class UnknownPropertySchema(Unlisted, frozen=True):
-    """A form field that must not be shown as a known one, kept as it came (v1/elicitation)."""
+    """Form field that must not be shown as a known one, unchanged (v1/elicitation)."""
 
 
 # A field of an elicitation form.
@@ -489,7 +485,7 @@ class UnknownElicitationMode(
     raw: dict[str, Any] = field(name="?raw")
 
 
-# What `elicitation/create` carries.
+# Params of `elicitation/create`.
 ElicitationRequest: TypeAlias = ElicitationFormMode | ElicitationUrlMode | UnknownElicitationMode
 
 
@@ -509,7 +505,7 @@ McpServerAcpId: TypeAlias = str
 # (rfds/mcp-over-acp, unstable).
 McpRequestId: TypeAlias = str
 
-# Parameters of a method that is not in the spec; its name starts with `_` (v1/extensibility).
+# Params of a method outside the spec, whose name starts with `_` (v1/extensibility).
 ExtRequest: TypeAlias = Any
 
 
@@ -572,7 +568,7 @@ class SessionCapabilities(Wire, frozen=True):
 
 
 class SessionOptionsCapabilities(Wire, frozen=True):
-    """The agent takes `session/options`, and initial values of config options when a session is
+    """Support of `session/options`, and of initial values of config options when a session is
     opened (rfds/session-options, unstable, schema >= 1.31).
     """
 
@@ -659,13 +655,13 @@ AuthMethodId: TypeAlias = str
 
 
 class AuthMethod(Untagged):
-    """A way to log in: terminal by its `type`, else agent (v1/authentication)."""
+    """Way to log in: terminal by its `type`, else agent (v1/authentication)."""
 
     __slots__ = ()
 
 
 class AuthMethodTerminal(Wire, AuthMethod, frozen=True, tag_field="type", tag="terminal"):
-    """A login in a terminal: the agent's own command with these `args` and `env` added
+    """Login in a terminal: the agent's own command with `args` and `env` added
     (v1/authentication).
     """
 
@@ -677,8 +673,8 @@ class AuthMethodTerminal(Wire, AuthMethod, frozen=True, tag_field="type", tag="t
 
 
 class AuthMethodAgent(Wire, AuthMethod, frozen=True):
-    """A login that the agent does itself, by `authenticate`. No `type` on the wire; a method of a
-    type we do not know is read as this one (v1/authentication).
+    """Login by the agent itself, through `authenticate`. It has no `type` on the wire, and
+    methods of an unknown type are read as this one (v1/authentication).
     """
 
     id: AuthMethodId
@@ -687,7 +683,7 @@ class AuthMethodAgent(Wire, AuthMethod, frozen=True):
 
 
 class AuthMethodEnvVar(Wire, AuthMethod, frozen=True, tag_field="type", tag="env_var"):
-    """A login by environment variables (v1/authentication until 2026-07-27). Agents still send it,
+    """Login by environment variables (v1/authentication until 2026-07-27). Agents still send it,
     the oldest with one `varName`.
     """
 
@@ -798,8 +794,8 @@ class NewSessionResponse(Wire, frozen=True):
 
 
 class SessionModelState(Wire, frozen=True):
-    """The models to choose from and the one in use, as older agents say it (v1/session-modes,
-    removed from the protocol on 2026-06-01).
+    """Available models and the current one, as sent by older agents (v1/session-modes, removed
+    from the protocol on 2026-06-01).
     """
 
     current_model_id: str
@@ -836,13 +832,13 @@ class SessionMode(Wire, frozen=True):
 # Unique identifier for a session configuration option (v1/session-config-options).
 SessionConfigId: TypeAlias = str
 
-# What an option is about, for its looks only (v1/session-config-options). Open; known: mode,
-# model, model_config, thought_level, speed.
+# Category of an option, for its display only (v1/session-config-options). Open; known: mode, model,
+# model_config, thought_level, speed.
 SessionConfigOptionCategory: TypeAlias = str
 
 
 class SessionConfigOption(Wire, frozen=True):
-    """What every config option has. The order of options is their priority
+    """Common fields of config options, whose order is their priority
     (v1/session-config-options).
     """
 
@@ -857,9 +853,7 @@ SessionConfigValueId: TypeAlias = str
 
 
 class SessionConfigSelectItem(Untagged):
-    """An entry of a select: a value, or a group of them when it has `group`
-    (v1/session-config-options).
-    """
+    """Entry of a select: a value, or with `group` a group of values (v1/session-config-options)."""
 
     __slots__ = ()
 
@@ -880,7 +874,7 @@ class SessionConfigSelectGroup(Wire, SessionConfigSelectItem, frozen=True):
     options: list[SessionConfigSelectOption]
 
 
-# The values of a select. The schema has them all flat or all grouped; a mix is read too.
+# The values of a select. The schema requires all flat or all grouped; a mix is accepted.
 SessionConfigSelectOptions: TypeAlias = list[SessionConfigSelectItem]
 
 
@@ -904,9 +898,7 @@ class SessionConfigBoolean(
 class UnknownConfigOption(
     SessionConfigOption, frozen=True, kw_only=True, tag_field="type", tag="?"
 ):
-    """An option of a type that the schema does not list: to be ignored
-    (v1/session-config-options).
-    """
+    """Option of a type that the schema does not list, to be ignored (v1/session-config-options)."""
 
     type: str = field(name="?tag")
     raw: dict[str, Any] = field(name="?raw")
@@ -1016,7 +1008,7 @@ class PromptResponse(Wire, frozen=True):
     usage: Usage | UnsetType | None = UNSET
 
 
-# Why a turn ended (v1/prompt-turn#stop-reasons). An unknown reason is kept as it came.
+# Reason of a turn's end (v1/prompt-turn#stop-reasons). An unknown one is kept.
 StopReason: TypeAlias = Annotated[
     str,
     msgspec.Meta(pattern="^(end_turn|max_tokens|max_turn_requests|refusal|cancelled)$"),
@@ -1034,7 +1026,7 @@ class Usage(Wire, frozen=True):
     cached_write_tokens: Unsigned | UnsetType | None = UNSET
 
 
-# Result of a method that is not in the spec (v1/extensibility).
+# Result of a method outside the spec (v1/extensibility).
 ExtResponse: TypeAlias = Any
 
 
@@ -1065,8 +1057,8 @@ MessageId: TypeAlias = str
 
 
 class ContentChunk(Wire, frozen=True):
-    """A streamed piece of a message; a change of `message_id` starts a new one. Base of the three
-    chunk updates (v1/prompt-turn#3-agent-reports-output).
+    """Chunk of a message. A change of `message_id` starts a new one. Base of the three chunk
+    updates (v1/prompt-turn#3-agent-reports-output).
     """
 
     content: ContentBlock
@@ -1076,25 +1068,23 @@ class ContentChunk(Wire, frozen=True):
 class UserMessageChunk(
     ContentChunk, frozen=True, tag_field="sessionUpdate", tag="user_message_chunk"
 ):
-    """A piece of what the user said, as replayed or echoed by the agent (v1/prompt-turn)."""
+    """Chunk of the user's message, replayed or echoed by the agent (v1/prompt-turn)."""
 
 
 class AgentMessageChunk(
     ContentChunk, frozen=True, tag_field="sessionUpdate", tag="agent_message_chunk"
 ):
-    """A piece of what the agent said (v1/prompt-turn)."""
+    """Chunk of the agent's message (v1/prompt-turn)."""
 
 
 class AgentThoughtChunk(
     ContentChunk, frozen=True, tag_field="sessionUpdate", tag="agent_thought_chunk"
 ):
-    """A piece of the agent's reasoning (v1/prompt-turn)."""
+    """Chunk of the agent's reasoning (v1/prompt-turn)."""
 
 
 class ToolCall(Wire, frozen=True, tag_field="sessionUpdate", tag="tool_call"):
-    """A tool call that the model has asked for; a known id comes again to replace it
-    (v1/tool-calls).
-    """
+    """Tool call requested by the model. A known id replaces the earlier call (v1/tool-calls)."""
 
     tool_call_id: ToolCallId
     title: str
@@ -1123,7 +1113,7 @@ PlanEntryStatus: TypeAlias = Literal["pending", "in_progress", "completed"]
 
 
 class Plan(Wire, frozen=True, tag_field="sessionUpdate", tag="plan"):
-    """The plan; replaces the last one (v1/agent-plan)."""
+    """Plan, which replaces the last one (v1/agent-plan)."""
 
     entries: list[PlanEntry]
 
@@ -1154,10 +1144,10 @@ class PlanMarkdown(Wire, frozen=True, tag_field="type", tag="markdown"):
 
 
 class UnknownPlan(Unlisted, frozen=True):
-    """A plan that the schema does not list, kept as it came (rfds/plan-operations)."""
+    """Plan that the schema does not list, unchanged (rfds/plan-operations)."""
 
 
-# A plan of its own id (rfds/plan-operations, unstable).
+# Plan with its own id (rfds/plan-operations, unstable).
 PlanUpdateContent: TypeAlias = PlanItems | PlanFile | PlanMarkdown | UnknownPlan
 
 
@@ -1187,14 +1177,14 @@ class UnstructuredCommandInput(Wire, frozen=True):
     hint: str
 
 
-# What a command takes after its name; so far one kind (v1/slash-commands).
+# Input of a command; so far there is one kind (v1/slash-commands).
 AvailableCommandInput: TypeAlias = UnstructuredCommandInput
 
 
 class AvailableCommandsUpdate(
     Wire, frozen=True, tag_field="sessionUpdate", tag="available_commands_update"
 ):
-    """The commands there are; replaces the last list (v1/slash-commands)."""
+    """Available commands, which replace the last list (v1/slash-commands)."""
 
     available_commands: list[AvailableCommand]
 
@@ -1290,7 +1280,7 @@ class RunningStateUpdate(Wire, frozen=True, tag_field="state", tag="running"):
 
 
 class IdleStateUpdate(Wire, frozen=True, tag_field="state", tag="idle"):
-    """The child works no more; `stop_reason` says why, `error` what went wrong when it is "error"
+    """The child is idle. `stop_reason` gives the reason, `error` the details if it is "error"
     (v1/subagents).
     """
 
@@ -1304,11 +1294,11 @@ class RequiresActionStateUpdate(Wire, frozen=True, tag_field="state", tag="requi
 
 
 class UnknownStateUpdate(Wire, frozen=True, tag_field="state", tag="unknown"):
-    """The agent cannot tell what the child does: it must not be shown as running (v1/subagents)."""
+    """The state of the child is unknown. It must not be shown as running (v1/subagents)."""
 
 
 class OtherStateUpdate(Plain, frozen=True, tag_field="state", tag="?"):
-    """A state that the schema does not list; not idle, not known to run, kept as it came
+    """State that the schema does not list, unchanged. It counts as neither idle nor running
     (v1/subagents).
     """
 
@@ -1316,7 +1306,7 @@ class OtherStateUpdate(Plain, frozen=True, tag_field="state", tag="?"):
     raw: dict[str, Any] = field(name="?raw")
 
 
-# What a child session does (v1/subagents).
+# State of a child session (v1/subagents).
 StateUpdate: TypeAlias = (
     RunningStateUpdate
     | IdleStateUpdate
@@ -1327,7 +1317,7 @@ StateUpdate: TypeAlias = (
 
 
 class SubagentUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="subagent_update"):
-    """On the parent's session: it owns the child `session_id`. Absent keeps, null clears
+    """Update on the parent's session about its child `session_id`. Absent keeps, null clears
     (v1/subagents).
     """
 
@@ -1361,8 +1351,8 @@ class SessionMessageChunk(
 
 
 class PromptSuggestion(Wire, frozen=True):
-    """A prompt the user may want to send next (rfds/prompt-suggestions, unstable,
-    schema >= 1.31).
+    """Prompt that the user may want to send next (rfds/prompt-suggestions, unstable, schema >=
+    1.31).
     """
 
     prompt: list[ContentBlock]
@@ -1371,7 +1361,7 @@ class PromptSuggestion(Wire, frozen=True):
 class PromptSuggestionsUpdate(
     Wire, frozen=True, tag_field="sessionUpdate", tag="prompt_suggestions_update"
 ):
-    """What the empty composer may show as ghost text; replaces the last list
+    """Suggestions for ghost text in the empty composer, which replace the last list
     (rfds/prompt-suggestions, unstable, schema >= 1.31).
     """
 
@@ -1379,7 +1369,7 @@ class PromptSuggestionsUpdate(
 
 
 class UnknownUpdate(Plain, frozen=True, tag_field="sessionUpdate", tag="?"):
-    """An update that the schema does not list, or one too broken to read, kept as it came
+    """Update that the schema does not list or that cannot be decoded, unchanged
     (v1/prompt-turn).
     """
 
@@ -1387,7 +1377,7 @@ class UnknownUpdate(Plain, frozen=True, tag_field="sessionUpdate", tag="?"):
     raw: dict[str, Any] = field(name="?raw")
 
 
-# What `session/update` carries (v1/prompt-turn#3-agent-reports-output).
+# Content of `session/update` (v1/prompt-turn#3-agent-reports-output).
 SessionUpdate: TypeAlias = (
     UserMessageChunk
     | AgentMessageChunk
@@ -1428,7 +1418,7 @@ class AuthStatusUpdateNotification(Wire, frozen=True):
     accounts: list[AuthAccount] | UnsetType = UNSET
 
 
-# Parameters of a notification that is not in the spec (v1/extensibility).
+# Params of a notification outside the spec (v1/extensibility).
 ExtNotification: TypeAlias = Any
 
 
@@ -1469,9 +1459,7 @@ class ClientSessionCapabilities(Wire, frozen=True):
 
 
 class PromptSuggestionsCapabilities(Wire, frozen=True):
-    """The client can show prompt suggestions (rfds/prompt-suggestions, unstable,
-    schema >= 1.31).
-    """
+    """Support of prompt suggestions (rfds/prompt-suggestions, unstable, schema >= 1.31)."""
 
 
 class CompactionCapabilities(Plain, frozen=True):
@@ -1578,9 +1566,7 @@ class HttpHeader(Wire, frozen=True):
 
 
 class McpServer(Untagged):
-    """An MCP server for the agent to connect to: stdio when it has no `type`
-    (v1/session-setup#mcp-servers).
-    """
+    """MCP server for the agent: stdio without a `type` (v1/session-setup#mcp-servers)."""
 
     __slots__ = ()
 
@@ -1609,7 +1595,9 @@ class McpServerAcp(Wire, McpServer, frozen=True, tag_field="type", tag="acp"):
 
 
 class McpServerStdio(Wire, McpServer, frozen=True):
-    """An MCP server that the agent starts. No `type` on the wire (v1/session-setup#mcp-servers)."""
+    """MCP server started by the agent. It has no `type` on the wire
+    (v1/session-setup#mcp-servers).
+    """
 
     name: str
     command: str
@@ -1691,8 +1679,8 @@ class SessionStatusRequest(Wire, frozen=True):
 
 
 class SessionOptionsRequest(Wire, frozen=True):
-    """Ask for the options that a session would start with (rfds/session-options, unstable,
-    schema >= 1.31).
+    """Request for the initial options of a session (rfds/session-options, unstable, schema >=
+    1.31).
     """
 
     cwd: str
@@ -1701,17 +1689,15 @@ class SessionOptionsRequest(Wire, frozen=True):
 
 
 class SessionOptionsResponse(Wire, frozen=True):
-    """The options that a session would start with (rfds/session-options, unstable,
-    schema >= 1.31).
-    """
+    """Initial options of a session (rfds/session-options, unstable, schema >= 1.31)."""
 
     modes: SessionModeState | UnsetType | None = UNSET
     config_options: list[ConfigOption] | UnsetType | None = UNSET
 
 
 class InitialSessionConfigOption(Wire, frozen=True):
-    """The value that a config option is to start with; a boolean carries `type="boolean"`
-    (rfds/session-options, unstable, schema >= 1.31).
+    """Initial value of a config option. A boolean has `type="boolean"` (rfds/session-options,
+    unstable, schema >= 1.31).
     """
 
     config_id: SessionConfigId
@@ -1760,7 +1746,7 @@ class SetSessionModelRequest(Wire, frozen=True):
 
 
 class SetSessionConfigOptionRequest(Wire, frozen=True):
-    """Set one config option. A boolean must carry `type="boolean"`, a select value must not
+    """Change of a config option. A boolean must have `type="boolean"`, a select value must not
     (v1/session-config-options).
     """
 
@@ -1797,7 +1783,7 @@ class CancelledPermissionOutcome(Plain, frozen=True, tag_field="outcome", tag="c
     """The turn was cancelled before the user chose (v1/tool-calls#requesting-permission)."""
 
 
-# How a permission request ended.
+# Outcome of a permission request.
 RequestPermissionOutcome: TypeAlias = SelectedPermissionOutcome | CancelledPermissionOutcome
 
 
@@ -1850,7 +1836,9 @@ class CreateElicitationResponse(Wire, frozen=True):
 class ElicitationAcceptAction(
     CreateElicitationResponse, frozen=True, tag_field="action", tag="accept"
 ):
-    """The user sent the form, or agreed to open the page (no `content` then) (v1/elicitation)."""
+    """The user submitted the form, or agreed to open the page (without `content`)
+    (v1/elicitation).
+    """
 
     content: dict[str, ElicitationContentValue] | UnsetType | None = UNSET
 
@@ -1858,7 +1846,7 @@ class ElicitationAcceptAction(
 class ElicitationDeclineAction(
     CreateElicitationResponse, frozen=True, tag_field="action", tag="decline"
 ):
-    """The user said no (v1/elicitation)."""
+    """The user declined (v1/elicitation)."""
 
 
 class ElicitationCancelAction(
@@ -1870,7 +1858,7 @@ class ElicitationCancelAction(
 class UnknownElicitationAction(
     CreateElicitationResponse, frozen=True, kw_only=True, tag_field="action", tag="?"
 ):
-    """An action that the schema does not list, kept as it came (v1/elicitation)."""
+    """Action that the schema does not list, unchanged (v1/elicitation)."""
 
     action: str = field(name="?tag")
     raw: dict[str, Any] = field(name="?raw")
@@ -1883,13 +1871,13 @@ ElicitationResponse: TypeAlias = (
     | UnknownElicitationAction
 )
 
-# A value of a form (v1/elicitation).
+# Value of a form (v1/elicitation).
 ElicitationContentValue: TypeAlias = str | int | float | bool | list[str]
 
 
 class MessageMcpResponse(Wire, frozen=True):
-    """Exactly one inner outcome: a result (null included) or an MCP error (rfds/mcp-over-acp,
-    unstable).
+    """Outcome of the inner request: exactly one of a result (null included) and an MCP error
+    (rfds/mcp-over-acp, unstable).
     """
 
     result: Any = UNSET

@@ -1,7 +1,7 @@
-"""Lone surrogates: half an emoji, cut by an agent that counts UTF-16 units, or smuggled in by us.
+"""Repair of lone surrogates: half an emoji, from an agent that splits UTF-16 or from Neovim.
 
-JSON's grammar lets them pass as escapes, UTF-8 does not. Both ways they become U+FFFD; two halves
-that stand side by side become the character they were.
+JSON permits them as escapes, UTF-8 does not. In both directions they become U+FFFD. Two adjacent
+halves become their character.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""Reading what is not quite right: a walk over the types of `schema` that forgives and takes notes.
+"""Tolerant decoding: a walk over the types of `schema` that forgives faults and notes them.
 
-The rules, from the v1 schema (`x-deserialize-*`) and from what agents do:
+The rules come from the v1 schema (`x-deserialize-*`) and from known agents:
 
 - a bad optional field is left out; a bad item of a list is dropped; null for a list is an empty one
-- an unknown tag gives the `Unknown*` struct of its union; an update that cannot be read gives an
-  `UnknownUpdate`, so that nothing an agent reports ends the connection
+- an unknown tag gives the `Unknown*` struct of its union; an unreadable update gives an
+`UnknownUpdate`, because no report of an agent may end the connection
 - an unknown value of an enum is read as the one in `quirks`; an unknown stop reason is kept
-- a required field that is missing or bad takes the value in `quirks`; without one the object is bad
+- a missing or bad required field gets the value in `quirks`; without one the object is bad
 
-`convert` is asked again at every level, so only the broken branch is walked by hand.
+`convert` is called at every level, so only the broken branch is walked by hand.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ T = TypeVar("T")
 
 _ABSENT: Final = object()
 
-# A list of a million bad items is told in a few lines.
+# A list of a million bad items takes a few lines.
 _NOTED_ITEMS: Final = 8
 
-# Unions of which a broken member is kept as unknown instead of spoiling what it is part of.
+# Unions whose broken members are kept as unknown and do not spoil the enclosing value.
 _KEPT_BROKEN: Final = (schema.UnknownUpdate, schema.UnknownPropertySchema)
 
 
 def read(wanted: type[T], value: Any, where: str, notes: list[str]) -> T:
-    """Return `value`, JSON as builtins, as `wanted`; `where` names it in notes and errors.
+    """Return `value`, JSON as builtins, as `wanted`. `where` names it in notes and errors.
 
-    Raises DecodeError when an indispensable part is missing or bad.
+    Raise DecodeError if an indispensable part is missing or bad.
     """
     return cast(T, _read(wanted, value, where, notes))
 
@@ -182,13 +182,13 @@ def _read_scalar(wanted: Any, origin: Any, value: Any, problem: str, notes: list
 
 
 def _read_constrained(wanted: Any, value: Any, problem: str, notes: list[str]) -> Any:
-    """Numbers with a lower bound and strings of a list."""
+    """Return a number with a lower bound, or a string of a list."""
     base, meta = get_args(wanted)
     if base is str and isinstance(value, str):
         notes.append(f"{problem}; kept as it came")
         return value
     if wanted == schema.LineNumber and value == 0 and not isinstance(value, bool):
-        return 1  # legal in the schema, so nothing to note
+        return 1  # legal in the schema, so there is nothing to note
     if isinstance(value, float) and value.is_integer() and value >= meta.ge:
         notes.append(f"{problem}; read as {int(value)}")
         return int(value)
@@ -197,7 +197,7 @@ def _read_constrained(wanted: Any, value: Any, problem: str, notes: list[str]) -
 
 @cache
 def _fields(wanted: type[Any]) -> tuple[FieldInfo, ...]:
-    """Cached, since msgspec resolves the annotations in each call."""
+    """Return the fields, cached because msgspec resolves the annotations in each call."""
     return fields(wanted)
 
 
@@ -206,6 +206,6 @@ def _is_tagged(wanted: Any) -> bool:
 
 
 def _brief(value: Any) -> str:
-    """`value` for a message of one line."""
+    """Return `value` for a message of one line."""
     text = msgspec.json.encode(value).decode()
     return text if len(text) <= 40 else f"{text[:40]}…"

@@ -1,5 +1,7 @@
-"""The port between an endpoint and what an agent speaks: other descriptions of the protocol
-(`dialects.Dialect`), another version of it (`v2.translation.Version2`).
+"""Port between an endpoint and the agent's dialect or version.
+
+See `dialects.Dialect` for other descriptions of the protocol and `v2.translation.Version2` for
+version 2.
 """
 
 from __future__ import annotations
@@ -15,49 +17,52 @@ Params = Struct | dict[str, Any]
 
 
 class Translation(Protocol):
-    """Stands where messages enter and leave a connection. Above it there is one protocol: the
-    types of `schema`, and what `updates` adds.
+    """Translation of all messages of a connection.
+
+    The code above it knows one protocol: the types of `schema`, and those of `updates`.
     """
 
     @property
     def active(self) -> bool:
-        """Whether `events` has to see what comes."""
+        """Return whether `events` must process incoming messages."""
 
     @property
     def name(self) -> str:
-        """What the agent speaks, for people."""
+        """Return the name of the agent's dialect, for people."""
 
     @property
     def starts_servers(self) -> bool:
-        """Whether the agent starts MCP servers; known after `initialize`."""
+        """Return whether the agent starts MCP servers. Known after `initialize`."""
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
-        """The agent's capabilities as it named them in the answer to `initialize`."""
+        """Return the agent's capabilities as sent in the answer to `initialize`."""
 
     @property
     def takes_more(self) -> bool:
-        """Whether the agent takes a prompt while it works on another one."""
+        """Return whether the agent accepts a prompt during a turn."""
 
     def leaves(self, method: str, params: Params) -> tuple[str, Params]:
-        """Return a message of ours as this agent reads it."""
+        """Return an outgoing message in the form that this agent reads."""
 
     def sent(self, request_id: Id, method: str, params: Params) -> None:
-        """Remember a request of ours, as it was before `leaves`."""
+        """Store a sent request, in its form before `leaves`."""
 
     def asks(self, method: str) -> bool:
-        """Whether this agent takes a notification of ours only as a request."""
+        """Return whether this agent accepts this notification only as a request."""
 
     def response(self, response: Response, said: Callable[[str], str]) -> list[Event]:
-        """Return what an answer stands for: updates that belong before it, then the answer;
-        nothing while it is too early for it. `said` returns the agent's text in the running turn
-        of a session.
+        """Return the events of an answer: updates that precede it, then the answer.
+
+        There are none while the answer is held back. `said` returns the agent's text in the running
+        turn of a session.
         """
 
     def events(self, events: Iterable[Event]) -> list[Event]:
-        """Return what messages stand for."""
+        """Return the translated events."""
 
     def params(self, method: str, raw: Raw, notes: list[str]) -> Any:
-        """Return the params of a request of the agent; what was forgiven goes to `notes`. Raises
-        `DecodeError`.
+        """Return the params of a request of the agent. Deviations are added to `notes`.
+
+        Raise `DecodeError`.
         """

@@ -1,4 +1,4 @@
-"""Unions that the wire does not tag, or only in part: chooses the member of a value."""
+"""Unions without a complete tag on the wire: selection of the member for a value."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def member(union: type[s.Untagged], value: Mapping[str, Any]) -> type[s.Plain]:
 
 @cache
 def _pickers_2() -> dict[type[s.Untagged], Callable[[Mapping[str, Any]], type[s.Plain]]]:
-    """Those of version 2, whose types no other agent needs."""
+    """Return the selectors of version 2, whose types are loaded only for its agents."""
     from acp_nvim.protocol.v2 import schema as v2
 
     return {v2.SessionConfigSelectItem: _select_2}
@@ -80,7 +80,7 @@ def as_unknown(value: Mapping[str, Any], tag_field: str) -> dict[str, Any]:
 
 
 def read_untagged(union: type, value: Any) -> Any:
-    """msgspec's `dec_hook` for `schema.Untagged`. Raises ValidationError when it does not fit."""
+    """Decode a `schema.Untagged`, as msgspec's `dec_hook`. Raise ValidationError if it fails."""
     if not isinstance(value, dict):
         raise msgspec.ValidationError(f"Expected `object`, got `{type(value).__name__}`")
     chosen = member(union, value)

@@ -1,8 +1,8 @@
-"""What sessions are told that version 1 of the protocol has no type for.
+"""Updates for sessions that version 1 of the protocol has no type for.
 
-A session takes the updates of `schema` and these. They belong to no version: `protocol.v2` makes
-them, and another description of the protocol could. What an update clears is given as the empty
-value, so that nobody else has to tell null from absent.
+A session accepts the updates of `schema` and these. They belong to no version: `protocol.v2`
+creates them, and another dialect could. A cleared value is given as the empty value, so sessions
+need not distinguish null from absent.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Role: TypeAlias = Literal["user", "agent", "thought"]
 
 
 class MessageChunk(Struct, frozen=True, gc=False):
-    """One content block at the end of the message of that id, wherever that stands."""
+    """Content block appended to the message of that id, at any place."""
 
     role: Role
     message_id: str
@@ -26,14 +26,14 @@ class MessageChunk(Struct, frozen=True, gc=False):
 
 
 class MessageKept(Struct, frozen=True, gc=False):
-    """The message of that id is there; its content is as it was."""
+    """Existence of the message of that id. Its content is unchanged."""
 
     role: Role
     message_id: str
 
 
 class MessageContent(Struct, frozen=True, gc=False):
-    """All content of the message of that id; the first one creates it."""
+    """Complete content of the message of that id. The first one creates it."""
 
     role: Role
     message_id: str
@@ -43,16 +43,16 @@ class MessageContent(Struct, frozen=True, gc=False):
 class CallPatch(
     schema.ToolCallUpdate, frozen=True, tag_field="sessionUpdate", tag="tool_call_patch"
 ):
-    """A tool call of that id with these fields; the first one creates it."""
+    """Tool call of that id with these fields. The first one creates it."""
 
     cancellable: bool | UnsetType = UNSET
-    """Whether the agent takes `CancelCall` for it."""
+    """Whether the agent accepts `CancelCall` for it."""
 
 
 class FileChanges(schema.Content, frozen=True, kw_only=True, tag_field="type", tag="changes"):
-    """Changes of files as a text for people, with the patch in a fence where there is one.
+    """File changes as text for people, with the patch in a fence if there is one.
 
-    `paths` are all files that it names; `added` and `removed` count lines of the patch.
+    `paths` are all files in it. `added` and `removed` count lines of the patch.
     """
 
     paths: tuple[str, ...]
@@ -61,39 +61,40 @@ class FileChanges(schema.Content, frozen=True, kw_only=True, tag_field="type", t
 
 
 class CallContent(Struct, frozen=True, gc=False):
-    """One item at the end of the content of a tool call."""
+    """Item appended to the content of a tool call."""
 
     tool_call_id: str
     content: Any
 
 
 class Work(Struct, frozen=True, gc=False):
-    """What the session does at the agent.
+    """Activity of a session at the agent.
 
-    `state` is idle, or else it works: running, requires_action, or a state that nobody knows.
-    `background` counts what goes on beside that; absent keeps the count.
+    `state` is idle, or else the session works: running, requires_action, or an unknown state.
+    `background` is the number of background tasks; absent keeps the number.
     """
 
     state: str
     stop_reason: str | None = None
     error: str | None = None
     code: int | None = None
-    """Of the error."""
+    """Code of the error."""
     data: Any = UNSET
-    """What else the error says."""
+    """Further data of the error."""
     usage: schema.Usage | None = None
     """Tokens of the turn that has ended."""
     background: int | UnsetType = UNSET
 
     @property
     def works(self) -> bool:
-        """Whether it may not be taken for idle."""
+        """Return whether the session counts as working."""
         return self.state != "idle"
 
 
 class TerminalState(Struct, frozen=True, gc=False):
-    """A terminal that the agent runs by itself. `output` is all of its bytes from now on;
-    `exit` is how it ended, None that it runs.
+    """Terminal that the agent runs by itself.
+
+    `output` replaces all of its bytes. `exit` is its exit, or None while it runs.
     """
 
     terminal_id: str
@@ -105,14 +106,14 @@ class TerminalState(Struct, frozen=True, gc=False):
 
 
 class TerminalBytes(Struct, frozen=True, gc=False):
-    """Bytes at the end of such a terminal."""
+    """Bytes appended to such a terminal."""
 
     terminal_id: str
     data: bytes
 
 
 class UsageState(Struct, frozen=True, gc=False):
-    """Tokens in the context and the cost; a cost of None is none, absent keeps it."""
+    """Tokens in the context, and the cost. None clears the cost, absent keeps it."""
 
     used: int
     size: int
@@ -120,8 +121,9 @@ class UsageState(Struct, frozen=True, gc=False):
 
 
 class Subject(Struct, frozen=True, gc=False):
-    """What a permission is about, where that is no tool call. `kind` is command, or what the agent
-    calls it; `raw` is as it came.
+    """Subject of a permission other than a tool call.
+
+    `kind` is command, or the agent's name for it. `raw` is the unchanged value.
     """
 
     kind: str
@@ -133,7 +135,7 @@ class Subject(Struct, frozen=True, gc=False):
 
 
 class PermissionRequest(Struct, frozen=True, gc=False):
-    """A permission that is asked for under a title of its own."""
+    """Permission request with a title of its own."""
 
     session_id: str
     title: str
@@ -144,25 +146,25 @@ class PermissionRequest(Struct, frozen=True, gc=False):
 
 
 class Notification(Struct, frozen=True, gc=False):
-    """An update of a session, under the agent's id of it."""
+    """Update of a session, with the agent's id of it."""
 
     session_id: str
     update: Any
 
 
 class CancelCall(Struct, frozen=True, gc=False, rename="camel"):
-    """Ask the agent to end one tool call."""
+    """Request to end one tool call."""
 
     session_id: str
     tool_call_id: str
 
 
 class CancelTerminal(Struct, frozen=True, gc=False, rename="camel"):
-    """Ask the agent to end one of its terminals."""
+    """Request to end one of the agent's terminals."""
 
     session_id: str
     terminal_id: str
 
 
 class Accepted(Struct, frozen=True, gc=False):
-    """The agent will do so."""
+    """Confirmation of such a request."""

@@ -1,1 +1,1 @@
-"""Other descriptions of the protocol."""
+"""Dialects: other descriptions of the protocol."""

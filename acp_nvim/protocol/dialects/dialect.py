@@ -1,11 +1,11 @@
-"""Support of agents that follow other descriptions of ACP; no other module knows of them.
+"""Support of agents that follow other descriptions of ACP. No other module knows of them.
 
-A `Dialect` stands where frames enter and leave a connection. Frames of an agent that follows the
-protocol pass unread: only answers to a few requests are checked, and updates from the first frame
-on that shows another description (in the answer to `initialize`, or an update that cannot be read).
-What leaves is translated for agents that want the version in words, which they show by refusing
-the number. `dialect_frames` and `dialect_requests` hold the translations of what enters and
-leaves; this module decides when to ask them.
+A `Dialect` translates the frames of a connection. Frames of an agent that follows the protocol are
+not decoded for it: it checks only the answers to a few requests. It translates updates from the
+first frame in another dialect on (the answer to `initialize`, or an unreadable update). Outgoing
+frames are translated for agents that want the version as a string, which they show by refusing the
+number. `frames` and `requests` contain the translations of incoming and outgoing frames; this
+module decides when to use them.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ _LOOKED_AT: Final = _OPENING | {"initialize", "session/prompt"}
 
 
 class Dialect:
-    """The description that one agent follows, learned from its frames. While `active` updates are
-    translated. It is a `translation.Translation`.
+    """Dialect of one agent, learned from its frames. It is a `translation.Translation`.
+
+    While `active`, updates are translated.
     """
 
     takes_more = False
@@ -38,37 +39,40 @@ class Dialect:
     def __init__(
         self, *, in_words: bool = False, branch_of: Callable[[str], str | None] = lambda cwd: None
     ) -> None:
-        """``in_words``: the agent wants strings for versions; ``branch_of`` returns the git branch
-        of a folder, which such agents are told.
+        """Set up without traits. ``in_words``: the agent wants strings for versions.
+
+        ``branch_of`` returns the git branch of a folder, which such agents receive.
         """
         self.active = in_words
         self.starts_servers = not in_words
         self.in_words = in_words
         self._branch_of = branch_of
         self._commands: frozenset[str] = frozenset()
-        """The slash commands that the agent has named."""
+        """Slash commands that the agent has listed."""
         self.traits: dict[str, None] = {}
         self._prompts: dict[Id, str] = {}
         self._progress = frames.Progress()
         self.capabilities: dict[str, Any] = {}
-        """The agent's capabilities as it named them."""
+        """The agent's capabilities as it sent them."""
 
     def __repr__(self) -> str:
         return f"<Dialect {self.name}>"
 
     @property
     def name(self) -> str:
-        """`acp`, with the deviations seen so far: `acp with models`."""
+        """Return `acp`, with the deviations seen so far: `acp with models`."""
         return f"acp with {', '.join(self.traits)}" if self.traits else "acp"
 
-    # -- what leaves ------------------------------------------------------------------------------
+    # -- outgoing ---------------------------------------------------------------------------------
 
     def speak_in_words(self) -> None:
-        """The agent refuses numbers for versions: what leaves from now on is translated."""
+        """Translate outgoing messages from now on, for an agent that refuses numbers as
+        versions.
+        """
         self.in_words, self.starts_servers, self.active = True, False, True
 
     def leaves(self, method: str, params: Params) -> tuple[str, Params]:
-        """Return a message of ours as it is; translated for an agent that wants words."""
+        """Return an outgoing message, translated if the agent wants versions as strings."""
         return method, self._in_words(method, params) if self.in_words else params
 
     def _in_words(self, method: str, params: Params) -> Params:
@@ -85,24 +89,24 @@ class Dialect:
                 return params
 
     def sent(self, request_id: Id, method: str, params: Params) -> None:
-        """Remember whose turn a prompt begins, for reading its answer."""
+        """Store the session of a prompt, for its answer."""
         if method == "session/prompt":
             session_id = getattr(params, "session_id", None)
             self._prompts[request_id] = str(session_id or "")
             self._progress.plans.pop(str(session_id or ""), None)
 
     def asks(self, method: str) -> bool:
-        """Whether this agent takes a notification of ours only as a request."""
+        """Return whether this agent accepts this notification only as a request."""
         wants_words = self.in_words or STRING_VERSION in self.traits
         return method == "session/cancel" and wants_words
 
-    # -- what enters ------------------------------------------------------------------------------
+    # -- incoming ---------------------------------------------------------------------------------
 
     def response(self, response: Response, said: Callable[[str], str]) -> list[Event]:
-        """Return a v1 answer, after the updates that belong before it.
+        """Return a v1 answer, after the updates that precede it.
 
-        `said` returns the agent's text in the running turn of a session (by the agent's id), to
-        tell text that stands only beside the stop reason from repeated text.
+        `said` returns the agent's text in the running turn of a session (by the agent's id). It
+        distinguishes text that is only beside the stop reason from repeated text.
         """
         session_id = self._prompts.pop(response.id, "")
         method = response.method
@@ -127,15 +131,15 @@ class Dialect:
         return [Response(response.id, method, _raw(changed), None)]
 
     def params(self, method: str, raw: Raw, notes: list[str]) -> Any:
-        """Return the params of a request of the agent. Raises `DecodeError`."""
+        """Return the params of a request of the agent. Raise `DecodeError`."""
         return codec.decode_params(method, raw, "client", notes)
 
     def events(self, events: Iterable[Event]) -> list[Event]:
-        """Return the events with translated updates; only called while `active`."""
+        """Return the events with translated updates. Only called while `active`."""
         return [translated for event in events for translated in self._event(event)]
 
     def odd(self, params: Raw) -> list[Raw]:
-        """Return the v1 updates of one that cannot be read; none when it is just wrong."""
+        """Return the v1 updates of an unreadable update. There are none if it is simply invalid."""
         found = self._updates(params)
         if found is None:
             return []
@@ -172,7 +176,7 @@ class Dialect:
         session_id: str,
         said: Callable[[str], str],
     ) -> list[Event]:
-        """Return the end of a turn: text that stands only there, then the stop reason or the
+        """Return the end of a turn: text that exists only there, then the stop reason or the
         error.
         """
         end = frames.ended(result)

@@ -1,12 +1,12 @@
-"""Frames of other descriptions of ACP, turned into those of v1. Functions from JSON to JSON.
+"""Translation of frames of other ACP descriptions to v1, as functions from JSON to JSON.
 
-What is understood:
+Supported are:
 
 - updates `sessionUpdate: "message"` with `role` and a list of content
-- updates `{type: "messageChunk"|"toolCall"|"planUpdate", ...}`, also without the `update` around
+- updates `{type: "messageChunk"|"toolCall"|"planUpdate", ...}`, also without the enclosing `update`
 - `serverInfo`, `capabilities` and a string `protocolVersion` in the answer to `initialize`
 - `session: {id}` for `sessionId`, `modeId` for `currentModeId`
-- stop reasons in camel case, `error` among them, and `content` beside the stop reason
+- stop reasons in camel case, including `error`, and `content` beside the stop reason
 - tokens of a turn as `tokenUsage`, as `usage` in `_meta`, and in snake case
 """
 
@@ -20,7 +20,13 @@ from msgspec import Struct, field
 
 JSON = dict[str, Any]
 
-BLOCKS: Final = ("text", "image", "audio", "resource_link", "resource")  # what comes may not hash
+BLOCKS: Final = (
+    "text",
+    "image",
+    "audio",
+    "resource_link",
+    "resource",
+)  # a tuple, because a received value may not be hashable
 
 _ROLES: Final = {
     "user": "user_message_chunk",
@@ -41,24 +47,25 @@ _STATUSES: Final = {
 
 
 class Progress(Struct):
-    """What the updates of an agent have told so far."""
+    """State from the updates of an agent."""
 
     finished: dict[tuple[str, str], bool] = field(default_factory=dict)
-    """Tool calls by `(session, id)`, and whether each is finished."""
+    """Whether each tool call is finished, by `(session, id)`."""
     messages: int = 0
     """Number of whole messages, which have no ids of their own."""
     plans: dict[str, str] = field(default_factory=dict)
-    """Text of the plan that streams, by session."""
+    """Text of the streaming plan, by session."""
 
     def next_message(self) -> str:
-        """Return an id for another whole message."""
+        """Return a new id for a whole message."""
         self.messages += 1
         return f"acp.nvim-message-{self.messages}"
 
 
 class End(Struct):
-    """The end of a turn: the v1 answer, or the error; `says` are updates of content beside the stop
-    reason, `text` its words.
+    """End of a turn: the v1 answer, or the error.
+
+    `says` are updates with the content beside the stop reason, `text` is its text.
     """
 
     result: JSON
@@ -68,7 +75,7 @@ class End(Struct):
     error: str | None = None
 
     def adds_to(self, said: str) -> bool:
-        """Whether it says more than `said`, the words of the turn."""
+        """Return whether the end has text or content missing in `said`, the text of the turn."""
         words = "".join(self.text.split())
         return words not in "".join(said.split()) if words else bool(self.says)
 
@@ -77,7 +84,7 @@ class End(Struct):
 
 
 def addressed(message: JSON) -> tuple[str, JSON]:
-    """Return session and update of the params of `session/update`, in any of the known places."""
+    """Return session and update in the params of `session/update`, from any known place."""
     session = message.get("session")
     session_id = message.get("sessionId")
     if session_id is None and isinstance(session, dict):
@@ -87,7 +94,10 @@ def addressed(message: JSON) -> tuple[str, JSON]:
 
 
 def update(found: JSON, session_id: str, progress: Progress) -> tuple[list[JSON] | None, str]:
-    """Return the v1 updates of one update, and the name of its deviation; None when it is v1."""
+    """Return the v1 updates of an update and the name of its deviation.
+
+    The updates are None if it is v1.
+    """
     tag = found.get("sessionUpdate", found.get("type"))
     match tag:
         case "message":
@@ -107,7 +117,7 @@ def update(found: JSON, session_id: str, progress: Progress) -> tuple[list[JSON]
 
 
 def commands(found: JSON) -> frozenset[str]:
-    """Return the names of the slash commands that an update tells of."""
+    """Return the names of the slash commands in an update."""
     listed = found.get("availableCommands")
     items = listed if isinstance(listed, list) else ()
     return frozenset(
@@ -145,8 +155,10 @@ def _json(value: Any) -> str:
 
 
 def _tool(call: JSON, session_id: str, progress: Progress) -> list[JSON]:
-    """The first message creates a call, later ones change it; a finished id that runs again is a
-    new call.
+    """Return the updates of a tool call.
+
+    The first message creates a call, later ones change it. A finished id that runs again is a new
+    call.
     """
     call_id = str(call.get("id", call.get("toolCallId", "")))
     status = _STATUSES.get(str(call.get("status")), call.get("status"))
@@ -176,7 +188,7 @@ def _tool_content(call: JSON) -> list[JSON] | None:
 
 
 def _plan(found: JSON, session_id: str, progress: Progress) -> list[JSON]:
-    """Return a plan of entries, or, if the update brings a chunk of text, the text so far."""
+    """Return a plan of entries, or the text so far if the update has a chunk of text."""
     chunk = found.get("chunk")
     if isinstance(chunk, str) or (isinstance(chunk, dict) and isinstance(chunk.get("text"), str)):
         more = chunk if isinstance(chunk, str) else chunk["text"]
@@ -207,8 +219,9 @@ def _step(step: Any) -> JSON:
 
 
 def initialized(result: JSON) -> tuple[JSON, list[str]]:
-    """Return the answer to `initialize` in v1. A version that is missing or no number belongs to no
-    real protocol: it becomes 1.
+    """Return the answer to `initialize` in v1.
+
+    A version that is missing or not a number belongs to no published protocol and becomes 1.
     """
     traits: list[str] = []
     changed = dict(result)
@@ -224,26 +237,27 @@ def initialized(result: JSON) -> tuple[JSON, list[str]]:
 
 
 def named_capabilities(result: JSON) -> JSON:
-    """Return the agent's capabilities in the answer to `initialize`, in v1, unknown ones too."""
+    """Return the agent's capabilities in the answer to `initialize`, including unknown ones."""
     found = result.get("agentCapabilities")
     return found if isinstance(found, dict) else {}
 
 
 def is_flat(traits: list[str]) -> bool:
-    """Whether the answer to `initialize` follows the description whose requests
-    `dialect_requests` makes, although its version was a number.
+    """Return whether the answer to `initialize` follows the description of `requests`.
+
+    Its version may still be a number.
     """
     return "capabilities" in traits and "serverInfo" not in traits
 
 
 def takes_servers(result: JSON) -> bool:
-    """Whether the answer to `initialize`, in v1, says that the agent takes MCP servers."""
+    """Return whether a v1 answer to `initialize` accepts MCP servers."""
     offered = result.get("agentCapabilities")
     return isinstance(offered, dict) and "mcpCapabilities" in offered
 
 
 def opened(result: JSON) -> tuple[JSON, list[str]]:
-    """The answer to `session/new` and its kind."""
+    """Return the answer to `session/new` in v1, and its deviations."""
     traits: list[str] = []
     changed = dict(result)
     session = changed.get("session")
@@ -256,12 +270,12 @@ def opened(result: JSON) -> tuple[JSON, list[str]]:
         changed["modes"] = {**modes, "currentModeId": modes["modeId"]}
         traits.append("modeId")
     if changed.get("models"):
-        traits.append("models")  # the removed API: read as it is, see `session/options.py`
+        traits.append("models")  # the removed API: kept unchanged for `session/options.py`
     return changed, traits
 
 
 def ended(result: JSON) -> End:
-    """The answer to `session/prompt`."""
+    """Return the answer to `session/prompt` in v1."""
     traits: list[str] = []
     reason = result.get("stopReason")
     end = End(result, traits)
@@ -291,11 +305,11 @@ _TOKENS: Final = {
     "cache_write_tokens": "cachedWriteTokens",
     "cache_creation_input_tokens": "cachedWriteTokens",
 }
-"""Names of token counts in snake case that are not those of v1."""
+"""Token counts in snake case whose names differ from v1."""
 
 
 def usage(result: JSON) -> JSON | None:
-    """Return the tokens of a turn as v1 has them, if an answer has them otherwise."""
+    """Return the tokens of a turn as in v1, if an answer has them in another form."""
     meta = result.get("_meta")
     places = (result, meta) if isinstance(meta, dict) else (result,)
     names = ("usage", "tokenUsage", "token_usage")
@@ -323,13 +337,13 @@ def _is_count(value: Any) -> bool:
 
 
 def _snake(reason: str) -> str:
-    """`endTurn` as `end_turn`; the other spelling of `cancelled`."""
+    """Convert `endTurn` to `end_turn`, and `canceled` to `cancelled`."""
     found = re.sub(r"(?<=[a-z])([A-Z])", r"_\1", reason).lower()
     return "cancelled" if found == "canceled" else found
 
 
 def _reason(result: JSON) -> str:
-    """The words that go with an error, on one line as they are."""
+    """Return the text of an error, unchanged, or a default."""
     error = result.get("error")
     if isinstance(error, dict):
         error = error.get("message")

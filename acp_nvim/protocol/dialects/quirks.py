@@ -13,7 +13,7 @@ from acp_nvim.protocol.v2 import schema as v2
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# What an unknown string of a closed enum is read as (v1 schema, v2/extensibility).
+# Replacement of an unknown string in a closed enum (v1 schema, v2/extensibility).
 ENUM_DEFAULTS: Final[dict[tuple[Any, ...], str]] = {
     get_args(s.ToolKind): "other",
     get_args(s.ToolCallStatus): "in_progress",
@@ -22,7 +22,7 @@ ENUM_DEFAULTS: Final[dict[tuple[Any, ...], str]] = {
     get_args(s.PlanEntryStatus): "pending",
 }
 
-# A required `name` that is missing: the id stands for it.
+# Id that replaces a missing required `name`.
 _OWN_ID: Final[dict[type[Any], str]] = {
     s.SessionMode: "id",
     s.ModelInfo: "modelId",
@@ -37,7 +37,7 @@ _OWN_ID: Final[dict[type[Any], str]] = {
     s.ResourceLink: "uri",
 }
 
-# Other required fields that can be done without.
+# Replacements of other missing required fields.
 _VALUES: Final[dict[tuple[type[s.Plain], str], Any]] = {
     (s.PermissionOption, "kind"): "other",
     (s.PlanEntry, "priority"): "medium",
@@ -65,24 +65,23 @@ _VALUES: Final[dict[tuple[type[s.Plain], str], Any]] = {
 
 
 def substitute(kind: type[Any], name: str, value: dict[str, Any]) -> Any:
-    """Return a value for a missing required field `name` (as on the wire) of `kind`; None: there is
-    none.
-    """
+    """Return a value for a missing required field `name` (as on the wire) of `kind`, or None."""
     if name == "name" and (own_id := _OWN_ID.get(kind)):
         return value.get(own_id)
     return _VALUES.get((kind, name))
 
 
 def _mode_update(value: dict[str, Any]) -> dict[str, Any]:
-    """The documentation's own example says `modeId` (v1/session-modes)."""
+    """Accept `modeId`, as in the documentation's own example (v1/session-modes)."""
     if "currentModeId" in value or "modeId" not in value:
         return value
     return {**value, "currentModeId": value["modeId"]}
 
 
 def _terminal(value: dict[str, Any]) -> dict[str, Any]:
-    """Accept `env` as a map, as it is nearly everywhere else, and numbers as words. No part of a
-    command is left out: it would be another command.
+    """Accept `env` as a map, and numbers as arguments.
+
+    No part of a command is left out, because it would be another command.
     """
     given = {name: value[name] for name in ("args", "env") if value.get(name) is not None}
     if isinstance(env := given.get("env"), dict):
@@ -108,9 +107,7 @@ def _word(where: str, item: Any) -> str:
 
 
 def _tool_call(value: dict[str, Any]) -> dict[str, Any]:
-    """Accept `id`, `name` and `input` for `toolCallId`, `title` and `rawInput`, and a number for
-    a string.
-    """
+    """Accept `id`, `name`, `input` for `toolCallId`, `title`, `rawInput`, and numbers as ids."""
     given = value.get("toolCallId", value.get("id"))
     if not isinstance(given, int | str):
         return value
@@ -120,7 +117,7 @@ def _tool_call(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _option(value: dict[str, Any]) -> dict[str, Any]:
-    """Accept `id` and `label`, as choices are called nearly everywhere else."""
+    """Accept `id` and `label`, the usual names in other choices."""
     known = {"optionId": value.get("id"), "name": value.get("label") or value.get("title")}
     return {**{name: it for name, it in known.items() if isinstance(it, str)}, **value}
 
@@ -134,18 +131,22 @@ RESHAPE: Final[dict[type[Any], Callable[[dict[str, Any]], dict[str, Any]]]] = {
     s.PermissionOption: _option,
 }
 
-_BLOCKS: Final = ("text", "image", "audio", "resource_link", "resource")  # what comes may not hash
+_BLOCKS: Final = (
+    "text",
+    "image",
+    "audio",
+    "resource_link",
+    "resource",
+)  # a tuple, because a received value may not be hashable
 
 
 def reshape_member(members: list[Any], value: Any) -> Any:
-    """Return a member of a union in its right shape, from a bare block as tool call content or a
-    bare string.
-    """
+    """Return a union member in its right shape, from a bare block as content or a bare string."""
     if s.Content in members and isinstance(value, dict) and value.get("type") in _BLOCKS:
         return {"type": "content", "content": value}
     if s.TextContent in members and isinstance(value, str):
         return {"type": "text", "text": value}
-    if isinstance(value, dict) and "type" not in value:  # as drafts of version 2 had them
+    if isinstance(value, dict) and "type" not in value:  # as in drafts of version 2
         if v2.Command in members and "name" in value:
             return {**value, "type": "command"}
         if v2.TextCommandInput in members and "hint" in value:

@@ -1,9 +1,9 @@
-"""Requests of ours as agents read them that want a version in words. Functions to JSON.
+"""Translation of requests for agents that want the version as a string, as functions to JSON.
 
-What they follow is the description of a Go package for agents: `protocolVersion` is a string,
-`capabilities` is flat, `session/new` takes `metadata`, `session/prompt` takes a `command` and parts
-of text, image and audio alone. All that it does not name is ignored there, so the fields of
-version 1 go along: other agents differ in nothing but the string.
+They follow the description of a Go package for agents: `protocolVersion` is a string,
+`capabilities` is flat, `session/new` takes `metadata`, `session/prompt` takes a `command` and only
+parts of text, image and audio. Those agents ignore unknown fields, so the fields of version 1 are
+sent too: other agents differ only in the string.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from acp_nvim.protocol.fence import quoted
 JSON = dict[str, Any]
 
 VERSION: Final = "2025-01-01"
-"""The version that the description names."""
+"""Version named in the description."""
 
 _COMMAND: Final = re.compile(r"/(?P<name>[\w.:-]+)(?:\s+(?P<input>.*))?", re.DOTALL)
 _ABOUT_TYPE: Final = re.compile(r"(?i)cannot unmarshal number|expected a string|must be a string")
@@ -37,23 +37,23 @@ _ABOUT_VERSION: Final = re.compile(rf"{_ABOUT_TYPE.pattern}|protocol.?version")
 
 
 def wants_words(error: Exception) -> bool:
-    """Whether an agent may have refused `initialize` because its version is a number."""
+    """Return whether an agent may have refused `initialize` because its version is a number."""
     if not isinstance(error, RequestError):
         return False
     words = f"{error} {error.data}"
-    if error.code == UNSUPPORTED_VERSION:  # it has understood the number
+    if error.code == UNSUPPORTED_VERSION:  # the agent could read the number
         return tells_of_type(words)
     unread = (INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR)
     return error.code in unread or tells_of_version(words)
 
 
 def tells_of_version(words: str) -> bool:
-    """Whether the last words of an agent are about the type of the version."""
+    """Return whether the last words of an agent mention the type of the version."""
     return _ABOUT_VERSION.search(words) is not None
 
 
 def tells_of_type(words: str) -> bool:
-    """Whether words of an agent say that the version has to be a string, whatever its number."""
+    """Return whether the text demands a string as version, whatever its number."""
     return _ABOUT_TYPE.search(words) is not None
 
 
@@ -72,8 +72,9 @@ def initialize(params: schema.InitializeRequest) -> JSON:
 
 
 def opening(params: Struct, branch: str | None) -> JSON:
-    """Return a request that opens a session with where the user works: `metadata` is strings by
-    name.
+    """Return a request that opens a session, with the working directory in `metadata`.
+
+    `metadata` maps names to strings.
     """
     found: JSON = msgspec.to_builtins(params)
     found["metadata"] = {"workDir": found.get("cwd", ""), **({"branch": branch} if branch else {})}
@@ -81,8 +82,9 @@ def opening(params: Struct, branch: str | None) -> JSON:
 
 
 def prompt(params: schema.PromptRequest, commands: Collection[str]) -> JSON:
-    """Return `session/prompt` with parts of text, image and audio, and the slash command that its
-    words are. ``commands`` are those that the agent has named; any counts where it has named none.
+    """Return `session/prompt` with parts of text, image and audio, and with its slash command.
+
+    ``commands`` are those that the agent has listed. Any command counts if it has listed none.
     """
     found: JSON = msgspec.to_builtins(params)
     found["prompt"] = [_part(block) for block in params.prompt]
@@ -114,7 +116,10 @@ def _text(text: str) -> JSON:
 
 
 def _path(uri: str) -> str:
-    """The path of a `file:` URI, with its lines as the user writes them; any other URI as it is."""
+    """Return the path of a `file:` URI, with its lines as the user writes them.
+
+    Other URIs are returned unchanged.
+    """
     parts = urlsplit(uri)
     if parts.scheme != "file":
         return uri
@@ -123,7 +128,7 @@ def _path(uri: str) -> str:
 
 
 def _command(blocks: Collection[Any]) -> JSON | None:
-    """The slash command that the user's words begin with: `{name, input}`."""
+    """Return the slash command that the user's text begins with: `{name, input}`."""
     words = (block.text for block in blocks if isinstance(block, schema.TextContent))
     for text in words:
         if found := _COMMAND.fullmatch(text.strip()):

@@ -1,1 +1,1 @@
-"""Version 2 of the protocol: its wire types, and their translation into what sessions know."""
+"""Version 2 of the protocol: wire types, and their translation for sessions."""

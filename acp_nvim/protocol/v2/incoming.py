@@ -1,7 +1,7 @@
-"""What an agent of version 2 says, in the types that sessions know.
+"""Translation of incoming messages of version 2 into the types that sessions use.
 
-What an update clears (null) becomes the empty value here, so that nothing behind this module has to
-tell null from absent (v2/migration).
+A cleared field (null) becomes the empty value here, so later code need not distinguish null from
+absent (v2/migration).
 """
 
 from __future__ import annotations
@@ -28,19 +28,22 @@ _ESCAPES: Final = str.maketrans(
     {"\\": "\\\\", '"': '\\"', "\a": "\\a", "\b": "\\b"}
     | {"\t": "\\t", "\n": "\\n", "\v": "\\v", "\f": "\\f", "\r": "\\r"}
 )
-"""How git writes characters of a path in quotes."""
+"""Git's escapes for characters of a quoted path."""
 
 # -- updates --------------------------------------------------------------------------------------
 
 
 def update(told: Any) -> Any:
-    """Return an update of version 2 as one that a session takes."""
+    """Return an update of version 2 as one that a session accepts."""
     change = _UPDATES.get(told.__class__)
     return told if change is None else change(told)
 
 
 def _chunk(role: updates.Role) -> Callable[[Any], Any]:
-    """A chunk without an id, which breaks the protocol, goes on as in version 1."""
+    """Return the translation of chunks.
+
+    A chunk without an id violates the protocol and is translated as in version 1.
+    """
     older = _CHUNKS[role]
 
     def change(told: Any) -> Any:
@@ -52,7 +55,7 @@ def _chunk(role: updates.Role) -> Callable[[Any], Any]:
 
 
 def _message(role: updates.Role) -> Callable[[Any], Any]:
-    """Content that is absent keeps what there is: no blocks at the end of it."""
+    """Return the translation of whole messages. Absent content keeps the present content."""
 
     def change(told: Any) -> Any:
         if told.content is UNSET:
@@ -81,7 +84,7 @@ def call(told: s.ToolCallUpdate) -> updates.CallPatch:
 
 
 def item(content: Any) -> Iterator[Any]:
-    """Yield what an item of a tool call's content stands for."""
+    """Yield the translation of an item of a tool call's content."""
     match content:
         case s.Content():
             yield v1.Content(content.content, meta=content.meta)
@@ -155,8 +158,9 @@ def _terminal_bytes(told: s.TerminalOutputChunk) -> updates.TerminalBytes:
 
 
 def decoded(data: str) -> bytes:
-    """Return the bytes of a base64 text, each text by itself (v2/tool-calls). Raises
-    ValidationError.
+    """Decode a base64 text. Each text is complete in itself (v2/tool-calls).
+
+    Raise ValidationError.
     """
     try:
         return base64.b64decode(data, validate=True)
@@ -168,9 +172,7 @@ def decoded(data: str) -> bytes:
 
 
 def changes(diff: s.Diff) -> updates.FileChanges:
-    """Return a diff as text: its patch in a fence, and a line for each change that it does not
-    show.
-    """
+    """Return a diff as text: its patch in a fence, and a line for each change outside the patch."""
     patch = diff.patch.text if diff.patch and diff.patch.format == "git_patch" else ""
     heads, added, removed = _read(patch)
     lines = [_change(one) for one in diff.changes if not _shown(one, heads)]
@@ -193,8 +195,9 @@ def _paths(changed: Sequence[s.DiffChange]) -> tuple[str, ...]:
 
 
 def _shown(change: s.DiffChange, heads: Sequence[str]) -> bool:
-    """Whether the heads of a patch name the file of a change: git has its path at a line's end,
-    in quotes where it is unusual.
+    """Return whether the heads of a patch name the file of a change.
+
+    Git writes the path at the end of a line, quoted if it is unusual.
     """
     path = change.path or change.old_path
     if not path:
@@ -207,16 +210,14 @@ def _shown(change: s.DiffChange, heads: Sequence[str]) -> bool:
 
 
 def _change(change: s.DiffChange) -> str:
-    """One change in words: `move /a/b → /a/c (binary)`."""
+    """Return a change as text: `move /a/b → /a/c (binary)`."""
     where = " → ".join(str(path) for path in (change.old_path, change.path) if path)
     kind = v1.given(change.file_type)
     return f"{change.operation} {where}" + (f" ({kind})" if kind and kind != "text" else "")
 
 
 def _read(patch: str) -> tuple[list[str], int, int]:
-    """Return the lines of a patch that stand outside of hunks, and how many lines it adds and
-    removes.
-    """
+    """Return the lines of a patch outside of hunks, and the numbers of added and removed lines."""
     heads: list[str] = []
     added = removed = 0
     hunk = False
@@ -233,7 +234,7 @@ def _read(patch: str) -> tuple[list[str], int, int]:
 
 
 def result(told: Any) -> Any:
-    """Return the result of a request of ours as version 1 has it."""
+    """Return the result of a request as in version 1."""
     change = _RESULTS.get(told.__class__)
     return told if change is None else change(told)
 
@@ -275,7 +276,7 @@ def _servers(told: s.McpCapabilities) -> v1.McpCapabilities:
 
 
 def _sessions(told: s.SessionCapabilities) -> v1.SessionCapabilities:
-    """The baseline has list, resume and close."""
+    """Return the session capabilities. The baseline includes list, resume and close."""
     return v1.SessionCapabilities(
         list=v1.SessionListCapabilities(),
         resume=v1.SessionResumeCapabilities(),
@@ -292,9 +293,7 @@ def _sessions(told: s.SessionCapabilities) -> v1.SessionCapabilities:
 
 
 def logins(told: s.InitializeResponse) -> list[s.AuthMethodTerminal | s.AuthMethodAgent]:
-    """Return the logins that can be used: `auth/login` is only for types that say so
-    (v2/authentication).
-    """
+    """Return the usable logins. `auth/login` is only for types that say so (v2/authentication)."""
     known = (s.AuthMethodTerminal, s.AuthMethodAgent)
     return [one for one in told.auth_methods or () if isinstance(one, known)]
 
@@ -322,7 +321,7 @@ def _opened(kind: type) -> Callable[[Any], Any]:
 
 
 def options(told: Sequence[Any]) -> list[Any]:
-    """Return config options under the names of version 1; those of unknown types too."""
+    """Return config options with the names of version 1, including those of unknown types."""
     return [_option(one) for one in told]
 
 
@@ -351,7 +350,7 @@ def _value(told: Any) -> Any:
 
 
 def commands(told: Sequence[Any]) -> list[v1.AvailableCommand]:
-    """Return the commands; those of unknown kinds are not offered."""
+    """Return the commands. Those of unknown kinds are not offered."""
     return [_command(one) for one in told if isinstance(one, s.Command)]
 
 
@@ -366,7 +365,7 @@ def _command(told: s.Command) -> v1.AvailableCommand:
 
 
 def permission(told: s.RequestPermissionRequest) -> updates.PermissionRequest:
-    """Return a permission with its subject: a tool call, or something else."""
+    """Return a permission with its subject: a tool call or another subject."""
     subject = v1.given(told.subject)
     asked = call(subject.tool_call) if isinstance(subject, s.ToolCallPermissionSubject) else None
     return updates.PermissionRequest(
@@ -392,7 +391,7 @@ def _subject(told: Any) -> updates.Subject:
 
 
 def _offered(capabilities: Any) -> bool | UnsetType:
-    """Whether `cancel` is offered; absent keeps."""
+    """Return whether `cancel` is offered. Absent keeps the value."""
     if isinstance(capabilities, UnsetType):
         return UNSET
     return capabilities is not None and _given(capabilities.cancel)

@@ -1,7 +1,7 @@
-"""Every method of ACP v2: its handler, its types, and the capability that allows it.
+"""All methods of ACP v2: handler, types, and required capability.
 
 Gates are paths into the capabilities of `initialize`: SC `capabilities.session`. Methods that
-version 2 left as they are stand here too, with the types of version 1.
+version 2 did not change are included, with the types of version 1.
 """
 
 from __future__ import annotations
@@ -87,10 +87,10 @@ _SERVED: Final = {row.name: row.params for row in METHODS if row.handler != "age
 
 
 def result_of(name: str) -> Any | None:
-    """Return the type of the answer to a request of ours, None for one outside of the protocol."""
+    """Return the type of a request's answer, or None outside of the protocol."""
     return _RESULTS.get(name)
 
 
 def served(name: str) -> Any | None:
-    """Return the type of the params of what the agent sends, None for what it may not."""
+    """Return the type of the params of an agent's message, or None if it may not send it."""
     return _SERVED.get(name)

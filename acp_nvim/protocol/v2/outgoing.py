@@ -1,4 +1,4 @@
-"""Our messages, as an agent of version 2 reads them."""
+"""Translation of outgoing messages into version 2."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ Params = Any
 
 
 def leaves(method: str, params: Params) -> tuple[str, Params]:
-    """Return method and params of version 2; those that did not change are returned as they
-    are.
-    """
+    """Return method and params of version 2. Unchanged ones are returned as they are."""
     change = _CHANGED.get(type(params))
     if change is None:
         return method, params
@@ -25,7 +23,7 @@ def leaves(method: str, params: Params) -> tuple[str, Params]:
 
 
 def renamed(method: str) -> str:
-    """Return the name that version 2 has for a method."""
+    """Return the name of a method in version 2."""
     return _RENAMED.get(method, method)
 
 
@@ -55,7 +53,7 @@ def _resume(params: v1.ResumeSessionRequest) -> s.ResumeSessionRequest:
 
 
 def _load(params: v1.LoadSessionRequest) -> s.ResumeSessionRequest:
-    """Ask for the session with its history (v2/session-setup)."""
+    """Return a request for the session with its history (v2/session-setup)."""
     start = s.ReplayFromStart()
     return s.ResumeSessionRequest(params.session_id, replay_from=start, **_setup(params))
 
@@ -128,7 +126,7 @@ _CHANGED: Final[dict[type, Callable[[Any], Any]]] = {
 }
 
 _OLDER: Final = ("terminal-auth", "terminal_output")
-"""Keys of `_meta` that stand for what version 2 has by itself."""
+"""Keys of `_meta` for features that are part of version 2."""
 
 _RENAMED: Final = {
     "authenticate": "auth/login",

@@ -1,9 +1,9 @@
-"""The wire types of ACP v2, stable and unstable, in the order and by the names of the JSON schema.
+"""Wire types of ACP v2, stable and unstable, in the order and by the names of the JSON schema.
 
-Types that version 2 left as they are in version 1 are those of `protocol.schema`; so are those that
-differ in bounds alone. Fields follow the same rules as there: absent is `UNSET`, `null` is `None`,
-which in an upsert are not the same (v2/migration). Enums are open: a `str`. `Unknown*` types hold
-a variant that the schema does not list.
+Types that version 2 did not change, or only in bounds, are those of `protocol.schema`. Fields
+follow the same rules as there: absent is `UNSET`, `null` is `None`, and these differ in an upsert
+(v2/migration). Enums are open: a `str`. `Unknown*` types contain a variant that the schema does not
+list.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from msgspec import UNSET, UnsetType, field
 from acp_nvim.protocol import schema as v1
 from acp_nvim.protocol.schema import Unlisted, Untagged, Wire
 
-# An id of a request; null is not legal any more (v2/overview).
+# An id of a request. Null is not legal in version 2 (v2/overview).
 RequestId: TypeAlias = int | str
 
 
 class RequestPermissionRequest(Wire, frozen=True):
-    """Request for user permission; `subject` says what for (v2/tool-calls)."""
+    """Request for user permission. `subject` is its subject (v2/tool-calls)."""
 
     session_id: v1.SessionId
     title: str
@@ -47,10 +47,10 @@ class ToolCallUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="tool_cal
 
 
 class SubjectToolCall(ToolCallUpdate, frozen=True, tag_field=None, tag=False):
-    """The upsert of a tool call inside of a permission request, which has no tag."""
+    """Upsert of a tool call inside a permission request, which has no tag."""
 
 
-# What a tool does; unknown ones count as `other` (v2/tool-calls).
+# Kind of a tool. Unknown ones count as `other` (v2/tool-calls).
 ToolKind: TypeAlias = str
 
 # pending, in_progress, paused, completed, failed, cancelled, or another one.
@@ -58,7 +58,7 @@ ToolCallStatus: TypeAlias = str
 
 
 class Icon(Wire, frozen=True):
-    """A picture for a resource (v2/content)."""
+    """Icon of a resource (v2/content)."""
 
     src: str
     mime_type: MediaType | UnsetType | None = UNSET
@@ -66,7 +66,7 @@ class Icon(Wire, frozen=True):
     theme: IconTheme | UnsetType | None = UNSET
 
 
-# A media type as in RFC 6838.
+# Media type as in RFC 6838.
 MediaType: TypeAlias = str
 
 # light, dark, or another one.
@@ -99,7 +99,7 @@ class Content(Wire, frozen=True, tag_field="type", tag="content"):
 
 
 class DiffChange(Wire, frozen=True):
-    """What becomes of one path: add, delete or modify `path`, move or copy `old_path` to `path`
+    """Change of one path: add, delete or modify `path`, move or copy `old_path` to `path`
     (v2/tool-calls).
     """
 
@@ -113,12 +113,12 @@ class DiffChange(Wire, frozen=True):
 # text, binary, directory, symlink, or another one.
 DiffFileType: TypeAlias = str
 
-# A path from the root.
+# Absolute path.
 AbsolutePath: TypeAlias = str
 
 
 class DiffPatch(Wire, frozen=True):
-    """The changes as one patch; `format` is `git_patch` or another one (v2/tool-calls)."""
+    """Changes as one patch. `format` is `git_patch` or another one (v2/tool-calls)."""
 
     format: DiffPatchFormat
     text: str
@@ -135,30 +135,32 @@ class Diff(Wire, frozen=True, tag_field="type", tag="diff"):
     patch: DiffPatch | UnsetType | None = UNSET
 
 
-# What a tool call shows (v2/tool-calls).
+# Content of a tool call (v2/tool-calls).
 ToolCallContent: TypeAlias = (
     Content | Diff | v1.Terminal | v1.SessionLink | v1.UnknownToolCallContent
 )
 
 
 class ToolCallCapabilities(Wire, frozen=True):
-    """What the client may do with a tool call (v2/tool-calls)."""
+    """Client requests that a tool call supports (v2/tool-calls)."""
 
     cancel: ToolCallCancelCapabilities | UnsetType | None = UNSET
 
 
 class ToolCallCancelCapabilities(Wire, frozen=True):
-    """The tool call takes `tool_call/cancel`."""
+    """Support of `tool_call/cancel`."""
 
 
 class ToolCallPermissionSubject(Wire, frozen=True, tag_field="type", tag="tool_call"):
-    """The permission is about a tool call: applied as an update first (v2/tool-calls)."""
+    """Tool call as the subject of a permission; it is applied as an update first
+    (v2/tool-calls).
+    """
 
     tool_call: SubjectToolCall
 
 
 class CommandPermissionSubject(Wire, frozen=True, tag_field="type", tag="command"):
-    """The permission is about a command (v2/tool-calls)."""
+    """Command as the subject of a permission (v2/tool-calls)."""
 
     command: str
     cwd: AbsolutePath
@@ -167,17 +169,17 @@ class CommandPermissionSubject(Wire, frozen=True, tag_field="type", tag="command
 
 
 class UnknownPermissionSubject(Unlisted, frozen=True):
-    """A subject that the schema does not list."""
+    """Subject that the schema does not list."""
 
 
-# What a permission is about.
+# Subject of a permission.
 RequestPermissionSubject: TypeAlias = (
     ToolCallPermissionSubject | CommandPermissionSubject | UnknownPermissionSubject
 )
 
 
 class PermissionOption(Wire, frozen=True):
-    """One of the answers; its kind is a hint (v2/tool-calls)."""
+    """Possible answer. Its kind is a hint (v2/tool-calls)."""
 
     option_id: v1.PermissionOptionId
     name: str
@@ -189,7 +191,7 @@ PermissionOptionKind: TypeAlias = str
 
 
 class InitializeResponse(Wire, frozen=True):
-    """The version that both speak now, and what the agent can do (v2/initialization)."""
+    """Negotiated version, and the agent's capabilities (v2/initialization)."""
 
     protocol_version: v1.ProtocolVersion
     info: v1.Implementation
@@ -198,7 +200,9 @@ class InitializeResponse(Wire, frozen=True):
 
 
 class AgentCapabilities(Wire, frozen=True):
-    """What the agent offers; an object, even an empty one, means yes (v2/initialization)."""
+    """Capabilities of the agent. An object, even an empty one, means support
+    (v2/initialization).
+    """
 
     session: SessionCapabilities | UnsetType | None = UNSET
     auth: AgentAuthCapabilities | UnsetType | None = UNSET
@@ -206,7 +210,7 @@ class AgentCapabilities(Wire, frozen=True):
 
 
 class SessionCapabilities(Wire, frozen=True):
-    """Sessions, with the methods of the baseline, and what goes beyond."""
+    """Session methods of the baseline, and optional ones."""
 
     prompt: PromptCapabilities | UnsetType | None = UNSET
     mcp: McpCapabilities | UnsetType | None = UNSET
@@ -221,7 +225,7 @@ class SessionCapabilities(Wire, frozen=True):
 
 
 class PromptCapabilities(Wire, frozen=True):
-    """Content of prompts beyond text and links."""
+    """Supported content of prompts beyond text and links."""
 
     image: PromptImageCapabilities | UnsetType | None = UNSET
     audio: PromptAudioCapabilities | UnsetType | None = UNSET
@@ -229,19 +233,19 @@ class PromptCapabilities(Wire, frozen=True):
 
 
 class PromptImageCapabilities(Wire, frozen=True):
-    """Prompts may hold images."""
+    """Support of images in prompts."""
 
 
 class PromptAudioCapabilities(Wire, frozen=True):
-    """Prompts may hold sound."""
+    """Support of audio in prompts."""
 
 
 class PromptEmbeddedContextCapabilities(Wire, frozen=True):
-    """Prompts may hold resources."""
+    """Support of embedded resources in prompts."""
 
 
 class McpCapabilities(Wire, frozen=True):
-    """Transports of MCP servers that the agent takes (v2/session-setup)."""
+    """Supported transports of MCP servers (v2/session-setup)."""
 
     stdio: McpStdioCapabilities | UnsetType | None = UNSET
     http: McpHttpCapabilities | UnsetType | None = UNSET
@@ -249,25 +253,25 @@ class McpCapabilities(Wire, frozen=True):
 
 
 class McpStdioCapabilities(Wire, frozen=True):
-    """The agent starts MCP servers."""
+    """Support of MCP servers that the agent starts."""
 
 
 class McpHttpCapabilities(Wire, frozen=True):
-    """The agent reaches MCP servers over HTTP."""
+    """Support of MCP servers over HTTP."""
 
 
 class McpAcpCapabilities(Wire, frozen=True):
-    """The agent reaches MCP servers over this connection."""
+    """Support of MCP servers over this connection."""
 
 
 class AgentAuthCapabilities(Wire, frozen=True):
-    """What the agent tells of logins."""
+    """Authentication capabilities of the agent."""
 
     status: v1.AuthStatusCapabilities | UnsetType | None = UNSET
 
 
 class AuthMethodTerminal(Wire, frozen=True, tag_field="type", tag="terminal"):
-    """A login by a program in a terminal (v2/authentication)."""
+    """Login by a program in a terminal (v2/authentication)."""
 
     method_id: v1.AuthMethodId
     name: str
@@ -277,7 +281,7 @@ class AuthMethodTerminal(Wire, frozen=True, tag_field="type", tag="terminal"):
 
 
 class AuthMethodAgent(Wire, frozen=True, tag_field="type", tag="agent"):
-    """A login that the agent does by itself (v2/authentication)."""
+    """Login by the agent itself (v2/authentication)."""
 
     method_id: v1.AuthMethodId
     name: str
@@ -285,23 +289,23 @@ class AuthMethodAgent(Wire, frozen=True, tag_field="type", tag="agent"):
 
 
 class UnknownAuthMethod(Unlisted, frozen=True):
-    """A login of a kind that the schema does not list."""
+    """Login of a kind that the schema does not list."""
 
 
-# A way to log in.
+# Way to log in.
 AuthMethod: TypeAlias = AuthMethodTerminal | AuthMethodAgent | UnknownAuthMethod
 
 
 class LoginAuthResponse(Wire, frozen=True):
-    """Logged in (v2/authentication)."""
+    """Response to `auth/login` (v2/authentication)."""
 
 
 class LogoutAuthResponse(Wire, frozen=True):
-    """Logged out (v2/authentication)."""
+    """Response to `auth/logout` (v2/authentication)."""
 
 
 class NewSessionResponse(Wire, frozen=True):
-    """A session that has begun (v2/session-setup)."""
+    """Response to `session/new` (v2/session-setup)."""
 
     session_id: v1.SessionId
     config_options: list[ConfigOption] | UnsetType | None = UNSET
@@ -309,7 +313,7 @@ class NewSessionResponse(Wire, frozen=True):
 
 
 class SessionConfigOption(Wire, frozen=True):
-    """What all options of a session have (v2/session-config-options)."""
+    """Common fields of all config options (v2/session-config-options)."""
 
     config_id: v1.SessionConfigId
     name: str
@@ -318,17 +322,17 @@ class SessionConfigOption(Wire, frozen=True):
 
 
 class SessionConfigSelectItem(Untagged):
-    """A value of a select, or a group of values."""
+    """Value of a select, or a group of values."""
 
     __slots__ = ()
 
 
 class SessionConfigSelectOption(v1.SessionConfigSelectOption, SessionConfigSelectItem, frozen=True):
-    """One of the values (v2/session-config-options)."""
+    """Value of a select (v2/session-config-options)."""
 
 
 class SessionConfigSelectGroup(Wire, SessionConfigSelectItem, frozen=True):
-    """Values under a heading (v2/session-config-options)."""
+    """Group of values under a heading (v2/session-config-options)."""
 
     group_id: v1.SessionConfigGroupId
     name: str
@@ -342,7 +346,7 @@ SessionConfigSelectOptions: TypeAlias = list[SessionConfigSelectItem]
 class SessionConfigSelect(
     SessionConfigOption, frozen=True, kw_only=True, tag_field="type", tag="select"
 ):
-    """One value of several (v2/session-config-options)."""
+    """Choice of one value (v2/session-config-options)."""
 
     current_value: v1.SessionConfigValueId
     options: SessionConfigSelectOptions
@@ -351,7 +355,7 @@ class SessionConfigSelect(
 class SessionConfigBoolean(
     SessionConfigOption, frozen=True, kw_only=True, tag_field="type", tag="boolean"
 ):
-    """A switch (v2/session-config-options)."""
+    """Switch (v2/session-config-options)."""
 
     current_value: bool
 
@@ -359,7 +363,7 @@ class SessionConfigBoolean(
 class UnknownConfigOption(
     SessionConfigOption, frozen=True, kw_only=True, tag_field="type", tag="?"
 ):
-    """An option of a type that the schema does not list."""
+    """Option of a type that the schema does not list."""
 
     type: str = field(name="?tag")
     raw: dict[str, Any] = field(name="?raw")
@@ -370,21 +374,21 @@ ConfigOption: TypeAlias = SessionConfigSelect | SessionConfigBoolean | UnknownCo
 
 
 class TextCommandInput(Wire, frozen=True, tag_field="type", tag="text"):
-    """A command takes free text; `hint` is shown while there is none (v2/slash-commands)."""
+    """Free text input of a command. `hint` is shown while it is empty (v2/slash-commands)."""
 
     hint: str
 
 
 class UnknownCommandInput(Unlisted, frozen=True):
-    """An input that the schema does not list."""
+    """Input that the schema does not list."""
 
 
-# What a command takes.
+# Input of a command.
 AvailableCommandInput: TypeAlias = TextCommandInput | UnknownCommandInput
 
 
 class Command(Wire, frozen=True, tag_field="type", tag="command"):
-    """A slash command; its name has no slash (v2/slash-commands)."""
+    """Slash command. Its name has no slash (v2/slash-commands)."""
 
     name: str
     description: str
@@ -392,18 +396,18 @@ class Command(Wire, frozen=True, tag_field="type", tag="command"):
 
 
 class UnknownCommand(Unlisted, frozen=True):
-    """A command of a kind that the schema does not list: not offered."""
+    """Command of a kind that the schema does not list. It is not offered."""
 
 
 # An entry of `available_commands`.
 AvailableCommand: TypeAlias = Command | UnknownCommand
 
-# Where a list goes on; empty is a cursor too (v2/session-list).
+# Start of the next page of a list. The empty string is a cursor too (v2/session-list).
 SessionListCursor: TypeAlias = str
 
 
 class ForkSessionResponse(Wire, frozen=True):
-    """A session with the context of another one (rfds/session-fork)."""
+    """Response to `session/fork` (rfds/session-fork)."""
 
     session_id: v1.SessionId
     config_options: list[ConfigOption] | UnsetType | None = UNSET
@@ -411,15 +415,15 @@ class ForkSessionResponse(Wire, frozen=True):
 
 
 class SessionStatusResponse(Wire, frozen=True):
-    """Whether the agent has the session in memory, and what it does there."""
+    """Response to `session/status`: whether the agent has the session in memory, and its state."""
 
     status: v1.SessionStatus
     state: dict[str, Any] | UnsetType | None = UNSET
 
 
 class BackgroundWork(Wire, frozen=True):
-    """Work that goes on while the session may be idle: a terminal, a tool call, a subagent, or
-    something else (v2/prompt-lifecycle).
+    """Work that may continue while the session is idle: a terminal, a tool call, a subagent or
+    another kind (v2/prompt-lifecycle).
     """
 
     type: str
@@ -429,8 +433,8 @@ class BackgroundWork(Wire, frozen=True):
 
 
 class StateUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="state_update"):
-    """What the session does: running, idle, requires_action, unknown, or another state; when idle,
-    why it stopped (v2/prompt-lifecycle).
+    """State of a session: running, idle, requires_action, unknown or another one. An idle state
+    has the reason of the stop (v2/prompt-lifecycle).
     """
 
     state: str
@@ -445,54 +449,54 @@ ErrorData: TypeAlias = Any
 
 
 class UnsupportedProtocolVersionErrorData(Wire, frozen=True):
-    """The versions that an agent speaks (error -32022)."""
+    """Versions supported by an agent (error -32022)."""
 
     requested: v1.ProtocolVersion
     supported: list[v1.ProtocolVersion]
 
 
 class SessionNotFoundErrorData(Wire, frozen=True):
-    """The session that an agent does not know (error -32002)."""
+    """Session unknown to the agent (error -32002)."""
 
     session_id: v1.SessionId
 
 
 class ResumeSessionResponse(Wire, frozen=True):
-    """A session that goes on (v2/session-setup)."""
+    """Response to `session/resume` (v2/session-setup)."""
 
     config_options: list[ConfigOption] | UnsetType | None = UNSET
     available_commands: list[AvailableCommand] | UnsetType | None = UNSET
 
 
 class CancelToolCallResponse(Wire, frozen=True):
-    """The agent will end the tool call; its status says when."""
+    """Response to `tool_call/cancel`. A status update reports the end."""
 
 
 class CancelTerminalResponse(Wire, frozen=True):
-    """The agent will end the terminal; its exit status says when."""
+    """Response to `terminal/cancel`. An exit status reports the end."""
 
 
 class SetSessionConfigOptionResponse(Wire, frozen=True):
-    """All options as they are now."""
+    """Response with all present options."""
 
     config_options: list[ConfigOption]
 
 
 class PromptResponse(Wire, frozen=True):
-    """The message has been inserted under this id (v2/prompt-lifecycle)."""
+    """Insertion of the message under this id (v2/prompt-lifecycle)."""
 
     message_id: v1.MessageId
 
 
 class UpdateSessionNotification(Wire, frozen=True):
-    """Something new in a session (v2/prompt-lifecycle)."""
+    """Update of a session (v2/prompt-lifecycle)."""
 
     session_id: v1.SessionId
     update: SessionUpdate
 
 
 class ContentChunk(Wire, frozen=True):
-    """A content block that is appended to a message."""
+    """Content block appended to a message."""
 
     message_id: v1.MessageId
     content: ContentBlock
@@ -501,30 +505,30 @@ class ContentChunk(Wire, frozen=True):
 class UserMessageChunk(
     ContentChunk, frozen=True, tag_field="sessionUpdate", tag="user_message_chunk"
 ):
-    """More of a message of the user."""
+    """Chunk of a user message."""
 
 
 class AgentMessageChunk(
     ContentChunk, frozen=True, tag_field="sessionUpdate", tag="agent_message_chunk"
 ):
-    """More of a message of the agent."""
+    """Chunk of an agent message."""
 
 
 class AgentThoughtChunk(
     ContentChunk, frozen=True, tag_field="sessionUpdate", tag="agent_thought_chunk"
 ):
-    """More of a thought."""
+    """Chunk of a thought."""
 
 
 class UserMessage(Wire, frozen=True, tag_field="sessionUpdate", tag="user_message"):
-    """Upsert of a message of the user; null clears its content."""
+    """Upsert of a user message. Null clears its content."""
 
     message_id: v1.MessageId
     content: list[ContentBlock] | UnsetType | None = UNSET
 
 
 class AgentMessage(Wire, frozen=True, tag_field="sessionUpdate", tag="agent_message"):
-    """Upsert of a message of the agent."""
+    """Upsert of an agent message."""
 
     message_id: v1.MessageId
     content: list[ContentBlock] | UnsetType | None = UNSET
@@ -540,7 +544,7 @@ class AgentThought(Wire, frozen=True, tag_field="sessionUpdate", tag="agent_thou
 class ToolCallContentChunk(
     Wire, frozen=True, tag_field="sessionUpdate", tag="tool_call_content_chunk"
 ):
-    """One item that is appended to the content of a tool call (v2/tool-calls)."""
+    """Item appended to the content of a tool call (v2/tool-calls)."""
 
     tool_call_id: v1.ToolCallId
     content: ToolCallContent
@@ -553,31 +557,31 @@ class TerminalOutput(Wire, frozen=True):
 
 
 class TerminalExitStatus(Wire, frozen=True):
-    """How a terminal ended."""
+    """Exit status of a terminal."""
 
     exit_code: int | UnsetType | None = UNSET
     signal: str | UnsetType | None = UNSET
 
 
 class TerminalSize(Wire, frozen=True):
-    """The size of a terminal in characters."""
+    """Size of a terminal in characters."""
 
     cols: int
     rows: int
 
 
 class TerminalCapabilities(Wire, frozen=True):
-    """What the client may do with a terminal."""
+    """Client requests that a terminal supports."""
 
     cancel: TerminalCancelCapabilities | UnsetType | None = UNSET
 
 
 class TerminalCancelCapabilities(Wire, frozen=True):
-    """The terminal takes `terminal/cancel`."""
+    """Support of `terminal/cancel`."""
 
 
 class TerminalUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="terminal_update"):
-    """Upsert of a terminal that the agent runs (v2/tool-calls)."""
+    """Upsert of a terminal run by the agent (v2/tool-calls)."""
 
     terminal_id: v1.TerminalId
     command: str | UnsetType | None = UNSET
@@ -591,14 +595,14 @@ class TerminalUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="terminal
 class TerminalOutputChunk(
     Wire, frozen=True, tag_field="sessionUpdate", tag="terminal_output_chunk"
 ):
-    """Bytes that are appended to a terminal, in base64."""
+    """Bytes appended to a terminal, in base64."""
 
     terminal_id: v1.TerminalId
     data: str
 
 
 class PlanEntry(Wire, frozen=True):
-    """One step of a plan (v2/agent-plan)."""
+    """Step of a plan (v2/agent-plan)."""
 
     content: str
     priority: PlanEntryPriority
@@ -613,18 +617,18 @@ PlanEntryStatus: TypeAlias = str
 
 
 class PlanItems(Wire, frozen=True, tag_field="type", tag="items"):
-    """A plan of steps."""
+    """Plan of steps."""
 
     plan_id: v1.PlanId
     entries: list[PlanEntry]
 
 
-# The kinds of a plan.
+# Kinds of plans.
 PlanUpdateContent: TypeAlias = PlanItems | v1.PlanFile | v1.PlanMarkdown | v1.UnknownPlan
 
 
 class PlanUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="plan_update"):
-    """A plan as it is now (v2/agent-plan)."""
+    """Complete plan (v2/agent-plan)."""
 
     plan: PlanUpdateContent
 
@@ -632,18 +636,18 @@ class PlanUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="plan_update"
 class AvailableCommandsUpdate(
     Wire, frozen=True, tag_field="sessionUpdate", tag="available_commands_update"
 ):
-    """The slash commands as they are now."""
+    """Complete list of slash commands."""
 
     available_commands: list[AvailableCommand]
 
 
 class ConfigOptionUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="config_option_update"):
-    """The options as they are now."""
+    """Complete list of options."""
 
     config_options: list[ConfigOption]
 
 
-# What `session/update` carries (v2/prompt-lifecycle).
+# Content of `session/update` (v2/prompt-lifecycle).
 SessionUpdate: TypeAlias = (
     UserMessageChunk
     | UserMessage
@@ -673,7 +677,7 @@ SessionUpdate: TypeAlias = (
 
 
 class InitializeRequest(Wire, frozen=True):
-    """The newest version that the client speaks, and what it can do (v2/initialization)."""
+    """Newest version supported by the client, and its capabilities (v2/initialization)."""
 
     protocol_version: v1.ProtocolVersion
     info: v1.Implementation
@@ -681,34 +685,34 @@ class InitializeRequest(Wire, frozen=True):
 
 
 class ClientCapabilities(Wire, frozen=True):
-    """What the client offers."""
+    """Capabilities of the client."""
 
     auth: ClientAuthCapabilities | UnsetType | None = UNSET
     elicitation: v1.ElicitationCapabilities | UnsetType | None = UNSET
 
 
 class ClientAuthCapabilities(Wire, frozen=True):
-    """Logins that the client can show."""
+    """Kinds of logins that the client supports."""
 
     terminal: TerminalAuthCapabilities | UnsetType | None = UNSET
 
 
 class TerminalAuthCapabilities(Wire, frozen=True):
-    """The client runs programs of a login in a terminal."""
+    """Support of login programs in a terminal."""
 
 
 class LoginAuthRequest(Wire, frozen=True):
-    """Log in (v2/authentication)."""
+    """Login request (v2/authentication)."""
 
     method_id: v1.AuthMethodId
 
 
 class LogoutAuthRequest(Wire, frozen=True):
-    """Log out (v2/authentication)."""
+    """Logout request (v2/authentication)."""
 
 
 class NewSessionRequest(Wire, frozen=True):
-    """Begin a session (v2/session-setup)."""
+    """Request for a new session (v2/session-setup)."""
 
     cwd: AbsolutePath
     additional_directories: list[AbsolutePath] | UnsetType | None = UNSET
@@ -718,7 +722,7 @@ class NewSessionRequest(Wire, frozen=True):
 
 
 class McpServerHttp(Wire, frozen=True, tag_field="type", tag="http"):
-    """An MCP server at an address."""
+    """MCP server at an address."""
 
     name: str
     url: str
@@ -726,7 +730,7 @@ class McpServerHttp(Wire, frozen=True, tag_field="type", tag="http"):
 
 
 class McpServerStdio(Wire, frozen=True, tag_field="type", tag="stdio"):
-    """An MCP server that the agent starts."""
+    """MCP server started by the agent."""
 
     name: str
     command: AbsolutePath
@@ -734,12 +738,12 @@ class McpServerStdio(Wire, frozen=True, tag_field="type", tag="stdio"):
     env: list[v1.EnvVariable] | UnsetType | None = UNSET
 
 
-# A server of tools for the agent (v2/session-setup).
+# MCP server for the agent (v2/session-setup).
 McpServer: TypeAlias = McpServerHttp | McpServerStdio | v1.McpServerAcp
 
 
 class ListSessionsRequest(Wire, frozen=True):
-    """One page of the stored sessions (v2/session-list)."""
+    """Request for one page of stored sessions (v2/session-list)."""
 
     cwd: AbsolutePath | UnsetType | None = UNSET
     cursor: SessionListCursor | UnsetType | None = UNSET
@@ -747,7 +751,7 @@ class ListSessionsRequest(Wire, frozen=True):
 
 
 class ForkSessionRequest(Wire, frozen=True):
-    """Begin a session with the context of another one (rfds/session-fork)."""
+    """Request for a session with the context of another one (rfds/session-fork)."""
 
     session_id: v1.SessionId
     cwd: AbsolutePath
@@ -758,7 +762,7 @@ class ForkSessionRequest(Wire, frozen=True):
 
 
 class ResumeSessionRequest(Wire, frozen=True):
-    """Go on with a session, with its history where `replay_from` asks for it (v2/session-setup)."""
+    """Request to resume a session, with its history if `replay_from` is set (v2/session-setup)."""
 
     session_id: v1.SessionId
     cwd: AbsolutePath
@@ -770,38 +774,36 @@ class ResumeSessionRequest(Wire, frozen=True):
 
 
 class ReplayFromStart(Wire, frozen=True, tag_field="type", tag="start"):
-    """The history from its beginning."""
+    """Replay from the beginning."""
 
 
-# Where a replay begins.
+# Start of a replay.
 ReplayFrom: TypeAlias = ReplayFromStart
 
 
 class CancelToolCallRequest(Wire, frozen=True):
-    """End one tool call (v2/tool-calls)."""
+    """Request to end one tool call (v2/tool-calls)."""
 
     session_id: v1.SessionId
     tool_call_id: v1.ToolCallId
 
 
 class CancelTerminalRequest(Wire, frozen=True):
-    """End one terminal (v2/tool-calls)."""
+    """Request to end one terminal (v2/tool-calls)."""
 
     session_id: v1.SessionId
     terminal_id: v1.TerminalId
 
 
 class SessionOptionsResponse(Wire, frozen=True):
-    """Options and commands that a session would start with (rfds/session-options)."""
+    """Initial options and commands of a session (rfds/session-options)."""
 
     config_options: list[ConfigOption] | UnsetType = UNSET
     available_commands: list[AvailableCommand] | UnsetType = UNSET
 
 
 class InitialSessionConfigOption(Wire, frozen=True):
-    """The value that an option is to start with: `type` is `id` or `boolean`, as the value is
-    (rfds/session-options).
-    """
+    """Initial value of an option. `type` is `id` or `boolean` (rfds/session-options)."""
 
     config_id: v1.SessionConfigId
     type: str
@@ -809,7 +811,7 @@ class InitialSessionConfigOption(Wire, frozen=True):
 
 
 class SetSessionConfigOptionRequest(Wire, frozen=True):
-    """Set an option: `type` is `id` or `boolean`, as the value is (v2/session-config-options)."""
+    """Change of an option. `type` is `id` or `boolean` (v2/session-config-options)."""
 
     session_id: v1.SessionId
     config_id: v1.SessionConfigId
@@ -818,13 +820,13 @@ class SetSessionConfigOptionRequest(Wire, frozen=True):
 
 
 class PromptRequest(Wire, frozen=True):
-    """A message of the user; its answer comes once it is inserted (v2/prompt-lifecycle)."""
+    """Message of the user. It is answered once it is inserted (v2/prompt-lifecycle)."""
 
     session_id: v1.SessionId
     prompt: list[ContentBlock]
 
 
 class CancelSessionNotification(Wire, frozen=True):
-    """End the foreground work of a session (v2/cancellation)."""
+    """End of the foreground work of a session (v2/cancellation)."""
 
     session_id: v1.SessionId

@@ -1,5 +1,6 @@
-"""Version 2 of the protocol behind the port `translation.Translation`: whoever is above speaks the
-types of `schema` and `updates`, the agent version 2.
+"""Version 2 of the protocol as a `translation.Translation`.
+
+The code above it uses the types of `schema` and `updates`, the agent version 2.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Params = Struct | dict[str, Any]
 
 @cache
 def _reader() -> msgspec.json.Decoder[s.UpdateSessionNotification]:
-    """Made when it is needed first: no agent of version 1 pays for it."""
+    """Return the decoder, built on first use, because agents of version 1 do not need it."""
     return msgspec.json.Decoder(s.UpdateSessionNotification, dec_hook=read_untagged)
 
 
@@ -34,9 +35,9 @@ _OPENING: Final = frozenset({"session/new", "session/resume", "session/fork"})
 
 
 class Version2:
-    """Translates a connection whose `initialize` asks for version 2.
+    """Translation of a connection whose `initialize` requests version 2.
 
-    ``count`` hears of what the agent says that cannot be read: its kind and what it is.
+    ``count`` receives kind and text of each unreadable message.
     """
 
     active = True
@@ -44,43 +45,42 @@ class Version2:
     takes_more = True
 
     def __init__(self, count: Callable[[str, str], None]) -> None:
-        """Nothing was sent yet."""
         self._count = count
         self.starts_servers = False
         self.capabilities: dict[str, Any] = {}
         self.old_shape = False
         """Whether the agent has answered `initialize` in the shape of version 1."""
         self._asked: dict[Id, tuple[str, str]] = {}
-        """Requests of ours: the method above and the session."""
+        """Sent requests: the method of version 1, and the session."""
         self._turns: dict[str, Turns] = {}
         self._read = _reader().decode
 
-    # -- what leaves ------------------------------------------------------------------------------
+    # -- outgoing ---------------------------------------------------------------------------------
 
     def leaves(self, method: str, params: Params) -> tuple[str, Params]:
-        """Return a message of ours in version 2."""
         return outgoing.leaves(method, params)
 
     def sent(self, request_id: Id, method: str, params: Params) -> None:
-        """Remember what was asked: answers are read by it."""
+        """Store the request, for its answer."""
         session_id = str(getattr(params, "session_id", None) or "")
         self._asked[request_id] = method, session_id
         if method == "session/prompt":
             self._turns.setdefault(session_id, Turns()).sent(request_id)
 
     def asks(self, method: str) -> bool:
-        """Version 2 has the same notifications."""
+        """Return False: version 2 has the same notifications."""
         return False
 
-    # -- what enters ------------------------------------------------------------------------------
+    # -- incoming ---------------------------------------------------------------------------------
 
     def response(self, response: Response, said: Callable[[str], str]) -> list[Event]:
-        """Return an answer as it is: `events` has translated it."""
+        """Return the answer unchanged: `events` has translated it."""
         return [response]
 
     def _answer(self, response: Response) -> list[Event]:
-        """Return an answer in version 1; that of a prompt tells of its message, and is held until
-        the turn is over.
+        """Translate an answer to version 1.
+
+        The answer of a prompt reports its message and is held until the turn is over.
         """
         method, session_id = self._asked.pop(response.id)
         response = Response(response.id, method, response.result, response.error)
@@ -114,7 +114,7 @@ class Version2:
         return [answer, _updates([updates.Notification(opened, found)], 0)]
 
     def _initialized(self, response: Response) -> Response:
-        """Read the answer by its shape: some agents repeat whatever version they are asked for."""
+        """Read the answer by its shape: some agents repeat any version that is requested."""
         assert response.result is not None
         value = msgspec.json.decode(response.result)
         if not isinstance(value, dict) or value.get("protocolVersion") != 2:
@@ -127,7 +127,7 @@ class Version2:
         named = value.get("capabilities")
         self.capabilities = named if isinstance(named, dict) else {}
         notes: list[str] = []
-        if "info" not in value:  # as drafts of version 2 had it
+        if "info" not in value:  # as in drafts of version 2
             value["info"] = {"name": "", "version": ""}
             notes.append("result.info: missing")
         told = codec.decode(s.InitializeResponse, _raw(value), notes, "result")
@@ -147,8 +147,9 @@ class Version2:
         return [taken] if ended is None else [taken, _over(id, ended)]
 
     def events(self, events: Iterable[Event]) -> list[Event]:
-        """Return events with updates read, those in a row together, and the ends of turns behind
-        the states that tell them.
+        """Return translated events.
+
+        Consecutive updates are joined, and the end of a turn follows the state that ends it.
         """
         found: list[Event] = []
         run: list[Any] = []
@@ -164,7 +165,7 @@ class Version2:
                 if not over:
                     continue
             elif type(event) is Response:
-                over = self._answer(event)  # here: the states before and after it count
+                over = self._answer(event)  # here, because the states before and after it matter
             else:
                 over = [event]
             if run:
@@ -181,7 +182,7 @@ class Version2:
             return self._tolerated(params)
 
     def _tolerated(self, params: Raw) -> updates.Notification | None:
-        """Read an update that does not match the schema; None where that is impossible."""
+        """Read an update that does not match the schema, or return None."""
         notes: list[str] = []
         try:
             told = codec.decode(s.UpdateSessionNotification, params, notes, "params")
@@ -206,8 +207,9 @@ class Version2:
         return []
 
     def params(self, method: str, raw: Raw, notes: list[str]) -> Any:
-        """Return the params of a request of the agent. Raises `DecodeError`: version 2 has no
-        files and terminals of the client.
+        """Return the params of a request of the agent. Raise `DecodeError`.
+
+        Version 2 has no files and terminals of the client.
         """
         wanted = methods.served(method)
         if wanted is None:
@@ -221,7 +223,7 @@ def _updates(run: list[Any], size: int) -> Updates:
 
 
 def _over(id: Id, work: updates.Work) -> Response:
-    """The answer of a prompt whose turn is over, as version 1 has it."""
+    """Return the answer of a prompt whose turn is over, as in version 1."""
     response = Response(id, "session/prompt", None, None)
     if work.stop_reason == "error" or work.error is not None:
         code = errors.INTERNAL_ERROR if work.code is None else work.code

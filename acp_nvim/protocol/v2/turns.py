@@ -1,7 +1,8 @@
-"""When the turn of a prompt is over in version 2 (v2/prompt-lifecycle).
+"""End of the turn of a prompt in version 2 (v2/prompt-lifecycle).
 
-The answer to `session/prompt` says that the message was inserted. Its turn ends with the state that
-ends the work after that: so answers are held until then. Pure rules, for one session.
+The answer to `session/prompt` confirms the insertion of the message. The turn ends with the state
+that ends the work after that, so answers are held until then. These are pure rules, for one
+session.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ END_TURN = "end_turn"
 
 
 class Prompt(Struct, eq=False):
-    """A prompt that was sent; `message_id` once it is inserted."""
+    """Sent prompt. `message_id` is set once it is inserted."""
 
     id: Id
     rested: bool
@@ -26,33 +27,35 @@ class Prompt(Struct, eq=False):
     ended: Work | None = None
     """The last end of work since it was sent."""
     before: frozenset[str] = frozenset()
-    """The user's messages that had been told at that end."""
+    """The user's messages that were known at that end."""
 
 
 class Turns:
-    """The prompts of a session that are not over."""
+    """Prompts of a session whose turns have not ended."""
 
     def __init__(self) -> None:
-        """Idle, as far as anybody knows."""
+        """Set up as idle."""
         self._works = False
         self._prompts: list[Prompt] = []
         self._told: set[str] = set()
-        """Messages of the user that were told since the oldest prompt was sent."""
+        """Messages of the user received since the oldest prompt was sent."""
 
     def sent(self, id: Id) -> None:
-        """A prompt leaves."""
+        """Add a prompt that is being sent."""
         if not self._prompts:
             self._told.clear()
         self._prompts.append(Prompt(id, rested=not self._works))
 
     def message(self, message_id: str) -> None:
-        """The agent tells of a message of the user."""
+        """Record a message of the user that the agent has sent."""
         if self._prompts:
             self._told.add(message_id)
 
     def inserted(self, id: Id, message_id: str) -> Work | None:
-        """The agent answers a prompt. Returns the state that has ended its turn, where an agent
-        answers late; else the answer is held.
+        """Record the insertion of a prompt.
+
+        Return the state that has already ended its turn, if the agent answered late. Otherwise the
+        answer is held.
         """
         prompt = self._find(id)
         if prompt is None:
@@ -68,14 +71,13 @@ class Turns:
         return prompt.ended
 
     def refused(self, id: Id) -> None:
-        """The agent answers a prompt with an error."""
+        """Remove a prompt that the agent refused."""
         self._prompts = [prompt for prompt in self._prompts if prompt.id != id]
 
     def state(self, work: Work) -> list[Id]:
-        """The agent tells what it does. Returns the prompts whose turn this ends.
+        """Apply a state. Return the prompts whose turn it ends.
 
-        An idle without a reason may repeat what was said before: it ends only work that was
-        reported.
+        An idle state without a reason may be a repetition. It ends only work that was reported.
         """
         self._works = work.works
         if work.works:

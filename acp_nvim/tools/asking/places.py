@@ -36,7 +36,7 @@ class Spot(msgspec.Struct, frozen=True):
     """Additional keys of its structured form."""
 
 
-# -- arguments of agents -------------------------------------------------------------------------
+# -- arguments of agents --------------------------------------------------------------------------
 
 
 def position(text: Text, name: str, line: int, symbol: str | None, column: int | None) -> Position:
@@ -85,7 +85,7 @@ def _column(content: str, symbol: str) -> int | None:
     return start + (words[-1].start() if words else 0)
 
 
-# -- answers of servers --------------------------------------------------------------------------
+# -- answers of servers ---------------------------------------------------------------------------
 
 
 def path_of(uri: str) -> str:
@@ -123,7 +123,7 @@ def readable(server: str) -> Iterator[None]:
         raise ToolError(f"the answer of {server} is not valid") from error
 
 
-# -- as text -------------------------------------------------------------------------------------
+# -- as text --------------------------------------------------------------------------------------
 
 
 class Listing(msgspec.Struct, frozen=True):

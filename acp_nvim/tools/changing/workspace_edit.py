@@ -92,7 +92,7 @@ class Result(msgspec.Struct, frozen=True):
     """Old paths by new ones."""
 
 
-# -- parsing -------------------------------------------------------------------------------------
+# -- parsing --------------------------------------------------------------------------------------
 
 _NO_EDIT: Final = "the language server's edit is not valid"
 _SNIPPET: Final = "the edit holds snippets, which only an editor's user can fill in"
@@ -183,7 +183,7 @@ def _converted(found: Any, kind: Any) -> Any:
         raise ToolError(f"the language server's edit is not valid: {error}") from error
 
 
-# -- applying ------------------------------------------------------------------------------------
+# -- applying -------------------------------------------------------------------------------------
 
 
 def carry_out(
