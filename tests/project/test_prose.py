@@ -27,7 +27,6 @@ LEFT = {
     "acp_nvim/files": 0,
     "acp_nvim/history": 0,
     "acp_nvim/nvim": 36,
-    "acp_nvim/protocol": 46,
     "acp_nvim/render": 0,
     "acp_nvim/session": 21,
     "tests/agent": 17,
