@@ -191,7 +191,7 @@ class Recorder:
             if not _is_worth_it(session):
                 return None
         before = len(changes)
-        self._tell_facts(session, kept, changes)
+        self._add_facts(session, kept, changes)
         more = self._entries(session, kept, changes, final)
         self._settle(session, kept, changes, final)
         if more:
@@ -214,7 +214,7 @@ class Recorder:
             return REPLAYED_S
         return 0.0
 
-    def _tell_facts(self, session: Session, kept: _Kept, changes: list[Change]) -> None:
+    def _add_facts(self, session: Session, kept: _Kept, changes: list[Change]) -> None:
         facts = _facts(session, kept)
         if not kept.begun:
             kept.begun, kept.seen = True, kept.skipped

@@ -264,7 +264,7 @@ def _joined(parts: Sequence[Part]) -> list[Part]:
     return [*told, "".join(texts)] if texts else told
 
 
-def _said(entry: entries.Message) -> Said:
+def _message_record(entry: entries.Message) -> Said:
     return Said(entry.role, entry.message_id, entry.author, entry.sent, entry.prompt)
 
 
@@ -353,7 +353,7 @@ def _subagent(it: entries.Subagent) -> Subagent:
 
 
 _TO: Final[dict[type, Callable[[Any], Record]]] = {
-    entries.Message: _said,
+    entries.Message: _message_record,
     entries.Heading: lambda it: Heading(it.name),
     entries.ToolEntry: _call,
     entries.TerminalEntry: lambda it: OneShell(_shell(it.terminal), it.embedded),

@@ -86,7 +86,7 @@ def search(database: Database, text: str, cwd: str) -> list[Kept]:
     found = dict(_unfinished(database.sql, text))
     for record, said in _hits(database, text, cwd):
         found.setdefault(record, said)
-    rows = ((_kept(database.sql, record), said) for record, said in found.items())
+    rows = ((_session_row(database.sql, record), said) for record, said in found.items())
     kept = [_at(one, said, text) for one, said in rows if one is not None]
     return sorted(kept, key=lambda one: (one.cwd != cwd, -one.updated))
 
@@ -100,7 +100,7 @@ def _all(sql: sqlite3.Connection, cwd: str) -> list[Kept]:
     return [Kept(*row) for row in rows]
 
 
-def _kept(sql: sqlite3.Connection, record: int) -> Kept | None:
+def _session_row(sql: sqlite3.Connection, record: int) -> Kept | None:
     row = sql.execute(f"SELECT {_KEPT} FROM sessions WHERE id = ?", (record,)).fetchone()
     return None if row is None else Kept(*row)
 
@@ -165,12 +165,12 @@ def _found(sql: sqlite3.Connection, match: str, seen: set[int]) -> Iterator[tupl
     for record, row in rows:
         if record not in seen:
             seen.add(record)
-            yield record, _said(sql, row)
+            yield record, _text_of_row(sql, row)
         if len(seen) >= most:
             break
 
 
-def _said(sql: sqlite3.Connection, row: int) -> str:
+def _text_of_row(sql: sqlite3.Connection, row: int) -> str:
     return str(sql.execute("SELECT text FROM texts WHERE id = ?", (row,)).fetchone()[0])
 
 
@@ -189,7 +189,7 @@ def _scan(sql: sqlite3.Connection, text: str) -> Iterator[tuple[int, str]]:
     for record, row in rows:
         if record not in seen:
             seen.add(record)
-            yield record, _said(sql, row)
+            yield record, _text_of_row(sql, row)
 
 
 def _unfinished(sql: sqlite3.Connection, text: str) -> Iterator[tuple[int, str]]:
@@ -210,7 +210,7 @@ def _unfinished(sql: sqlite3.Connection, text: str) -> Iterator[tuple[int, str]]
 
 
 def session(database: Database, record: int) -> Kept | None:
-    return _kept(database.sql, record)
+    return _session_row(database.sql, record)
 
 
 def record_of(database: Database, agent: str, agent_id: str) -> int | None:

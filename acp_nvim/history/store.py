@@ -226,7 +226,7 @@ class Store:
     # -- entries ----------------------------------------------------------------------------------
 
     def _put(self, put: Put) -> None:
-        live = self._meant(put)
+        live = self._target(put)
         if live is None:
             return
         data = encode(put.record)
@@ -241,7 +241,7 @@ class Store:
             self._texts.put(found[0], live.record, live.directory, text)
 
     def _grow(self, grow: Grow) -> None:
-        live = self._meant(grow)
+        live = self._target(grow)
         if live is None:
             return
         data = self._hidden().data(encode(grow.record))
@@ -291,7 +291,7 @@ class Store:
                     self._append(found[0], self._shown(live, place, parts))
 
     def _settle(self, settle: Settle) -> None:
-        live = self._meant(settle)
+        live = self._target(settle)
         if live is None:
             return
         found = self._known(live, settle.place)
@@ -360,7 +360,7 @@ class Store:
         if found[1] != stored:
             self._sql.execute("UPDATE entries SET data = ? WHERE id = ?", (stored, found[0]))
 
-    def _meant(self, change: Put | Grow | Settle) -> _Live | None:
+    def _target(self, change: Put | Grow | Settle) -> _Live | None:
         """Return the session of a change; None if the record has it already, or is deleted."""
         live = self._live[change.n]
         return None if live.gone or change.place < live.first else live

@@ -163,7 +163,7 @@ class _Run:
         except database.NewerVersionError:
             self._off = True
             self._forget()
-            self._tell(wording.HISTORY_NEWER)
+            self._report(wording.HISTORY_NEWER)
         except sqlite3.Error as error:
             if database.is_damage(error):
                 self._set_aside()
@@ -174,7 +174,7 @@ class _Run:
         except Exception as error:  # a bug: the next batch may succeed without it
             self._close()
             self._begin_again()
-            self._tell(wording.HISTORY_NOT_KEPT.format(reason=f"{type(error).__name__}: {error}"))
+            self._report(wording.HISTORY_NOT_KEPT.format(reason=f"{type(error).__name__}: {error}"))
         else:
             self._pause, self._next_try = RETRY_S[0], 0.0
 
@@ -223,15 +223,15 @@ class _Run:
             self._failed(error.strerror or str(error))
             return
         if aside is not None:
-            self._tell(wording.HISTORY_DAMAGED.format(path=aside))
+            self._report(wording.HISTORY_DAMAGED.format(path=aside))
         self._begin_again()
 
     def _failed(self, reason: str) -> None:
         self._next_try = time.monotonic() + self._pause
         self._pause = min(2 * self._pause, RETRY_S[1])
-        self._tell(wording.HISTORY_NOT_KEPT.format(reason=reason))
+        self._report(wording.HISTORY_NOT_KEPT.format(reason=reason))
 
-    def _tell(self, line: str) -> None:
+    def _report(self, line: str) -> None:
         if line not in self._told:
             self._told.add(line)
             self._around.tell(line)

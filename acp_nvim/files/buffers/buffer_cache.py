@@ -96,7 +96,7 @@ class BufferCache:
         file = self._files[path]
         state, live, news = buffer_state.found(file.buffer, live)
         file.shows(state)
-        self._tell(path, news)
+        self._notify(path, news)
         return live
 
     @contextmanager
@@ -205,8 +205,8 @@ class BufferCache:
         file = self._files[edit.path]
         state, news = buffer_state.heard(file.buffer, edit)
         file.shows(state)
-        self._tell(edit.path, news)
+        self._notify(edit.path, news)
 
-    def _tell(self, path: str, news: Sequence[News]) -> None:
+    def _notify(self, path: str, news: Sequence[News]) -> None:
         for one in news:
             self._listener(path, one)

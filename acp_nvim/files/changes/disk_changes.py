@@ -208,9 +208,9 @@ class DiskChanges:
             paths, turn.named = sorted(turn.named), set()
             given, turn.diffs = turn.diffs, []
             await self.look(turn.roots, paths)
-            await self._believe(given)
+            await self._take_old_texts(given)
 
-    async def _believe(self, given: Sequence[tuple[str, str | None, str]]) -> None:
+    async def _take_old_texts(self, given: Sequence[tuple[str, str | None, str]]) -> None:
         """Take old texts that no store has from diffs of whole files, if a tool call named the
         files only after it had changed them.
         """
@@ -289,7 +289,7 @@ class DiskChanges:
 
     async def _take_up_alone(self, changes: Sequence[FileChange]) -> None:
         if changes:
-            brought = await self._brought(changes)
+            brought = await self._git_contents(changes)
             async with self._edits.alone(*(change.path for change in changes)):
                 with self._edits.together():
                     await self._take_up(changes, brought)
@@ -341,7 +341,7 @@ class DiskChanges:
                 self._files[path].hear(CaughtUp())  # restored
         return changes
 
-    async def _brought(self, changes: Sequence[FileChange]) -> Mapping[str, Sequence[Brought]]:
+    async def _git_contents(self, changes: Sequence[FileChange]) -> Mapping[str, Sequence[Brought]]:
         """Return how the user's git commands in the turns have changed these files."""
         if not self.turns:
             return {}
@@ -362,8 +362,8 @@ class DiskChanges:
             if change.after is None and self._edits.state(change.path).disk is not None:
                 self._edits.gone(change.path, change.rights, change.executable)
             turn, at = await self._attribution.last(change.path)
-            if any(_has_brought(it, change, at) for it in brought.get(change.path, ())):
-                await self._gits(change)
+            if any(_is_by_git(it, change, at) for it in brought.get(change.path, ())):
+                await self._enter_git_change(change)
                 continue
             was = self._edits.ledger.get(change.path)
             writer = await self._take_up_one(change, turn, at)
@@ -388,17 +388,17 @@ class DiskChanges:
         if state.late is not None:
             self._files[change.path].hear(CaughtUp())
         if session is None or self._edits.is_store(session, change.path):
-            await self._users(change)
+            await self._enter_user_change(change)
         elif isinstance(change.after, Unstored) or (
             isinstance(change.before, Unstored) and state.disk is UNSET
         ):
             if not await to_thread.run_sync(self._is_written, change.path):
                 self._warn_unreviewed(session, change)
         else:
-            return await self._agents(session, at, change)
+            return await self._enter_agent_change(session, at, change)
         return None
 
-    async def _gits(self, change: FileChange) -> None:
+    async def _enter_git_change(self, change: FileChange) -> None:
         file = self._files[change.path]
         self.by_git.add(change.path)
         file.hear(Forgotten())
@@ -407,11 +407,11 @@ class DiskChanges:
         if self._edits.ledger.get(change.path) or self._edits.buffers.get(change.path):
             await self._edits.sync(change.path)
 
-    async def _users(self, change: FileChange) -> None:
+    async def _enter_user_change(self, change: FileChange) -> None:
         if self._edits.ledger.get(change.path) is not None:
             await self._edits.sync(change.path)
 
-    async def _agents(
+    async def _enter_agent_change(
         self, session: AgentSession, at: int, change: FileChange
     ) -> AgentSession | None:
         """Process a change by an agent; return the session that made it."""
@@ -456,9 +456,9 @@ class DiskChanges:
                 return None
             entered, at = prepared
             session, after, reformat = entered.session, entered.after, entered.format_change
-            if self._is_users(entered):
+            if self._is_user_save(entered):
                 self._holds(path, after, reformat)
-                await self._users(change)
+                await self._enter_user_change(change)
                 return None
             if entered.before == after and not entered.changes_format:
                 self._holds(path, after, reformat)  # the store has seen an intermediate state
@@ -478,7 +478,7 @@ class DiskChanges:
             session, at = await self._last_author(path, session)
         if entered is not None:
             old = entered.format_change.old if entered.format_change else None
-            self._put_off(path, PutOff(entered.before, old, Late(session, at)))
+            self._postpone(path, PutOff(entered.before, old, Late(session, at)))
         return None
 
     async def _prepare(
@@ -550,7 +550,7 @@ class DiskChanges:
         if signature == state.saved and state.disk != live.text:
             self._files[path].hear(Holds(live.text, live.format))
 
-    def _is_users(self, change: EnteredChange) -> bool:
+    def _is_user_save(self, change: EnteredChange) -> bool:
         """Return whether the file has the signature and the text of a save by the user.
 
         An agent may have changed it between the save and Neovim's report of it. That gap is as long
@@ -561,7 +561,7 @@ class DiskChanges:
             return False
         return state.saved_other_bytes or state.disk is UNSET or state.disk == change.after
 
-    def _put_off(self, path: str, event: PutOff) -> None:
+    def _postpone(self, path: str, event: PutOff) -> None:
         """Apply a change later, since the buffer cannot be changed now."""
         self._files[path].hear(event)
         if not self._is_late:
@@ -577,7 +577,7 @@ class DiskChanges:
             self._is_late = False
 
 
-def _has_brought(brought: Brought, change: FileChange, at: int) -> bool:
+def _is_by_git(brought: Brought, change: FileChange, at: int) -> bool:
     """Return whether git has made this change. The time of a deletion is not known."""
     if change.after is None:
         return brought.data is None

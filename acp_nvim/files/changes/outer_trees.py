@@ -48,7 +48,7 @@ class OuterTrees:
             if recent:
                 await self._take_up(recent)
             if is_over and self._snapshots.is_too_large(outer):
-                await self._tell(outer, turn)
+                await self._report(outer, turn)
 
     async def _changes(self, outer: str, roots: Sequence[str]) -> list[FileChange]:
         if self._watch.rest([outer]) or self._snapshots.is_given_up(outer):
@@ -58,7 +58,7 @@ class OuterTrees:
         found = await self._snapshots.look_around(outer)
         return [it for it in found if not any(is_below(it.path, root) for root in roots)]
 
-    async def _tell(self, outer: str, turn: Turn) -> None:
+    async def _report(self, outer: str, turn: Turn) -> None:
         found = await self._snapshots.changed_since(outer, turn.began)
         paths = [path for path in found if not any(is_below(path, root) for root in turn.roots)]
         if paths:

@@ -173,7 +173,7 @@ def listed(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -
     repository = find(directory, env, timeout)
     with scratch(repository, env) as own:
         exclude = Path(own["GIT_DIR"]) / "exclude"
-        _stand_in(repository.options["core.excludesfile"], exclude)
+        _link_to(repository.options["core.excludesfile"], exclude)
         ask = [*CAREFUL, "ls-files", "-z", "--cached", "--others", "--deduplicate"]
         ask.append("--exclude-per-directory=.gitignore")
         ask += [
@@ -273,7 +273,7 @@ class PrivateGit:
         self._plain = self._make("plain")
         _put(self._plain / "info" / "attributes", AS_STORED.encode())
         self._converting = self._make("converting", _CONVERSION)
-        _stand_in(repository.attributes, self._converting / "info" / "attributes")
+        _link_to(repository.attributes, self._converting / "info" / "attributes")
 
     def _make(self, name: str, further: Container[str] = ()) -> Path:
         """Create a git directory with only our config."""
@@ -295,7 +295,7 @@ class PrivateGit:
         if repository.is_alone:
             _put(exclude, "".join(f"{name}/\n" for name in sorted(SKIPPED)).encode())
         else:
-            _stand_in(repository.exclude, exclude)
+            _link_to(repository.exclude, exclude)
         return folder
 
     def copy_index(self, place: Path | None = None) -> None:
@@ -423,7 +423,7 @@ def _line(key: str, value: str) -> str:
     return f'[{section}]\n\t{name} = "{quoted}"\n'
 
 
-def _stand_in(path: str, place: Path) -> None:
+def _link_to(path: str, place: Path) -> None:
     """Link a place in our directory to a file of the user, so git sees its changes."""
     try:
         place.symlink_to(path)

@@ -133,10 +133,10 @@ def _tidy(store: Path) -> None:
     if older.is_dir() and time.time() - _used_at(older) > MAX_AGE_S:
         shutil.rmtree(older, ignore_errors=True)
     if _size(store) - _size(older) > MAX_STORE_BYTES:
-        _begin_anew(store, older)
+        _move_aside(store, older)
 
 
-def _begin_anew(store: Path, older: Path) -> None:
+def _move_aside(store: Path, older: Path) -> None:
     """Move all contents aside, where they are only read."""
     shutil.rmtree(older, ignore_errors=True)
     older.mkdir(mode=private_files.DIRECTORY)

@@ -403,7 +403,7 @@ class Persistence:
             self._keep_unsaved(seen, {one.before.path for level in fresh for one in level})
             with edits.together():
                 for path in paths if not self._is_closing else ():
-                    await self._hear(replica, path)
+                    await self._apply_news(replica, path)
                 edits.changed(*paths)
         self._settle(replica)
         self._show_sessions()
@@ -419,7 +419,7 @@ class Persistence:
             if was and buffer and buffer.modified and edits.ledger.get(path) is None:
                 edits.ledger.keep(path, was)
 
-    async def _hear(self, replica: Replica, path: str) -> None:
+    async def _apply_news(self, replica: Replica, path: str) -> None:
         """Apply the changes of others to the text of a file here.
 
         The result need not be written, unless edits were parked or are in conflict: each process

@@ -73,7 +73,7 @@ class PendingEdits:
     ) -> None:
         """``touched`` is called when the journal has to be written."""
         self.tracked = TrackedFiles()
-        self.buffers = BufferCache(buffers, self.tracked, self._hear)
+        self.buffers = BufferCache(buffers, self.tracked, self._on_buffer_news)
         self.ledger = Ledger()
         self.bases = AgentBases()
         self.checkpoints = checkpoints
@@ -255,7 +255,7 @@ class PendingEdits:
         """Ignore buffer changes from now on, since Neovim unloads all buffers when it exits."""
         self._has_left = True
 
-    def _hear(self, path: str, news: News) -> None:
+    def _on_buffer_news(self, path: str, news: News) -> None:
         """Process a buffer change that Neovim reported, or that a read has shown."""
         if self._has_left:
             return
@@ -499,7 +499,7 @@ class PendingEdits:
         for path in sorted(dirty):
             self.show(path)
         self._touched()
-        self._tell_parked()
+        self._report_parked()
         pending = [entry.path for entry in self.ledger.files()]
         if pending != self._pending:
             self._pending = pending
@@ -507,7 +507,7 @@ class PendingEdits:
         for session in self._sessions():
             self.view.summary(session, self.ledger.files(session.n))
 
-    def _tell_parked(self) -> None:
+    def _report_parked(self) -> None:
         paths, self._parked = sorted(self._parked), set()
         if paths:
             branch = self.ledger.parked(paths[0])[paths[0]][-1].branch if len(paths) == 1 else ""

@@ -209,14 +209,14 @@ class Landings:
     def close(self) -> None:
         """Close the notes at the end of this process, after all possible writes."""
         self._notes.close()
-        self._let_go()
+        self._close_left()
 
     def abandon(self) -> None:
         """Stop reading and writing, as if the process were killed."""
         self._notes.abandon()
-        self._let_go()
+        self._close_left()
 
-    def _let_go(self) -> None:
+    def _close_left(self) -> None:
         for left in self._left:
             os.close(left.handle)
         self._left = []

@@ -39,15 +39,15 @@ def gathered_title(entries: Sequence[ToolEntry], cwd: str) -> str:
     subjects = list(dict.fromkeys(it for entry in entries for it in _subjects(entry, cwd)))
     known, counts = [it for it in subjects if it], _counts(calls)
     if noun != "file":
-        return _said(verb, noun, len(calls), counts, [one_line(it, _NAME) for it in known])
+        return _title(verb, noun, len(calls), counts, [one_line(it, _NAME) for it in known])
     names = _short(known, cwd)
     if len(subjects) == len(names) == 1:
         return f"{verb} {names[0]}{counts} · {len(calls)} times"
     count = len(names) if len(names) == len(subjects) else len(calls)
-    return _said(verb, noun, count, counts, names)
+    return _title(verb, noun, count, counts, names)
 
 
-def _said(verb: str, noun: str, count: int, counts: str, names: Sequence[str]) -> str:
+def _title(verb: str, noun: str, count: int, counts: str, names: Sequence[str]) -> str:
     """Return a title without names if there are none, and without the last ones of many."""
     shown = [*names[:_NAMES], *(["…"] if len(names) > _NAMES else [])]
     told = f" · {', '.join(shown)}" if shown else ""

@@ -45,7 +45,7 @@ class Said(Struct, frozen=True):
     """The command in the title of the question."""
 
 
-def _said(
+def _shown_texts(
     call: ToolCall, cwd: str, paths: Collection[str], whole: Target, command: str | None = None
 ) -> Said:
     diffs = [item for item in call.content if isinstance(item, schema.Diff)]
@@ -59,7 +59,7 @@ def input_rows(
 
     `paths` are named by other rows, `command` is the title of the question.
     """
-    said = _said(call, cwd, paths, whole, command)
+    said = _shown_texts(call, cwd, paths, whole, command)
     rows: list[Row] = []
     for part in _parts(call):
         rows += _ROWS[type(part)](part, said)
@@ -81,7 +81,7 @@ def change_rows(call: ToolCall, cwd: str, limit: int | None, whole: Target) -> l
     rows: list[Row] = []
     said: Said | None = None
     for part in islice(patches(call.raw_input), ITEMS):
-        said = said or _said(call, cwd, (), whole)
+        said = said or _shown_texts(call, cwd, (), whole)
         if isinstance(part, tool_input.Edit):
             found = _edit(part, said)
             rows += [*found[:1], *cut(found[1:], limit, whole)]
