@@ -81,6 +81,8 @@ class Answer(Record, frozen=True):
     form: schema.ElicitationFormMode | schema.ElicitationUrlMode | None = None
     asked: Asked | None = None
     """None if the call is unchanged since."""
+    covers: Sequence[Asked] = ()
+    """Open calls that the answer may have allowed."""
 
 
 class Shell(Record, frozen=True):
@@ -313,6 +315,7 @@ def _answer(decision: Decision, call: ToolCall | None = None) -> Answer:
         dict(decision.guarded),
         request if isinstance(request, forms) else None,
         _asked(decision.record) if call and says_something_else(decision, call) else None,
+        [_asked(one) for one in decision.covers],
     )
 
 
@@ -434,6 +437,7 @@ def _decision(it: Answer, call: str | None = None) -> Decision:
         guarded=it.guarded,
         completed=it.completed,
         record=_as_asked(it.asked, call or "") if it.asked is not None else None,
+        covers=[_as_asked(one, call or "") for one in it.covers],
     )
 
 
@@ -511,6 +515,7 @@ def _of_call(it: Call) -> Iterable[str]:
     found = _of_told(it)
     for answer in it.decisions:
         found += _of_told(answer.asked) if answer.asked is not None else ()
+        found += (text for one in answer.covers for text in _of_told(one))
     for terminal in it.terminals:
         found += (terminal.command, *terminal.lines)
     return found

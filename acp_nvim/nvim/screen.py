@@ -224,6 +224,7 @@ class Screen:
             "diffs": diffs,
             "more": more,
             "head": len(rows) - cards.option_rows(decision),
+            "lead": cards.lead(decision),
             "lines": [text for text, _, _ in rows],
             "spans": decor(rows)[0],
             "options": snapshot.options(decision.options),

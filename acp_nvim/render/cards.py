@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from acp_nvim import wording
 from acp_nvim.protocol import schema
 from acp_nvim.render.calls.call_line import place
 from acp_nvim.render.calls.tool_input import input_rows, is_named
 from acp_nvim.render.cutting import between, both_ends, folded
 from acp_nvim.render.diffs import text_rows
-from acp_nvim.render.question_title import REASONS, Title, title
+from acp_nvim.render.question_title import REASONS, Title, covered_title, title
 from acp_nvim.render.rows import Row, Target, ends, indent, pieces, row
 from acp_nvim.render.text import one_line, path_line, shown_path, visible
 from acp_nvim.session import lists
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions import effects, form_page, forms
 from acp_nvim.session.questions.decisions import Decision
+from acp_nvim.session.questions.requests import says_nothing
 from acp_nvim.session.transcript.entries import ToolEntry
 
 UNDER = "  "
@@ -40,6 +42,11 @@ def option_rows(decision: Decision) -> int:
     return min(len(decision.options), lists.OPTIONS + 1)
 
 
+def lead(decision: Decision) -> int:
+    """Return how many first rows of a card say what the answer allows."""
+    return 2 if decision.covers else 1
+
+
 def card(
     decision: Decision,
     entry: ToolEntry | None = None,
@@ -55,7 +62,8 @@ def card(
     """
     mark: Target = {"decision": decision.id}
     known = _title(decision, entry, cwd)
-    rows = [*_title_rows(known, decision, entry, chat), *_told(decision, entry, cwd)]
+    whole = whole_target(entry.call if entry else None, decision)
+    rows = [*_title_rows(known, whole, chat=chat), *_told(decision, entry, cwd)]
     rows += _without_head(content, known, cwd)
     rows += indent(_options(decision), UNDER)
     rows = [_marked(each, mark) for each in rows]
@@ -77,7 +85,19 @@ def title_text(decision: Decision, entry: ToolEntry | None, cwd: str) -> str:
 
 def tells_more(decision: Decision, entry: ToolEntry | None, cwd: str) -> bool:
     """Return whether a card has more than its title and the diffs of its tool call."""
-    return bool(_told(decision, entry, cwd))
+    return bool(decision.covers or _told(decision, entry, cwd))
+
+
+def covered_rows(
+    decision: Decision, call: ToolCall, cwd: str, content: Iterable[Row] = ()
+) -> list[Row]:
+    """Return the rows of an open call that a question may allow; `content` are those of its
+    diffs.
+    """
+    known = covered_title(decision, call, cwd)
+    whole = whole_target(call, decision)
+    inside = [*_input(call, cwd, whole, known), *content]
+    return _title_rows(known, whole) + indent(_without_head(inside, known, cwd), UNDER)
 
 
 def answered(decision: Decision) -> list[Row]:
@@ -104,12 +124,10 @@ def _title(decision: Decision, entry: ToolEntry | None, cwd: str) -> Title:
     return found
 
 
-def _title_rows(known: Title, decision: Decision, entry: ToolEntry | None, chat: bool) -> list[Row]:
+def _title_rows(known: Title, whole: Target, *, chat: bool = False) -> list[Row]:
     """Return the title with its line breaks, since it may be a command, and the agent's own
     below.
     """
-    call = entry.call if entry else None
-    whole = whole_target(call, decision)
     told = "".join(text for text, _ in known.parts)
     if "\n" not in told.strip():
         parts = [(visible(ends(text)), group) for text, group in known.parts]
@@ -138,6 +156,8 @@ def _told(decision: Decision, entry: ToolEntry | None, cwd: str) -> list[Row]:
     if entry is not None and decision.subject == "permission" and not decision.question:
         known = _title(decision, entry, cwd)
         rows += _guarded(decision, known, cwd)
+        if not decision.covers and entry.call.kind == "other" and says_nothing(entry.call):
+            rows.append(row(wording.ALLOWS_UNSAID, "AcpWarning"))
         rows += _without_head(_of_input(entry, cwd, whole, known), known, cwd)
     return indent(folded(rows, whole), UNDER)
 

@@ -61,7 +61,7 @@ def draw_entry(entry: Entry, lines: int | None = None, cwd: str = "") -> list[Ro
         case PlanEntry():
             return [_plan_head(entry), *plan_rows(entry.entries, left=entry.left)]
         case Question():
-            return _question(entry)
+            return _question(entry, cwd)
         case Line():
             return _notice(entry)
         case Compaction():
@@ -123,14 +123,15 @@ def plan_rows(entries: object, *, left: int = 0) -> list[Row]:
     return [*rows, row(lists.more(left), "AcpMuted")] if left else rows
 
 
-def _question(entry: Question) -> list[Row]:
+def _question(entry: Question, cwd: str) -> list[Row]:
     decision = entry.decision
+    content = tools.content_rows(None, decision, cwd)
     if decision.outcome is None and not decision.behind:
-        return [*cards.card(decision, chat=True), cards.legend(decision)]
+        return [*cards.card(decision, content=content, chat=True), cards.legend(decision)]
     if decision.outcome is None:
         return [row(one_line(decision.title), "AcpPermission", {"decision": decision.id})]
     (answer, _, _), *sent = cards.answered(decision)
-    return [row(f"{one_line(decision.title)} {answer}", "AcpMuted"), *sent]
+    return [row(f"{one_line(decision.title)} {answer}", "AcpMuted"), *sent, *content]
 
 
 def _notice(entry: Line) -> list[Row]:

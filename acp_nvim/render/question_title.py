@@ -41,6 +41,9 @@ REASONS: Final[Mapping[str, str]] = {
 }
 """Reasons to ask about a file (`files.bytes.guard`), as an object of the verb."""
 
+_WANTS: Final = "wants to "
+_ASKS: Final = "asks for permission: "
+
 _OF_KINDS: Final[Mapping[str, str]] = {
     "created": "create",
     "deleted": "delete",
@@ -99,6 +102,16 @@ def title(decision: Decision, call: ToolCall | None, cwd: str) -> Title:
     return msgspec.structs.replace(found, parts=[(who, "AcpPermission"), *found.parts])
 
 
+def covered_title(decision: Decision, call: ToolCall, cwd: str) -> Title:
+    """Return the line of an open call that a question may allow: `May allow: run make`."""
+    found = _of_call(decision, call, cwd)
+    (first, group), *rest = found.parts
+    verb = first.removeprefix(_WANTS).removeprefix(_ASKS)
+    is_told = found.command or found.change or found.path
+    parts: Parts = [(f"May allow: {verb}", group), *rest]
+    return msgspec.structs.replace(found, parts=parts, own="" if is_told else found.own)
+
+
 def _of_call(decision: Decision, call: ToolCall, cwd: str) -> Title:
     own = short_title((plain_title(call) or call.name or call.id).strip(), call.kind, cwd)
     if call.user_tool:
@@ -120,13 +133,13 @@ def _of_call(decision: Decision, call: ToolCall, cwd: str) -> Title:
 
 
 def _wants(verb: str, said: str) -> Parts:
-    return [(f"wants to {verb} ", "AcpPermission"), (said, "AcpPermissionTitle")]
+    return [(f"{_WANTS}{verb} ", "AcpPermission"), (said, "AcpPermissionTitle")]
 
 
 def _titled(verb: str | None, own: str) -> Parts:
     """Return the title of a call for which only the agent's title is known."""
     if verb is None:
-        return [("asks for permission: ", "AcpPermission"), (own, "AcpPermissionTitle")]
+        return [(_ASKS, "AcpPermission"), (own, "AcpPermissionTitle")]
     first, _, rest = own.partition(" ")
     if first.lower() == verb and rest.strip():
         return _wants(verb, rest.strip())

@@ -97,6 +97,7 @@ def permission(decision: Decision) -> dict[str, Any]:
     """Return `{id, tool_call, title, kind, options}` of a pending question with options.
 
     If a child session asks, `subagent` is `{session, id, title}`.
+    `may_allow` has the ids of the open tool calls that a question without a subject may allow.
     """
     asker = decision.asker
     return compact(
@@ -104,7 +105,8 @@ def permission(decision: Decision) -> dict[str, Any]:
         id=decision.id,
         tool_call=decision.tool_call_id,
         title=decision.title,
-        kind=decision.kind,
+        kind=decision.strictest_kind,
+        may_allow=[call.id for call in decision.covers] or None,
         options=options(decision.options),
         more_options=max(len(decision.options) - OPTIONS, 0) or None,
     )

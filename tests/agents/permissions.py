@@ -76,6 +76,32 @@ def asks_about(agent: Agent, id: str, call: str = "{}") -> None:
 
 
 @scenario
+def announces(agent: Agent, id: str, call: str) -> None:
+    """Begin tool call ID, which is CALL (JSON)."""
+    agent.update(
+        update_of("tool_call", toolCallId=id, **{"status": "in_progress", **json.loads(call)})
+    )
+
+
+@scenario
+def confirms(agent: Agent, *calls: str) -> None:
+    """Begin these CALLS (JSON), one after the other, and ask about each by a call that says
+    nothing, always under the same id, as OpenHands does.
+    """
+    for number, call in enumerate(calls):
+        announces(agent, f"c{number}", call)
+        report(agent, f"c{number}", agent.ask(METHOD, confirmation()))
+        agent.update(update_of("tool_call_update", toolCallId=f"c{number}", status="completed"))
+
+
+def confirmation() -> Frame:
+    """The parameters of a permission request that says nothing of what it allows."""
+    return question(
+        "confirmation-s1", title="Confirm Agent Actions", kind="other", status="pending"
+    )
+
+
+@scenario
 def takes_back(agent: Agent, id: str) -> None:
     """Take the question about tool call ID back."""
     agent.cancel_request(f"about {id}")

@@ -27,6 +27,7 @@ Json = dict[str, Any]
 
 # What a scenario needs to be called with, where its defaults are too big or it has none.
 ARGS: dict[str, tuple[str, ...]] = {
+    "announces": ("p1", '{"title": "x"}'),
     "asks_about": ("p1",),
     "permission_taken_back_later": ("/",),
     "takes_back": ("p1",),

@@ -38,6 +38,7 @@ from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions import permissions
 from acp_nvim.session.questions.decisions import CANCELLED, Decision, Outcome
 from acp_nvim.session.questions.questions import named_paths, permission_decision, rule_case
+from acp_nvim.session.questions.rules import Action, strictest
 from acp_nvim.session.session import Session
 
 MOST_ASKED: Final = 25_000
@@ -234,6 +235,9 @@ class Client:
         if tool_call.meta and self._puts_choices(session, params, tool_call, call):
             return
         decision = permission_decision(decision_id(), tool_call, params, shown)
+        from acp_nvim.session.questions import covered
+
+        decision.covers_by(partial(covered.calls, session, tool_call))
         decision.judged_by(partial(self._judge, session, tool_call, decision))
         if session.root.status == "cancelling":
             decision.resolve(CANCELLED, "cancel")
@@ -248,22 +252,35 @@ class Client:
     def _judge(self, session: Session, tool_call: ToolCall, decision: Decision) -> None:
         """Note the files that always require a question. Resolve the decision if a rule applies."""
         settings = self._settings()
-        paths = named_paths(tool_call, session.cwd)
-        action = None
-        if settings.permission.rules:
-            action = judge(rule_case(tool_call, self.name, session.cwd), session, settings)
-        kind = tool_call.kind
-        decision.guarded = (
-            guard.reasons(kind, paths, session.roots, settings.files) if paths else {}
-        )
+        calls = [tool_call, *decision.covers]
+        action = self._verdict(session, calls, settings) if settings.permission.rules else None
+        decision.guarded = {}
+        for call in calls:
+            if paths := named_paths(call, session.cwd):
+                found = guard.reasons(call.kind, paths, session.roots, settings.files)
+                decision.guarded = {**decision.guarded, **found}
         if action in ("allow", "deny"):
             option = decision.first("allow_once" if action == "allow" else "reject_once")
             if option is not None:
                 decision.resolve(Outcome("selected", option), "rule")
         elif action is None and not settings.tools_ask:
             option = decision.first("allow_once")
-            if option is not None and needs_no_question(tool_call, session.root.tools):
+            if option is not None and all(
+                needs_no_question(call, session.root.tools) for call in calls
+            ):
                 decision.resolve(Outcome("selected", option), "neovim's own tool")
+
+    def _verdict(
+        self, session: Session, calls: Sequence[ToolCall], settings: Settings
+    ) -> Action | None:
+        """Apply the rules to a call that is asked about and to the open calls that its permission
+        may allow. If it has such calls, rules for the call itself may only stop it.
+        """
+        cases = (rule_case(call, self.name, session.cwd) for call in calls)
+        own, *others = (judge(case, session, settings) for case in cases)
+        if not others:
+            return own
+        return strictest([own, *others] if own in ("deny", "ask") else others)
 
     def _puts_choices(
         self, session: Session, params: permissions.Asked, tool_call: ToolCall, call: IncomingCall

@@ -12,7 +12,15 @@ from acp_nvim.protocol import schema
 from acp_nvim.protocol.updates import FileChanges
 from acp_nvim.render.calls.call_line import call_line, place
 from acp_nvim.render.calls.tool_input import change_rows
-from acp_nvim.render.cards import ANSWER, UNDER, answered, card, option_rows, whole_target
+from acp_nvim.render.cards import (
+    ANSWER,
+    UNDER,
+    answered,
+    card,
+    covered_rows,
+    option_rows,
+    whole_target,
+)
 from acp_nvim.render.code_text import code_rows, is_one_block, may_hold_code
 from acp_nvim.render.content import annotated, describe, is_aside
 from acp_nvim.render.cutting import folded, head, more
@@ -199,13 +207,18 @@ def _counted(rows: Sequence[Row]) -> list[Row]:
 
 
 def _as_asked(decision: Decision, entry: ToolEntry, look: Look) -> list[Row]:
-    """Return rows of the call as the user answered it, if the agent has changed it since."""
+    """Return rows of the call as the user answered it, if the agent has changed it since, or of the
+    open calls that the answer may have allowed.
+    """
     call = entry.call
-    if not says_something_else(decision, call, look.cwd):
+    if says_something_else(decision, call, look.cwd):
+        then = ToolEntry(decision.record, terminals=entry.terminals)
+        rows = card(decision, then, look.cwd, content_rows(then, decision, look.cwd))
+        rows = rows[: len(rows) - option_rows(decision)]
+    elif decision.covers:
+        rows = content_rows(entry, decision, look.cwd)
+    else:
         return []
-    then = ToolEntry(decision.record, terminals=entry.terminals)
-    rows = card(decision, then, look.cwd, content_rows(then, decision, look.cwd))
-    rows = rows[: len(rows) - option_rows(decision)]
     rows = [row("Asked:", "AcpMuted"), *((text, spans, None) for text, spans, _ in rows)]
     return indent(cut(rows, look.tool_lines + 1, call.index), UNDER)
 
@@ -257,9 +270,22 @@ def float_rows(entry: ToolEntry | None, decision: Decision, cwd: str = "") -> li
 
 
 def content_rows(entry: ToolEntry | None, decision: Decision, cwd: str) -> list[Row]:
-    """Return the content of a tool call for its question."""
-    if entry is None:
-        return []
+    """Return the content of a tool call for its question, or the open calls that the question may
+    allow.
+    """
+    if decision.covers:
+        rows = [each for call in decision.covers for each in _covered(decision, call, cwd)]
+        return indent(
+            folded(rows, whole_target(entry.call if entry else None, decision), ASKED), UNDER
+        )
+    return [] if entry is None else _shown_content(entry, decision, cwd)
+
+
+def _covered(decision: Decision, call: ToolCall, cwd: str) -> list[Row]:
+    return covered_rows(decision, call, cwd, _shown_content(ToolEntry(call), decision, cwd))
+
+
+def _shown_content(entry: ToolEntry, decision: Decision, cwd: str) -> list[Row]:
     call, inside = entry.call, list[Row]()
     items, left = _drawn(call, whole=True)
     for at, item in items:

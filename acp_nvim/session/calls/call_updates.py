@@ -14,16 +14,19 @@ from acp_nvim.session.transcript.entries import ToolEntry
 CallUpdate = schema.ToolCall | schema.ToolCallUpdate
 
 
-def upsert(session: Session, update: CallUpdate) -> ToolCall:
-    """Apply a message about a tool call and show it."""
-    upsert_all(session, (update,))
+def upsert(session: Session, update: CallUpdate, *, asked: bool = False) -> ToolCall:
+    """Apply a message about a tool call and show it. `asked`: the message is a question."""
+    upsert_all(session, (update,), asked=asked)
     call = session.tool_calls.get(update.tool_call_id)
     assert call is not None
     return call
 
 
-def upsert_all(session: Session, updates: Iterable[CallUpdate]) -> list[str]:
-    """Apply a run of messages and show their calls. Return the ids of unknown calls.
+def upsert_all(
+    session: Session, updates: Iterable[CallUpdate], *, asked: bool = False
+) -> list[str]:
+    """Apply a run of messages and show their calls. Return the ids of unknown calls. `asked`: they
+    are questions.
 
     After an error the rest is left in the iterator; the calls before it are reported.
     """
@@ -43,7 +46,7 @@ def upsert_all(session: Session, updates: Iterable[CallUpdate]) -> list[str]:
             if call is None or (call.status in FINISHED and begins_anew(call, update, turn)):
                 if call is None and update.__class__ is schema.ToolCallUpdate:
                     unknown.append(update.tool_call_id)
-                call = session.tool_calls.add(update)
+                call = session.tool_calls.add(update, asked=asked)
                 entry = entries[call] = ToolEntry(call)
                 transcript.add(entry)
                 before, locations = "pending", ()
@@ -71,7 +74,21 @@ def upsert_all(session: Session, updates: Iterable[CallUpdate]) -> list[str]:
         if last is not None:
             session.observer.plain_calls(session, plain)
             session.called(last)
+            _renew_covering(session, last)
     return unknown
+
+
+def _renew_covering(session: Session, last: ToolCall) -> None:
+    """Renew the questions that may allow other calls than they did; `last` was the last to change.
+    A call that only its question tells of is not among those calls. The imports are late: few calls
+    ask.
+    """
+    if not len(session.root.decisions):
+        return
+    from acp_nvim.session.questions import renewal, requests
+
+    if not (last.asked_first and requests.says_nothing(last)):
+        renewal.check_covered(session)
 
 
 def _merge(session: Session, entry: ToolEntry, update: CallUpdate) -> None:

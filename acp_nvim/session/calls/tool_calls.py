@@ -54,6 +54,8 @@ class ToolCall(Struct, eq=False):
     """Whether the end of the turn set the status, because the agent did not report an end."""
     ended_in: int | None = None
     """Number of the turn in which the agent finished it."""
+    asked_first: bool = False
+    """Whether its first message was a question about it."""
 
     @property
     def finished(self) -> bool:
@@ -219,12 +221,14 @@ class ToolCalls:
         """Return the newest call of that id."""
         return self.by_id.get(tool_call_id)
 
-    def add(self, update: schema.ToolCall | schema.ToolCallUpdate) -> ToolCall:
-        """Add a call, which takes over its id."""
+    def add(
+        self, update: schema.ToolCall | schema.ToolCallUpdate, *, asked: bool = False
+    ) -> ToolCall:
+        """Add a call, which takes over its id. `asked`: the message is a question."""
         if isinstance(update, schema.ToolCall):
             call = announced(update, len(self._calls))
         else:
-            call = ToolCall(update.tool_call_id, index=len(self._calls))
+            call = ToolCall(update.tool_call_id, index=len(self._calls), asked_first=asked)
             self.merge(call, update)
         return self.put(call)
 
@@ -259,6 +263,10 @@ class ToolCalls:
             return
         if not call.assumed or isinstance(asked.title, str):
             del self.by_id[asked.tool_call_id]
+
+    def leave(self, call: ToolCall) -> None:
+        """Let the next message with the id of a call begin a new one."""
+        del self.by_id[call.id]
 
     def mark_ids(self) -> None:
         """Mark the present calls as earlier ones, when the session is reopened."""

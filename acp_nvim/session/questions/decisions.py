@@ -106,8 +106,13 @@ class Decision(Struct, eq=False):
     """Neovim knows its id."""
     record: Any = None
     """The tool call as it was when the question was answered."""
+    covers: Sequence[Any] = ()
+    """The open tool calls that it may allow, as its card shows them, if it says nothing of what it
+    allows (`covered.py`).
+    """
     waiters: list[Callable[[Outcome], None]] = field(default_factory=list)
     _judge: Callable[[], None] = lambda: None
+    _covered: Callable[[], Sequence[Any]] = tuple
     _redraw: Callable[[], None] = lambda: None
     _reply: Callable[[Outcome], None] | None = None
 
@@ -116,8 +121,27 @@ class Decision(Struct, eq=False):
         self._judge = judge
 
     def judge(self) -> None:
-        """Apply the user's rules, which may resolve it."""
+        """Look at what it may allow and apply the user's rules, which may resolve it."""
+        self.look()
         self._judge()
+
+    def covers_by(self, covered: Callable[[], Sequence[Any]]) -> None:
+        """Take the function that returns the open tool calls that it may allow."""
+        self._covered = covered
+
+    def covered_now(self) -> Sequence[Any]:
+        """Return the open tool calls that it may allow now."""
+        return self._covered()
+
+    def look(self) -> None:
+        """Take over the open tool calls that it may allow now."""
+        self.covers = self._covered()
+
+    @property
+    def strictest_kind(self) -> str | None:
+        """Its kind, or that of a command that it may allow."""
+        executes = any(call.kind == "execute" for call in self.covers)
+        return "execute" if executes else self.kind
 
     def drawn_by(self, redraw: Callable[[], None]) -> None:
         """Take the function that draws the place where the question is shown."""
@@ -284,6 +308,7 @@ class Decisions:
             return False
         decision.behind = False
         self._front[decision.id] = decision
+        decision.look()
         decision.redraw()
         return True
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from acp_nvim.protocol import schema, updates
 from acp_nvim.session.calls import call_updates
 from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.questions.requests import says_nothing
 from acp_nvim.session.session import Session
 
 Asked = schema.RequestPermissionRequest | updates.PermissionRequest
@@ -18,7 +19,8 @@ def subject(session: Session, asked: Asked) -> ToolCall:
     """
     if asked.tool_call is not None:
         session.tool_calls.release(asked.tool_call, session.root.turn)
-        return call_updates.upsert(session, asked.tool_call)
+        _leave_answered(session, asked.tool_call)
+        return call_updates.upsert(session, asked.tool_call, asked=True)
     assert isinstance(asked, updates.PermissionRequest)
     about = asked.subject or updates.Subject("other")
     if about.command is None:
@@ -26,6 +28,23 @@ def subject(session: Session, asked: Asked) -> ToolCall:
     given = {"command": about.command} | ({"cwd": about.cwd} if about.cwd else {})
     id = about.tool_call_id or ""
     return ToolCall(id, title=about.command, kind="execute", raw_input=given)
+
+
+def _leave_answered(session: Session, asked: schema.ToolCallUpdate) -> None:
+    """Let a question begin a new call if that of its id said nothing and is answered: each question
+    keeps its place, and the next one comes below it.
+    """
+    call = session.tool_calls.get(asked.tool_call_id)
+    if call is None or not isinstance(asked.title, str) or not says_nothing(call):
+        return
+    entry = session.entries[call]
+    if not entry.decisions or entry.asks is not None:
+        return
+    if not call.finished:
+        refused = entry.decisions[-1].refused
+        call_updates.close(session, [call], "cancelled" if refused else "completed")
+        call.assume()
+    session.tool_calls.leave(call)
 
 
 def shown_at(session: Session, call: ToolCall) -> ToolCall | None:

@@ -6,6 +6,7 @@ new question with a new id, so that no answer meant for the old one reaches it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import UNSET
@@ -36,6 +37,21 @@ def check(
         if streamed or fingerprint(about) != fingerprint(call):
             decision.about = call.copied()
             _renew(session, decision, call)
+
+
+def check_covered(session: Session) -> None:
+    """Renew the pending permissions whose cards would show other open calls now."""
+    root = session.root
+    for decision in root.decisions.front:
+        if decision.outcome is not None or (decision.asker or root) is not session:
+            continue
+        if _told(decision.covered_now()) != _told(decision.covers):
+            session.renew(decision)
+            decision.redraw()
+
+
+def _told(calls: Sequence[ToolCall]) -> list[tuple[Any, ...]]:
+    return [(call.index, *fingerprint(call)) for call in calls]
 
 
 def fingerprint(call: ToolCall) -> tuple[Any, ...]:

@@ -168,6 +168,17 @@ def texts(call: ToolCall) -> list[str]:
     return [block.text for block in blocks if isinstance(block, schema.TextContent)]
 
 
+def says_nothing(call: ToolCall) -> bool:
+    """Whether only the title of a call tells what it does. The kind tells that too, unless the call
+    exists only because its agent asked about it.
+    """
+    if call.content or call.raw_input or call.locations or call.own or call.user_tool:
+        return False
+    if call.kind != "other" and not call.asked_first:
+        return False
+    return not call.meta or not commands(call)
+
+
 # -- commands -------------------------------------------------------------------------------------
 
 

@@ -81,7 +81,11 @@ def decide(rules: Sequence[Rule], case: Case) -> Action | None:
     """
     if not rules:
         return None
-    verdicts = [_Trial(case, one).verdict(rules) for one in case.commands or (None,)]
+    return strictest(_Trial(case, one).verdict(rules) for one in case.commands or (None,))
+
+
+def strictest(verdicts: Iterable[Action | None]) -> Action | None:
+    """Return the strictest of several verdicts."""
     return min(verdicts, key=_STRICTEST.__getitem__)
 
 

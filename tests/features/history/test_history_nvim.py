@@ -317,3 +317,25 @@ def test_without_a_session_of_this_directory_there_is_nothing_to_offer(days: Day
 def test_a_chat_that_was_never_begun_starts_nothing(editor: Editor) -> None:
     assert "No session yet. :AcpPrompt starts one" in editor.cmd("Acp chat")
     assert editor.state()["host"] == "stopped"
+
+
+def test_the_chat_keeps_the_open_calls_that_a_question_showed(days: Days) -> None:
+    first = days.start()
+    first.turn("say hello")
+    call = {"title": "terminal", "kind": "execute", "rawInput": {"command": "ls -la"}}
+    agent = StepwiseAgent.at_work(first)
+    agent.ask("announces", "a", json.dumps(call))
+    asked = {"title": "Confirm Agent Actions", "kind": "other"}
+    agent.ask("asks_about", "confirmation", json.dumps(asked))
+    first.answer("Acp allow")
+    agent.end()
+    first.wait_event("AcpTurnEnd", 2)
+    before = after_answer(first)
+    assert before[:2] == ["Asked:", "May allow: run ls -la"]
+    first.quit()
+
+    second = days.start()
+    pick(second, "Acp history ls -la", "say hello", "open")
+    opened(second, 1)
+    second.wait("vim.api.nvim_buf_line_count(vim.fn.bufnr('acp://chat/1')) > 5")
+    assert after_answer(second) == before

@@ -90,6 +90,23 @@ def test_both_ends_are_seen_in_few_rows(
     editor.wait_event("AcpTurnEnd")
 
 
+@pytest.mark.parametrize("size", [(80, 24), (50, 12)])
+@pytest.mark.parametrize("command", [LONG, BLANKS, SCRIPT], ids=["words", "blanks", "script"])
+def test_both_ends_of_an_open_call_are_seen(
+    edit: Callable[..., Editor], size: tuple[int, int], command: str
+) -> None:
+    editor = edit(screen=size)
+    editor.setup({"chat": {"open": False}})
+    call = {"title": "terminal", "kind": "execute", "rawInput": {"command": command}}
+    editor.agent("confirms", json.dumps(call))
+    editor.prompt("go")
+    seen(editor, "May allow: run " + command[:7], "rm -rf ~")
+    editor.cmd("Acp permissions")
+    seen(editor, "May allow: run " + command[:7], "rm -rf ~")
+    editor.cmd("AcpCancel")
+    editor.wait_event("AcpTurnEnd")
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
     "command", [LONG, ONE_WORD, BLANKS, SCRIPT], ids=["words", "word", "blanks", "script"]

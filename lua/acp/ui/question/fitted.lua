@@ -131,13 +131,17 @@ end
 --- Fit lines into at most `rows` screen rows, but at least three: a beginning, a gap and an end.
 ---@param spans acp.Span[]
 ---@param how string hint at the key that shows all
+---@param lead integer number of lines that must be in the beginning
 ---@return acp.Fitted
-local function fit(lines, spans, width, rows, how)
+local function fit(lines, spans, width, rows, how, lead)
   local whole = least(lines, width)
   if whole <= rows then
     return { lines = lines, spans = spans } -- may be changed, since `slice` has copied them
   end
-  local least_head = math.min(least({ lines[1] }, width), CUT) -- the subject, with its end
+  local least_head = 0 -- the subject, with its end
+  for i = 1, math.min(lead, #lines) do
+    least_head = least_head + math.min(least({ lines[i] }, width), CUT)
+  end
   rows = math.max(rows, least_head + 2)
   local above = math.min(math.max(math.ceil((rows - 1) * 0.6), least_head), rows - 2)
   local head = pieces_of(lines, above, width, 1)
@@ -237,7 +241,7 @@ function M.card(card, width, rows, inside)
   if wanted > share then
     above, above_spans = shorten(above, above_spans, width, share, how)
   end
-  local result = fit(above, above_spans, width, share, how)
+  local result = fit(above, above_spans, width, share, how, card.lead or 1)
   local function add(lines, spans)
     for _, span in ipairs(spans) do
       table.insert(result.spans, { span[1] + #result.lines, span[2], span[3], span[4] })
@@ -245,7 +249,7 @@ function M.card(card, width, rows, inside)
     vim.list_extend(result.lines, lines)
   end
   add(choices, choice_spans)
-  local rest = fit(below, below_spans, width, room - share, how)
+  local rest = fit(below, below_spans, width, room - share, how, 1)
   add(rest.lines, rest.spans)
   return result
 end

@@ -20,6 +20,7 @@ local ABOVE_ALL = 250 -- zindex
 ---@field lines string[]
 ---@field spans acp.Span[]
 ---@field head? integer lines above its options
+---@field lead? integer number of first lines that tell what it allows; default 1
 ---@field more? boolean whether it has text besides its edits
 ---@field diffs? boolean whether it contains edits
 ---@field options acp.PermissionOption[]

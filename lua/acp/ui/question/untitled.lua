@@ -19,5 +19,7 @@ return function(card)
     end
   end
   local head = card.head and card.head - 1
-  return vim.tbl_extend('force', card, { lines = lines, spans = spans, head = head })
+  local lead = card.lead and card.lead - 1
+  local own = { lines = lines, spans = spans, head = head, lead = lead }
+  return vim.tbl_extend('force', card, own)
 end

@@ -1,0 +1,135 @@
+"""Permissions that say nothing: what the user sees of the open calls, and what rules answer."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.support.asking_agent import METHOD, Asking
+from tests.support.editor import Editor
+
+RUN: dict[str, Any] = {
+    "title": "terminal",
+    "kind": "execute",
+    "rawInput": {"command": "rm -rf build"},
+}
+CONFIRM: dict[str, Any] = {"title": "Confirm Agent Actions", "kind": "other", "status": "pending"}
+NEW = "acp: New question: press again"
+UNSAID = "The agent does not say what this allows"
+ALLOW_READS = {"action": "allow", "kind": ["read", "edit"]}
+
+
+def read_of(editor: Editor, name: str = "notes.txt") -> dict[str, Any]:
+    path = str(editor.work / name)
+    return {"title": "file_editor", "kind": "read", "locations": [{"path": path}]}
+
+
+@pytest.fixture
+def asking(editor: Editor) -> Asking:
+    editor.setup({"chat": {"open": False}})
+    return Asking(editor)
+
+
+def test_the_float_shows_the_open_calls(asking: Asking) -> None:
+    editor = asking.editor
+    asking.announce("a", **RUN)
+    asking.announce("b", **read_of(editor))
+    asking.ask("confirmation", CONFIRM)
+    editor.wait_screen("May allow: run rm -rf build")
+    editor.wait_screen("May allow: read notes.txt")
+    editor.cmd("Acp permissions")
+    editor.wait_screen("May allow: run rm -rf build")
+    permission = asking.permission()
+    assert (permission["may_allow"], permission["kind"]) == (["a", "b"], "execute")
+    asking.end()
+
+
+def test_the_float_says_that_the_agent_says_nothing(asking: Asking) -> None:
+    asking.ask("confirmation", CONFIRM)
+    asking.editor.wait_screen(UNSAID)
+    asking.end()
+
+
+def test_an_open_call_that_changes_makes_it_a_new_question(asking: Asking) -> None:
+    editor = asking.editor
+    asking.announce("a", **read_of(editor))
+    asking.ask("confirmation", CONFIRM)
+    before = asking.permission()
+    editor.later(400)
+    asking.tell("a", **RUN)
+    asking.changed(before)
+    editor.cmd("Acp allow")
+    editor.wait_message(NEW)
+    assert asking.outcomes() == []
+    editor.wait_screen("May allow: run rm -rf build")
+    editor.answer("Acp allow")
+    asking.answered("allow")
+    asking.end()
+
+
+def asks_with(editor: Editor, *rules: dict[str, Any]) -> Asking:
+    editor.setup({"chat": {"open": False}, "permission": {"rules": [*rules]}})
+    return Asking(editor)
+
+
+@pytest.mark.parametrize("kind", ["other", "read", "edit"])
+def test_a_rule_for_reads_and_edits_allows_no_command(editor: Editor, kind: str) -> None:
+    asking = asks_with(editor, ALLOW_READS)
+    asking.announce("a", **read_of(editor))
+    asking.announce("b", **RUN)
+    asking.ask("confirmation", {**CONFIRM, "kind": kind})
+    assert asking.outcomes() == []
+    asking.end()
+
+
+def test_a_rule_for_reads_allows_reads(editor: Editor) -> None:
+    asking = asks_with(editor, ALLOW_READS)
+    asking.announce("a", **read_of(editor))
+    asking.agent.ask("asks_about", "confirmation", json.dumps(CONFIRM))
+    asking.answered("allow")
+    asking.end()
+
+
+def test_a_rule_for_reads_allows_no_secret(editor: Editor) -> None:
+    editor.write(".env", "KEY=1\n")
+    asking = asks_with(editor, ALLOW_READS)
+    asking.announce("a", **read_of(editor, ".env"))
+    asking.ask("confirmation", CONFIRM)
+    editor.wait_screen("May allow: read a secret file: .env")
+    asking.end()
+
+
+def test_a_rule_denies_the_command_of_an_open_call(editor: Editor) -> None:
+    asking = asks_with(editor, {"action": "deny", "command": "rm *"}, {"action": "allow"})
+    asking.announce("a", **RUN)
+    asking.agent.ask("asks_about", "confirmation", json.dumps(CONFIRM))
+    asking.answered("reject")
+    asking.end()
+
+
+def test_a_rule_that_denies_applies_to_what_an_open_call_becomes(editor: Editor) -> None:
+    asking = asks_with(editor, {"action": "deny", "command": "rm *"})
+    asking.announce("a", **read_of(editor))
+    asking.ask("confirmation", CONFIRM)
+    asking.tell("a", **RUN)
+    asking.answered("reject")
+    asking.end()
+
+
+def test_the_chat_keeps_what_each_question_of_a_turn_asked(editor: Editor) -> None:
+    agent = editor.agent("confirms", json.dumps(read_of(editor)), json.dumps(RUN))
+    editor.prompt("go")
+    editor.answer("Acp allow")
+    editor.wait("require('acp').state().sessions[1].permissions[1].kind == 'execute'")
+    editor.answer("Acp deny")
+    editor.wait_event("AcpTurnEnd")
+    outcomes = [answer["result"]["outcome"]["optionId"] for answer in agent.answers(METHOD)]
+    assert outcomes == ["allow", "reject"]
+    told = ("↳ ", "Asked:", "May allow", "c0: ", "c1: ")
+    rows = [row.strip() for row in editor.chat() if row.strip().startswith(told)]
+    assert rows == [
+        *("↳ Allow", "Asked:", "May allow: read notes.txt", "c0: allow"),
+        *("↳ Reject", "Asked:", "May allow: run rm -rf build", "c1: reject"),
+    ]
