@@ -33,14 +33,15 @@ class StepwiseAgent:
 
     @classmethod
     def at_work(cls, editor: Editor) -> StepwiseAgent:
-        """For an agent that has its first prompt."""
+        """Begin a turn and wait until the agent has its prompt."""
         orders = cls(editor)
+        earlier = len(orders.traffic.received("session/prompt"))
         orders.begin()
-        orders.traffic.wait("session/prompt")
+        orders.traffic.wait("session/prompt", earlier + 1)
         return orders
 
     def begin(self) -> None:
-        """A turn begins; the agent has the prompt and waits."""
+        """Begin a turn; the agent waits for orders once it has the prompt."""
         self._turns += 1
         self._given = 0
         self.working = True

@@ -476,8 +476,7 @@ class GitStore:
 
     def _changed(self) -> list[str]:
         """Return files that are new or differ from the index, relative to the top."""
-        if self._is_plain:
-            plain_tree.check_count(self._root, self._own_folder)
+        unlisted = plain_tree.unlisted(self._root, self._own_folder) if self._is_plain else []
         differ = ["diff-files", "--name-only", "-z", "--no-renames", "--ignore-submodules=all"]
         new = ["ls-files", "--others", "--exclude-standard", "-z"]
         with ThreadPoolExecutor(2) as both:  # each walks the whole tree
@@ -492,6 +491,7 @@ class GitStore:
         self._nested = sorted(
             self._path(name) for name in inner if os.path.lexists(Path(self._top, name, ".git"))
         )
+        names.update(map(self._name, unlisted))
         return sorted(name for name in names if not name.endswith("/"))
 
     def _listed(self, args: Sequence[str]) -> list[str]:

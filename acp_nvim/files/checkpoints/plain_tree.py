@@ -14,13 +14,21 @@ FEW: Final = 32
 Signature = tuple[int, int, int, int, int]
 
 
-def check_count(root: str, own: str) -> None:
-    """Raise `LimitError` if there are more than `MAX_FILES` files; ``own`` is left out."""
-    count = 0
+def unlisted(root: str, own: str) -> list[str]:
+    """Return the FIFOs, sockets and devices, which git does not list; ``own`` is left out.
+
+    Raises `LimitError` if there are more than `MAX_FILES` files.
+    """
+    count, found = 0, list[str]()
     for entry in _below(root, own):
-        count += not entry.is_dir(follow_symlinks=False)
+        if entry.is_dir(follow_symlinks=False):
+            continue
+        count += 1
         if count > MAX_FILES:
             raise LimitError(f"{root} has more than {MAX_FILES} files and no repository")
+        if not (entry.is_file(follow_symlinks=False) or entry.is_symlink()):
+            found.append(entry.path)
+    return found
 
 
 def signatures(root: str, own: str) -> dict[str, Signature] | None:
