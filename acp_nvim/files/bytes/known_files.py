@@ -45,7 +45,6 @@ def compared(
     return changes, found
 
 
-def settled_signatures(paths: Sequence[str]) -> dict[str, str | None]:
-    """Return the signatures that are sure to change with the next change of their file."""
-    found = {path: signature_of(path) for path in paths}
-    return {path: it for path, it in found.items() if is_settled(path, it)}
+def signatures_of(paths: Sequence[str]) -> dict[str, str | None]:
+    """Return the signature of each file; None for one that does not exist."""
+    return {path: signature_of(path) for path in paths}

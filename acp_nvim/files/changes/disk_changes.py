@@ -45,7 +45,7 @@ from acp_nvim.files.bytes.file_format import (
     format_change,
     text_of,
 )
-from acp_nvim.files.bytes.known_files import compared, read_all, settled_signatures
+from acp_nvim.files.bytes.known_files import compared, read_all, signatures_of
 from acp_nvim.files.bytes.paths import is_below
 from acp_nvim.files.changes.entered_change import EnteredChange, enter, kind_of, texts
 from acp_nvim.files.changes.folder_watch import FolderWatch
@@ -270,7 +270,7 @@ class DiskChanges:
                 await begin(self._snapshots.within(roots))
             signatures: dict[str, str | None] = {}
             if paths is not None:
-                signatures = await to_thread.run_sync(settled_signatures, paths)
+                signatures = await to_thread.run_sync(signatures_of, paths)
             turns = self.turns.round
             rest: list[Change] = []
             changes = await self._snapshots.look(roots, paths, rest)
