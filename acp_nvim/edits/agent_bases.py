@@ -295,9 +295,7 @@ class AgentBases:
         act: Act,
         before: Text | UnsetType | None = UNSET,
     ) -> None:
-        """Record a file's text (None: deleted). ``before`` is its earlier text, if the caller knows
-        it.
-        """
+        """Record a file's text (None: deleted). ``before`` is its earlier text, if known."""
         if path not in self._files and not self._digests:
             return
         if path in self._left and act in (Act.TYPED, Act.RETURNED):

@@ -100,7 +100,7 @@ def _rebased(entry: Pending, now: Text) -> Pending | None:
 
 
 def _without(entry: Pending, now: Text, touched: Collection[Hunk]) -> Text:
-    """Return the present text with the agent's lines where both sides changed the same ones."""
+    """Return the present text; lines that both sides changed are the agent's."""
     edits = diff(keys(entry.live), keys(now))
     apart = [edit for edit in edits if not any(_meet(edit, hunk) for hunk in touched)]
     return from_keys(apply(keys(entry.live), apart)) or EMPTY

@@ -53,9 +53,7 @@ class Hunk(msgspec.Struct, frozen=True):
 
 
 def diff(old: Sequence[str], new: Sequence[str]) -> list[Hunk]:
-    """Return hunks that turn ``old`` into ``new``, in ascending order, with a common line between
-    any two.
-    """
+    """Return hunks that turn ``old`` into ``new``, ascending, with common lines in between."""
     hunks: list[Hunk] = []
     row = new_row = 0
     ends = (len(old), len(new), 0)
@@ -117,9 +115,7 @@ class _Matcher:
             a, b = near
 
     def _near(self, a: int, b: int) -> Pair | None:
-        """Return the nearest rows from which `RESYNC` lines (or all that are left) are equal
-        again.
-        """
+        """Return the nearest rows from which `RESYNC` lines (or all left) are equal again."""
         old, new = self.old, self.new
         for both in range(1, NEAR + 1):
             for i in range(a, min(a + both, len(old)) + 1):
@@ -190,9 +186,7 @@ class _Matcher:
             yield from self._gap(a, a_end, b, b_end, depth + 1)
 
     def _anchors(self, a: int, a_end: int, b: int, b_end: int) -> list[Pair]:
-        """Return lines that occur once on each side as (old row, new row), in a longest common
-        order.
-        """
+        """Return lines that occur once on each side as (old row, new row), in a common order."""
         old, new = self.old[a:a_end], self.new[b:b_end]
         new_count = Counter(new)
         new_row = dict(zip(new, range(b, b_end), strict=True))
@@ -267,9 +261,7 @@ def _myers(old: list[str], new: list[str], limit: int) -> tuple[list[Pair], int]
 
 
 def _walk_back(rounds: list[dict[int, int]], x: int, y: int) -> list[Pair]:
-    """Return the matched rows of the path that ended at (x, y), given the state before each
-    round.
-    """
+    """Return the matched rows of the path to (x, y), given the state before each round."""
     pairs: list[Pair] = []
     for d in range(len(rounds) - 1, -1, -1):
         reached, k = rounds[d], x - y

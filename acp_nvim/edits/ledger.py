@@ -132,17 +132,13 @@ class Ledger:
     # Unsaved buffers
 
     def part(self, path: str) -> None:
-        """Store the present entry as that of the file on disk, since its buffer gets unsaved
-        changes.
-        """
+        """Store the entry as that of the file on disk, since its buffer gets unsaved changes."""
         entry = self._files.get(path)
         if entry is not None and not entry.conflict and path not in self.on_disk:
             self.on_disk.put(path, entry)
 
     def give_up(self, path: str) -> None:
-        """Restore the entry of the file on disk, since the buffer's unsaved changes were
-        discarded.
-        """
+        """Restore the entry of the file on disk, since the buffer's changes were discarded."""
         if path in self.on_disk:
             entry = self.on_disk.get(path)
             self.on_disk.drop(path)
@@ -290,9 +286,7 @@ class Ledger:
     def agent_renamed(
         self, old: str, new: str, text: Text, session: int = 0, replaced: Text | None = None
     ) -> None:
-        """Enter a move of a file with this text; ``replaced`` is the earlier text at the new
-        path.
-        """
+        """Enter a move of a file with this text; ``replaced`` was the text at the new path."""
         moved = self._synced(old, text) or Pending(old, text, text, text)
         if moved.origin != new:
             self._free(new)
@@ -335,9 +329,7 @@ class Ledger:
         return True
 
     def conflicted(self, path: str, live: Text, theirs: Text | None, session: int = 0) -> None:
-        """Enter a conflict: the agent's text on disk (None: deleted) does not merge with the
-        unsaved one.
-        """
+        """Enter a conflict of the agent's text (None: deleted) with the unsaved one."""
         entry = self._synced(path, live) or Pending(path, live, live, live)
         writers = entry.writers | {session}
         self.on_disk.drop(path)
@@ -420,9 +412,7 @@ class Ledger:
         return self._reject([self._files[path]], hunk)
 
     def reject_files(self, paths: Sequence[str]) -> list[Restoration]:
-        """Reject everything in these files, as one reject. Raises KeyError if nothing is
-        pending.
-        """
+        """Reject everything in these files as one reject. Raises KeyError if there is nothing."""
         return self._reject([self._files[path] for path in paths], None)
 
     def unreject_paths(self) -> list[str]:

@@ -126,9 +126,7 @@ def _regions(
 
 
 def _entangled(first: Hunk, second: Hunk) -> bool:
-    """Return whether hunks of two sides change the same lines, or insert lines at the same
-    place.
-    """
+    """Return whether hunks of two sides change the same lines or insert at the same place."""
     if first.start < second.end and second.start < first.end:
         return True
     touching = first.start <= second.end and second.start <= first.end

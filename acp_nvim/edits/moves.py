@@ -76,9 +76,7 @@ class Moves:
 
 
 def _only(path: str, others: list[str]) -> str | None:
-    """Return the other path if it is unambiguous: the only one, or the only one with that file
-    name.
-    """
+    """Return the other path: the only one, or the only one with the same file name."""
     if len(others) > 1:
         others = [other for other in others if other.rpartition("/")[2] == path.rpartition("/")[2]]
     return others[0] if len(others) == 1 else None

@@ -154,7 +154,7 @@ def _spellings(written: str) -> set[str | None]:
 
 
 def has_head(text: str) -> bool:
-    """Whether a patch names its files."""
+    """Return whether a patch names its files."""
     return bool(_HEAD.search(text))
 
 

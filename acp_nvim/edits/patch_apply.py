@@ -102,9 +102,7 @@ class _Places:
         return found
 
     def find(self, hunk: PatchHunk, start: int, drift: int) -> int | None:
-        """Return the row at or after ``start`` at which a hunk fits, nearest to the one it
-        names.
-        """
+        """Return the row from ``start`` on at which a hunk fits, nearest to the row it names."""
         below = self._below(hunk.anchors, start)
         if below is None:
             return None
@@ -143,9 +141,7 @@ class _Places:
         return row if below <= row <= len(self._lines) else None
 
     def _below(self, anchors: Iterable[str], row: int) -> int | None:
-        """Return the row below these lines, found in order from ``row`` on; None if one is
-        missing.
-        """
+        """Return the row below these lines, found in order from ``row`` on, or None."""
         for anchor in anchors:
             rows = self._rows.get(anchor.strip(), [])
             at = bisect_left(rows, row)

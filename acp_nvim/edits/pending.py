@@ -196,9 +196,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         return [Restoration(self.path, self.live, self.base, note=note)]
 
     def contained_in(self, committed: Text) -> list[Hunk]:
-        """Return the hunks whose live lines, with their surroundings, are unchanged in another
-        text.
-        """
+        """Return the hunks whose live lines and surroundings are unchanged in another text."""
         if self.live is None:
             return []
         others = diff(keys(self.live), keys(committed))

@@ -202,9 +202,7 @@ class Reader:
         return keys
 
     def settle(self) -> bool:
-        """Drop decoded texts, which can be decoded again; return whether records were lost
-        since.
-        """
+        """Drop decoded texts, which can be decoded again; return whether records were lost."""
         self._texts.clear()
         lost, self.lost = self.lost > 0, 0
         return lost

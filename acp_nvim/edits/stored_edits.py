@@ -70,9 +70,7 @@ class StoredEdits:
         return found
 
     def accepted(self, entry: Pending, chosen: Collection[Hunk], *, whole: bool = False) -> None:
-        """Accept hunks of the buffer's ``entry`` on disk as well; ``whole``: also format and
-        rename.
-        """
+        """Accept hunks of the buffer's ``entry`` on disk; ``whole``: also format and rename."""
         stored = self._entries.get(entry.path)
         if stored is None:
             return

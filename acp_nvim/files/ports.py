@@ -68,9 +68,7 @@ class BufferText(msgspec.Struct, frozen=True):
 
     @property
     def is_void(self) -> bool:
-        """Return whether it is empty without unsaved edits, so the file's bytes determine its
-        format.
-        """
+        """Return whether it is empty and unmodified, so the file's bytes determine its format."""
         return not self.modified and self.raw == EMPTY
 
 
@@ -188,8 +186,7 @@ class Buffers(Protocol):
         modified: bool,
         signature: str | None,
     ) -> Written:
-        """Apply a change of the file on disk, which has this signature, to its buffer, without
-        saving.
+        """Apply a change of the file on disk, which has this signature, to its buffer; do not save.
 
         ``modified``: whether unsaved edits remain.
         """
@@ -203,9 +200,7 @@ class Buffers(Protocol):
         ...
 
     async def mark_conflict(self, live: BufferText) -> None:
-        """Mark buffer and file as in conflict; stop warnings about the file in its current
-        state.
-        """
+        """Mark buffer and file as in conflict; stop warnings about the file's current state."""
         ...
 
     async def set_format(self, live: BufferText, file_format: Format) -> None: ...
@@ -218,9 +213,7 @@ class Buffers(Protocol):
         ...
 
     async def unsaved(self) -> dict[str, Text]:
-        """Return the texts of all buffers with unsaved edits, by path; none if the editor is
-        closing.
-        """
+        """Return the texts of all unsaved buffers by path; none if the editor is closing."""
         ...
 
     async def announce(self, roots: Sequence[str]) -> None:
@@ -233,22 +226,22 @@ class AgentSession(Protocol):
 
     @property
     def n(self) -> int:
-        """Our number of the session."""
+        """Return our number of the session."""
         ...
 
     @property
     def key(self) -> str:
-        """Unique name among the sessions of all agents, whose ids may collide."""
+        """Return a name that is unique among the sessions of all agents, whose ids may collide."""
         ...
 
     @property
     def id(self) -> str:
-        """The agent's id of the session; empty until it has one."""
+        """Return the agent's id of the session; empty until it has one."""
         ...
 
     @property
     def agent(self) -> str:
-        """Name of its agent."""
+        """Return the name of its agent."""
         ...
 
     @property
@@ -256,27 +249,27 @@ class AgentSession(Protocol):
 
     @property
     def cwd(self) -> str:
-        """Its directory, absolute."""
+        """Return its directory, absolute."""
         ...
 
     @property
     def directories(self) -> Sequence[str]:
-        """Additional directories that the agent may use."""
+        """Return the additional directories that the agent may use."""
         ...
 
     @property
     def roots(self) -> Sequence[str]:
-        """All directories that the agent may use: `cwd` and the additional ones."""
+        """Return all directories that the agent may use: `cwd` and the additional ones."""
         ...
 
     @property
     def is_running(self) -> bool:
-        """Whether a turn runs, or is being cancelled."""
+        """Return whether a turn runs, or is being cancelled."""
         ...
 
     @property
     def is_over(self) -> bool:
-        """Whether it is closed, or has failed."""
+        """Return whether it is closed, or has failed."""
         ...
 
 

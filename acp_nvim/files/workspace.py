@@ -116,9 +116,7 @@ class Workspace(Generic[S]):
         self._data = data
 
     def _home(self, root: str) -> Path:
-        """Return the directory of the checkpoints of a directory of sessions, shared by all
-        Neovims.
-        """
+        """Return the directory of a session directory's checkpoints, shared by all Neovims."""
         cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser()
         return (self._data or cache / "acp") / "checkpoints" / roots.name(root)
 
@@ -131,9 +129,7 @@ class Workspace(Generic[S]):
         return self.persistence.claim_workspaces(directories)
 
     def _by_agent(self, at: int) -> bool:
-        """Return whether a tool call ran at that time, in nanoseconds, or may have run before a
-        crash.
-        """
+        """Return whether a tool call ran, or may have run before a crash, at that time (ns)."""
         if at <= self.persistence.cut_until:
             return True
         return any(turn.called(at) for turn in self.disk.turns.ready())
@@ -363,9 +359,7 @@ class Workspace(Generic[S]):
         self._notice(wording.MANY_FILES)
 
     async def turn_ended(self, session: S, *, own: bool = False) -> None:
-        """Handle the answer to a prompt or the exit of the agent. ``own``: it had begun on its
-        own.
-        """
+        """Handle the answer to a prompt or the exit of the agent. ``own``: it began on its own."""
         turn = self.disk.turns.get(session)
         if turn is not None:
             turn.answered()  # before anything that the user can notice

@@ -90,9 +90,7 @@ class Database:
 
     @property
     def is_current(self) -> bool:
-        """Return whether the open file is still at its path. Another process may have set it
-        aside.
-        """
+        """Return whether the open file is still at its path, and not set aside by a process."""
         return identity_of(self.path) == self.identity
 
     @contextmanager
@@ -140,9 +138,7 @@ class Database:
             sql.execute(f"PRAGMA user_version = {len(layout.MIGRATIONS)}")
 
     def _index(self) -> bool:
-        """Create a full-text index of all texts if necessary; return False if that is not
-        possible.
-        """
+        """Create a full-text index of all texts if necessary; return whether there is one."""
         named = "SELECT 1 FROM sqlite_master WHERE name = 'words'"
         try:
             if self.sql.execute(named).fetchone() is None:
@@ -169,9 +165,7 @@ class Database:
 
 
 def identity_of(path: Path) -> tuple[int, int] | None:
-    """Return a value that distinguishes a file from later ones at its path; None if it is
-    missing.
-    """
+    """Return a value that identifies a file among later ones at its path; None if missing."""
     try:
         found = path.stat()
     except FileNotFoundError:

@@ -37,9 +37,7 @@ class Hidden:
         return msgspec.json.encode(self._value(msgspec.json.decode(data)))
 
     def held(self, text: str) -> int:
-        """Return the length of a possible beginning of a secret at the end of an incomplete
-        text.
-        """
+        """Return the length of a secret's possible beginning at the end of an unfinished text."""
         longest = 0
         for secret in self._secrets:
             for count in range(min(len(secret) - 1, len(text)), longest, -1):

@@ -328,7 +328,7 @@ def moved(session: Session, old: str, new: str) -> Moved:
 
 
 def _is_worth_it(session: Session) -> bool:
-    """Return whether anything was said or done. A prompt that is not sent yet is a draft."""
+    """Return whether anything was sent or done. A prompt that is not sent yet is a draft."""
     if session.turn:
         return True
     nothing = (Line, Heading, Past)

@@ -55,8 +55,7 @@ def card(
     *,
     chat: bool = False,
 ) -> list[Row]:
-    """Return the rows of a question: its title, its effects, the `content` of its call, the
-    options.
+    """Return the rows of a question: title, effects, the `content` of its call, options.
 
     Files are named relative to `cwd`. In a `chat`, the card begins with an icon.
     """
@@ -125,9 +124,7 @@ def _title(decision: Decision, entry: ToolEntry | None, cwd: str) -> Title:
 
 
 def _title_rows(known: Title, whole: Target, *, chat: bool = False) -> list[Row]:
-    """Return the title with its line breaks, since it may be a command, and the agent's own
-    below.
-    """
+    """Return the title with its line breaks (it may be a command), and the agent's below."""
     told = "".join(text for text, _ in known.parts)
     if "\n" not in told.strip():
         parts = [(visible(ends(text)), group) for text, group in known.parts]
@@ -163,9 +160,7 @@ def _told(decision: Decision, entry: ToolEntry | None, cwd: str) -> list[Row]:
 
 
 def _effects(decision: Decision, cwd: str) -> list[Row]:
-    """Return the edit's effects on diagnostics of its files, and the first of those that it
-    adds.
-    """
+    """Return the edit's effects on the diagnostics of its files, with the first new ones."""
     found = decision.effects
     if not found:
         return []

@@ -91,8 +91,7 @@ def _tail(text: str, lines: int) -> str:
 
 
 def both_ends(text: str) -> tuple[list[str], int, list[str]]:
-    """Return all visible lines of a text, or the first ones, the number left out, and the last
-    ones.
+    """Return all visible lines of a text, or first lines, number left out, and last lines.
 
     The cost does not grow with the text.
     """

@@ -61,9 +61,7 @@ class _Look:
         return self._colour or self._weight
 
     def _take(self, arguments: str) -> None:
-        """Apply a sequence that sets colour or weight. Of 256 colours, only the first 16 are
-        supported.
-        """
+        """Apply a sequence that sets colour or weight. Only the first 16 of 256 colours count."""
         codes = [int(code) if code.isdigit() else 0 for code in re.split("[;:]", arguments)]
         while codes:
             code = codes.pop(0)

@@ -70,9 +70,7 @@ def indent(rows: Iterable[Row], prefix: str) -> list[Row]:
 
 
 def decor(rows: Sequence[Row]) -> tuple[list[list[Any]], list[list[Any]]]:
-    """Return spans `{row, col, end_col, group}` and targets `{row, data}`, relative to the first
-    row.
-    """
+    """Return spans `{row, col, end_col, group}` and targets `{row, data}`, by relative row."""
     spans = [[at, a, b, group] for at, (_, marks, _) in enumerate(rows) for a, b, group in marks]
     targets = [[at, target] for at, (_, _, target) in enumerate(rows) if target is not None]
     return spans, targets

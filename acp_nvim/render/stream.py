@@ -64,7 +64,7 @@ class Stream:
 
     @property
     def ends_blank(self) -> bool:
-        """Whether the last visible row is empty."""
+        """Return whether the last visible row is empty."""
         return self.rows > 0 and not self._tail and not self._foot
 
     def draw(self, batch: Batch, n: int, start: int, at_top: bool, budget: int) -> bool:
@@ -155,9 +155,7 @@ class Stream:
         return self._clean(piece), block, done
 
     def _next_text(self) -> str:
-        """Join the parts up to the next content block, since a flood of small ones is faster as
-        one.
-        """
+        """Join the parts up to the next content block; many small ones are faster as one."""
         waiting = self.message.parts[self._part :]
         try:
             text = "".join(waiting)  # type: ignore[arg-type]

@@ -71,9 +71,7 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str, limit: int = 200) -> str:
-    """Return `text` as a single visible line of at most `limit` characters, for titles and
-    messages.
-    """
+    """Return `text` as a single visible line of at most `limit` characters."""
     if len(text) <= limit and text.isascii() and text.isprintable() and "  " not in text:
         return text.strip()
     line = " ".join(visible(text[:_LOOKED_AT]).split())

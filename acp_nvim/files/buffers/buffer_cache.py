@@ -46,8 +46,8 @@ class BufferCache:
     # ---- read
 
     async def read(self, place: Place) -> BufferText | Closed:
-        """Read the buffer, as `Buffers.read`. The user's changedtick makes the cached text
-        valid.
+        """Read the buffer, as `Buffers.read`, unless the user's changedtick vouches for the
+        cache.
         """
         state = self._files.buffer(place.real)
         if state.text is not None and state.is_vouched:
@@ -86,8 +86,8 @@ class BufferCache:
         return (await self.glance(path))[0]
 
     async def glance(self, path: str) -> tuple[BufferText | Closed, str | None]:
-        """Return the same as `peek`, and the file's signature when the editor last read or wrote
-        it.
+        """Return the same as `peek`, and the file's signature at the editor's last read or
+        write.
         """
         live, signature = await self._inner.glance(Place(path, path))
         return self._found(path, live), signature

@@ -82,8 +82,10 @@ class FileState(msgspec.Struct, frozen=True):
         return in_bytes(self.disk, self.disk_format) if isinstance(self.disk, Text) else None
 
     def byte_forms(self) -> Sequence[bytes]:
-        """Return the possible contents of a file with the text `disk`. A BOM and the CR of line
-        ends may be characters of that text; no second one is added then.
+        """Return the possible bytes of a file with the text `disk`.
+
+        A BOM and the CRs of line ends may be characters of the text itself. They are not added a
+        second time then.
         """
         data = self.disk_bytes()
         if data is None or not isinstance(self.disk, Text):
@@ -92,7 +94,7 @@ class FileState(msgspec.Struct, frozen=True):
         return (data, in_bytes(self.disk, None)) if plain else (data,)
 
     def holds(self, data: bytes | None) -> bool:
-        """Whether these bytes are `disk`."""
+        """Return whether the bytes are a form of `disk`; None is a missing file."""
         return self.disk is None if data is None else data in self.byte_forms()
 
 

@@ -47,9 +47,7 @@ class UnreadFiles:
         return EMPTY if found is None else found
 
     async def learn(self, session: AgentSession, path: str, file_format: Format) -> None:
-        """Find the text from before the user's save in the turn, if it is unknown and the scan is
-        done.
-        """
+        """Find an unknown text from before the user's save in the turn, once the scan is done."""
         turn = self._turns.get(session)
         if turn is not None and turn.ready.is_set() and turn.user_saves.get(path) is UNSET:
             found = await self._stored(turn.trees, path, file_format)

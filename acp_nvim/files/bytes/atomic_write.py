@@ -143,8 +143,7 @@ def _temporary() -> str:
 
 
 def _backup(at: Spot, data: bytes, cleanup: contextlib.ExitStack) -> str:
-    """Copy the bytes to a file in the same directory, or to a temporary file if it is
-    write-protected.
+    """Copy the bytes to a file in the same directory, or to a temporary one if necessary.
 
     Returns the path of the copy; ``cleanup`` removes it.
     """
@@ -184,9 +183,7 @@ def _put_back(handle: int, old: bytes, new: bytes) -> bool:
 
 @contextlib.contextmanager
 def _beside(at: Spot, mode: int) -> Iterator[tuple[FileIO, str]]:
-    """Yield a new file in the same directory and its name; unlink it afterwards unless it was
-    renamed.
-    """
+    """Yield a new file in the same directory and its name; unlink it unless it was renamed."""
     name = f".{at.name[:50]}.{os.urandom(6).hex()}"
     handle = os.open(name, _NEW, mode, dir_fd=at.folder)
     try:

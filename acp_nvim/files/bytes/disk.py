@@ -89,9 +89,7 @@ def write(place: Place, data: bytes, rights: Rights | None = None) -> None:
 
 
 def _refused(place: Place, error: OSError, denied: Reason = "failed") -> Refusal:
-    """Return the refusal for an error of the system; ``denied`` is the reason for a
-    PermissionError.
-    """
+    """Return the refusal for a system error; ``denied`` is the reason for PermissionError."""
     reason: Reason = "failed"
     if isinstance(error, SizeError):
         reason = "too_large"
@@ -210,9 +208,7 @@ def read_dated(path: str) -> tuple[bytes | None, str | None, int]:
 
 
 def changed_at(path: str) -> int:
-    """Return the time of the file's last change or, if it is gone, an upper bound of its removal
-    (ns).
-    """
+    """Return when a file last changed or, if it is gone, was removed at the latest (ns)."""
     try:
         return os.lstat(path).st_ctime_ns
     except OSError:

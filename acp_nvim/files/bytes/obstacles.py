@@ -141,8 +141,7 @@ def pending_inside(ledger: Ledger, entries: Sequence[Pending]) -> list[Pending]:
 
 
 def users_file_inside(ledger: Ledger, entry: Pending) -> str:
-    """Return the first file in a folder that replaces a deleted file and was not created by an
-    agent.
+    """Return the first file in a folder in place of a deleted file, except agents' new files.
 
     The path is relative to the folder. Empty if there is no such file, or no folder.
     """
@@ -156,9 +155,7 @@ def users_file_inside(ledger: Ledger, entry: Pending) -> str:
 
 
 def in_order(steps: Sequence[Restoration]) -> list[Restoration]:
-    """Sort the steps so that a file is removed before another is created above or below its
-    path.
-    """
+    """Sort the steps: remove files before others are created above or below their paths."""
     coming = [step.path for step in steps if step.after is not None]
 
     def is_first(step: Restoration) -> bool:

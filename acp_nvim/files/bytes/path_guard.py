@@ -38,9 +38,7 @@ class PathGuard(Generic[S]):
         self._ask = ask
 
     async def allowed(self, session: S, verb: Verb, path: str) -> tuple[Place, Why | None]:
-        """Resolve the path and ask the user if necessary; also return the reason. Raises
-        Refusal.
-        """
+        """Resolve the path, ask the user if necessary, also return the reason. Raises Refusal."""
         where, why = await self.needed(session, verb, path)
         if why is not None:
             await self.question(session, verb, where, why)

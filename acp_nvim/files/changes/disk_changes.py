@@ -376,9 +376,7 @@ class DiskChanges:
     async def _take_up_one(
         self, change: FileChange, turn: Turn | None, at: int
     ) -> AgentSession | None:
-        """Process a change by this turn, or the user; return the session whose pending edit it
-        is.
-        """
+        """Process a change by this turn or the user; return the session of its pending edit."""
         if turn is not None:
             self.turn_starts.has_changed(turn, change, at)
         state = self._edits.state(change.path)

@@ -87,9 +87,7 @@ class FolderWatch:
         await self.begin([root for root in roots if root in self._watched])
 
     def rest(self, roots: Iterable[str]) -> bool:
-        """Return whether nothing has changed below these directories since each was last
-        scanned.
-        """
+        """Return whether nothing has changed below these directories since their last scan."""
         self._read()
         return all(
             self._rests.get(root, False) and self._places[root] == _place(root) for root in roots

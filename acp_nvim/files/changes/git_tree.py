@@ -86,9 +86,7 @@ def _marks(tops: Iterable[str]) -> dict[str, Mark]:
 
 
 def find_top(folder: str) -> str:
-    """Return the nearest directory that has a `.git`, from this one upwards; empty if there is
-    none.
-    """
+    """Return the nearest directory from this one upwards with a `.git`; empty if none."""
     while True:
         if os.path.lexists(folder + "/.git"):
             return folder

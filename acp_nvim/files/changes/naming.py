@@ -20,9 +20,7 @@ class Naming:
         self._edits = edits
 
     async def changed(self, turn: Turn, entered: Mapping[str, Pending | None]) -> None:
-        """Mark the files that a turn has changed. ``entered`` has the pending edits before the
-        changes.
-        """
+        """Mark the files that a turn has changed. ``entered`` has their earlier pending edits."""
         lacking = turn.mentions.lacking
         named = await to_thread.run_sync(turn.mentions.among, entered)
         for path, was in entered.items():

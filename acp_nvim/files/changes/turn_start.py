@@ -144,9 +144,7 @@ class TurnStarts:
         self._open: list[TurnStart] = []
 
     def note(self, turn: Turn, sent: int | None = None) -> TurnStart:
-        """Record the start of a prompt. ``sent`` is the time at which the agent got it, if it has
-        it.
-        """
+        """Record the start of a prompt. ``sent`` is the time at which the agent got it, if ever."""
         start = TurnStart(turn, self._files.known(), sent)
         self._open.append(start)
         return start

@@ -244,9 +244,7 @@ class Turns:
                 self._announced = roots
 
     def user_saved(self, path: str, before: Text | UnsetType | None) -> None:
-        """Record a save by the user of a file that had this text on disk before (UNSET: not
-        known).
-        """
+        """Record a user's save of a file with this earlier text on disk (UNSET: not known)."""
         for turn in self._turns.values():
             if turn.concerns(path):
                 turn.user_saves.setdefault(path, before)

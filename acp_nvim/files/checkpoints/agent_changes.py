@@ -46,9 +46,7 @@ class ContentChange(msgspec.Struct, frozen=True):
 
 
 def follows(before: str, *marks: str) -> bool:
-    """Return whether a change that begins with this content may directly follow one of these
-    marks.
-    """
+    """Return whether a change that begins with this content may follow one of these marks."""
     if before == UNKNOWN or UNKNOWN in marks:
         return False
     return before == SAME or SAME in marks or before in marks

@@ -118,9 +118,7 @@ class GitStore:
         return Scan(self._tree, changes, told, list(room.fitting), self._nested)
 
     def is_unchanged(self) -> bool:
-        """Return whether the next scan would find nothing; known only for a small plain
-        directory.
-        """
+        """Return whether the next scan would find nothing; only for small plain directories."""
         return self._resting is not None and self._resting == self._signatures()
 
     def _signatures(self) -> dict[str, plain_tree.Signature] | None:
@@ -374,9 +372,7 @@ class GitStore:
         return [name for name in names if _size(stem + name) >= 0]
 
     def _tracked(self, *spec: str) -> list[tuple[bytes, str]]:
-        """Return object name and path of each tracked file that a pathspec selects below the
-        root.
-        """
+        """Return object name and path of each tracked file that a pathspec selects."""
         root = [] if self._spec == "." else [f":(literal){self._spec}"]
         listed = self._git.run(["ls-files", "-s", "-z", "--", *root, *spec], converting=True)
         files = (entry for entry in listed.split(b"\0") if entry.startswith(b"100"))

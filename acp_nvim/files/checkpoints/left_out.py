@@ -58,9 +58,7 @@ class Marks:
         self._known: dict[str, LeftOut] = {"": LeftOut()}
 
     def marked(self, tree: str, out: LeftOut) -> str:
-        """Return the name of a tree with these files left out. Raises StoreError if it cannot be
-        written.
-        """
+        """Return the name of a tree with these files left out. Raises StoreError."""
         if not out:
             return tree
         files = {os.fsencode(path): out.files[path] for path in sorted(out.files)}

@@ -32,9 +32,7 @@ def unlisted(root: str, own: str) -> list[str]:
 
 
 def signatures(root: str, own: str) -> dict[str, Signature] | None:
-    """Return a signature of each file; None if there are more than `FEW` entries or a read
-    fails.
-    """
+    """Return a signature of each file; None for more than `FEW` entries or a failed read."""
     found: dict[str, Signature] = {}
     try:
         for count, entry in enumerate(_below(root, own, strict=True), 1):

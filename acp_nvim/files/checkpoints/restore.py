@@ -142,9 +142,7 @@ def _left(path: str, reason: str) -> str:
 
 
 def in_order(steps: Iterable[RestoreStep]) -> list[RestoreStep]:
-    """Sort the steps: deletions first, innermost paths first, since others may take their
-    places.
-    """
+    """Sort the steps: deletions first, innermost first, since others may take their places."""
     going = [step for step in steps if step.target.data is None]
     coming = [step for step in steps if step.target.data is not None]
     going.sort(key=lambda step: step.target.path.count(os.sep), reverse=True)
@@ -152,9 +150,7 @@ def in_order(steps: Iterable[RestoreStep]) -> list[RestoreStep]:
 
 
 def question(paths: list[str], unknown: Container[str], cwd: str, since: str) -> str:
-    """Return a question with the files that the user changed, or may have changed, like an
-    agent.
-    """
+    """Return a question with the files that the user changed too, or may have changed."""
     parts = [
         (wording.PART_YOURS_TOO, [path for path in paths if path not in unknown]),
         (wording.PART_UNKNOWN_AUTHOR, [path for path in paths if path in unknown]),

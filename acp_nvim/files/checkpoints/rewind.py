@@ -199,8 +199,7 @@ class Rewind:
     async def restore(
         self, session: AgentSession, n: int | None, ask: Ask, *, every: bool = False
     ) -> list[str]:
-        """Restore the files that agents changed to before prompt ``n``; None: undo the last
-        restore.
+        """Restore the files that agents changed to before prompt ``n``; None: undo a restore.
 
         With ``every``, also restore files that only the user changed. ``ask`` is called for files
         that both changed.

@@ -126,9 +126,7 @@ class Snapshots:
     def by_root(
         self, roots: Iterable[str], paths: Iterable[str]
     ) -> tuple[dict[str, list[str]], list[str]]:
-        """Group the files by the innermost directory that contains them; also return those in
-        none.
-        """
+        """Group the files by the innermost directory around them; also return the others."""
         by: dict[str, list[str]] = {}
         rest = list(paths)
         for root in self.within(roots):
@@ -172,8 +170,7 @@ class Snapshots:
         return changes
 
     async def look_around(self, outer: str) -> list[FileChange]:
-        """Return the changes since the last scan of a work tree that is larger than a session's
-        directory.
+        """Return the changes since the last scan of a work tree around a session's directory.
 
         Files that are left out are not reported.
         """
@@ -189,9 +186,7 @@ class Snapshots:
         return isinstance(self._reasons.get(root), LimitError)
 
     async def changed_since(self, root: str, since: int) -> list[str]:
-        """Return files changed since a time in nanoseconds, in a work tree that cannot be
-        stored.
-        """
+        """Return files changed since a time (ns) in a work tree that cannot be stored."""
         return await self._locked(root, self._changed_since, since)
 
     async def folders(self, root: str) -> list[str] | None:
@@ -267,9 +262,7 @@ class Snapshots:
         return await to_thread.run_sync(self._store(root).contents, wanted)
 
     async def content(self, trees: Mapping[str, str], path: str) -> Side:
-        """Return the content of a file in one of these trees, by directory; Unstored if not
-        known.
-        """
+        """Return the content of a file in one of these trees, by directory, or Unstored."""
         inside = [root for root in trees if is_below(path, root) and root in self._stores]
         if not inside:
             return UNKNOWN_CONTENT
@@ -288,8 +281,7 @@ class Snapshots:
     async def committed(
         self, root: str, paths: Sequence[str], known: str | None
     ) -> tuple[str, int, dict[str, bytes | None]]:
-        """Return HEAD's commit, when it was set (ns, 0: not known), and contents of files it
-        changed.
+        """Return HEAD's commit, the time of its move (ns, 0: not known), and contents it changed.
 
         The contents are given only if HEAD differs from ``known`` by more than checkouts.
         """

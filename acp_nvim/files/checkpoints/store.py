@@ -70,9 +70,7 @@ class Blob(msgspec.Struct, frozen=True):
 
     @property
     def is_missed(self) -> bool:
-        """Return whether a user would want it stored and it is not. Excludes sockets and
-        devices.
-        """
+        """Return whether a file is left out that a user would want stored; no socket or device."""
         return not self.is_stored and self.why not in (SOCKET, DEVICE)
 
     @property

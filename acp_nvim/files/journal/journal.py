@@ -127,9 +127,8 @@ class JournalFile:
         data = _read(self._reading, self._offset, size)
         batches, lost, end = read_on(data)
         if fresh:
-            self._least = (
-                size if was_there else 0
-            )  # a long file is rewritten by the next process that opens it
+            # A long file is rewritten by the next process that opens it.
+            self._least = size if was_there else 0
         torn = end < len(data) and (locked or (fresh and not batches))
         is_cut = self._offset + end < noted
         self._offset = size if locked else self._offset + end
@@ -199,9 +198,7 @@ class JournalFile:
         self._stop_reading()
 
     def mark(self, *, pending: bool) -> None:
-        """Record whether there is anything to decide, and how many bytes of the file are
-        complete.
-        """
+        """Record whether there is anything to decide, and the number of complete bytes."""
         if pending:
             private_files.directory(self.folder)
             self._note_size(self._offset)

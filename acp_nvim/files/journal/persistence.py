@@ -115,9 +115,7 @@ class Persistence:
         self.cut_until = until
 
     def begin(self, data: Path, instance: str) -> None:
-        """Start to keep journals below `stdpath('data')/acp`; ``instance`` is the name of this
-        Neovim.
-        """
+        """Start to keep journals below `stdpath('data')/acp`; ``instance`` names this Neovim."""
         if self._data is None:
             self._data = data
             self.keys.belong_to(instance)
@@ -410,9 +408,7 @@ class Persistence:
         return seen
 
     def _keep_unsaved(self, seen: Seen, rejected: Iterable[str]) -> None:
-        """Keep edits pending that other Neovims have ``rejected`` if an unsaved buffer still has
-        them.
-        """
+        """Keep edits that other Neovims have ``rejected`` pending in unsaved buffers here."""
         edits = self._edits
         for path in rejected:
             buffer, was = edits.buffers.get(path), seen.get(path)
@@ -464,9 +460,7 @@ class Persistence:
             await self._settle_conflict(path)
 
     async def adopt(self) -> None:
-        """Enter all writes that an earlier process was killed over, before pending edits are
-        listed.
-        """
+        """Enter all writes that an earlier process was killed over."""
         for root, landings in list(self._landings.items()):
             for path in list(landings.unknown):
                 async with self._locks[root], self._edits.alone(path):

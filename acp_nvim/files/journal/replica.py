@@ -125,9 +125,7 @@ class Replica:
     # --------------------------------------------------------------------------------
 
     def read(self, *, locked: bool) -> list[Key]:
-        """Continue to read; return the keys whose values others have changed. Raises
-        NewerVersionError.
-        """
+        """Read on; return the keys whose values others have changed. Raises NewerVersionError."""
         news = self.file.read(locked=locked)
         self.is_cut = news.is_cut
         self.damaged = self.damaged or news.damaged or (locked and news.is_cut)

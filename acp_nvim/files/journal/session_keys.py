@@ -29,9 +29,7 @@ class SessionKeys:
         return self._keys.get(n) or f"{self.instance}.{n}"
 
     def number(self, key: str) -> int:
-        """Return our number of the session with that key; a new one for another Neovim's
-        session.
-        """
+        """Return our number of a session, a new one for another Neovim's session."""
         owner, _, n = key.rpartition(".")
         if owner == self.instance and n.isdigit():
             return int(n)

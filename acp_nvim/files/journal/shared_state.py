@@ -250,9 +250,7 @@ class SharedState:
     def _take_checkpoint(
         self, kind: str, name: str, made: Checkpoint | None, before: Checkpoint | None
     ) -> None:
-        """Take over a checkpoint. ``before`` is the one that this process last wrote or took
-        over.
-        """
+        """Take over a checkpoint. ``before`` was last written or taken over by this process."""
         key, _, own = name.partition(":")
         lists = self._rewind.checkpoints.lists()[kind == UNDO]
         found = lists.setdefault(self._keys.number(key), [])

@@ -105,9 +105,7 @@ class ReviewDecisions:
         return self._ledger.get(path), self._edits.state(path).agent_change_count
 
     async def _hunk(self, verdict: Verdict, path: str, row: int, seen: Pending | None) -> list[str]:
-        """Decide a hunk. ``seen`` are the pending edits that the user saw; ``row`` refers to
-        them.
-        """
+        """Decide a hunk at a ``row`` of the pending edits that the user saw (``seen``)."""
         entry = self._ledger.get(path)
         if entry is None:
             return [wording.NOTHING_IN.format(file=Path(path).name)]
@@ -133,9 +131,7 @@ class ReviewDecisions:
     async def _all_of(
         self, verdict: Verdict, entries: Sequence[Pending], others: Mapping[str, Pending | None]
     ) -> list[str]:
-        """``others`` has the edits as the user saw them, of files that another Neovim has
-        changed.
-        """
+        """Decide files. ``others`` are the edits as seen, of files changed by another Neovim."""
         if len(entries) == 1 and others and self._ledger.get(entries[0].path) is None:
             return [wording.DECIDED_ELSEWHERE.format(file=Path(entries[0].path).name)]
         scope = {entry.path for entry in entries}
@@ -161,8 +157,7 @@ class ReviewDecisions:
     def _free(
         self, paths: Sequence[str], scope: AbstractSet[str], verdict: Verdict
     ) -> tuple[list[str], list[str]]:
-        """Remove files that cannot be rejected since a folder in their place contains a file of the
-        user.
+        """Remove files that cannot be rejected since a folder with a user's file replaces them.
 
         Also returns lines that say so.
         """
@@ -187,9 +182,7 @@ class ReviewDecisions:
     async def _files(
         self, verdict: Verdict, paths: Sequence[str], seen: Mapping[str, Pending | None]
     ) -> list[str]:
-        """Decide files. ``seen`` has the edits at the decision, of files that agents changed
-        since.
-        """
+        """Decide files. ``seen`` has the edits as decided, of files that agents changed since."""
         found = [now for path in paths if (now := self._ledger.get(path)) is not None]
         if not found:
             return [wording.NOTHING_THERE]
@@ -377,8 +370,7 @@ class ReviewDecisions:
             raise Refused(error.strerror or str(error)) from error
 
     async def _take_agents_text(self, path: str, live: BufferText, theirs: Text) -> None:
-        """Load the agent's text from disk into the buffer, even if the user's text was saved over
-        it.
+        """Load the agent's text from disk into the buffer, even if the user's was saved over it.
 
         An autosave is not a decision.
         """

@@ -100,9 +100,7 @@ class PendingEdits:
         return self.tracked.state(path)
 
     def is_store(self, session: AgentSession, path: str) -> bool:
-        """Return whether the agent of a session keeps a file for itself (option
-        `agents.*.store`).
-        """
+        """Return whether a session's agent keeps a file for itself (option `agents.*.store`)."""
         globs = self.options().stores.get(session.agent, ())
         return matches(Place(path, path), below(path, session.roots), globs)
 
@@ -163,9 +161,7 @@ class PendingEdits:
 
     @asynccontextmanager
     async def alone(self, *paths: str) -> AsyncIterator[None]:
-        """Hold the locks of these files and of decisions. Only the user may change the files
-        then.
-        """
+        """Hold the locks of these files and of decisions; only the user may change the files."""
         async with self._lock, AsyncExitStack() as stack:
             for path in sorted(set(paths)):
                 await stack.enter_async_context(self.tracked[path].alone())
@@ -321,7 +317,7 @@ class PendingEdits:
             self._wake.set()
 
     def save_signed(self, path: str, signature: str, other_bytes: bool) -> None:
-        """Record the signature of a save by the user; ``other_bytes``: its bytes differ from the
+        """Record the signature of a user's save; ``other_bytes``: its bytes differ from the
         text.
         """
         self.tracked[path].hear(SaveSigned(signature, other_bytes))
@@ -334,8 +330,7 @@ class PendingEdits:
         file_format: Format,
         unaware: bool = False,
     ) -> None:
-        """Process a save of the buffer by the user. It resolves a conflict unless they are
-        ``unaware``.
+        """Process a save by the user, which resolves a conflict unless they are ``unaware``.
 
         ``lines`` are given for a buffer whose text is not known here.
         """
@@ -378,9 +373,7 @@ class PendingEdits:
         return text
 
     async def found(self, path: str, text: Text | None) -> None:
-        """Process the present text of a file: it is the user's unless an agent may have changed
-        it.
-        """
+        """Process the text of a file: it is the user's unless an agent may have changed it."""
         buffer = self.buffers.get(path)
         is_typed = buffer is not None and buffer.modified
         if is_typed:
@@ -406,9 +399,7 @@ class PendingEdits:
         self.changed(path)
 
     def _tree_changed(self, path: str, text: Text | None, branch: str, *, replaced: bool) -> None:
-        """Process a text that git, another program or the user of an earlier Neovim has put
-        there.
-        """
+        """Process a text by git, another program or the user of an earlier Neovim."""
         entry = self.ledger.get(path)
         was_apart = entry is not None and entry.conflict
         if self.ledger.tree_changed(path, text, replaced=replaced, branch=branch, time=time.time()):
@@ -526,9 +517,7 @@ class PendingEdits:
         self.view.hunks(path, entry, buffer.tick if buffer is not None and current else None)
 
     def files(self, n: int | None) -> list[Pending]:
-        """Return the entries in scope of `all`: the session's, and those of sessions that have
-        ended.
-        """
+        """Return the entries in scope of `all`: those of the session and of ended sessions."""
         over = {s.n for s in self._sessions() if s.is_over}
         live = {s.n for s in self._sessions()} - over
         return [

@@ -47,9 +47,7 @@ class Amends(Protocol[S_contra]):
         ...
 
     def agents(self, session: S_contra, real: str) -> Text | None:
-        """Return the agent's own text while the user's changes are applied to it, otherwise
-        None.
-        """
+        """Return the agent's own text while the user's changes are applied, otherwise None."""
         ...
 
     async def ended(self, session: S_contra, look: Callable[[str], Awaitable[None]]) -> None:
@@ -129,8 +127,8 @@ class AgentFiles(Generic[S]):
     async def write(
         self, session: S, path: str, content: str, answer: Callable[[], None] = lambda: None
     ) -> None:
-        """Merge the content into the live text and save by policy. An unchanged text is not
-        written.
+        """Merge the content into the live text, save by policy. Does nothing if the text is the
+        same.
 
         ``answer`` is called as soon as the file is written, before the change is shown for review.
         """
@@ -144,8 +142,7 @@ class AgentFiles(Generic[S]):
     async def put(
         self, session: S, where: Place, base: Text | None, text: Text, *, knows: bool
     ) -> Landed | None:
-        """Merge a change that the user has allowed into the live text; return None if nothing
-        changes.
+        """Merge a change that the user has allowed into the live text; None if nothing changes.
 
         Without a base the file must not exist. With ``knows`` the agent is taken to know this
         change, whatever it last read of the file. Otherwise it counts like a change by the user.

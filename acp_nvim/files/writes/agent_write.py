@@ -241,7 +241,7 @@ class AgentWrite:
         return found
 
     async def _attempt(self, live: BufferText, merged: Merged) -> Written:
-        """Try once. Returns when the write is done, the buffer has changed, or no edit is
+        """Try once. Returns if the write is done, the buffer has changed, or edits are not
         allowed.
         """
         hunks = _hunks(live, merged)

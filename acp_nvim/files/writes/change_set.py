@@ -200,9 +200,7 @@ class ChangeSets(Generic[S]):
     async def _put_back(
         self, done: Iterable[FileChange], pending: Mapping[str, Pending | None]
     ) -> str:
-        """Undo the steps, given in reverse order. Returns the files that stay changed, as a
-        message.
-        """
+        """Undo the steps, given in reverse order. Names the files that stay changed."""
         left: list[str] = []
         for step in done:
             paths = [path for path in (step.path, step.origin) if path is not None]

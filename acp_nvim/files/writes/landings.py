@@ -190,9 +190,7 @@ class Landings:
     def _made(
         self, path: str, text: Text | None, notes: Sequence[WriteNote]
     ) -> list[tuple[WriteNote, Text | None, Text]]:
-        """Return the writes that a text contains and no journal does, each with the texts around
-        it.
-        """
+        """Return the writes that a text contains and no journal does, with the texts around."""
         entry = self._edits.ledger.get(path)
         made: list[tuple[WriteNote, Text | None, Text]] = []
         for note in reversed(notes):

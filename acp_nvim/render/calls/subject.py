@@ -45,9 +45,7 @@ def plain_title(call: ToolCall) -> str:
 
 
 def subject(entry: ToolEntry, title: str, cwd: str) -> str:
-    """Return the subject of a call on one line; empty if the title contains it, or there is
-    none.
-    """
+    """Return the subject of a call on one line; empty if the title has it, or without one."""
     call = entry.call
     if call.own or call.user_tool:
         return ""
@@ -87,9 +85,7 @@ def begins(title: str, text: str) -> bool:
 
 
 def files(call: ToolCall) -> list[str]:
-    """Return the files of a call: those of its diffs, locations or raw input, whichever is
-    first.
-    """
+    """Return the files of a call, from its diffs, else its locations, else its raw input."""
     found: list[str] = []
     for item in islice(call.content, lists.ITEMS):
         if item.__class__ is schema.Diff:

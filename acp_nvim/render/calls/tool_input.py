@@ -91,9 +91,7 @@ def change_rows(call: ToolCall, cwd: str, limit: int | None, whole: Target) -> l
 
 
 def _beside(call: ToolCall) -> list[tool_input.Command]:
-    """Return commands that are only in the call's `_meta`. They are shown, since rules check
-    them.
-    """
+    """Return commands that are only in the call's `_meta`, since rules check them too."""
     if not call.meta:
         return []
     told = commands(call)

@@ -263,9 +263,7 @@ def entry_of(decision: Decision, session: Any) -> ToolEntry | None:
 
 
 def float_rows(entry: ToolEntry | None, decision: Decision, cwd: str = "") -> list[Row]:
-    """Return the rows of a pending decision for the float: its card with all content of its
-    call.
-    """
+    """Return the rows of a pending decision for the float: its card with its call's content."""
     return card(decision, entry, cwd, content_rows(entry, decision, cwd))
 
 
