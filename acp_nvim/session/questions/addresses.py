@@ -1,6 +1,4 @@
-"""Addresses that an agent wants opened: what the user sees before they agree
-(v1/elicitation#url-mode).
-"""
+"""Addresses that an agent asks to open, with warnings for the user (v1/elicitation#url-mode)."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from acp_nvim.render.text import visible
 
 _LOOPBACK: Final = re.compile(r"(?i)(.+\.)?localhost|127(\.\d+){3}|::1")
 _PARAMETERS: Final = 100
-"""How many parameters of an address are looked at."""
+"""Maximum number of parameters of an address that are examined."""
 
 
 def described(url: str) -> list[str]:
@@ -32,8 +30,10 @@ def described(url: str) -> list[str]:
 
 
 def _loopback(parts: SplitResult) -> str:
-    """The host of this machine to which the page redirects in the end, as it is written in the
-    query (RFC 8252); empty where there is none. A browser elsewhere does not find it.
+    """Return the loopback host in the query to which the page finally redirects, or an empty
+    string.
+
+    A browser on another machine cannot reach it (RFC 8252).
     """
     for _, value in parse_qsl(parts.query)[:_PARAMETERS]:
         target = _split(value)
@@ -45,21 +45,22 @@ def _loopback(parts: SplitResult) -> str:
 
 
 def safe(url: str) -> bool:
-    """Whether it may be given to the browser: a web address with a host and nothing unseen."""
+    """Return whether an address may be opened in a browser: a visible web address with a host."""
     parts = _split(url)
     return (
         parts is not None
         and parts.scheme in ("https", "http")
         and bool(parts.hostname)
         and visible(url) == url
-        and "\\" not in url  # browsers read it as a slash: the host would be another one
+        and "\\" not in url  # browsers read it as a slash, which changes the host
         and not any(character.isspace() for character in url)
     )
 
 
 def warnings(url: str) -> list[str]:
-    """Return warnings about an address: punycode, letters of other scripts, a name before the host,
-    no TLS.
+    """Return warnings about an address.
+
+    They are about punycode, letters of other scripts, a user name before the host, no TLS.
     """
     parts = _split(url)
     if parts is None:
@@ -92,12 +93,12 @@ def _split(url: str) -> SplitResult | None:
 
 
 def _host(parts: SplitResult) -> str:
-    """The host and the port as they are written, without a user's name before them."""
+    """Return host and port as written, without the user name before them."""
     return parts.netloc.rpartition("@")[2]
 
 
 def _ascii(host: str) -> str:
-    """Return the host name in ASCII, as it is looked up, label by label."""
+    """Return the host name in ASCII, label by label, as in DNS."""
     return ".".join(_encoded(label) for label in host.split("."))
 
 

@@ -1,8 +1,8 @@
-"""Questions with choices in a permission request, as Qwen Code asks them.
+"""Questions with choices in a permission request, as sent by Qwen Code.
 
-Its question tool asks for a permission whose call has the questions in `_meta`. The response has
-the answers beside the outcome, by the number of the question:
-`{"outcome": …, "answers": {"0": "Red"}}`.
+Its question tool requests a permission whose call has the questions in `_meta`. The response has
+the answers beside the outcome, by the number of the question: `{"outcome": …, "answers": {"0":
+"Red"}}`.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from acp_nvim.session.questions.decisions import CHOICE, Decision, Option, Outco
 
 
 class Choice(Struct, frozen=True):
-    """One choice of a question."""
+    """Choice of a question."""
 
     label: str
     description: str = ""
 
     @property
     def name(self) -> str:
-        """The label with its description."""
+        """Return the label with its description."""
         return f"{self.label} — {self.description}" if self.description else self.label
 
 
 class Question(Struct, frozen=True, rename="camel"):
-    """A question with its choices."""
+    """Question with its choices."""
 
     question: str
     options: list[Choice]
@@ -40,7 +40,7 @@ class Question(Struct, frozen=True, rename="camel"):
 
     @property
     def title(self) -> str:
-        """The question after its header."""
+        """Return the question after its header."""
         is_said = self.header.lower() in self.question.lower()
         return self.question if is_said else f"{self.header}: {self.question}"
 
@@ -52,8 +52,9 @@ class Answered(schema.RequestPermissionResponse, frozen=True):
 
 
 def asked(call: ToolCall, options: Sequence[schema.PermissionOption]) -> list[Question]:
-    """Return the questions of a call that asks for a permission; empty if it asks for something
-    else. `options` are those of the request.
+    """Return the questions in a permission request. They are empty for any other request.
+
+    `options` are those of the request.
     """
     meta = call.meta or {}
     if meta.get("qwenInteractionKind") != "user_question":
@@ -70,7 +71,7 @@ def asked(call: ToolCall, options: Sequence[schema.PermissionOption]) -> list[Qu
 
 
 def is_simple(questions: Sequence[Question]) -> bool:
-    """Whether one key answers: there is one question, with one answer."""
+    """Return whether one key can answer: there is one question with one answer."""
     return len(questions) == 1 and not questions[0].multi_select
 
 
@@ -80,8 +81,9 @@ def decision(
     question: Question,
     request: schema.RequestPermissionRequest | updates.PermissionRequest,
 ) -> Decision:
-    """Return the decision of a question: its options are the choices and, after them, the agent's
-    own ones that refuse.
+    """Return the decision of a question.
+
+    Its options are the choices, followed by the agent's own options that refuse.
     """
     refusing = [it for it in request.options if it.kind.startswith("reject")]
     taken = {it.option_id for it in refusing}
@@ -123,9 +125,7 @@ def _field(question: Question) -> schema.ElicitationPropertySchema:
 def response(
     questions: Sequence[Question], decision: Decision, options: Sequence[schema.PermissionOption]
 ) -> Callable[[Outcome], schema.RequestPermissionResponse]:
-    """Return the function that makes the response of an outcome. `options` are those of the
-    request.
-    """
+    """Return a function from outcome to response. `options` are those of the request."""
 
     def respond(outcome: Outcome) -> schema.RequestPermissionResponse:
         answers = _answers(questions, decision, outcome)
@@ -146,7 +146,7 @@ def response(
 def _answers(
     questions: Sequence[Question], decision: Decision, outcome: Outcome
 ) -> dict[str, str] | None:
-    """Return the answers by the number of the question; None if the user refused."""
+    """Return the answers by the number of the question, or None if the user refused."""
     if outcome.kind == "accept":
         content = outcome.content or {}
         return {key: it if isinstance(it, str) else ", ".join(it) for key, it in content.items()}

@@ -1,8 +1,8 @@
-"""Lines for a shell of which it is certain what they run: a small part of the shell's grammar.
+"""Parser of shell lines whose commands are certain: a small part of the shell's grammar.
 
-A line is *plain* when sh, dash, bash, zsh and their kin all read it in the same way, and all that
-it starts stands in it. Only such a line can be allowed by a rule; of any other nobody but the shell
-itself knows for sure what it does.
+A line is *plain* if sh, dash, bash, zsh and similar shells all read it in the same way, and it
+contains all that it starts. Only such a line can be allowed by a rule. The commands of any other
+line are certain only to the shell itself.
 
     line      command, then any number of  && || ; |  and a command; a `;` may end it
     command   program, then words and redirections, with blanks between them
@@ -15,11 +15,11 @@ itself knows for sure what it does.
               (`HEAD~1`)
     redirect  > or >> to one word, also 1> and 2>; 2>&1, 1>&2 and >&2; a blank stands before it
 
-All is on one line, printable, and outside of quotes in ASCII: some shells take a byte of an
-accented letter for a blank. So there is no expansion (`$x`, `$(…)`, `~`, globs, braces), no escape,
-no comment, no assignment, no here-document, no background job, no `&>` (which dash reads as `&`),
-no group and no history. A glob would start no other program, but gives it other words than the rule
-has seen: `rm ?` would allow `rm *`.
+The line is printable and, outside of quotes, ASCII: some shells take a byte of an accented letter
+for a blank. It contains no expansion (`$x`, `$(…)`, `~`, globs, braces), escape, comment,
+assignment, here-document, background job, `&>` (which dash reads as `&`), group or history. A glob
+would start no other program, but it gives the program words that the rule has not seen: `rm ?`
+would allow `rm *`.
 """
 
 from __future__ import annotations
@@ -49,13 +49,11 @@ _EQUALS: Final = late(r"(?:''|\"\")*=")
 _PROGRAM: Final = late(r"[A-Za-z0-9_./][A-Za-z0-9_./+-]*")
 _NOWHERE: Final = "/dev/null"
 MOST: Final = 16_384
-"""The most characters of a line that is read; nobody reviews a longer one, and no rule allows
-it.
-"""
+"""Maximum number of characters of a line that is parsed. No rule allows a longer one."""
 
 
 class Simple(msgspec.Struct, frozen=True):
-    """One command: its words without quotes, the text that they stand in, the files it writes."""
+    """Command: its words without quotes, its text, and the files it writes."""
 
     words: tuple[str, ...]
     text: str
@@ -63,14 +61,14 @@ class Simple(msgspec.Struct, frozen=True):
 
 
 class Line(msgspec.Struct, frozen=True):
-    """The commands of a plain line, and the operators between them."""
+    """Commands of a plain line, and the operators between them."""
 
     commands: tuple[Simple, ...]
     joins: tuple[str, ...] = ()
 
 
 def parse(line: str) -> Line | None:
-    """Read a plain line; None for every other."""
+    """Parse a plain line. Return None for any other."""
     return _parsed(line) if len(line) <= MOST and line.isprintable() else None
 
 
@@ -86,12 +84,12 @@ def _parsed(line: str) -> Line | None:
 
 
 def is_program(word: str) -> bool:
-    """Whether a word names a program in a plain line, in every shell."""
+    """Return whether a word names a program in a plain line, in every shell."""
     return word not in RESERVED and _PROGRAM.fullmatch(word) is not None
 
 
 class _Reader:
-    """Reads the tokens of a line one by one."""
+    """Reader of the tokens of a line, one by one."""
 
     def __init__(self) -> None:
         self._commands: list[Simple] = []
@@ -106,7 +104,7 @@ class _Reader:
         self._target = False
 
     def take(self, token: re.Match[str]) -> bool:
-        """Take a token; False where a plain line has none of its kind."""
+        """Handle a token. Return False if it is not allowed in a plain line."""
         match token.lastgroup:
             case "blank":
                 self._apart = True

@@ -1,7 +1,7 @@
-"""What an edit that is asked for would do to diagnostics: "This edit adds 2 errors".
+"""Effect of a proposed edit on diagnostics: "This edit adds 2 errors".
 
-The language servers say what they think of the text as it is and of the proposed one; what counts
-is the difference, since each of them may know less of a text than of a file on disk.
+The language servers report on the present text and on the proposed one. The difference counts,
+because a server may know less about such a text than about a file on disk.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.text import Text, keys
 
 NAMES: Final = {1: "error", 2: "warning"}
-"""The severities that count: hints and information are about style."""
+"""Severities that count. Hints and information are about style."""
 
 _WORD: Final = re.compile(r"[^\W\d]\w*")
 
 
 class Said(msgspec.Struct, frozen=True):
-    """One diagnostic; ``severity`` is 1 for an error and 2 for a warning, ``row`` is 0-based."""
+    """Diagnostic. ``severity`` is 1 for an error and 2 for a warning, ``row`` is 0-based."""
 
     severity: int
     message: str
@@ -34,20 +34,21 @@ class Said(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> tuple[int, str]:
-        """What stays the same when lines move."""
+        """Return the parts that do not change when lines move."""
         return self.severity, self.message
 
 
 class Opinion(msgspec.Struct, frozen=True):
-    """What one server says of the text as it is, and of the proposed one."""
+    """Diagnostics of one server for the present text and for the proposed one."""
 
     base: list[Said]
     proposed: list[Said]
 
 
 class Effect(msgspec.Struct, frozen=True):
-    """What an edit adds to the diagnostics of a file (real path), in the order of its lines; and
-    how many it takes away, by severity.
+    """Diagnostics that an edit adds to a file (real path), in the order of its lines.
+
+    It also has the numbers of removed ones, by severity.
     """
 
     path: str
@@ -56,8 +57,9 @@ class Effect(msgspec.Struct, frozen=True):
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """A diagnostic at a row of the proposed text, 0-based: its own, or the last one of the hunk
-    that is next to it, where the text says which line is meant.
+    """Diagnostic at a row of the proposed text, 0-based.
+
+    The row is its own, or the last one of the nearest hunk, and then the text names the line.
     """
 
     row: int
@@ -68,11 +70,11 @@ class Mark(msgspec.Struct, frozen=True):
 def effect(
     path: str, opinions: Iterable[Opinion], known: Sequence[Said], elsewhere: Collection[str]
 ) -> Effect | None:
-    """Return what an edit of a file does, None where that is nothing.
+    """Return the effect of an edit of a file, or None if there is none.
 
-    ``known`` is what is said of the file now: what is among that is not added. ``elsewhere`` are
-    words that other files of the same edit bring: no server sees those files as they will be, so
-    what it says about such a word is left out.
+    ``known`` are the present diagnostics of the file, which do not count as added. ``elsewhere``
+    are words that other files of the same edit add. No server sees the future state of those files,
+    so diagnostics about such a word are left out.
     """
     added: list[Said] = []
     fixed: Counter[int] = Counter()
@@ -99,12 +101,12 @@ def _names(one: Said, words: Collection[str]) -> bool:
 
 
 def new_words(base: Text | None, text: Text) -> set[str]:
-    """Words of a proposed text that the text as it is does not have."""
+    """Return the words of a proposed text that are missing in the present one."""
     before = set() if base is None else set(_WORD.findall("\n".join(base.lines)))
     return set(_WORD.findall("\n".join(text.lines))) - before
 
 
-# -- shown ----------------------------------------------------------------------------------------
+# -- display --------------------------------------------------------------------------------------
 
 
 def summary(effects: Sequence[Effect]) -> str:
@@ -126,12 +128,12 @@ def _counts(counts: Mapping[int, int]) -> str:
 
 
 def worst(effects: Sequence[Effect]) -> int:
-    """Return the severity of the worst one that is added; 0 where none is."""
+    """Return the worst severity of the added diagnostics, or 0."""
     return min((one.severity for it in effects for one in it.added), default=0)
 
 
 def marks(found: Effect, base: Text | None, text: Text) -> list[Mark]:
-    """Return where what is added stands in the review of a proposal."""
+    """Return the marks of the added diagnostics in the review of a proposal."""
     hunks = diff(keys(base), keys(text))
     spans = [(it.new_start, it.new_start + max(len(it.lines), 1) - 1) for it in hunks]
     last = max(len(text.lines) - 1, 0)

@@ -1,8 +1,9 @@
-"""A form as a page of text for editing, and back to values.
+"""Form as a page of text for editing, and parsing of the page into values.
 
 A field is a block: its head (`━━ 1. title (required) · its values`), help lines (`│ …`), then the
-value. Text stands as it is, over as many lines as it needs; choices are lines with a box, `(x)` one
-of them, `[x]` any of them. Lines of a text that look like heads or help are escaped by a backslash.
+value. Text is unchanged, on any number of lines. Choices are lines with a box: `(x)` for one of
+them, `[x]` for any of them. Lines of a text that look like heads or help are escaped by a
+backslash.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _BOX: Final = late(r"\s*[\[(]([^\])]?)[\])]\s?(.*)")
 
 
 class Page(Struct):
-    """The contents of a page: values by name, problems, the row of each field's head."""
+    """Contents of a page: values by name, problems, the row of each field's head."""
 
     values: dict[str, Any] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
@@ -33,7 +34,7 @@ class Page(Struct):
 
 
 def lines(form: Sequence[Field], values: Mapping[str, Any], above: Sequence[str]) -> list[str]:
-    """Return the page with these values; `above` are its first lines."""
+    """Return the page with these values. `above` are its first lines."""
     page = [HELP + line for text in above for line in visible(text).split("\n")]
     for number, it in enumerate(form):
         page += ["", head(number, it), *_help(it), *_value(it, values.get(it.name))]
@@ -48,7 +49,7 @@ def first_value(page: Sequence[str]) -> int:
 
 
 def head(number: int, it: Field) -> str:
-    """Return a field's head; it begins with the place in the form, since two may look alike."""
+    """Return a field's head. It begins with the field's number, because two labels may be equal."""
     accepts = wanted(it)
     words = f"{HEAD}{number + 1}. {one_line(it.label, 120)}"
     return f"{words} · {one_line(accepts, 200)}" if accepts else words
@@ -83,7 +84,7 @@ def _x(chosen: bool) -> str:
 
 
 def _offer(one: Choice) -> str:
-    """Return a choice on one line: its title, and its value where that differs."""
+    """Return a choice on one line: its title, and its value if that differs."""
     named = one.title if one.title in ("", one.value) else f"{one.title} · {one.value}"
     named = named or one.value
     return one_line(f"{named} — {one.description}" if one.description else named, 400)
@@ -98,7 +99,7 @@ def _unescape(line: str) -> str:
 
 
 def read(form: Sequence[Field], page: Sequence[str]) -> Page:
-    """The values of a page as the user left it."""
+    """Parse a page that the user has edited."""
     found = Page()
     blocks = _blocks(form, page, found.rows)
     for it in form:
@@ -116,7 +117,7 @@ def read(form: Sequence[Field], page: Sequence[str]) -> Page:
 def _blocks(
     form: Sequence[Field], page: Sequence[str], rows: dict[str, int]
 ) -> dict[str, list[str]]:
-    """The lines below each head, by name of the field."""
+    """Return the lines below each head, by name of the field."""
     heads = {head(number, it): it.name for number, it in enumerate(form)}
     blocks: dict[str, list[str]] = {}
     body: list[str] = []
@@ -131,7 +132,7 @@ def _blocks(
 
 
 def _take(it: Field, body: list[str], found: Page) -> None:
-    """One value out of its block; an empty one is no value."""
+    """Parse one value out of its block. An empty block has no value."""
     match it.kind:
         case "boolean":
             found.values[it.name] = any(_ticked(body))
@@ -148,7 +149,7 @@ def _take(it: Field, body: list[str], found: Page) -> None:
 
 
 def _trimmed(body: list[str]) -> list[str]:
-    """Remove blank lines around a text: they are the page's."""
+    """Remove the blank lines around a text, which belong to the page."""
     end = len(body)
     while end and not body[end - 1].strip():
         end -= 1
@@ -156,7 +157,7 @@ def _trimmed(body: list[str]) -> list[str]:
 
 
 def _ticked(body: list[str]) -> list[bool]:
-    """For each line with a box, whether it is ticked."""
+    """Return for each line with a box whether it is ticked."""
     boxes = [_BOX.match(line) for line in body]
     return [box[1].strip() != "" for box in boxes if box is not None]
 
@@ -187,7 +188,7 @@ def _take_number(it: Field, text: str, found: Page) -> None:
 
 
 def summary(form: Sequence[Field], values: Mapping[str, Any]) -> list[str]:
-    """Return the values to be sent, one line a field."""
+    """Return the values to send, one line per field."""
     return [
         f"{one_line(it.title or it.name, 120)}: "
         + (_shown(values[it.name]) if it.name in values else "not given")

@@ -1,7 +1,7 @@
-"""Forms of an elicitation: their fields, and the checks of values (v1/elicitation#form-mode).
+"""Forms of an elicitation: fields, and validation of values (v1/elicitation#form-mode).
 
-Problems are told by field, in words for people. A `pattern` is only tried where that is sure to end
-soon; the agent checks anyway.
+Problems are reported by field, in words for people. A `pattern` is only tried if it certainly ends
+soon; the agent checks the values too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from acp_nvim.protocol.schema import given
 Kind = Literal["text", "choice", "integer", "number", "boolean", "choices", "unknown"]
 
 PATTERN_STEPS: Final = 5_000_000
-"""The most steps that matching a pattern may take."""
+"""Maximum number of steps for matching a pattern."""
 
 
 _FORMATS: Final = {
@@ -33,7 +33,7 @@ _FORMATS: Final = {
 
 
 class Choice(Struct, frozen=True):
-    """One of the values that a field offers."""
+    """Value that a field offers."""
 
     value: str
     title: str
@@ -41,7 +41,7 @@ class Choice(Struct, frozen=True):
 
 
 class Field(Struct, frozen=True):
-    """One property of a form. `schema` is its own part of the requested schema."""
+    """Property of a form. `schema` is its part of the requested schema."""
 
     name: str
     kind: Kind
@@ -54,12 +54,12 @@ class Field(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """The title, else the name, and whether it is required."""
+        """Return the title or else the name, and whether it is required."""
         return (self.title or self.name) + (" (required)" if self.required else "")
 
 
 class Problem(Struct, frozen=True):
-    """A problem with the value of a field."""
+    """Problem with the value of a field."""
 
     name: str
     text: str
@@ -69,7 +69,7 @@ class Problem(Struct, frozen=True):
 
 
 def fields(form: schema.ElicitationSchema) -> list[Field]:
-    """The fields of a form, in its order."""
+    """Return the fields of a form, in order."""
     required = set(given(form.required) or ())
     found = (given(form.properties) or {}).items()
     return [_field(name, property_, name in required) for name, property_ in found]
@@ -118,13 +118,13 @@ def _choices(
 
 
 def complete(form: Sequence[Field], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values, and the default of each required field that has none."""
+    """Return the values, with defaults for the required fields without a value."""
     missing = {it.name: it.default for it in form if it.required and it.default is not None}
     return missing | {name: _plain(value) for name, value in values.items() if value is not None}
 
 
 def _plain(value: Any) -> Any:
-    """Return an empty list for an empty map: Lua cannot tell them apart."""
+    """Return an empty list for an empty map, because Lua cannot distinguish them."""
     return [] if value == {} else value
 
 
@@ -220,7 +220,7 @@ _CHECKS: Final = {
 
 
 def wire(form: Sequence[Field], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return checked values as the wire wants them: whole numbers as integers."""
+    """Return checked values for the wire, with whole numbers as integers."""
     kinds = {it.name: it.kind for it in form}
     return {
         name: int(value) if kinds[name] == "integer" else value for name, value in values.items()
@@ -228,7 +228,7 @@ def wire(form: Sequence[Field], values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def wanted(it: Field) -> str:
-    """Return what a field accepts, in a few words; empty where that is any text."""
+    """Return a short description of the accepted values, or an empty string for any text."""
     kind = () if it.kind == "text" else (_WORDS[it.kind],)
     return ", ".join([*kind, *_bounds(it)])
 
@@ -276,7 +276,7 @@ def _amount(number: float, unit: str) -> str:
 
 
 def _plainly(number: float) -> str:
-    """`5` and `0.5`, never `5.0` or `1e+06`."""
+    """Format a number as `5` or `0.5`, never as `5.0` or `1e+06`."""
     return str(int(number)) if number == int(number) else repr(number)
 
 
@@ -288,8 +288,9 @@ def _count(number: int, what: str) -> str:
 
 
 def matches(pattern: str, value: str) -> bool | None:
-    """Whether a pattern is found in a value; None where that can't be told in bounded time, or
-    where Python does not understand the pattern.
+    """Return whether a pattern is found in a value.
+
+    Return None if the time cannot be bounded, or if Python does not support the pattern.
     """
     if _steps(pattern, len(value)) > PATTERN_STEPS:
         return None
@@ -300,9 +301,9 @@ def matches(pattern: str, value: str) -> bool | None:
 
 
 def _steps(pattern: str, length: int) -> float:
-    """A bound for the steps of a backtracking matcher.
+    """Return an upper limit for the steps of a backtracking matcher.
 
-    A repeated group may take exponential time, as may a back reference in one; otherwise each
+    A repeated group may take exponential time, as may a back reference in one. Otherwise each
     quantifier multiplies the ways by at most the length of the text.
     """
     bare = re.sub(r"\\.|\[(?:\\.|[^\]\\])*\]", "x", pattern)
@@ -336,7 +337,7 @@ def _is_date(value: str) -> bool:
 
 
 def _is_date_time(value: str) -> bool:
-    """RFC 3339."""
+    """Return whether a value is a date and time in the format of RFC 3339."""
     shape = r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)"
     if not re.fullmatch(shape, value):
         return False

@@ -1,4 +1,4 @@
-"""Globs of paths as users write them, `{a,b}` included."""
+"""Globs of paths as users write them, including `{a,b}`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from functools import lru_cache
 from typing import Final
 
 MOST: Final = 256
-"""The most alternatives of one glob; one that has more is taken literally."""
+"""Maximum number of alternatives of one glob. A glob with more is taken literally."""
 
 _BRACES: Final = re.compile(r"\{([^{}]*,[^{}]*)\}")
 
 
 @lru_cache(maxsize=256)
 def alternatives(glob: str) -> Sequence[str]:
-    """Return the glob itself, since braces may be literal, and the globs that its braces
-    expand to.
+    """Return the glob itself and the globs that its braces expand to.
+
+    The glob itself is included because braces may be literal.
     """
     waiting, plain = [glob], [glob]
     while waiting:

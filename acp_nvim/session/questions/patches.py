@@ -1,4 +1,4 @@
-"""The patches that a tool call gives: in its raw input, and in Markdown of its content."""
+"""Patches of a tool call: in its raw input, and in Markdown of its content."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from acp_nvim.session.questions.requests import texts
 from acp_nvim.session.questions.tool_input import Edit, Patch
 
 _DIFF_FENCE: Final = late(r"^(?:`{3,}|~{3,})[ \t]*(?:diff|patch|udiff)[ \t]*$", re.MULTILINE)
-"""The line above a diff in Markdown."""
+"""Line above a diff in Markdown."""
 _FENCE: Final = late(r"(`{3,}|~{3,})[^`]*$")
 
 
 def patches(raw_input: Any) -> Iterator[Patch | Edit]:
-    """The patches in a raw input, and the files that are created and deleted beside them."""
+    """Yield the patches in a raw input, and the files created or deleted beside them."""
     if not may_hold_patch(raw_input):
         return
     if isinstance(raw_input, dict) and tool_input.is_changes(raw_input.get("changes")):
@@ -33,7 +33,7 @@ def patches(raw_input: Any) -> Iterator[Patch | Edit]:
             part for item in raw_input["changes"].items() for part in tool_input.change_parts(item)
         )
         raw_input = {key: value for key, value in raw_input.items() if key != "changes"}
-        yield from filter(_is_patch, found)  # also those that a card leaves out
+        yield from filter(_is_patch, found)  # includes those that a card leaves out
     yield from filter(_is_patch, tool_input.parts(raw_input))
 
 
@@ -42,7 +42,9 @@ def _is_patch(part: tool_input.Part) -> TypeGuard[Patch | Edit]:
 
 
 def may_hold_patch(raw: Any, depth: int = tool_input.DEPTH) -> bool:
-    """Whether a raw input may hold a patch: most hold none, and all are drawn often."""
+    """Return whether a raw input may contain a patch. It is cheap, because calls are drawn
+    often.
+    """
     if isinstance(raw, str):
         return bool(tool_input.PATCH.match(raw))
     if not isinstance(raw, dict) or not depth:
@@ -61,14 +63,17 @@ def may_hold_patch(raw: Any, depth: int = tool_input.DEPTH) -> bool:
 
 
 def may_hold_diff(text: str) -> bool:
-    """Whether a Markdown text has a line that begins a diff, and is not too long to be read."""
+    """Return whether a Markdown text has a line that begins a diff, and is short enough to
+    parse.
+    """
     marked = "```" in text or "~~~" in text
     return marked and len(text) <= patch.LARGEST and bool(_DIFF_FENCE.search(text))
 
 
 def fenced(text: str, path: str | None = None) -> list[str | Patch]:
-    """Parts of a Markdown text: its diffs, where they can be read, and the text around them.
-    `path` is the file of a diff that names none.
+    """Return the parts of a Markdown text: its readable diffs, and the text around them.
+
+    `path` is the file of a diff without a file name.
     """
     found: list[str | Patch] = []
     lines = text.split("\n")
@@ -82,7 +87,7 @@ def fenced(text: str, path: str | None = None) -> list[str | Patch]:
 
 
 def _fences(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The rows at which fences open and close."""
+    """Yield the rows at which fences open and close."""
     opened, mark = 0, ""
     for row, line in enumerate(lines):
         fence = _FENCE.match(line)
@@ -96,8 +101,10 @@ def _fences(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def patches_of(call: ToolCall, asked: schema.ToolCallUpdate | None = None) -> list[FilePatch]:
-    """The patches that a permission is about: in the raw input, else in the content, of the request
-    itself where it has them, else of its tool call.
+    """Return the patches of a permission.
+
+    They are in the raw input, else in the content; of the request itself if it has these, else of
+    its tool call.
     """
     if asked is not None and asked.raw_input is not UNSET and asked.raw_input is not None:
         call = msgspec.structs.replace(call, raw_input=asked.raw_input)
@@ -108,7 +115,7 @@ def patches_of(call: ToolCall, asked: schema.ToolCallUpdate | None = None) -> li
         files = part.files or () if isinstance(part, Patch) else (part.file,)
         found += [one for one in files if one is not None]
     if found:
-        return found  # diffs in the content say the same in other words
+        return found  # diffs in the content repeat the same changes
     path = call.locations[0].path if len(call.locations) == 1 else None
     pieces = (piece for text in texts(call) for piece in fenced(text, path))
     diffs = (piece.files or () for piece in pieces if isinstance(piece, Patch))

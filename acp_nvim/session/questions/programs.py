@@ -1,8 +1,8 @@
-"""What shells and programs do with the words that follow them.
+"""Effect of the words after the name of a shell or program.
 
-A rule that allows `make *` leaves the arguments to the agent. That is right for a program that only
-reads them; `env`, `xargs`, `eval` or `export` start other programs by them, or change which program
-the next word means.
+A rule that allows `make *` leaves the arguments to the agent. This is right for a program that only
+reads them. `env`, `xargs`, `eval` or `export` start other programs with them, or change the program
+that the next word means.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ INTERPRETERS: Final = _set(
     tclsh expect osascript guile vim nvim vi ex ed emacs
     """
 )
-"""Interpreters: their code can start programs."""
+"""Interpreters, whose code can start programs."""
 
 WRAPPERS: Final = _set(
     """
@@ -56,7 +56,7 @@ WRAPPERS: Final = _set(
     noglob nocorrect sched
     """
 )
-"""Programs that start the program their arguments name."""
+"""Programs that start the program named in their arguments."""
 
 BUILTINS: Final = _set(
     """
@@ -71,7 +71,7 @@ BUILTINS: Final = _set(
     zpty zselect strftime
     """
 )
-"""Builtins that set variables or options, or evaluate a number: in some shell that runs code."""
+"""Builtins that set variables or options, or evaluate a number. Some shells run code there."""
 
 _NUMBERS: Final = _set(
     """
@@ -86,13 +86,14 @@ _FD: Final = late(r"-[a-zA-Z]*[xX]|--exec")
 
 
 def name(program: str) -> str:
-    """The name of a program without its folder."""
+    """Return the name of a program without its folder."""
     return program.rpartition("/")[2]
 
 
 def leaves_arguments_alone(words: Sequence[str]) -> bool:
-    """Whether a command starts only its own program, whatever its arguments, and does not change
-    what the next one means.
+    """Return whether a command starts only its own program, whatever its arguments.
+
+    It must not change the meaning of the next command either.
     """
     program, args = name(words[0]), words[1:]
     if program in _NUMBERS:
@@ -109,6 +110,6 @@ def leaves_arguments_alone(words: Sequence[str]) -> bool:
 
 
 def starts_others(words: Sequence[str]) -> bool:
-    """Whether one of these words turns others into programs or code."""
+    """Return whether one of these words turns others into programs or code."""
     known = CODE | WRAPPERS | INTERPRETERS
     return any(name(word) in known or _EXECUTES.match(word) for word in words)

@@ -1,8 +1,7 @@
-"""Proposals: the files that a permission would write, by its diffs and patches, and the user's
-amendments.
+"""Proposals: the files that a permission would write, with the user's amendments.
 
-A diff of the protocol holds either the whole file or the piece that is replaced
-(v1/tool-calls#content). Nothing says which, so the file's text decides.
+A diff of the protocol contains either the whole file or the replaced piece (v1/tool-calls#content).
+The protocol does not say which, so the file's text decides.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from acp_nvim.protocol import schema
 from acp_nvim.session.calls.tool_calls import ToolCall
 
 WHOLE: Final = "acp.nvim/whole"
-"""The key of `_meta` by which a tool call says that its diffs hold whole files."""
+"""Key of `_meta` by which a tool call declares that its diffs contain whole files."""
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One diff of a tool call. ``old`` is the whole text or a piece of it; empty: the file is new.
+    """Diff of a tool call. ``old`` is the whole text or a piece of it; empty means a new file.
 
-    ``line`` (1-based) is the agent's location in the file; ``everywhere``: all such pieces are
-    replaced; ``whole``: ``old`` is known to be the whole text, perhaps an earlier one.
+    ``line`` (1-based) is the agent's location in the file. ``everywhere`` replaces all equal
+    pieces. ``whole`` means that ``old`` is the whole text, possibly an earlier one.
     """
 
     path: str
@@ -42,9 +41,9 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Proposal(msgspec.Struct, frozen=True):
-    """A file before (None: there is none) and after.
+    """File before (None if it does not exist) and after.
 
-    Where a piece was not found, ``whole`` is false and both texts hold the pieces alone.
+    If a piece was not found, ``whole`` is false and both texts contain only the pieces.
     """
 
     path: str
@@ -52,15 +51,15 @@ class Proposal(msgspec.Struct, frozen=True):
     text: Text
     whole: bool = True
     gone: bool = False
-    """The file would be deleted."""
+    """Whether the file would be deleted."""
     origin: str | None = None
-    """The file that is moved or copied here; ``base`` is its text."""
+    """The file that is moved or copied here. ``base`` is its text."""
     problem: str = ""
-    """Why a patch cannot be applied, in one line."""
+    """Reason why a patch cannot be applied, in one line."""
 
 
 class PlacedPatch(msgspec.Struct, frozen=True):
-    """A patch of one file, with the real paths of the file and of its origin."""
+    """Patch of one file, with the real paths of the file and of its origin."""
 
     patch: FilePatch
     path: str
@@ -92,7 +91,7 @@ def changes_of(call: ToolCall, asked: schema.ToolCallUpdate | None = None) -> li
 def propose_patches(
     placed: Sequence[PlacedPatch], live: Mapping[str, Text | None]
 ) -> list[Proposal]:
-    """Apply patches one after the other; ``live`` holds the texts of all files that they name."""
+    """Apply patches one after the other. ``live`` has the texts of all files in them."""
     now = dict(live)
     problems: dict[str, str] = {}
     origins: dict[str, str] = {}
@@ -128,7 +127,7 @@ def _hunks_alone(path: str, its: Iterable[FilePatch], problem: str) -> Proposal:
 
 
 def _with_ends(one: FilePatch, text: Text | None) -> FilePatch:
-    """The patch without the `\\r` of line ends, where the text has none."""
+    """Return the patch without the `\\r` of line ends if the text has none."""
     rows = [row for hunk in one.hunks for row in hunk.lines]
     if not any(row.endswith("\r") for row in rows):
         return one
@@ -146,7 +145,8 @@ def propose(
 ) -> Proposal:
     """Apply changes of one file, one after the other.
 
-    ``known`` are other texts that the agent may take for the whole file: as it was read, as saved.
+    ``known`` are other texts that the agent may use as the whole file: the one it read, the saved
+    one.
     """
     text = live
     whole = [*known] if live is None else [live, *known]
@@ -158,7 +158,7 @@ def propose(
 
 
 def pieces(path: str, changes: Sequence[Change]) -> Proposal:
-    """Return the changes by themselves, where one of them does not fit the text."""
+    """Return only the changed pieces, for changes that do not fit the text."""
 
     def joined(pieces: Iterator[str]) -> Text:
         return parse("".join(piece if piece.endswith("\n") else f"{piece}\n" for piece in pieces))
@@ -169,7 +169,7 @@ def pieces(path: str, changes: Sequence[Change]) -> Proposal:
 
 
 def _changed(text: Text | None, change: Change, known: Sequence[Text]) -> Text | None:
-    """Apply a change; None when its old text is not found."""
+    """Apply a change. Return None if its old text is not found."""
     if not change.old:
         return parse(_ends(change.new, text))
     if text is None:
@@ -186,14 +186,14 @@ def _changed(text: Text | None, change: Change, known: Sequence[Text]) -> Text |
 
 
 def _ends(piece: str, text: Text | None) -> str:
-    """Return the piece without the `\\r` of line ends, where the text has none."""
+    """Return the piece without the `\\r` of line ends if the text has none."""
     if "\r\n" in piece and text is not None and not any("\r" in line for line in text.lines):
         return piece.replace("\r\n", "\n")
     return piece
 
 
 def _replaced(content: str, old: str, new: str, change: Change) -> str | None:
-    """Replace a piece of the content; the last newline of a file may be missing."""
+    """Replace a piece of the content. The last newline of a file may be missing."""
     if old in content:
         if change.everywhere:
             return content.replace(old, new)
@@ -206,7 +206,7 @@ def _replaced(content: str, old: str, new: str, change: Change) -> str | None:
 
 
 def _nearest(content: str, old: str, line: int | None) -> int:
-    """Return where the piece stands; of several places the one nearest to the line given."""
+    """Return the offset of the piece: the one nearest to the line if there are several."""
     best = at = content.find(old)
     if line is None:
         return best
@@ -219,19 +219,19 @@ def _nearest(content: str, old: str, line: int | None) -> int:
     return best
 
 
-# -- what the user makes of it --------------------------------------------------------------------
+# -- amendments of the user -----------------------------------------------------------------------
 
 
 def amended(proposal: Text, content: str) -> Text:
-    """Return the user's text; a buffer that they emptied is an empty file."""
+    """Return the user's text. A buffer that they emptied is an empty file."""
     return EMPTY if content == "\n" and proposal != parse("\n") else parse(content)
 
 
 def overlay(proposal: Text, amendment: Text, text: Text) -> Text:
-    """Put the user's changes (proposal to amendment) into the agent's text.
+    """Merge the user's changes (proposal to amendment) into the agent's text.
 
-    Usually that text is the proposal, and the result the amendment. Else changes in different
-    places both stand; where both changed the same lines, the user's do.
+    Usually that text is the proposal, and the result the amendment. Otherwise changes in different
+    places are combined, and the user's win on the same lines.
     """
     merged = merge(proposal, amendment, text)
     if isinstance(merged, Merged):

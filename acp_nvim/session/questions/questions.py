@@ -1,6 +1,4 @@
-"""Decisions and rule cases of permission requests, and the command and output that a tool call
-tells.
-"""
+"""Decisions and rule cases of permission requests, and the command and output of a tool call."""
 
 from __future__ import annotations
 
@@ -25,9 +23,10 @@ def permission_decision(
     params: schema.RequestPermissionRequest | updates.PermissionRequest,
     shown: ToolCall | None = None,
 ) -> Decision:
-    """Return the decision for a permission request, with options in the agent's order. Of very many
-    only the first are kept, and the first of each kind. ``shown`` is the call under which the chat
-    asks.
+    """Return the decision for a permission request, with options in the agent's order.
+
+    Of very many, only the first ones and the first of each kind are kept. ``shown`` is the call
+    under which the chat shows the question.
     """
     if len(params.options) > LISTED:
         params = msgspec.structs.replace(params, options=_fewer(params.options))
@@ -49,7 +48,7 @@ def permission_decision(
 
 
 def _details(shown: ToolCall | None, asked: updates.PermissionRequest) -> list[str]:
-    """Return what a request tells beside its tool call: title, description, subject."""
+    """Return the parts of a request beside its tool call: title, description, subject."""
     title = asked.title if shown is not None and asked.title != shown.title else ""
     found = [title, asked.description or ""]
     about = asked.subject
@@ -68,12 +67,12 @@ def _fewer(options: Sequence[schema.PermissionOption]) -> list[schema.Permission
 
 @lru_cache(maxsize=256)
 def _option(id: str, name: str, kind: str) -> Option:
-    """Cached, since most requests of an agent offer the same options."""
+    """Return an option, cached because most requests of an agent offer the same ones."""
     return Option(id, name, kind)
 
 
 def named_paths(call: ToolCall, cwd: str) -> list[str]:
-    """Return every file that a tool call names, absolute; `cwd` is the session's."""
+    """Return the absolute paths of all files that a tool call names. `cwd` is the session's."""
     return _whole(requests.paths(call), cwd)
 
 
@@ -83,7 +82,7 @@ def _whole(paths: list[str], cwd: str) -> list[str]:
 
 
 def rule_case(call: ToolCall, agent: str, cwd: str) -> Case:
-    """Return the case that permission rules judge; `cwd` is the session's."""
+    """Return the case for the permission rules. `cwd` is the session's."""
     return Case(
         kind=call.kind,
         paths=named_paths(call, cwd),
@@ -97,13 +96,13 @@ def rule_case(call: ToolCall, agent: str, cwd: str) -> Case:
 
 
 def command_of(raw_input: Any) -> str | None:
-    """Return the first command that a raw input tells, as one line."""
+    """Return the first command in a raw input, as one line."""
     told = requests.commands(ToolCall("", kind="execute", raw_input=raw_input))
     return told[0].line if told else None
 
 
 def output_of(raw_output: Any) -> str:
-    """Return a command's output by its tool call's raw output; empty where that has none."""
+    """Return a command's output from the raw output of its tool call, or an empty string."""
     if isinstance(raw_output, list):
         headed = len(raw_output) > 1
         return "\n".join(filter(None, (_text_of(item, headed) for item in raw_output)))
@@ -121,8 +120,9 @@ def output_of(raw_output: Any) -> str:
 
 
 def _text_of(item: Any, headed: bool) -> str:
-    """Return the text of an item of a list: a content block, one that wraps it, or one of several
-    results, with the query that it answers above if `headed`.
+    """Return the text of a list item: a content block, a wrapped one, or one of several results.
+
+    If `headed`, a result has its query above it.
     """
     block = item.get("content", item) if isinstance(item, dict) else item
     text = block.get("text") if isinstance(block, dict) else block

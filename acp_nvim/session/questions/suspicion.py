@@ -1,8 +1,8 @@
-"""Whether a command may start a program that a rule refuses or asks about.
+"""Detection of commands that may start a program which a rule refuses or asks about.
 
-`deny` and `ask` must not be talked round, so nothing here tries to understand a shell: a program is
-suspected wherever its name stands, in any quoting, after whatever. What is refused without need is
-named to the user or asked; what slips through is not.
+`deny` and `ask` must not be circumvented, so this does not try to understand a shell. A program is
+suspected at any position of its name, in any quoting. An unnecessary refusal is shown or becomes a
+question; a missed program would be worse.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from acp_nvim.patterns import late
 from acp_nvim.session.questions import command_line, programs
 
 Suspicion = Literal["sure", "maybe"]
-"""`maybe`: the name stands in a text that nothing in the line would run."""
+"""`maybe`: the name is in a text that no command of the line would run."""
 
 MOST: Final = command_line.MOST
-"""The most characters searched; a longer line is suspected of everything."""
+"""Maximum number of characters that are searched. A longer line is suspected of everything."""
 
 _ESCAPE: Final = late(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|0?([0-7]{1,3}))"
@@ -40,7 +40,7 @@ _CONTROL: Final = late(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 def of_line(globs: Sequence[str], line: str) -> Suspicion | None:
-    """Whether a line for a shell may run what one of the globs names."""
+    """Return whether a shell line may run a program named in one of the globs."""
     if len(line) > MOST:
         return "maybe"
     if not any(_somewhere(glob, reading) for glob in globs for reading in _readings(line)):
@@ -53,7 +53,7 @@ def of_line(globs: Sequence[str], line: str) -> Suspicion | None:
 
 
 def of_words(globs: Sequence[str], argv: Sequence[str]) -> Suspicion | None:
-    """Do the same for words that no shell splits: a program and its arguments."""
+    """Return the same for words that no shell splits: a program and its arguments."""
     together = " ".join(argv)
     if len(together) > MOST:
         return "maybe"
@@ -72,7 +72,7 @@ def words(line: str) -> set[str]:
 
 
 def unclear(line: str) -> bool:
-    """Whether a line computes what it runs, or hands it to a shell in a way that hides it."""
+    """Return whether a line computes its commands, or passes them to a shell in a hidden way."""
     plain = command_line.parse(line)
     if plain is not None:
         return any(_hands_on(command.words) for command in plain.commands)
@@ -87,12 +87,14 @@ def unclear(line: str) -> bool:
 
 
 def unclear_words(argv: Sequence[str]) -> bool:
-    """Do the same for words that no shell splits."""
+    """Return the same for words that no shell splits."""
     return _hands_on(argv)
 
 
 def _hands_on(argv: Sequence[str]) -> bool:
-    """Whether one of them is a shell or the like. What `sh -c` is given in one word can be read."""
+    """Return whether one of the words is a shell or similar. Code of `sh -c` in one word is
+    read.
+    """
     wrapped = programs.name(argv[0]) in programs.WRAPPERS
     for at, word in enumerate(argv):
         if programs.name(word) in programs.CODE and (word != "." or at == 0 or wrapped):
@@ -103,7 +105,7 @@ def _hands_on(argv: Sequence[str]) -> bool:
 
 
 def _heads(line: str) -> Iterator[str]:
-    """Return the words in a program's place; rather one too many."""
+    """Yield the words in a program's place, with some false positives."""
     text = line.replace("\\\n", "")
     for segment in [*_SEGMENT.split(text), *_SEGMENT.split(text.replace("`", ";"))]:
         bare = segment.strip()
@@ -114,8 +116,10 @@ def _heads(line: str) -> Iterator[str]:
 
 @lru_cache(maxsize=8)
 def _readings(line: str) -> tuple[str, ...]:
-    """Return the readings of a line: as it is, without quotes, and with escapes and expansions
-    resolved as far as they can be.
+    """Return the readings of a line.
+
+    They are: unchanged, without quotes, and with escapes and expansions resolved as far as
+    possible.
     """
     found = [line, _ESCAPE.sub(_character, line) if "\\" in line else line]
     found += [_EMPTY.sub("", text) for text in found]
@@ -132,8 +136,9 @@ def _character(escape: re.Match[str]) -> str:
 
 
 def _somewhere(glob: str, reading: str) -> bool:
-    """Whether the glob matches the reading, or its words stand there in their order, with others
-    in between: `git push *` is in `git -C x push`.
+    """Return whether the glob matches the reading, or its words occur there in order.
+
+    Other words may be between them: `git push *` is in `git -C x push`.
     """
     if fnmatch.fnmatchcase(reading.strip().casefold(), glob.strip().casefold()):
         return True
@@ -151,7 +156,7 @@ def _somewhere(glob: str, reading: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _wanted(glob: str) -> tuple[str, ...]:
-    """Return the words of a glob that are not wildcards alone."""
+    """Return the words of a glob that are not only wildcards."""
     return tuple(word for word in _words(glob) if word.strip("*"))
 
 

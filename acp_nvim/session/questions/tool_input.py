@@ -1,7 +1,7 @@
 """A tool call's raw input as parts that people know: commands, patches, questions.
 
-The protocol leaves the raw input to the agents, so this reads the shapes that agents are known to
-send. Anything else passes as it is (`Data`): nothing is left out.
+The protocol leaves the raw input to the agents, so this parses the shapes that known agents send.
+All other values become `Data`, so the user sees the whole input.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from acp_nvim.patterns import late
 from acp_nvim.session.questions.requests import command
 
 MOST: Final = 40
-"""The most parts of one kind; of more the first and the last ones are told."""
+"""Maximum number of parts of one kind. Of more, the first and the last ones are shown."""
 DEPTH: Final = 4
-"""How deep in nested tables known shapes are looked for."""
+"""Maximum depth of nested tables in which known shapes are searched."""
 LONGEST: Final = 10_000
-"""The most words of a command; a longer list is not one."""
+"""Maximum number of words of a command. A longer list is not one."""
 
 _PATHS: Final = (
     *("file_path", "path", "filePath", "abs_path", "absolute_path", "filename", "target_file"),
@@ -41,7 +41,7 @@ _EVERY: Final = ("replace_all", "replaceAll", "allow_multiple")
 _PROSE: Final = ("description", "reason", "justification", "explanation", "plan")
 WRAPPERS: Final = ("input", "arguments", "args", "params", "parameters", "tool_input", "toolInput")
 _TELLING: Final = frozenset((*COMMANDS, "commands", *WRAPPERS))
-"""Keys under which commands may stand."""
+"""Keys that may contain commands."""
 _TASKS: Final = ("todos", "plan", "entries")
 _WORDS: Final = frozenset(("content", "title", "step", "text", "task"))
 _OF_TASKS: Final = _WORDS | {"status", "priority", "id", "activeForm", "active_form"}
@@ -49,58 +49,58 @@ _BOOKKEEPING: Final = (
     *("call_id", "turn_id", "process_id", "started_at_ms", "auto_approved", "source"),
     *("parsed_cmd", "available_decisions", "proposed_execpolicy_amendment"),
 )
-"""Codex's bookkeeping in each question; its command stands beside it."""
+"""Codex's bookkeeping in each question, beside the question's command."""
 _UPDATES: Final = ("update", "change", "modify", "edit")
-"""Types of a change of a file that stays, in Codex and its forks."""
+"""Types of a change that keeps the file, in Codex and its forks."""
 _VERBS: Final = ("view", "create", "str_replace", "insert", "undo_edit")
-"""Values of `command` that name an editing tool's action: no shell commands."""
+"""Values of `command` that are actions of an editing tool, not shell commands."""
 PATCH: Final = late(r"\s{0,99}(\*\*\* Begin Patch|diff --git |Index: |--- .*\n\+\+\+ |@@ )")
 
 
 class Command(Struct, frozen=True):
-    """A line that would be run."""
+    """Line to run."""
 
     line: str
 
 
 class Place(Struct, frozen=True):
-    """A file or folder that is named."""
+    """Named file or folder."""
 
     path: str
 
 
 class Folder(Struct, frozen=True):
-    """Where a command would run."""
+    """Working directory of a command."""
 
     path: str
 
 
 class Note(Struct, frozen=True):
-    """A line with a word for its kind: an address, a variable."""
+    """Line with a label for its kind: an address, a variable."""
 
     word: str
     text: str
 
 
 class Prose(Struct, frozen=True):
-    """The agent's own words."""
+    """Text by the agent."""
 
     text: str
 
 
 class Patch(Struct, frozen=True):
-    """A patch in any format with lines that begin with + and -; `title` is the row above it."""
+    """Patch in any format with lines that begin with + and -. `title` is the row above it."""
 
     text: str
     title: str = ""
     path: str | None = None
-    """The file of a patch that names none, or names it without the slash at its beginning."""
+    """File of a patch that names none, or names it without its leading slash."""
     moved: str | None = None
-    """Where that file is moved to."""
+    """Target path if that file is moved."""
 
     @property
     def files(self) -> tuple[FilePatch, ...] | None:
-        """Its changes by file; None where these would leave out a part of it."""
+        """Return its changes by file, or None if a part of it would be lost."""
         if self.path is None:
             return patch.files(self.text)
         if self.moved is None:
@@ -115,42 +115,42 @@ class Patch(Struct, frozen=True):
         return (msgspec.structs.replace(one, hunks=found[0].hunks),)
 
     def _placed(self, one: FilePatch) -> FilePatch:
-        """Return the patch with the slash that Git's prefix took: `a/tmp/x` for `/tmp/x`."""
+        """Return the patch with the slash that Git's prefix removed: `a/tmp/x` for `/tmp/x`."""
         return msgspec.structs.replace(one, path=self.path) if self.path == f"/{one.path}" else one
 
 
 class Edit(Struct, frozen=True):
-    """A replaced piece of a file; without `old` the whole file."""
+    """Replaced piece of a file, or without `old` the whole file."""
 
     path: str
     old: str | None
     new: str
     file: FilePatch | None = None
-    """The same as a patch, where a whole file is created or deleted."""
+    """The same as a patch, if a whole file is created or deleted."""
 
 
 class Choice(Struct, frozen=True):
-    """A question to the user with its answers."""
+    """Question to the user with its answers."""
 
     text: str
     answers: tuple[tuple[str, str], ...]
 
 
 class Task(Struct, frozen=True):
-    """An entry of a list of things to do."""
+    """Entry of a to-do list."""
 
     text: str
     status: str
 
 
 class Gap(Struct, frozen=True):
-    """How many parts of the same kind are left out here."""
+    """Number of parts of the same kind that are left out here."""
 
     count: int
 
 
 class Data(Struct, frozen=True):
-    """Any other value, as it is."""
+    """Any other value, unchanged."""
 
     value: Any
 
@@ -161,13 +161,14 @@ _Table = dict[str, Any]
 
 
 def parts(raw_input: Any, call_id: str = "") -> list[Part]:
-    """Return the parts of a raw input; `call_id` is the id of its tool call."""
+    """Return the parts of a raw input. `call_id` is the id of its tool call."""
     return list(_parts(raw_input, call_id, DEPTH))
 
 
 def commands_of(raw_input: Any) -> list[str]:
-    """Return the commands in a raw input, in order. Calls that run are drawn often, so nothing
-    else is looked at.
+    """Return the commands in a raw input, in order.
+
+    Running calls are drawn often, so it examines nothing else.
     """
     if not isinstance(raw_input, dict) or _TELLING.isdisjoint(raw_input):
         return []
@@ -194,7 +195,7 @@ def _text(text: str) -> Iterator[Part]:
 
 
 def _table(left: _Table, call_id: str, depth: int) -> Iterator[Part]:
-    """Each reader takes the keys that it knows out of the table; the rest is data."""
+    """Yield the parts of a table. Each reader removes the keys it knows; the rest is data."""
     if call_id and left.get("call_id") == call_id:
         for key in _BOOKKEEPING:
             left.pop(key, None)
@@ -211,7 +212,7 @@ def _table(left: _Table, call_id: str, depth: int) -> Iterator[Part]:
 def _ends(
     items: Iterable[Any], count: int, read: Callable[[Any], Iterable[Part]]
 ) -> Iterator[Part]:
-    """Return the parts of the first and the last items; `items` can be iterated from both ends."""
+    """Yield the parts of the first and the last items. `items` can be iterated from both ends."""
     first = count if count <= MOST else MOST // 2
     for item in islice(items, first):
         yield from read(item)
@@ -223,7 +224,7 @@ def _ends(
 
 
 def _all(items: Any, test: Callable[[Any], Any]) -> bool:
-    """Whether there are items and those that `_ends` would read pass a test."""
+    """Return whether there are items and those that `_ends` would read pass a test."""
     ends = (*islice(items, MOST), *islice(reversed(items), MOST)) if items else ()
     return bool(ends) and all(test(item) for item in ends)
 
@@ -237,11 +238,11 @@ def _names_file(left: _Table) -> bool:
 
 
 def _take_path(left: _Table) -> str | None:
-    """Take the first path out of a table."""
+    """Remove and return the first path in a table."""
     return next((left.pop(key) for key in _PATHS if _is_text(left.get(key))), None)
 
 
-# -- what is run ----------------------------------------------------------------------------------
+# -- commands -------------------------------------------------------------------------------------
 
 
 def _run(left: _Table) -> Iterator[Part]:
@@ -271,7 +272,7 @@ def _is_words(value: Any) -> bool:
 
 
 def _words(left: _Table, key: str) -> str | list[str]:
-    """A command with its arguments, where they stand beside it."""
+    """Return a command with its arguments, if these are beside it."""
     words: str | list[str] = left.pop(key)
     if isinstance(words, str) and isinstance(left.get("args"), list) and _is_words(left["args"]):
         return [words, *left.pop("args")]
@@ -311,7 +312,7 @@ def _is_variable(item: Any) -> bool:
 
 
 def _take_file(text: str, left: _Table) -> str | None:
-    """Take the path of the file that a patch is for, unless the patch names that one, or others."""
+    """Remove and return the file of a patch, unless the patch names that file or others."""
     if not patch.has_head(text):
         return _take_path(left)
     told = next((left[key] for key in _PATHS if _is_text(left.get(key))), "")
@@ -323,7 +324,7 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, (str, int, float))
 
 
-# -- what is written ------------------------------------------------------------------------------
+# -- changes --------------------------------------------------------------------------------------
 
 
 def _write(left: _Table) -> Iterator[Part]:
@@ -337,12 +338,12 @@ def _write(left: _Table) -> Iterator[Part]:
 
 
 def is_changes(value: Any) -> TypeGuard[_Table]:
-    """Whether a value is a map of paths to changes, as Codex has it."""
+    """Return whether a value maps paths to changes, as in Codex."""
     return isinstance(value, dict) and _all(value.values(), lambda it: isinstance(it, dict))
 
 
 def change_parts(item: tuple[str, _Table]) -> Iterator[Part]:
-    """One of `{path: {type, unified_diff | content, move_path}}`, as Codex has it."""
+    """Yield the parts of one of Codex's `{path: {type, unified_diff | content, move_path}}`."""
     path, change = item[0], dict(item[1])
     verb, moved = change.pop("type", "change"), change.pop("move_path", None)
     title = f"{verb} {path}" + (f", moved to {moved}" if moved else "")
@@ -404,7 +405,7 @@ def _one_edit(item: _Table, path: str | None) -> Iterator[Part]:
         yield Data(left)
 
 
-# -- what is named, asked and said ----------------------------------------------------------------
+# -- files, questions, text -----------------------------------------------------------------------
 
 
 def _places(left: _Table) -> Iterator[Part]:
@@ -448,7 +449,7 @@ def _one_question(item: _Table) -> Iterator[Part]:
 
 
 def _question(left: _Table) -> Choice:
-    """A question; answers that say more than a label and a description stay where they are."""
+    """Return a question. Answers with more than a label and a description stay in the table."""
     options = left.get("options")
     if not isinstance(options, list) or len(options) > MOST or not _all(options, _is_answer):
         return Choice(left.pop("question"), ())

@@ -1,7 +1,7 @@
 """Environment variables that do not change which programs a command runs.
 
-`PATH`, `LD_PRELOAD`, `BASH_ENV`, `MAKEFLAGS`, `GIT_SSH_COMMAND`, `NODE_OPTIONS` and countless
-others do. So the harmless ones are listed, with their harmless values.
+`PATH`, `LD_PRELOAD`, `BASH_ENV`, `MAKEFLAGS`, `GIT_SSH_COMMAND`, `NODE_OPTIONS` and many others do.
+So only harmless ones are listed, with their harmless values.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _HARMLESS: Final = {
 
 
 def are_harmless(added: Sequence[tuple[str, str]]) -> bool:
-    """Whether all of these variables are."""
+    """Return whether all of these variables are harmless."""
     return all(
         name in _HARMLESS and _HARMLESS[name].fullmatch(value) is not None for name, value in added
     )
