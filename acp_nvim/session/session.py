@@ -362,7 +362,7 @@ class Session:
             _keep_record(decision, entry)
             return
         decision.waiters.append(lambda outcome: self._decided(decision, entry, outcome))
-        self._tell_asked(decision)
+        self._change_pending(decision)
         if decision.listed == "elicitations":
             self.event("AcpElicitation", id=decision.id, mode=decision.kind)
         elif decision.listed == "permissions":
@@ -377,7 +377,7 @@ class Session:
             self.event("AcpPermissionDone", id=decision.id, outcome="cancelled")
             self.decisions.renew(decision, ids.new("d"))
             self._tell_permission(decision)
-        self._tell_asked(decision)
+        self._change_pending(decision)
 
     def _tell_permission(self, decision: Decision) -> None:
         self.event(
@@ -388,7 +388,7 @@ class Session:
             options=decision.options,
         )
 
-    def _tell_asked(self, decision: Decision) -> None:
+    def _change_pending(self, decision: Decision) -> None:
         """Mark the list of pending decisions, or the count of the unlisted ones, as changed."""
         pending = len(self.decisions)
         listed = not decision.behind or decision.outcome is not None or pending <= IN_STATE
@@ -407,7 +407,7 @@ class Session:
     def _decided(self, decision: Decision, entry: ToolEntry | Question, outcome: Outcome) -> None:
         self.transcript.touch(entry)
         _keep_record(decision, entry)
-        self._tell_asked(decision)
+        self._change_pending(decision)
         if decision.listed == "permissions":
             option = outcome.option.id if outcome.option else None
             self.event("AcpPermissionDone", id=decision.id, outcome=outcome.kind, option=option)

@@ -93,7 +93,7 @@ def servers(
     seen: set[str] = set()
     for entry, file in [
         *((entry, None) for entry in configured),
-        *_of_files(cwd, found, said, env),
+        *_from_files(cwd, found, said, env),
     ]:
         name = str(entry.get("name", ""))
         if not name:
@@ -252,7 +252,7 @@ class _Expansion:
         return value
 
 
-def _of_files(
+def _from_files(
     cwd: str, found: Servers, said: Callable[[Project], bool | None], env: Mapping[str, str]
 ) -> Iterable[tuple[Mapping[str, Any], str]]:
     """Return the servers of the project's `mcp.json` with their names, and the file of each."""

@@ -56,7 +56,9 @@ class Conversation:
             lambda: delegate.settings().timeouts,
             lambda: agents.unreached(session.agent),
         )
-        self._link = SessionLink(session, origin, agents, self._patience, delegate, self._rest)
+        self._link = SessionLink(
+            session, origin, agents, self._patience, delegate, self._stop_trying
+        )
         self._exchange = Exchange(self._link, tasks, self._patience, delegate)
         self._busy = self._woken = False
         self._preparing: Prompt | None = None
@@ -100,15 +102,15 @@ class Conversation:
         passed = queue.add(session, prompt)
         if not (self._exchange.running or self._preparing or self._link.setup.replays):
             turns.announce(session, prompt)
-        self._go_on()
+        self._start_sending()
         return passed
 
     def send_first(self, prompt: Prompt) -> None:
         """Send a prompt before all queued ones, as soon as no turn runs."""
         queue.put_first(self.session, prompt)
-        self._go_on()
+        self._start_sending()
 
-    def _go_on(self) -> None:
+    def _start_sending(self) -> None:
         """Start sending after a prompt was queued."""
         self._woken = self._woken or not self._exchange.busy
         if not self.is_open:
@@ -188,7 +190,7 @@ class Conversation:
             self._busy = True
             self._tasks.start_soon(self._work)
 
-    def _rest(self) -> None:
+    def _stop_trying(self) -> None:
         """Stop, since the session could not be opened. Later requests to open it failed with
         this one.
         """
@@ -310,10 +312,10 @@ class Conversation:
         session.at_work, session.background = False, 0
         subagents.abandon(session)
         if not self._exchange.agent_ended():
-            self._say_ended(connection)
+            self._show_end(connection)
         self._link.ended(connection)
 
-    def _say_ended(self, connection: Connection) -> None:
+    def _show_end(self, connection: Connection) -> None:
         """End the agent's own turn, or show why the session waits. No prompt was running."""
         if self.session.own_turn:
             turns.end(self.session, None, connection.exit_summary())

@@ -213,14 +213,14 @@ class Exchange:
             self._delegate.waits_again(prompt)
             queue.put_held(self.session, [prompt])
         else:
-            self._refusal(error, prompt)
+            self._on_error(error, prompt)
 
     def _takes_back(self, error: Exception) -> bool:
         """Return whether the agent returns a prompt that it had not inserted, as a cancel asks."""
         withdrawn = isinstance(error, RequestError) and error.code == REQUEST_CANCELLED
         return withdrawn or self.session.status == "cancelling"
 
-    def _refusal(self, error: Exception, prompt: Prompt | None) -> None:
+    def _on_error(self, error: Exception, prompt: Prompt | None) -> None:
         """Handle an error as the answer to a prompt."""
         from acp_nvim.agent.opening import tool_trouble
 
@@ -264,10 +264,10 @@ class Exchange:
             return False
         self._answered = True
         queue.leave_agent(self.session, self.running)
-        self._died(self.running)
+        self._end_with_agent(self.running)
         return True
 
-    def _died(self, prompt: Prompt) -> None:
+    def _end_with_agent(self, prompt: Prompt) -> None:
         """Show how the agent ended and give the prompt back.
 
         Version 1 cannot resume a turn whose agent ended. Other prompts wait for the user or for a

@@ -95,7 +95,7 @@ class Client:
         self._report_limit = report_limit
         self._extensions = extensions or Extensions()
         self._on_auth_status = on_auth_status
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._terminals = terminals
         self._handlers: Mapping[str, Handler] = {
             **terminals.handlers,
@@ -309,8 +309,8 @@ class Client:
         if len(session.decisions) < MOST_ASKED:
             return False
         text = wording.TOO_MANY_QUESTIONS.format(agent=self.name, count=MOST_ASKED)
-        if text not in self._told:
-            self._told.add(text)
+        if text not in self._reported:
+            self._reported.add(text)
             session.notice("warning", text)
             session.event("AcpNotice", severity="warning", title=text)
         return True

@@ -62,14 +62,14 @@ class Consent:
         `failed` receives the reason if an answer cannot be stored. `path` returns the file, or None
         before it is known.
         """
-        self._said: dict[str, bool] = {}
+        self._answers: dict[str, bool] = {}
         self._asked: set[str] = set()
         self._failed = failed
         self._path = path
 
     def said(self, project: Project) -> bool | None:
         """Return the user's answer, or None before they have answered."""
-        return self._said.get(project.key, self._kept().get(project.key))
+        return self._answers.get(project.key, self._stored().get(project.key))
 
     def ask(self, session: Session, project: Project) -> None:
         """Ask in a session's chat unless the question is already open. Nothing waits for the
@@ -90,13 +90,13 @@ class Consent:
         if outcome.option is None:
             return
         allowed = outcome.option.kind.startswith("allow")
-        self._said[project.key] = allowed
+        self._answers[project.key] = allowed
         if outcome.option.kind.endswith("always"):
-            self._keep(project, allowed)
+            self._store(project, allowed)
         if allowed:
             session.notice("info", wording.MCP_ALLOWED)
 
-    def _kept(self) -> dict[str, bool]:
+    def _stored(self) -> dict[str, bool]:
         path = self._path()
         try:
             data = path.read_bytes() if path is not None else b"{}"
@@ -104,12 +104,12 @@ class Consent:
         except (OSError, msgspec.DecodeError):
             return {}
 
-    def _keep(self, project: Project, allowed: bool) -> None:
+    def _store(self, project: Project, allowed: bool) -> None:
         """Store the answer for a file, in place of the answer for its former content."""
         path = self._path()
         if path is None:
             return
-        others = {k: v for k, v in self._kept().items() if k.partition(" ")[2] != project.file}
+        others = {k: v for k, v in self._stored().items() if k.partition(" ")[2] != project.file}
         try:
             private_files.write(path, msgspec.json.encode({**others, project.key: allowed}) + b"\n")
         except OSError as error:

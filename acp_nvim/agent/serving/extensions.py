@@ -25,7 +25,7 @@ true}`."""
 Tell = Callable[[Any, Context], None]
 
 
-async def _nobody(number: int, params: Any, context: Context) -> Any:
+async def _no_handler(number: int, params: Any, context: Context) -> Any:
     raise RequestError(INTERNAL_ERROR, f"nobody handles {context['method']}")
 
 
@@ -35,7 +35,7 @@ class Extensions:
     def __init__(
         self,
         names: Callable[[], Container[str]] = tuple,
-        ask: Ask = _nobody,
+        ask: Ask = _no_handler,
         tell: Tell = lambda _, __: None,
     ) -> None:
         """Set up without requests. `names` returns the methods that have a handler now."""

@@ -97,17 +97,17 @@ class SessionRouter:
         self._warnings = warnings
         self.pending_updates = PendingUpdates()
         """Updates for sessions whose `session/new` is not answered yet."""
-        self._nameless: list[Session] = []
+        self._waiting_for_id: list[Session] = []
         self._muted: dict[str, Mute] = {}
         """By session id."""
-        self._gone: set[str] = set()
+        self._forgotten: set[str] = set()
         self._translate = translate
         self._new_child = new_child
         self._report_limit = report_limit
-        self._cut: set[tuple[int, int]] = set()
+        self._reported_cuts: set[tuple[int, int]] = set()
         """Tool calls whose truncation has been reported, by session and position."""
         self._settings = settings
-        self._heard: dict[int, int] = {}
+        self._received: dict[int, int] = {}
         """Number of messages received for each session and its subagents, by the root session's
         number."""
 
@@ -116,7 +116,7 @@ class SessionRouter:
     def adopt(self, session_id: str, session: Session) -> None:
         """Route this id to a session from now on. Apply the updates that arrived earlier."""
         self.sessions[session_id] = session
-        self._gone.discard(session_id)
+        self._forgotten.discard(session_id)
         for update in self.pending_updates.take(session_id):
             self._apply(session, update)
 
@@ -129,15 +129,15 @@ class SessionRouter:
         named: list[str] = []
 
         def answered(result: Any, error: Exception | None) -> None:
-            if error is None and session in self._nameless:  # else the request was given up
+            if error is None and session in self._waiting_for_id:  # else the request was given up
                 named.append(result.session_id)
                 self.adopt(result.session_id, session)
 
-        self._nameless.append(session)
+        self._waiting_for_id.append(session)
         try:
             yield answered
         finally:
-            self._nameless.remove(session)
+            self._waiting_for_id.remove(session)
             for key in [it for it, value in self.sessions.items() if value is session]:
                 if key not in named:
                     del self.sessions[key]
@@ -145,15 +145,15 @@ class SessionRouter:
     def asks_early(self, session_id: str) -> Session | None:
         """Return the session for a request under an unknown id if exactly one session waits for its
         id."""
-        if len(self._nameless) != 1 or session_id in self._gone:
+        if len(self._waiting_for_id) != 1 or session_id in self._forgotten:
             return None
-        self.adopt(session_id, self._nameless[0])
-        return self._nameless[0]
+        self.adopt(session_id, self._waiting_for_id[0])
+        return self._waiting_for_id[0]
 
     def forget(self, session: Session) -> None:
         for session_id in [key for key, value in self.sessions.items() if value is session]:
             del self.sessions[session_id]
-            self._gone.add(session_id)
+            self._forgotten.add(session_id)
         for child in session.children.values():
             self.forget(child)
 
@@ -178,11 +178,11 @@ class SessionRouter:
     def hears(self, session: Session) -> None:
         """Count a message received for a session."""
         n = session.root.n
-        self._heard[n] = self._heard.get(n, 0) + 1
+        self._received[n] = self._received.get(n, 0) + 1
 
     def heard(self, session: Session) -> int:
         """Return the number of messages received for a session and its subagents."""
-        return self._heard.get(session.n, 0)
+        return self._received.get(session.n, 0)
 
     # -- updates ----------------------------------------------------------------------------------
 
@@ -191,7 +191,7 @@ class SessionRouter:
         try:
             message = _read_update(params)
         except (msgspec.DecodeError, RecursionError):
-            message = self._read_otherwise(params)
+            message = self._read_leniently(params)
         if message is not None:
             self.updated((message,), len(params))
 
@@ -207,9 +207,9 @@ class SessionRouter:
                 continue
             self.hears(session)
             if session.retrying is not None:
-                run = _heard(session, run)
+                run = _clear_retry(session, run)
             if self._muted:
-                self._apply_all(session, self._audible(session, run), size)
+                self._apply_all(session, self._unmuted(session, run), size)
             else:
                 self._apply_all(session, map(_update, run), size)
 
@@ -254,17 +254,17 @@ class SessionRouter:
             except Exception as error:
                 self._warnings.failed(error)
 
-    def _read_otherwise(self, params: msgspec.Raw) -> Any:
+    def _read_leniently(self, params: msgspec.Raw) -> Any:
         """Read an update that does not match the schema. Return None if it was translated or
         dropped."""
-        stands_for = self._translate(params)
-        for translated in stands_for:
+        equivalents = self._translate(params)
+        for translated in equivalents:
             self.update(translated)
-        return None if stands_for else decoded("session/update", params, self._warnings)
+        return None if equivalents else decoded("session/update", params, self._warnings)
 
     def _stray(self, session_id: str, updates: Iterable[Any]) -> None:
         """Store updates for a session whose `session/new` is not answered yet."""
-        if session_id in self._gone:
+        if session_id in self._forgotten:
             return
         for update in updates:
             self._warnings.count("update for a session not known yet", session_id[-8:])
@@ -303,13 +303,13 @@ class SessionRouter:
         update, brought = fit(update, limit)
         apply(session, update)
         call = session.tool_calls.get(update.tool_call_id)
-        if brought and call is not None and (session.n, call.index) not in self._cut:
-            self._cut.add((session.n, call.index))
+        if brought and call is not None and (session.n, call.index) not in self._reported_cuts:
+            self._reported_cuts.add((session.n, call.index))
             title = one_line(call.title or call.id, 60)
             text = wording.OUTPUT_CUT.format(call=title, size=size(brought), limit=size(limit))
             self._report_limit("tool_output_bytes", text, session)
 
-    def _audible(
+    def _unmuted(
         self, session: Session, messages: Iterable[schema.SessionNotification]
     ) -> Iterator[Any]:
         """Return the updates that are not dropped. A replay includes the session's subagents."""
@@ -346,7 +346,7 @@ def decoded(method: str, params: msgspec.Raw, warnings: ProtocolWarnings) -> Any
             warnings.count("forgiven", f"{method}: {note}")
 
 
-def _heard(
+def _clear_retry(
     session: Session, run: Iterable[schema.SessionNotification]
 ) -> Iterator[schema.SessionNotification]:
     """Clear the retry message once the agent sends anything but notices and usage."""

@@ -27,7 +27,7 @@ class FrameSplitter:
         self._piece = piece
         self._held = bytearray()
         """Beginning of an incomplete handshake response or frame header."""
-        self._agreed: bool | None = None
+        self._is_upgraded: bool | None = None
         """Whether frames follow; None during the handshake."""
         self._last = 0
         """FIN bit of the frame, for its last fragment."""
@@ -36,16 +36,16 @@ class FrameSplitter:
 
     def feed(self, data: bytes) -> bytes:
         """Return the received data in frames of at most `PIECE` bytes."""
-        if self._agreed is None:
-            return self._shake(data)
-        if not self._agreed:
+        if self._is_upgraded is None:
+            return self._handshake(data)
+        if not self._is_upgraded:
             return data
         if self._in_piece > len(data):
             self._in_piece -= len(data)
             return data
         return b"".join(self._frames(data))
 
-    def _shake(self, data: bytes) -> bytes:
+    def _handshake(self, data: bytes) -> bytes:
         """Return the handshake response and the data after it, once the response is complete."""
         searched = max(len(self._held) - len(HANDSHAKE_END), 0)
         self._held += data
@@ -53,12 +53,12 @@ class FrameSplitter:
         if end < 0 and len(self._held) <= HANDSHAKE_BYTES:
             return b""
         if end < 0:  # the library refuses it
-            held, self._held, self._agreed = bytes(self._held), bytearray(), False
+            held, self._held, self._is_upgraded = bytes(self._held), bytearray(), False
             return held
-        self._agreed = self._held.startswith(b"HTTP/1.1 101")
+        self._is_upgraded = self._held.startswith(b"HTTP/1.1 101")
         answer, rest = self._held[: end + 4], bytes(self._held[end + 4 :])
         self._held = bytearray()
-        return bytes(answer) + (self.feed(rest) if self._agreed else rest)
+        return bytes(answer) + (self.feed(rest) if self._is_upgraded else rest)
 
     def _frames(self, data: bytes) -> Iterator[bytes]:
         at = 0
@@ -69,7 +69,7 @@ class FrameSplitter:
                 at += len(taken)
                 yield taken
             elif self._in_frame:
-                yield self._go_on(0)
+                yield self._next_fragment(0)
             else:
                 self._held.append(data[at])
                 at += 1
@@ -91,9 +91,9 @@ class FrameSplitter:
             self._in_piece, self._in_frame = size + (4 if head[1] & _MASKED else 0), 0
             return bytes(head)
         self._last, self._in_frame = head[0] & _FIN, size
-        return self._go_on(head[0] & ~_FIN)
+        return self._next_fragment(head[0] & ~_FIN)
 
-    def _go_on(self, first: int) -> bytes:
+    def _next_fragment(self, first: int) -> bytes:
         """Return the header of the next fragment. ``first`` is its first byte without the FIN
         bit.
         """

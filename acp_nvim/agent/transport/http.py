@@ -326,7 +326,7 @@ class HttpTransport:
             lambda: self._url,
             self._headers(session),
             self._address,
-            lambda event: self._came(event, session),
+            lambda event: self._on_event(event, session),
             # Losing the stream of the connection loses everything; one of a session is reopened.
             self._lose if session is None else self._no_session_stream,
         )
@@ -338,11 +338,11 @@ class HttpTransport:
         if not error.again:
             self._lose(error)
 
-    async def _came(self, event: Event, session: str | None) -> None:
+    async def _on_event(self, event: Event, session: str | None) -> None:
         """Receive a message from a stream. Wait until there is room for more."""
         message = envelopes.read(event.data) if event.is_whole else Envelope()
         if self._untaken:
-            self._is_at_work(message.session or session)
+            self._mark_accepted(message.session or session)
         if message.is_request and (about := message.session or session):
             self._asked[_key(message.id)] = about
         if message.is_answer:
@@ -356,7 +356,7 @@ class HttpTransport:
             self._room.clear()
             await self._room.wait()
 
-    def _is_at_work(self, session: str | None) -> None:
+    def _mark_accepted(self, session: str | None) -> None:
         """Mark the session's prompts as accepted: the agent is working, whatever the POST
         returns.
         """

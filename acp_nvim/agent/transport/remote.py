@@ -151,18 +151,18 @@ class RemoteAgent:
     """Remote agent as an `AgentTransport`: without process or exit."""
 
     def __init__(self, way: RemoteTransport, remarks: StderrRing) -> None:
-        self._way = way
+        self._transport = way
         self._remarks = remarks
         self._lost: TransportError | None = None
         self._closing = False
         self._receiving: anyio.CancelScope | None = None
-        self._rested = 0.0
+        self._paused_until = 0.0
         """Time at which reading continues, on the monotonic clock."""
 
     async def start(self) -> None:
         """Connect. Raise TransportError."""
         try:
-            await self._way.start()
+            await self._transport.start()
         except Exception as error:
             raise _as_loss(error) from error
 
@@ -191,11 +191,11 @@ class RemoteAgent:
         return {}
 
     def rest(self, seconds: float) -> None:
-        self._rested = max(self._rested, time.monotonic() + seconds)
+        self._paused_until = max(self._paused_until, time.monotonic() + seconds)
 
     async def receive(self) -> bytes:
         """Return the next bytes, or `b''` at the end; `lost` has the reason."""
-        if (pause := self._rested - time.monotonic()) > 0:
+        if (pause := self._paused_until - time.monotonic()) > 0:
             await anyio.sleep(pause)
         if self._lost is not None or self._closing:
             await anyio.lowlevel.checkpoint()
@@ -203,7 +203,7 @@ class RemoteAgent:
         data = b""
         try:
             with anyio.CancelScope() as self._receiving:
-                data = await self._way.receive()
+                data = await self._transport.receive()
         except Exception as error:
             self._lose(_as_loss(error))
         if not data:
@@ -215,7 +215,7 @@ class RemoteAgent:
         if self._lost is not None or self._closing:
             return
         try:
-            self._way.send(data)
+            self._transport.send(data)
         except Exception as error:  # from a third-party transport
             self._remarks.feed(f"{_as_loss(error)}\n".encode())
 
@@ -229,7 +229,7 @@ class RemoteAgent:
         self._closing = True
         try:
             with anyio.move_on_after(STOP_S):
-                await self._way.aclose()
+                await self._transport.aclose()
         except Exception as error:
             self._remarks.feed(f"{_as_loss(error)}\n".encode())
         finally:

@@ -260,15 +260,15 @@ class Endpoint:
             case Request():
                 self._start(event)
             case Response():
-                self._answer_came(event)
+                self._on_answer(event)
             case Violation():
-                self._violated(event)
+                self._on_violation(event)
             case Notification():
-                self._cancel_requested(event)
+                self._on_cancel(event)
             case Taken():
-                self._taken(event)
+                self._on_taken(event)
 
-    def _violated(self, violation: Violation) -> None:
+    def _on_violation(self, violation: Violation) -> None:
         if violation.reply is not None and not self._is_noise(violation.kind):
             self._send(violation.reply)
         self._guarded(self._handler.violation, violation)
@@ -280,24 +280,24 @@ class Endpoint:
         self._unreadable[kind] += 1
         return self._unreadable[kind] > UNREADABLE_ANSWERED
 
-    def _answer_came(self, response: Response) -> None:
+    def _on_answer(self, response: Response) -> None:
         for event in self._translation.response(response, self._handler.said):
             match event:
                 case Response():
-                    self._respond_to_us(event)
+                    self._finish_call(event)
                 case Notification():
                     self._guarded(self._handler.notification, event.method, event.params)
                 case Updates():
                     self._guarded(self._handler.updated, event.messages, event.size)
                 case Taken():
-                    self._taken(event)
+                    self._on_taken(event)
 
-    def _taken(self, taken: Taken) -> None:
+    def _on_taken(self, taken: Taken) -> None:
         call = self._outgoing.get(taken.id)
         if call is not None:
             self._guarded(call.take, taken.message_id)
 
-    def _respond_to_us(self, response: Response) -> None:
+    def _finish_call(self, response: Response) -> None:
         call = self._outgoing.pop(response.id)
         result, error = self._outcome(response)
         self._guarded(call.finish, result, error)
@@ -315,7 +315,7 @@ class Endpoint:
             self._noted(f"{response.method}: {note}")
         return result, None
 
-    def _cancel_requested(self, notification: Notification) -> None:
+    def _on_cancel(self, notification: Notification) -> None:
         number = numbers.member(notification.params, "requestId")
         call = self._incoming.get(number) if number is not None else None
         try:
@@ -323,7 +323,9 @@ class Endpoint:
                 params = codec.decode_params(CANCEL, notification.params, "client")
                 call = self._incoming.get(params.request_id)
         except RemoteProtocolError as error:
-            self._violated(Violation("message", f"{CANCEL}: {error}", bytes(notification.params)))
+            self._on_violation(
+                Violation("message", f"{CANCEL}: {error}", bytes(notification.params))
+            )
             return
         if call is not None:
             self._guarded(call.cancel, "cancelled by the agent")

@@ -86,20 +86,20 @@ class Redactor:
         """Return `text` without known secrets and strings that look like one."""
         if len(text) > SHORT_TEXT:
             return self._long(text)
-        told = self._short_texts.get(text)
-        if told is None:
+        redacted = self._short_texts.get(text)
+        if redacted is None:
             if len(self._short_texts) > SHORT_TEXTS:
                 self._short_texts.clear()
-            told = self._short_texts[text] = self._long(text)
-        return told
+            redacted = self._short_texts[text] = self._long(text)
+        return redacted
 
     def _long(self, text: str) -> str:
         if len(text) < SHORTEST_SECRET:
             return text
         if _is_json(text):
-            told = self._json(text)
-            if told is not None:
-                return told
+            redacted = self._json(text)
+            if redacted is not None:
+                return redacted
         elif "\n" in text and '{"' in text:
             parts = text.split("\n")
             text = "\n".join(
@@ -154,10 +154,10 @@ class Redactor:
             return REDACTED
         self._depth += 1
         try:
-            told = self.value(value)
+            redacted = self.value(value)
         finally:
             self._depth -= 1
-        return text if told == value else msgspec.json.encode(told).decode()
+        return text if redacted == value else msgspec.json.encode(redacted).decode()
 
     def value(self, value: Any) -> Any:
         """Return a copy of decoded JSON without its secrets."""
@@ -171,13 +171,13 @@ class Redactor:
 
     def _members(self, members: dict[str, Any]) -> dict[str, Any]:
         name = members.get("name", members.get("key"))
-        told = {self.text(key): self._member(key, member) for key, member in members.items()}
+        redacted = {self.text(key): self._member(key, member) for key, member in members.items()}
         if isinstance(name, str) and isinstance(members.get("value"), str) and strength(name):
-            told["value"] = self._told_by_name(name, members["value"])
+            redacted["value"] = self._by_name(name, members["value"])
         program, arguments = members.get("command"), members.get("args")
         if isinstance(program, str) and isinstance(arguments, list):
-            told[self.text("args")] = self._items(arguments, program)
-        return told
+            redacted[self.text("args")] = self._items(arguments, program)
+        return redacted
 
     def _member(self, key: str, member: Any) -> Any:
         name = snake(key)
@@ -185,16 +185,16 @@ class Redactor:
             return self._contained(member)
         if name == "session_id" and isinstance(member, str):
             self._remember(member)
-        return self._told_by_name(key, member)
+        return self._by_name(key, member)
 
-    def _told_by_name(self, name: str, value: Any) -> Any:
+    def _by_name(self, name: str, value: Any) -> Any:
         how = strength(name)
         if how == "strong" and not _is_count(name, value):
             return blank(value)
         if how == "weak" and isinstance(value, str) and looks_secret(value):
             return REDACTED
         if how == "weak" and isinstance(value, list):
-            return [self._told_by_name(name, item) for item in value]
+            return [self._by_name(name, item) for item in value]
         return self.value(value)
 
     def _contained(self, value: Any) -> Any:
@@ -222,7 +222,7 @@ class Redactor:
         redacted = []
         before: Any = None
         for item in items:
-            if _is_told_by(before, item):
+            if _is_secret_of(before, item):
                 redacted.append(blank(item))
             elif isinstance(item, str) and secret_text.is_password_option(program, item):
                 redacted.append(item[:2] + REDACTED)
@@ -307,7 +307,7 @@ def _is_count(name: str, value: Any) -> bool:
     return isinstance(value, int | float) and "token" in name.lower()
 
 
-def _is_told_by(option: Any, item: Any) -> bool:
+def _is_secret_of(option: Any, item: Any) -> bool:
     """Return whether an argument is the secret value of the option before it."""
     if not isinstance(option, str) or not isinstance(item, str):
         return False

@@ -37,19 +37,19 @@ class Turns:
         """Set up as idle."""
         self._works = False
         self._prompts: list[Prompt] = []
-        self._told: set[str] = set()
+        self._messages: set[str] = set()
         """Messages of the user received since the oldest prompt was sent."""
 
     def sent(self, id: Id) -> None:
         """Add a prompt that is being sent."""
         if not self._prompts:
-            self._told.clear()
+            self._messages.clear()
         self._prompts.append(Prompt(id, rested=not self._works))
 
     def message(self, message_id: str) -> None:
         """Record a message of the user that the agent has sent."""
         if self._prompts:
-            self._told.add(message_id)
+            self._messages.add(message_id)
 
     def inserted(self, id: Id, message_id: str) -> Work | None:
         """Record the insertion of a prompt.
@@ -62,7 +62,7 @@ class Turns:
             return None
         prompt.message_id = message_id
         began = message_id in prompt.before or (
-            message_id not in self._told and prompt.rested and prompt.ran
+            message_id not in self._messages and prompt.rested and prompt.ran
         )
         if prompt.ended is None or not began or self._works:
             prompt.ran = self._works
@@ -86,7 +86,7 @@ class Turns:
             return []
         over = [prompt for prompt in self._prompts if _ends(prompt, work)]
         for prompt in self._prompts:
-            prompt.ended, prompt.before = work, frozenset(self._told)
+            prompt.ended, prompt.before = work, frozenset(self._messages)
         self._prompts = [prompt for prompt in self._prompts if prompt not in over]
         return [prompt.id for prompt in over]
 

@@ -106,7 +106,7 @@ class Terminals:
             if item.__class__ is schema.Terminal:
                 self._embed(entry, item.terminal_id)
         if update.meta:
-            self._told(entry, update.meta)
+            self._apply_reports(entry, update.meta)
         if entry.terminals and (update.title or update.raw_input):
             self._rename(entry)
 
@@ -140,9 +140,9 @@ class Terminals:
             self.written(terminal)
             self._on_status()
 
-    def _told(self, entry: ToolEntry, meta: Mapping[str, Any]) -> None:
+    def _apply_reports(self, entry: ToolEntry, meta: Mapping[str, Any]) -> None:
         """Apply reported terminals. Those that the host started are ignored."""
-        found = {key: value for key in _TOLD if isinstance(value := meta.get(key), dict)}
+        found = {key: value for key in _REPORTS if isinstance(value := meta.get(key), dict)}
         if not found:
             return
         ids = [value.get("terminal_id") for value in found.values()]
@@ -156,7 +156,7 @@ class Terminals:
             if "terminal_exit" in found and not found.keys() & _OUTPUT and not terminal.line_count:
                 terminal.tell(output_of(entry.call.raw_output))
             for key, value in found.items():
-                _TOLD[key](self, terminal, value)
+                _REPORTS[key](self, terminal, value)
 
     def info(self, terminal: Terminal, value: Mapping[str, Any]) -> None:
         """Apply `terminal_info`: the directory, and a restart if it has ended."""
@@ -209,7 +209,7 @@ def _exit(_: Terminals, terminal: Terminal, value: Mapping[str, Any]) -> None:
     )
 
 
-_TOLD: Final[dict[str, Callable[[Terminals, Terminal, Mapping[str, Any]], None]]] = {
+_REPORTS: Final[dict[str, Callable[[Terminals, Terminal, Mapping[str, Any]], None]]] = {
     "terminal_info": Terminals.info,
     "terminal_output": _output,
     "terminal_output_delta": _output,

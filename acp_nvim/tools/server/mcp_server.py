@@ -45,7 +45,7 @@ class McpServer:
         self._peer = Peer(LINE_BYTES)
         self._calls: dict[Id, anyio.CancelScope] = {}
         self._subscriptions: dict[Id, anyio.CancelScope] = {}
-        self._shook_hands = False
+        self._is_initialized = False
         self._idle = anyio.Event()
         self._violations = 0
 
@@ -64,9 +64,9 @@ class McpServer:
         """Handle bytes of the client. Requests in complete lines are answered or started."""
         for event in self._peer.receive(data):
             if isinstance(event, Request):
-                self._asked(event)
+                self._on_request(event)
             elif isinstance(event, Notification):
-                self._told(event)
+                self._on_notification(event)
             elif isinstance(event, Violation):
                 self._fault(event)
 
@@ -76,15 +76,15 @@ class McpServer:
         if violation.reply is not None and not self.is_hopeless:
             self._send(violation.reply)
 
-    def _told(self, note: Notification) -> None:
+    def _on_notification(self, note: Notification) -> None:
         if note.method == "notifications/cancelled":
-            self._taken_back(note)
-        elif note.method == "notifications/initialized" and not self._shook_hands:
-            self._shook_hands = True
+            self._cancel(note)
+        elif note.method == "notifications/initialized" and not self._is_initialized:
+            self._is_initialized = True
             changes = self._tools.changes
             self._start(partial(mcp_methods.tell_changes, changes, changes.count, self._tell))
 
-    def _taken_back(self, note: Notification) -> None:
+    def _cancel(self, note: Notification) -> None:
         """End a call without an answer, as the client expects."""
         try:
             id = mcp_methods.read(mcp.CancelledParams, note.params).request_id
@@ -96,7 +96,7 @@ class McpServer:
 
     # -- requests ---------------------------------------------------------------------------------
 
-    def _asked(self, request: Request) -> None:
+    def _on_request(self, request: Request) -> None:
         id, method = request.id, request.method
         try:
             found = mcp_methods.answer(self._tools, id, method, request.params, self._tell)

@@ -53,36 +53,36 @@ class Toolbox:
 
         ``fault`` receives internal errors: the tool's name and the error.
         """
-        self._coming: Iterable[Tool[Any]] | None = tools
-        self._there: dict[str, Tool[Any]] = {}
+        self._unloaded: Iterable[Tool[Any]] | None = tools
+        self._tools: dict[str, Tool[Any]] = {}
         self._fault = fault
         self._clock = clock
         self._running: dict[str, set[anyio.CancelScope]] = {}
 
     def put(self, tool: Tool[Any]) -> None:
         """Add a tool, or replace one of the same name."""
-        self._there[tool.name] = tool
+        self._tools[tool.name] = tool
 
     def drop(self, name: str) -> None:
         """Remove a tool, if it exists."""
-        self._there.pop(name, None)
+        self._tools.pop(name, None)
 
     def load(self) -> None:
         """Load the tools, unless that is done."""
-        if self._coming is not None:
-            coming, self._coming = self._coming, None
-            self._there = {**{tool.name: tool for tool in coming}, **self._there}
+        if self._unloaded is not None:
+            unloaded, self._unloaded = self._unloaded, None
+            self._tools = {**{tool.name: tool for tool in unloaded}, **self._tools}
 
     def has_any(self, enabled: Enabled) -> bool:
         """Return whether there are tools for a session with that option."""
-        return (enabled is True and self._coming is not None) or bool(self.listed(enabled))
+        return (enabled is True and self._unloaded is not None) or bool(self.listed(enabled))
 
     def listed(self, enabled: Enabled) -> list[Tool[Any]]:
         """Return the tools for a session with that option."""
         if not enabled:
             return []
         self.load()
-        return [it for it in self._there.values() if enabled is True or it.name in enabled]
+        return [it for it in self._tools.values() if enabled is True or it.name in enabled]
 
     async def call(
         self,
