@@ -97,6 +97,15 @@ class FileState(msgspec.Struct, frozen=True):
         """Return whether the bytes are a form of `disk`; None is a missing file."""
         return self.disk is None if data is None else data in self.byte_forms()
 
+    def hides(self, text: Text | None, signature: str | None) -> bool:
+        """Return whether this text has the signature of the user's save but differs from it.
+
+        The file was changed within the same clock tick, and Neovim has not read it since.
+        """
+        if self.saved != signature or self.saved_other_bytes or self.disk is UNSET:
+            return False
+        return text not in (self.disk, self.neovim_read)
+
 
 # -- events: each has the fields of the state that it sets ----------------------------------------
 

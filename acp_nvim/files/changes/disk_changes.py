@@ -501,7 +501,8 @@ class DiskChanges:
             self._announce_binary(session, change, data)
             return None
         sides = before, after, live, data, signature, reformat
-        is_read, link = known == signature, change.link
+        is_read = known == signature and not self._edits.state(path).hides(after, signature)
+        link = change.link
         return EnteredChange(session, path, *sides, is_read=is_read, link=link), at
 
     async def _last_author(self, path: str, session: AgentSession) -> tuple[AgentSession, int]:

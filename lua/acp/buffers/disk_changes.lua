@@ -13,13 +13,20 @@ local PATIENCE_MS = 2000 -- longest wait of a user's `:w` for a file's change to
 local MAX_BYTES = 64 * 1024 -- of unsaved text sent with a prompt
 
 local stamps = {} ---@type table<integer, string> stamp of the file last read or written, in turns
+local fresh = {} ---@type table<integer, boolean> whether the stamp may hide a change of its tick
 local checking = {} ---@type table<string, integer> files that the host is checking: their buffers
 -- Autocommands while turns run.
 local on, answers = require('acp.base.autocmds').group('acp.disk_changes')
 local before, writes = require('acp.base.autocmds').group('acp.user_writes')
 
+local function record_stamp(bufnr)
+  stamps[bufnr], fresh[bufnr] = file_stamp.of_buffer(bufnr)
+end
+
 --- Update the stamp of a buffer that now matches its file.
-local function update_stamp(bufnr) stamps[bufnr] = stamps[bufnr] and file_stamp.of_buffer(bufnr) end
+local function update_stamp(bufnr)
+  if stamps[bufnr] then record_stamp(bufnr) end
+end
 
 --- Return a snapshot of a file's buffer without updating it, as `peek` of `acp.buffers.live` does.
 --- While turns run, the sixth item is the file's stamp when the buffer was last read, written or
@@ -38,6 +45,7 @@ local function request_check(bufnr, read)
   local host = require('acp.base.host')
   if path and host.running() then
     checking[path] = bufnr
+    fresh[bufnr] = select(2, file_stamp.at(path)) -- before the host reads it
     local args = { path = path }
     if read then
       args.lines = api.nvim_buf_get_lines(bufnr, 0, -1, true)
@@ -54,7 +62,7 @@ function M.looked(path, same)
   local bufnr = checking[path]
   checking[path] = nil
   if bufnr and api.nvim_buf_is_loaded(bufnr) and file_stamp.at(path) == same then
-    save.same(bufnr)
+    if stamps[bufnr] ~= same then save.same(bufnr) end
     stamps[bufnr] = stamps[bufnr] and same
   end
 end
@@ -77,7 +85,7 @@ local function settle(args)
   local own = args.match == name or (path ~= nil and uv.fs_realpath(args.match) == path)
   if not own or watch.held(bufnr) or not now or not stamps[bufnr] then return end
   local known = save.in_conflict(bufnr)
-  if now ~= stamps[bufnr] then request_check(bufnr) end
+  if now ~= stamps[bufnr] or fresh[bufnr] then request_check(bufnr) end
   if not checking[path] then return end
   vim.wait(PATIENCE_MS, function() return not checking[path] end, 5)
   if save.in_conflict(bufnr) and not known then
@@ -253,13 +261,14 @@ local function answer_for(bufnr, read)
   real = watch.path(bufnr) or real
   api.nvim_clear_autocmds({ group = answers, buffer = bufnr })
   local known = stamps[bufnr]
-  stamps[bufnr] = file_stamp.at(name)
+  record_stamp(bufnr)
+  if read and not known then fresh[bufnr] = nil end -- users are slower than a tick
   if read and known and known ~= stamps[bufnr] then request_check(bufnr, true) end
   watch_writes(bufnr)
   on('FileChangedShell', function(args) changed(args, real) end, { buffer = bufnr })
   on('FileChangedShellPost', function()
     if not save.probing and not vim.bo[bufnr].modified then
-      stamps[bufnr] = file_stamp.at(name)
+      record_stamp(bufnr)
       request_check(bufnr, true)
     end
   end, { buffer = bufnr })
@@ -304,15 +313,17 @@ function M.quiet(active)
   require('acp.buffers.autoread').release()
   if not active then
     check_remaining()
-    stamps = {}
+    stamps, fresh = {}, {}
     return
   end
-  local known = stamps
-  stamps = {}
+  local known, known_fresh = stamps, fresh
+  stamps, fresh = {}, {}
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     if api.nvim_buf_is_loaded(bufnr) then
       answer_for(bufnr)
-      stamps[bufnr] = stamps[bufnr] and (known[bufnr] or stamps[bufnr]) -- keep an older stamp
+      if stamps[bufnr] and known[bufnr] then -- keep an older stamp
+        stamps[bufnr], fresh[bufnr] = known[bufnr], known_fresh[bufnr]
+      end
     end
   end
   local events = { 'BufReadPost', 'BufWritePost', 'BufFilePost' }

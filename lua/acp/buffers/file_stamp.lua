@@ -21,13 +21,15 @@ end
 
 --- Return the stamp of a file.
 ---@return string|nil stamp nil if the file does not exist
+---@return boolean|nil is_fresh see `is_fresh`
 function M.at(name)
   local stat = vim.uv.fs_stat(name)
-  return stat and M.of(stat)
+  if stat then return M.of(stat), M.is_fresh(stat) end
 end
 
 --- Return the stamp of a buffer's file.
----@return string|nil
+---@return string|nil stamp
+---@return boolean|nil is_fresh
 function M.of_buffer(bufnr) return M.at(vim.api.nvim_buf_get_name(bufnr)) end
 
 return M

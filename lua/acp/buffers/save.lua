@@ -122,7 +122,7 @@ local function reload(bufnr, now, is_fresh)
     probe(bufnr, 'reload')
     if api.nvim_buf_get_changedtick(bufnr) ~= tick then return end
     local same_time = old and old:match('^%d+%.%d+') == now:match('^%d+%.%d+')
-    if same_time or is_fresh and not require('acp.buffers.text').is_of_file(bufnr) then
+    if (same_time or is_fresh) and not require('acp.buffers.text').is_of_file(bufnr) then
       M.run(bufnr, 'silent keepalt keepjumps edit!') -- changed twice within one clock tick
     end
   end
@@ -167,6 +167,8 @@ function M.refresh(bufnr)
   if is_current(bufnr, stat) then return false, absent end
   local now = stat and stamp(stat) or nil
   local is_fresh = stat ~= nil and file_stamp.is_fresh(stat)
+  local is_cut = is_fresh and stat.size == 0 and not require('acp.buffers.text').is_empty(bufnr)
+  if is_cut then return true end -- a program that writes the file has only emptied it
   if now and require('acp.buffers.user_busy').holds_lines(bufnr) then return true end
   conflicts[bufnr] = nil
   if now then

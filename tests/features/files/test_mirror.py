@@ -280,3 +280,44 @@ def test_a_change_of_the_same_tick_is_read_and_nothing_else_is_read_again(
     for old, new, reloads in (("w", "w", 0), ("w", "v", 1), ("v", "u", 1)):
         found = editor.lua(CHANGED_IN_THE_SAME_TICK, str(opened), old, new)
         assert found == [["ä", new], reloads]
+
+
+STANDING_STAMPS = """
+local fs_stat = vim.uv.fs_stat
+vim.uv.fs_stat = function(...)
+  local stat, err, name = fs_stat(...)
+  if stat then stat.mtime = { sec = 1, nsec = 0 } end
+  return stat, err, name
+end
+"""
+
+
+FOUND = """
+local bufnr = require('acp.buffers.live').buffer(...)
+return { vim.api.nvim_buf_get_lines(bufnr, 1, 2, true)[1], _G.reloads }
+"""
+
+
+def test_what_the_user_has_saved_is_not_read_again(editor: Editor, opened: Path) -> None:
+    """The save has the time of the text that was there before."""
+    editor.lua(STANDING_CLOCK + STANDING_STAMPS)
+    assert editor.lua(FOUND, str(opened)) == ["two", 0]
+    editor.lua("vim.fn.setline(2, 'longer') vim.cmd.write()")
+    assert editor.lua(FOUND, str(opened)) == ["longer", 0]
+
+
+def test_a_file_that_has_only_been_emptied_yet_is_not_read_into_its_buffer(
+    editor: Editor, opened: Path
+) -> None:
+    """A program that writes a file in place empties it first."""
+    editor.cmd("set ff=dos | write")
+    editor.lua(STANDING_CLOCK)
+    content = opened.read_bytes()
+    opened.write_bytes(b"")
+    editor.turn(f"read {opened}")
+    assert told(editor) == ""
+    assert editor.lua("return _G.reloads") == 0
+    opened.write_bytes(content + b"four\r\n")
+    editor.turn(f"read {opened}")
+    assert told(editor) == "one\ntwo\nthree\nfour\n"
+    assert editor.lua("return vim.bo.fileformat") == "dos"

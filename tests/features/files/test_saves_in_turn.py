@@ -81,6 +81,33 @@ def test_edits_elsewhere_are_merged_before_they_are_saved(project: Editor) -> No
     assert (project.work / "a.txt").read_text() == lines(l16="mine")
 
 
+CHANGED_IN_THE_SAME_TICK = """
+vim.uv.gettimeofday = function() return 0, 0 end
+vim.fn.setline(16, 'mine')
+vim.cmd.write()
+local path = vim.api.nvim_buf_get_name(0)
+local stat = vim.uv.fs_stat(path)
+local file = assert(io.open(path, 'r+b'))
+local content = file:read('*a'):gsub('line 4\\n', 'LINE 4\\n')
+file:seek('set')
+file:write(content)
+file:close()
+os.execute(("touch -d @%d.%09d '%s'"):format(stat.mtime.sec, stat.mtime.nsec, path))
+vim.fn.setline(12, 'more')
+"""
+
+
+def test_a_change_within_the_tick_of_the_users_last_save(project: Editor) -> None:
+    """The file has the stamp that it had after the save."""
+    project.lua(CHANGED_IN_THE_SAME_TICK)
+    save(project, WRITTEN)
+    assert (project.work / "a.txt").read_text() == lines(l4="LINE 4", l12="more", l16="mine")
+    change(project)
+    end(project)
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+    assert edits_by_name(project)["a.txt"]["hunks"] == 1
+
+
 def test_a_save_over_a_conflict_that_nobody_told_of_keeps_it_listed(project: Editor) -> None:
     project.lua("vim.fn.setline(4, 'mine')")
     change(project)
