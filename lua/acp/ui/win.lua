@@ -48,19 +48,50 @@ local function rectangle(win)
   }
 end
 
---- Return whether floats of the current tab page cover half of a window or more.
----@return boolean
-function M.is_covered(win)
-  local own, level = rectangle(win), api.nvim_win_get_config(win).zindex or 0
-  local hidden = 0
+--- Return the floats of the current tab page that overlap a part of a window.
+---@param part { top: integer, left: integer, bottom: integer, right: integer }
+---@return { win: integer, rows: integer, columns: integer }[] with the size of the overlap
+local function overlaps(win, part)
+  local level, found = api.nvim_win_get_config(win).zindex or 0, {}
   for _, other in ipairs(api.nvim_tabpage_list_wins(0)) do
     local config = api.nvim_win_get_config(other)
     if config.relative ~= '' and not config.hide and config.zindex > level then
       local it = rectangle(other)
-      local rows = math.min(own.bottom, it.bottom) - math.max(own.top, it.top) + 1
-      local columns = math.min(own.right, it.right) - math.max(own.left, it.left) + 1
-      hidden = hidden + math.max(rows, 0) * math.max(columns, 0)
+      local rows = math.min(part.bottom, it.bottom) - math.max(part.top, it.top) + 1
+      local columns = math.min(part.right, it.right) - math.max(part.left, it.left) + 1
+      if rows > 0 and columns > 0 then
+        found[#found + 1] = { win = other, rows = rows, columns = columns }
+      end
     end
+  end
+  return found
+end
+
+local BAR = 2 -- columns of a scroll bar at most
+
+--- Return whether a float, other than a scroll bar or one with this filetype, covers a part of
+--- these lines of a window.
+---@param first integer 1-based
+---@param last integer
+---@param but string
+---@return boolean
+function M.are_covered(win, first, last, but)
+  local part = rectangle(win)
+  local text = api.nvim_buf_get_lines(api.nvim_win_get_buf(win), last - 1, last, false)[1] or ''
+  part.top = vim.fn.screenpos(win, first, 1).row
+  part.bottom = vim.fn.screenpos(win, last, math.max(#text, 1)).row
+  local function counts(one)
+    return one.columns > BAR and vim.bo[api.nvim_win_get_buf(one.win)].filetype ~= but
+  end
+  return vim.iter(overlaps(win, part)):any(counts)
+end
+
+--- Return whether floats of the current tab page cover half of a window or more.
+---@return boolean
+function M.is_covered(win)
+  local own, hidden = rectangle(win), 0
+  for _, one in ipairs(overlaps(win, own)) do
+    hidden = hidden + one.rows * one.columns
   end
   return 2 * hidden >= (own.bottom - own.top + 1) * (own.right - own.left + 1)
 end

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.editor import Editor
 
 HEIGHT = """
@@ -91,6 +93,27 @@ def test_a_card_whose_lines_do_not_wrap_is_not_in_view(editor: Editor) -> None:
     float_is(editor, "hidden")
     editor.cmd("wincmd l | setlocal nowrap | wincmd h")
     float_is(editor, "shown")
+
+
+@pytest.mark.parametrize(("columns", "state"), [(30, "shown"), (1, "hidden")])
+def test_a_card_in_the_chat_that_a_float_covers_is_not_in_view(
+    editor: Editor, columns: int, state: str
+) -> None:
+    editor.agent("script")
+    editor.prompt("permission")
+    editor.wait_event("AcpPermission")
+    float_is(editor, "hidden")
+    editor.lua(
+        """
+        local config = { relative = 'editor', row = 5, col = 119, anchor = 'NE', height = 3 }
+        config.width, config.zindex = ..., 200
+        vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), false, config)
+        """,
+        columns,
+    )
+    editor.cmd("wincmd l")
+    editor.cmd("wincmd h")
+    float_is(editor, state)
 
 
 def test_all_that_is_asked_has_to_be_in_view(editor: Editor) -> None:

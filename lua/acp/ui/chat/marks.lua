@@ -219,15 +219,15 @@ end
 
 --- Return the questions whose whole cards are in rows `first` to `last`.
 ---@param chat acp.Chat
----@return table<string, true> by id
+---@return table<string, { [1]: integer, [2]: integer }> by id: first and last line, 1-based
 function M.cards(chat, first, last)
   local has_start, found = {}, {}
   for row = first + 1, last + 1 do
     local data = chat.targets[row]
     local id = type(data) == 'table' and vim.fn.foldclosed(row) < 0 and data.decision
     if id then
-      has_start[id] = has_start[id] or data.first
-      found[id] = has_start[id] and data.last or found[id]
+      has_start[id] = has_start[id] or data.first and row
+      if has_start[id] and data.last then found[id] = { has_start[id], row } end
     end
   end
   return found

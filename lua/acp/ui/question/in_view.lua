@@ -35,15 +35,19 @@ end
 ---@return table<string, true> by id
 local function shown(win)
   local chat = require('acp.ui.chat.buffers').of(api.nvim_win_get_buf(win))
-  return chat
-      and vim.wo[win].wrap
-      and api.nvim_win_call(win, function()
-        local first, last = vim.fn.line('w0') - 1, vim.fn.line('w$') - 1
-        -- With 'smoothscroll' the beginning of the first line may be out of view.
-        if vim.fn.winsaveview().skipcol > 0 then first = first + 1 end
-        return require('acp.ui.chat.marks').cards(chat, first, last)
-      end)
-    or {}
+  local found = {}
+  if not chat or not vim.wo[win].wrap then return found end
+  local cards = api.nvim_win_call(win, function()
+    local first, last = vim.fn.line('w0') - 1, vim.fn.line('w$') - 1
+    -- With 'smoothscroll' the beginning of the first line may be out of view.
+    if vim.fn.winsaveview().skipcol > 0 then first = first + 1 end
+    return require('acp.ui.chat.marks').cards(chat, first, last)
+  end)
+  local are_covered = require('acp.ui.win').are_covered
+  for id, lines in pairs(cards) do
+    if not are_covered(win, lines[1], lines[2], 'acppermission') then found[id] = true end
+  end
+  return found
 end
 
 ---@param found table<integer|string, any>
